@@ -41,7 +41,7 @@ class LRScheduler:
         self.last_epoch = before + 1 if epoch is None else checks.integer(op, "epoch", epoch)
         try:
             self.last_lr = float(self.get_lr())
-        except OverflowError:
+        except (OverflowError, ZeroDivisionError):
             step, self.last_epoch = self.last_epoch, before
             raise ValueError(f"{op}: the rate of step {step} is larger than any float") from None
 

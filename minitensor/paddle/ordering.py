@@ -14,6 +14,7 @@ from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import FLOATS, HALVES, INDICES, dtype_of
 from minitensor.engine.kernels.scans import positions_of_extremes
 from minitensor.engine.kernels.sixteen_bits import wide
+from minitensor.engine.layers.rearranging import reduced
 from minitensor.engine.operations import FUNCTIONS as TABLE
 from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
 from minitensor.engine.operations.operands import cast
@@ -262,7 +263,7 @@ def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False
     """
     need_tensor("nansum", x)
     known = TABLE["where"](TABLE["isnan"](x), 0, x) if x._array.dtype in FLOATS else x
-    return TABLE["sum"](known if dtype is None else known.astype(dtype), axis, keepdim=keepdim)
+    return reduced("nansum", "sum", known if dtype is None else known.astype(dtype), axis, keepdim)
 
 
 def nanmean(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
@@ -274,8 +275,9 @@ def nanmean(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
     """
     need_tensor("nanmean", x)
     x = x if x._array.dtype in FLOATS else x.astype("float32")
-    known = TABLE["logical_not"](TABLE["isnan"](x)).astype(x.dtype)
-    return nansum(x, axis, keepdim=keepdim) / TABLE["sum"](known, axis, keepdim=keepdim)
+    known = TABLE["logical_not"](TABLE["isnan"](x))
+    total = reduced("nanmean", "sum", TABLE["where"](known, x, 0), axis, keepdim)
+    return total / reduced("nanmean", "sum", known.astype(x.dtype), axis, keepdim)
 
 
 # ---------- extremes up to each element ----------

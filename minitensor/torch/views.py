@@ -354,7 +354,9 @@ def movedim(input: Tensor, source: int, destination: int) -> Tensor:
         IndexError: if ``input`` has no such dimension.
     """
     order = list(range(input._array.ndim))
-    order.insert(as_dim(destination, len(order)), order.pop(as_dim(source, len(order))))
+    moved, to = as_dim(source, len(order)), as_dim(destination, len(order))
+    if order:  # a tensor without dimensions accepts 0 and -1, too
+        order.insert(to, order.pop(moved))
     return permute(input, order)
 
 

@@ -88,8 +88,6 @@ def test_a_cycle_changes_the_momentum_and_ends():
 
 def test_multiplicative_rates_continue_from_the_rate_of_the_optimizer_at_once():
     """With 10 million steps before it, the schedule called its function 10 million times."""
-    from minitensor import torch
-
     asked = []
 
     def factor(step: int) -> float:
@@ -103,3 +101,10 @@ def test_multiplicative_rates_continue_from_the_rate_of_the_optimizer_at_once():
     sgd.step()
     schedule.step()
     assert schedule.get_last_lr() == [0.125] and asked == [10**7 + 2]
+
+
+def test_a_rate_that_would_be_divided_by_0_is_refused_and_changes_nothing():
+    schedule = mt.optimizer.lr.InverseTimeDecay(0.5, -1)
+    with pytest.raises(ValueError, match="the rate of step 1 is larger than any float"):
+        schedule.step()
+    assert schedule.last_epoch == 0 and schedule() == 0.5
