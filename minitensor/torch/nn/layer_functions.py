@@ -6,10 +6,12 @@ from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
+from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.layers import activations, attention, convolution, normalization, pooling, rearranging
 from minitensor.engine.layers.convolution import pair
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_tensor
+from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor, as_kind
 
@@ -200,8 +202,11 @@ def batch_norm(
     Raises:
         ValueError: if a channel has a single value in training, or a running statistic is missing otherwise.
         RuntimeError: if another argument has not one element for each channel.
+        NotImplementedError: if the input does not hold floats.
     """
     need_tensor("batch_norm", input)
+    if input._array.dtype not in FLOATS:
+        raise NotImplementedError(f"\"batch_norm\" not implemented for '{SCALAR_NAMES[input._array.dtype]}'")
     training = checks.flag("batch_norm()", "training", training)
     momentum, eps = checks.real("batch_norm()", "momentum", momentum), checks.real("batch_norm()", "eps", eps)
     if input._array.ndim < 2:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from minitensor import torch
+
 ROOT = Path(__file__).parents[3]
 LONG = os.environ.get("WRONG_CALLS")
 CALLS = int(LONG or "2500")
@@ -105,3 +107,9 @@ assert state.changed(before) == "random state"
 """
     done = run(["-c", code], tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_batch_of_integers_is_not_normalized():
+    """It gave nan of dtype float64."""
+    with pytest.raises(NotImplementedError, match="\"batch_norm\" not implemented for 'Long'"):
+        torch.nn.BatchNorm2d(2)(torch.ones(1, 2, 2, 2).long())
