@@ -55,5 +55,5 @@ test('an answer names the holders of a storage, and the step that freed it', () 
   const found = trace('three');
   assert.match(answer(found, { variant: 0, step: 1, storage: '1' }), /is held by `x`\..*without `x` it would be freed/);
   assert.match(answer(found, { variant: 0, step: 2, storage: '1' }), /was freed at step 3 \(line 4\)/);
-  assert.match(answer(found, { variant: 0, step: 0, storage: '2' }), /is not there at this step/);
+  assert.match(answer(found, { variant: 0, step: 0, storage: '2' }), /does not exist at this step/);
 });

@@ -220,7 +220,7 @@ def test_the_question_stays_while_stepping_and_its_answer_follows(show):
     for step in range(7):
         page.evaluate(f"host().go({step})")
         said.append(page.locator(".answer").inner_text())
-    assert said[:3] == ["Storage 4 is not there at this step."] * 3
+    assert said[:3] == ["Storage 4 does not exist at this step."] * 3
     assert said[3].startswith("Storage 4, 12 B, is held by multiply (line 3, keeps a copy of a@0).")
     assert said[6] == "Storage 4 was freed at step 6 (line 5). Nobody holds its bytes any more."
 

@@ -151,7 +151,7 @@ def test_a_copy_has_only_its_operation_as_a_holder_and_is_freed_with_it():
     assert answer("stale", 6, variant=1, storage="4") == (
         "Storage 4 was freed at step 6 (line 5). Nobody holds its bytes any more."
     )
-    assert answer("stale", 0, variant=1, storage="4") == "Storage 4 is not there at this step."
+    assert answer("stale", 0, variant=1, storage="4") == "Storage 4 does not exist at this step."
 
 
 def test_marks_are_called_marks_and_a_part_a_part():

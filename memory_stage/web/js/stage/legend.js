@@ -142,7 +142,7 @@ export function legendRows(prefix) {
     [
       '',
       box(edge('paper', 'line', 1)) + svgRect(8, 7, 7, 16, strip(1)) + text(42, 19, '[2, 3]'),
-      t('a tensor; its color and pattern stay its own'),
+      t('a tensor, with its own color and pattern'),
     ],
     [
       'outside',
@@ -217,8 +217,8 @@ export function legendRows(prefix) {
       'stale',
       text(26, 19, '0 ≠ 1', { color: 'red', bold: true }) + red,
       t(
-        'backward will refuse: what was saved at version 0 is at version 1. Gone: its numbers were overwritten; ' +
-          'with the same version twice, no version tells, and backward will use the new ones. ' +
+        'backward will refuse: a tensor that was saved at version 0 is at version 1. Gone: its numbers were ' +
+          'overwritten; with the same version twice, the write was not counted, and backward will use the new ones. ' +
           'Stale: only the version moved',
       ),
     ],
@@ -255,7 +255,7 @@ export function legendRows(prefix) {
     [
       'failed',
       box(edge('red', 'red', 2), 9) + text(36, 19, 'multiply', { color: 'paper' }),
-      t('backward asked for what is gone, and stopped'),
+      t('backward needed a tensor that is gone, and stopped'),
     ],
     ['', box(edge('paper', 'focus', 3)), t('the answer to a question: click a storage or a tensor')],
     [

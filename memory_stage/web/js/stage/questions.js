@@ -97,8 +97,8 @@ export function answerAt(frames, step, { storage, cell, tensor }) {
   const isStorage = tensor === undefined;
   if (!it) {
     return isStorage
-      ? t('Storage {storage} is not there at this step.', { storage })
-      : t('The tensor is not there at this step.');
+      ? t('Storage {storage} does not exist at this step.', { storage })
+      : t('The tensor does not exist at this step.');
   }
   if (it.freed !== undefined) {
     const values = { storage, step: it.freed + 1, line: frames[it.freed]?.line ?? 1 };
@@ -106,7 +106,7 @@ export function answerAt(frames, step, { storage, cell, tensor }) {
       return t('Storage {storage} was freed at step {step} (line {line}). Nobody holds its bytes any more.', values);
     }
     return it.saved
-      ? t('The tensor was let go at step {step} (line {line}).', values)
+      ? t('The tensor was released at step {step} (line {line}).', values)
       : t('The tensor was freed at step {step} (line {line}).', values);
   }
   if (tensor !== undefined) return readersAnswer(frame, it);
