@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+import minitensor.torch as torch
 from tests.support.engine.collector import cycles
 from tests.support.engine.memory import allocated, leaf
 
@@ -18,6 +19,13 @@ from tests.support.engine.memory import allocated, leaf
 
 def test_no_cycle_through_a_gradient_that_was_set(base: int):
     w = leaf()
+    w.grad = w * 2
+    del w
+    assert allocated() == base
+
+
+def test_no_cycle_through_a_gradient_that_pytorchs_vocabulary_assigns(base: int):
+    w = torch.ones(3, requires_grad=True)
     w.grad = w * 2
     del w
     assert allocated() == base

@@ -187,7 +187,7 @@ mutation(
     "A gradient that is set keeps its history, which may lead back to its leaf in a cycle.",
     "                gradient = gradient.detach()  # its history may refer to this leaf",
     "                pass",
-    "memory_returns::test_no_cycle_through_a_gradient_that_was_set",
+    "memory_returns::test_no_cycle_through_a_gradient_that_pytorchs_vocabulary_assigns",
 )  # fmt: skip
 mutation(
     "minitensor/engine/core/tensor.py",
