@@ -9,9 +9,10 @@ import html
 from typing import Any
 
 from memory_stage.explanation.report import Report
-from memory_stage.explanation.report_rows import ReportRow
-from memory_stage.explanation.text import details, summary, verdict, versions
+from memory_stage.explanation.report_rows import ReportRow, SourceLine
+from memory_stage.explanation.text import details, left_out_text, summary, verdict, versions
 from memory_stage.explanation.verdict import Verdict
+from memory_stage.messages import message, said, speaking
 from memory_stage.web.embed import page_assets, prose
 
 #: The marks of a verdict besides its word: a sign, and the class that colours it.
@@ -28,30 +29,42 @@ SIGNS = {
     Verdict.FREE: ("·", "none"),
 }
 
-HEADS = ("Line", "Tensor", "Version", "Verdict", "Why")
-_HEADINGS = {"needs": "Needs", "happened": "Happened", "repeated": "Repeated", "error": "Error", "instead": "Instead"}
+HEADS = (message("Line"), message("Tensor"), message("Version"), message("Verdict"), message("Why"))
+_HEADINGS = {
+    "needs": message("Needs"),
+    "happened": message("Happened"),
+    "repeated": message("Repeated"),
+    "error": message("Error"),
+    "instead": message("Instead"),
+}
 
 
 def as_data(report: Report) -> dict[str, Any]:
     """Return the report as plain data: the sums, the rows and the words after them; no text contains markup."""
     used = [each for each in Verdict if any(row.verdict is each for row in report.rows)]
-    return {
-        "summary": summary(report.totals),
-        "rows": [_row(*entry) for entry in report.folded()],
-        "rest": _rest(report),
-        "words": [[each.word, each.meaning] for each in used],
-    }
+    with speaking(report.language):
+        return {
+            "summary": summary(report.totals),
+            "rows": [_row(*entry) for entry in report.folded()],
+            "rest": _rest(report),
+            "words": [[said(each.said), said(each.explained)] for each in used],
+        }
 
 
 def as_html(report: Report) -> str:
     """Return the report as HTML: the sums, the table and the words after it."""
     data = as_data(report)
+    with speaking(report.language):
+        return _html_of(data)
+
+
+def _html_of(data: dict[str, Any]) -> str:
     # The class keeps a page's MathJax away from dollar signs.
     head = f'<div class="mt-note mt-report mathjax_ignore">{_paragraph(data["summary"])}'
     rest = "".join(map(_paragraph, data["rest"]))
     if not data["rows"]:
         return f"{head}{rest}</div>"
-    heads = "".join(f'<th scope="col" role="columnheader">{heading}</th>' for heading in HEADS)
+    heads = "".join(f'<th scope="col" role="columnheader">{said(heading)}</th>' for heading in HEADS)
     body = "".join(map(_row_html, data["rows"]))
     return (
         # The roles repeat the elements: a narrow page shows them as blocks, and a screen reader needs the table.
@@ -68,9 +81,7 @@ def _row(row: ReportRow, last: ReportRow, number: int) -> dict[str, Any]:
     sign, kind = SIGNS[row.verdict]
     tensor = row.tensor
     return {
-        "place": f"{row.number}. "
-        + ("" if row.where.file is None else f"{row.where.file}, ")
-        + f"line {row.where.line}",
+        "place": f"{row.number}. {SourceLine(row.where.file, row.where.line, '')}",
         "code": row.where.text or row.op,
         "name": tensor.name if tensor is not None else "",
         "tensor": f"{tensor.shape} {tensor.dtype}" if tensor is not None else "",
@@ -79,7 +90,7 @@ def _row(row: ReportRow, last: ReportRow, number: int) -> dict[str, Any]:
         "sign": sign,
         "kind": kind,
         "verdict": verdict(row),
-        "why": [[_HEADINGS[heading], text] for heading, text in details(row, last, number)],
+        "why": [[said(_HEADINGS[heading]), text] for heading, text in details(row, last, number)],
     }
 
 
@@ -100,7 +111,7 @@ def _row_html(row: dict[str, Any]) -> str:
 
 
 def _detail(heading: str, text: str) -> str:
-    if heading == _HEADINGS["error"]:
+    if heading == said(_HEADINGS["error"]):
         return f"<pre>{html.escape(text)}</pre>"
     return prose(text)
 
@@ -108,7 +119,7 @@ def _detail(heading: str, text: str) -> str:
 def _rest(report: Report) -> list[str]:
     lines = []
     if report.left_out:
-        lines.append(f"{report.left_out:,} operations more are in the sums and not shown.")
+        lines.append(left_out_text(report.left_out))
     if report.cut_short:
         lines.append(report.cut_short)
     return lines
@@ -116,9 +127,8 @@ def _rest(report: Report) -> list[str]:
 
 def _words_html(words: list[list[str]]) -> str:
     entries = "".join(f"<dt>{word}</dt><dd>{html.escape(meaning)}</dd>" for word, meaning in words)
-    return (
-        f"<details><summary data-lm-suppress-shortcuts>What the verdicts mean</summary><dl>{entries}</dl></details>\n"
-    )
+    heading = said(message("What the verdicts mean"))
+    return f"<details><summary data-lm-suppress-shortcuts>{heading}</summary><dl>{entries}</dl></details>\n"
 
 
 def _mimebundle(report: Report, include: Any = None, exclude: Any = None) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 from memory_stage.explanation.report_rows import ReportRow, Totals
 from memory_stage.explanation.text import as_text
 from memory_stage.explanation.verdict import Verdict
+from memory_stage.messages import Language, default_language, speaking
 
 #: The name and version of the format of ``to_json``, which ``report.schema.json`` describes.
 SCHEMA = "explain/1"
@@ -28,6 +29,7 @@ class Report:
         totals: sums over all rows.
         left_out: the number of rows of a long program that are not in ``rows``; the totals count them.
         cut_short: the reason if the report ends before the program did or cannot report it; otherwise "".
+        language: of its sentences.
         error: with ``catch=True``, the error that ended the program, without its traceback; otherwise None.
     """
 
@@ -36,6 +38,7 @@ class Report:
     left_out: int = 0
     cut_short: str = ""
     error: BaseException | None = None
+    language: Language = field(default_factory=default_language, repr=False, compare=False)
 
     def add(self, row: ReportRow) -> bool:
         """Number a row and add it to the totals. Return True if it is shown, too: the first :data:`MOST_ROWS` are."""
@@ -70,7 +73,8 @@ class Report:
         return wrong + [row for row in self.rows if row.number in asked and row not in wrong]
 
     def __str__(self) -> str:
-        return as_text(self.folded(), self.totals, self.left_out, self.cut_short, self.dangerous())
+        with speaking(self.language):
+            return as_text(self.folded(), self.totals, self.left_out, self.cut_short, self.dangerous())
 
     __repr__ = __str__
 

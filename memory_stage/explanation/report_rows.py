@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_stage.explanation.verdict import Verdict
+from memory_stage.messages import message, said
 
 
 @dataclass
@@ -22,8 +23,10 @@ class SourceLine:
         return cls(place.file, place.line, place.text)
 
     def __str__(self) -> str:
-        where = f"line {self.line}" if self.file is None else f"{self.file}, line {self.line}"
-        return f"{where}: {self.text}" if self.text else where
+        where = message("line {line}", line=self.line)
+        if self.file is not None:
+            where = message("{file}, line {line}", file=self.file, line=self.line)
+        return said(message("{line}: {code}", line=where, code=self.text) if self.text else where)
 
 
 @dataclass
@@ -68,7 +71,15 @@ class SavedTensor:
 
     def __str__(self) -> str:
         place = SourceLine(self.where.file, self.where.line, f"`{self.where.text}`" if self.where.text else "")
-        return f"the {self.what} {self.shape} of `{self.op}` ({place})"
+        return said(
+            message(
+                "the {what} {shape} of `{op}` ({place})",
+                what=self.what,
+                shape=str(self.shape),
+                op=self.op,
+                place=str(place),
+            )
+        )
 
 
 @dataclass

@@ -7,12 +7,20 @@ from collections.abc import Sequence
 
 from memory_stage.explanation.report_rows import ReportRow, Totals
 from memory_stage.explanation.verdict import Verdict
-from memory_stage.trace.amounts import bytes_text
+from memory_stage.messages import Text, listed, message, plural, said, sentences
+from memory_stage.trace.amounts import bytes_message
 
 WIDTH = 110
 _PLACE, _TENSOR = 38, 30  # columns at most
 MOST_FIRST = 3  # rows that are shown before all others
 _INDENT = " " * 14
+_HEADINGS = {
+    "needs": message("needs"),
+    "happened": message("happened"),
+    "repeated": message("repeated"),
+    "error": message("error"),
+    "instead": message("instead"),
+}
 
 
 def as_text(
@@ -25,7 +33,8 @@ def as_text(
     """Return the text of a report: every row with its reasons below it, after the rows to read ``first``."""
     parts = [textwrap.fill(summary(totals), WIDTH)]
     for row in first[:MOST_FIRST]:
-        sentence = f"Look first at row {row.number}, {row.where}. {row.happened}"
+        look = message("Look first at row {number}, {line}.", number=row.number, line=str(row.where))
+        sentence = said(sentences([look, row.happened]))
         parts += ["", textwrap.fill(sentence, WIDTH, break_long_words=False)]
     widths = [max(map(len, column)) for column in zip(*(_cells(row) for row, _, _ in folded), strict=True)]
     for row, last, number in folded:
@@ -33,32 +42,44 @@ def as_text(
         parts.append("\n" + line.rstrip())
         parts += _wrap(details(row, last, number))
     if left_out:
-        parts.append(f"\n{left_out:,} operations more are in the sums and not shown.")
+        parts.append(f"\n{left_out_text(left_out)}")
     if cut_short:
         parts.append(f"\n{cut_short}")
     return "\n".join(parts)
+
+
+def left_out_text(count: int) -> str:
+    """Return the sentence about rows that are not shown."""
+    return said(message("{count} operations more are in the sums and not shown.", count=f"{count:,}"))
 
 
 def summary(totals: Totals) -> str:
     """Return the totals as one or two lines."""
     number = totals.operations
     if number == 0:
-        return "No in-place operation."
-    parts = [f"{number:,} in-place operation{'' if number == 1 else 's'}"]
-    parts += [text for text in sums(totals) if text]
-    return "; ".join(parts) + "."
+        return said(message("No in-place operation."))
+    parts: Text = plural("{count} in-place operation", "{count} in-place operations", number, count=f"{number:,}")
+    for text in sums(totals):
+        if text:
+            parts = message("{first}; {next}", first=parts, next=text)
+    return said(message("{clauses}.", clauses=parts))
 
 
-def sums(totals: Totals) -> list[str]:
+def sums(totals: Totals) -> list[Text]:
     """Return a phrase for each total, or "" if that total is zero."""
+    marks, stale = totals.marked + totals.indexed, totals.stale
     return [
-        f"{bytes_text(totals.copied)} copied" if totals.copied else "",
-        f"{bytes_text(totals.marked + totals.indexed)} of marks" if totals.marked + totals.indexed else "",
-        f"{bytes_text(totals.preserved)} preserved for others" if totals.preserved else "",
-        f"{totals.unnoticed:,} that no version tells and a backward needs" if totals.unnoticed else "",
-        f"{totals.stale:,} saved tensor{'' if totals.stale == 1 else 's'} made stale" if totals.stale else "",
-        f"{totals.unrecorded:,} unrecorded" if totals.unrecorded else "",
-        f"{totals.refused:,} refused" if totals.refused else "",
+        message("{size} copied", size=bytes_message(totals.copied)) if totals.copied else "",
+        message("{size} of marks", size=bytes_message(marks)) if marks else "",
+        message("{size} preserved for others", size=bytes_message(totals.preserved)) if totals.preserved else "",
+        message("{count} that no version tells and a backward needs", count=f"{totals.unnoticed:,}")
+        if totals.unnoticed
+        else "",
+        plural("{count} saved tensor made stale", "{count} saved tensors made stale", stale, count=f"{stale:,}")
+        if stale
+        else "",
+        message("{count} unrecorded", count=f"{totals.unrecorded:,}") if totals.unrecorded else "",
+        message("{count} refused", count=f"{totals.refused:,}") if totals.refused else "",
     ]
 
 
@@ -76,21 +97,24 @@ def verdict(row: ReportRow) -> str:
         Verdict.MARKS: row.marked + row.indexed,
         Verdict.PRESERVES: row.preserved,
     }.get(row.verdict, 0)
-    return f"{row.verdict.word} {bytes_text(nbytes)}" if nbytes else row.verdict.word
+    return said(row.verdict.cost(nbytes) if nbytes else row.verdict.said)
 
 
 def needs(row: ReportRow) -> str:
     """Return the tensors that the operation's backward needs, with the rules and the reason."""
     if not row.rules and not row.needs:
         return row.why
-    what = ", ".join(row.needs) or "nothing"
-    rules = "; ".join(f"`{rule}`" for rule in row.rules)
-    return " ".join(part for part in (f"{what}: {rules}." if rules else f"{what}.", row.why) if part)
+    what: Text = listed(row.needs) if row.needs else message("nothing")
+    needed = message("{tensors}.", tensors=what)
+    if row.rules:
+        needed = message("{tensors}: {rules}.", tensors=what, rules="; ".join(f"`{rule}`" for rule in row.rules))
+    return said(sentences([needed, row.why] if row.why else [needed]))
 
 
 def details(row: ReportRow, last: ReportRow, number: int) -> list[tuple[str, str]]:
     """Return the reasons, each with its heading. ``number`` rows are equal, from ``row`` to ``last``."""
-    repeated = f"{number:,} times, the last time as row {last.number:,}." if number > 1 else ""
+    again = message("{count} times, the last time as row {row}.", count=f"{number:,}", row=f"{last.number:,}")
+    repeated = said(again) if number > 1 else ""
     sections = [
         *(("needs", needs(row)), ("happened", row.happened), ("repeated", repeated)),
         *(("error", row.error), ("instead", row.instead)),
@@ -101,7 +125,7 @@ def details(row: ReportRow, last: ReportRow, number: int) -> list[tuple[str, str
 def _cells(row: ReportRow) -> tuple[str, ...]:
     place = str(row.where) if row.where.text else f"{row.where} {row.op}"
     tensor = str(row.tensor) if row.tensor is not None else ""
-    version = f"version {versions(row)}" if versions(row) else ""
+    version = said(message("version {versions}", versions=versions(row))) if versions(row) else ""
     return str(row.number).rjust(3), _cut(place, _PLACE), _cut(tensor, _TENSOR), version, verdict(row)
 
 
@@ -112,7 +136,7 @@ def _cut(text: str, width: int) -> str:
 def _wrap(sections: list[tuple[str, str]]) -> list[str]:
     lines = []
     for heading, text in sections:
-        first = f"     {heading:<9}"
+        first = f"     {said(_HEADINGS[heading]):<9}"
         for paragraph in text.splitlines():
             lines += textwrap.wrap(
                 paragraph, WIDTH, initial_indent=first, subsequent_indent=_INDENT, break_long_words=False

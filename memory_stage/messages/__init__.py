@@ -5,7 +5,15 @@ recording keeps its sentences as messages, so one recording can be shown in each
 imports nothing of ``memory_stage``.
 """
 
-from memory_stage.messages.catalogues import ENGLISH, Language, add_catalogues, default_language, language, set_language
+from memory_stage.messages.catalogues import (
+    ENGLISH,
+    Language,
+    add_catalogues,
+    default_language,
+    language,
+    set_language,
+    speaking,
+)
 from memory_stage.messages.message import (
     Joined,
     Message,

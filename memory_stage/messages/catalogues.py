@@ -5,6 +5,8 @@ from __future__ import annotations
 import gettext
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -120,3 +122,14 @@ def set_language(code: str | None) -> None:
     """
     global _default
     _default = "" if code is None else language(code).code
+
+
+@contextmanager
+def speaking(chosen: Language) -> Iterator[None]:
+    """Use a language in place of the default one."""
+    global _default
+    before, _default = _default, chosen.code
+    try:
+        yield
+    finally:
+        _default = before

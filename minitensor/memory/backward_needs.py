@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from minitensor.engine.core.history import READ, WRITE, Node
 from minitensor.engine.core.storage import Storage
@@ -36,6 +36,21 @@ def normal_twin(op: str) -> str:
     return row.name if row is not None and row.normal else ""
 
 
+class Reason(NamedTuple):
+    """A sentence with its values, each a list of names or code.
+
+    Attributes:
+        text: the sentence, with placeholders such as ``{names}``.
+        values: the name and the parts of each value.
+    """
+
+    text: str
+    values: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def __str__(self) -> str:
+        return self.text.format_map({name: _list(parts) for name, parts in self.values})
+
+
 @dataclass(frozen=True)
 class Needs:
     """The tensors of an operation that backward needs for the requested gradients.
@@ -43,7 +58,7 @@ class Needs:
     Attributes:
         rules: the rules that will run, as in the table: ``x: g * cos(x)``.
         what: the tensors that they need, in words; empty if none.
-        why: one sentence.
+        reasons: sentences about the reason.
         own: the operands whose gradients need the operand that is overwritten.
         marks: the number of bits per element of it that are sufficient, or 0.
         output: True if the result is needed.
@@ -51,7 +66,7 @@ class Needs:
 
     rules: tuple[str, ...] = ()
     what: tuple[str, ...] = ()
-    why: str = ""
+    reasons: tuple[Reason, ...] = ()
     own: tuple[str, ...] = ()
     marks: int = 0
     output: bool = False
@@ -66,7 +81,7 @@ def needs_of(op: str, wanted: Collection[str] | None) -> Needs:
     row = row_of(op)
     if row is None:
         rules = tuple(f"{x}: {rule}" for x, rule in _RULES.get(op, {}).items() if wanted is None or x in wanted)
-        return Needs(rules, (), "The rule names no tensor." if rules else "")
+        return Needs(rules, (), (NO_TENSOR,) if rules else ())
     of = row.rules_in_place
     asked = [x for x in row.operands if x in of and (wanted is None or x in wanted)]
     saved = set(row.saved_in_place)
@@ -81,7 +96,12 @@ def needs_of(op: str, wanted: Collection[str] | None) -> Needs:
     quoted = tuple(f"{x}: {of[x]}" for x in asked)
     quoted += tuple(f"{mark}: {row.marks[mark]}" for mark in marks if by_marks)
     return Needs(
-        quoted, tuple(what), _why(row, asked, own, by_marks, others, output), own, len(marks) if by_marks else 0, output
+        quoted,
+        tuple(what),
+        _reasons(row, asked, own, by_marks, others, output),
+        own,
+        len(marks) if by_marks else 0,
+        output,
     )
 
 
@@ -89,22 +109,29 @@ def _bits(count: int) -> str:
     return f"{count} bit{'s' if count > 1 else ''} per element"
 
 
-def _why(row: Row, asked: list[str], own: tuple[str, ...], marks: bool, others: list[str], output: bool) -> str:
+NO_TENSOR = Reason("The rule names no tensor.")
+
+
+def _reasons(
+    row: Row, asked: list[str], own: tuple[str, ...], marks: bool, others: list[str], output: bool
+) -> tuple[Reason, ...]:
     if not asked:
-        return ""
-    sentences = []
+        return ()
+    found = []
     unasked = [y for y in row.rules_in_place if y not in asked and row.target in row.needs(y)]
-    if own:
-        whose = "" if own == (row.target,) else f", and the gradient of {_list(own)} needs it"
-        sentences.append(f"The input is overwritten{whose}.")
+    if own == (row.target,):
+        found.append(Reason("The input is overwritten."))
+    elif own:
+        found.append(Reason("The input is overwritten, and the gradient of {names} needs it.", (("names", own),)))
     elif marks and any(row.target in row.needs(x) for x in asked):
-        sentences.append("The input is overwritten, and only what is true or false of each element is needed.")
+        found.append(Reason("The input is overwritten, and only what is true or false of each element is needed."))
     elif unasked:
         rule = row.rules_in_place[unasked[0]]
-        sentences.append(f"Only `{unasked[0]}: {rule}` would need its input, and {unasked[0]} wants no gradient.")
+        values = (("operand", (unasked[0],)), ("rule", (rule,)))
+        found.append(Reason("Only `{operand}: {rule}` would need its input, and {operand} wants no gradient.", values))
     if output:
-        sentences.append("The output is what was just written: it needs no copy.")
-    return " ".join(sentences) or ("" if others else "The rule names no tensor.")
+        found.append(Reason("The output is what was just written: it needs no copy."))
+    return tuple(found) or (() if others else (NO_TENSOR,))
 
 
 def _list(names: Collection[str]) -> str:

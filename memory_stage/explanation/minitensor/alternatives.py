@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory_stage.trace.amounts import bytes_text
+from memory_stage.messages import Message, Text, message, said, sentences
+from memory_stage.trace.amounts import bytes_message
 from minitensor.memory.backward_needs import Needs, normal_twin, row_of
 
 
@@ -48,10 +49,10 @@ class Facts:
         return self.needs.marks * -(-self.elements // 8)
 
 
-def for_write(facts: Facts) -> str:
+def for_write(facts: Facts) -> Text:
     """Return advice for a write that has happened."""
     if facts.lost and facts.by == "an optimizer":
-        return (
+        return message(
             "Run every backward that needs these numbers before this line, or compute the forward again after it. "
             "Where a loss is not for these parameters, give it `detach()`ed results: its backward ends there then."
         )
@@ -62,94 +63,132 @@ def for_write(facts: Facts) -> str:
     return _for_preserved(facts) if facts.preserved else ""
 
 
-def in_all(facts: Facts, unrecorded: str, whose: str, refused: str) -> str:
+def in_all(facts: Facts, unrecorded: str, whose: str, for_pytorch_too: bool) -> str:
     """Return all advice for a write: for its effect, for a history that lacks it, and for PyTorch's refusal."""
     parts = [for_write(facts), for_unrecorded(unrecorded, whose) if unrecorded else ""]
-    parts.append(for_pytorch(facts) if refused.endswith("backward raises.") else "")
-    return " ".join(part for part in parts if part)
+    parts.append(for_pytorch(facts) if for_pytorch_too else "")
+    given = [part for part in parts if part != ""]
+    return said(sentences(given)) if given else ""
 
 
-def for_pytorch(facts: Facts) -> str:
+def for_pytorch(facts: Facts) -> Text:
     """Return advice for a write after which PyTorch's backward would raise, and minitensor's does not."""
     normal = _normal(facts)
-    return f"For PyTorch, too: run backward before this line{f', or use {normal}' if normal else ''}."
+    if normal:
+        return message("For PyTorch, too: run backward before this line, or use {normal}.", normal=normal)
+    return message("For PyTorch, too: run backward before this line.")
 
 
-def _normal(facts: Facts) -> str:
+def _normal(facts: Facts) -> Text:
     """Name the normal operation and the size of its result; "" if there is none."""
     twin = normal_twin(facts.op)
-    return f"`{twin}`, whose result takes {bytes_text(facts.size_of_result)}" if twin else ""
+    size = bytes_message(facts.size_of_result)
+    return message("`{operation}`, whose result takes {size}", operation=twin, size=size) if twin else ""
 
 
-def _for_stale(facts: Facts) -> str:
+def _for_stale(facts: Facts) -> Text:
     keeping = '`set_inplace_policy("copy_on_write")`'
     if not any(facts.lost):
-        return f"Under {keeping} nothing would have to be preserved here, and that backward is right."
-    kept = "let the copy serve them, too" if facts.copied else f"preserve {bytes_text(facts.preservable)} here"
-    ways = [way for way in (_normal(facts), f"{keeping}, which would {kept}") if way]
-    return f"Run backward before this line, or use {', or '.join(ways)}."
+        return message(
+            "Under {policy} nothing would have to be preserved here, and that backward is right.", policy=keeping
+        )
+    kept = message("{policy}, which would preserve {size} here", policy=keeping, size=bytes_message(facts.preservable))
+    if facts.copied:
+        kept = message("{policy}, which would let the copy serve them, too", policy=keeping)
+    normal = _normal(facts)
+    if normal:
+        return message("Run backward before this line, or use {normal}, or {policy}.", normal=normal, policy=kept)
+    return message("Run backward before this line, or use {policy}.", policy=kept)
 
 
-def _for_copy(facts: Facts) -> str:
+def _for_copy(facts: Facts) -> Text:
     row = row_of(facts.op)
-    parts = []
+    parts: list[Text] = []
     target = row.target if row is not None else ""
     if row is not None and facts.needs.own and target not in facts.needs.own:
         others = " and ".join(facts.needs.own)
-        parts.append(f"Nothing is copied if {others} wants no gradient: give `{others}.detach()`.")
+        parts.append(message("Nothing is copied if {names} wants no gradient: give `{names}.detach()`.", names=others))
     twin = normal_twin(facts.op)
     if twin:
-        result = f"`{twin}` keeps its input without a copy; its result takes {bytes_text(facts.size_of_result)}"
-        saves = facts.size_of_result - facts.copied
+        size, saves = bytes_message(facts.size_of_result), facts.size_of_result - facts.copied
         if saves > 0:
-            parts.append(f"{result}, {bytes_text(saves)} more than the copy.")
+            parts.append(
+                message(
+                    "`{operation}` keeps its input without a copy; its result takes {size}, {more} more than the copy.",
+                    operation=twin,
+                    size=size,
+                    more=bytes_message(saves),
+                )
+            )
         else:
-            parts.append(f"{result}: writing in place saves no memory here.")
-    return " ".join(parts)
+            parts.append(
+                message(
+                    "`{operation}` keeps its input without a copy; its result takes {size}: writing in place saves no "
+                    "memory here.",
+                    operation=twin,
+                    size=size,
+                )
+            )
+    return sentences(parts) if parts else ""
 
 
-def _for_preserved(facts: Facts) -> str:
+def _for_preserved(facts: Facts) -> Text:
     twin = normal_twin(facts.op)
-    first = "Run backward before this line and nothing has to be preserved."
+    first = message("Run backward before this line and nothing has to be preserved.")
     if not twin:
         return first
-    saves = facts.size_of_result - facts.preserved
-    compared = f"{bytes_text(saves)} more" if saves > 0 else "which is not more"
-    return f"{first} `{twin}` would take {bytes_text(facts.size_of_result)} for its result, {compared}."
+    size, saves = bytes_message(facts.size_of_result), facts.size_of_result - facts.preserved
+    second = message("`{operation}` would take {size} for its result, which is not more.", operation=twin, size=size)
+    if saves > 0:
+        second = message(
+            "`{operation}` would take {size} for its result, {more} more.",
+            operation=twin,
+            size=size,
+            more=bytes_message(saves),
+        )
+    return sentences([first, second])
 
 
 # ---------- writes that a history lacks ----------
 
 
-def for_unrecorded(why: str, whose: str) -> str:
+def for_unrecorded(why: str, whose: str) -> Text:
     """Return advice for a write that the history of ``whose`` lacks; ``why`` is a key of :data:`UNRECORDED`."""
-    return UNRECORDED[why][1].format(whose=whose)
+    advice = UNRECORDED[why][1]
+    return message(advice.text, whose=whose) if isinstance(advice, Message) else ""
 
 
 #: For each reason why a write was not recorded: a sentence about it, and the advice.
-UNRECORDED = {
+UNRECORDED: dict[str, tuple[Message, Text]] = {
     "leaf": (
-        "Written under `no_grad`: the leaf has new values and stays a leaf, as after an optimizer's step.",
-        "Nothing, if this is an update after backward.",
+        message("Written under `no_grad`: the leaf has new values and stays a leaf, as after an optimizer's step."),
+        message("Nothing, if this is an update after backward."),
     ),
     "set_value": (
-        "`set_value` loaded new values into the leaf, which stays one.",
-        "Nothing, if this loads weights before anything is computed from them.",
+        message("`set_value` loaded new values into the leaf, which stays one."),
+        message("Nothing, if this loads weights before anything is computed from them."),
     ),
-    "init": ("A layer fills its parameters.", ""),
+    "init": (message("A layer fills its parameters."), ""),
     "data": (
-        "Written through `.data`, which counts versions of its own: {whose} has new values, and neither its version "
-        "nor its history tells.",
-        "Use `detach()` in place of `.data`: then a backward that still needs the old numbers raises.",
+        message(
+            "Written through `.data`, which counts versions of its own: {whose} has new values, and neither its "
+            "version nor its history tells."
+        ),
+        message("Use `detach()` in place of `.data`: then a backward that still needs the old numbers raises."),
     ),
     "no_grad": (
-        "Written under `no_grad`: {whose} has new values, and gradients pass as if nothing had been written.",
-        "Write in grad mode if gradients should know of it.",
+        message("Written under `no_grad`: {whose} has new values, and gradients pass as if nothing had been written."),
+        message("Write in grad mode if gradients should know of it."),
     ),
     "detached": (
-        "Written through a tensor with a history of its own: {whose} has new values, and gradients pass as if nothing "
-        "had been written.",
-        "Write through {whose} if gradients should know of it, or into `detach().clone()` if its values should stay.",
+        message(
+            "Written through a tensor with a history of its own: {whose} has new values, and gradients pass as if "
+            "nothing had been written."
+        ),
+        message(
+            "Write through {whose} if gradients should know of it, or into `detach().clone()` if its values should "
+            "stay."
+        ),
     ),
 }
 
@@ -159,17 +198,29 @@ UNRECORDED = {
 
 def for_refusal(reason: str, facts: Facts) -> str:
     """Return advice for a refused operation; ``reason`` is the function of ``core.errors`` that made the error."""
+    return said(_for_refusal(reason, facts))
+
+
+def _for_refusal(reason: str, facts: Facts) -> Text:
     normal = _normal(facts)
+    if reason == "leaf_written" and normal:
+        return message(
+            "Update the leaf under `no_grad()`; or use {normal}; or write through `detach()` if the gradient should "
+            "ignore the write.",
+            normal=normal,
+        )
     if reason == "leaf_written":
-        ways = ["Update the leaf under `no_grad()`", f"use {normal}" if normal else ""]
-        ways.append("write through `detach()` if the gradient should ignore the write")
-        return f"{'; or '.join(way for way in ways if way)}."
+        return message(
+            "Update the leaf under `no_grad()`; or write through `detach()` if the gradient should ignore the write."
+        )
     if reason == "needs_own_input":
-        kept = bytes_text(facts.size_of_marks if facts.needs.marks else facts.size)
-        return f'The policy "2.6" would keep {kept} first' + (f"; or use {normal}." if normal else ".")
+        kept = bytes_message(facts.size_of_marks if facts.needs.marks else facts.size)
+        if normal:
+            return message('The policy "2.6" would keep {size} first; or use {normal}.', size=kept, normal=normal)
+        return message('The policy "2.6" would keep {size} first.', size=kept)
     if reason in ("overlapping_target", "overlapping_group", "read_only_target"):
-        return f"Write into a `clone()`, which takes {bytes_text(facts.size)}."
+        return message("Write into a `clone()`, which takes {size}.", size=bytes_message(facts.size))
     if reason == "leaf_reshaped":
-        return f"`{facts.op[:-1]}` gives a view, which takes no memory."
+        return message("`{operation}` gives a view, which takes no memory.", operation=facts.op[:-1])
     twin = normal_twin(facts.op)  # its result may have another shape or dtype, so its size is unknown
-    return f"Use `{twin}`." if twin else ""
+    return message("Use `{operation}`.", operation=twin) if twin else ""

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from memory_stage.engines.minitensor.engine import MINITENSOR
 from memory_stage.explanation.minitensor import alternatives
+from memory_stage.explanation.minitensor.backward_reasons import needed, reasons
 from memory_stage.explanation.minitensor.lost_saves import (
     OverwrittenSaves,
     moved,
@@ -27,6 +28,7 @@ from memory_stage.explanation.minitensor.write_sentences import REBOUND, what_ha
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.report_rows import ReportRow, SavedTensor, SourceLine, TensorView
 from memory_stage.explanation.verdict import Verdict, in_order
+from memory_stage.messages import Text, message, said, sentences
 from memory_stage.model.shared_memory import SharedMemory
 from memory_stage.recorder.stack_headroom import StackHeadroom
 from minitensor.engine.core.history import Leaf, Node, peek
@@ -117,9 +119,11 @@ class Listener(Subscription):
                 self._note(event, sys._getframe(1))
             except Exception as failure:
                 self._open = False
-                self.report.cut_short = (
-                    f"The report ends here: it could not be made ({type(failure).__name__}: {failure}). "
-                    "The program ran on."
+                self.report.cut_short = said(
+                    message(
+                        "The report ends here: it could not be made ({error}). The program ran on.",
+                        error=f"{type(failure).__name__}: {failure}",
+                    )
                 )
 
     def _note(self, event: Event, frame: FrameType) -> None:
@@ -178,9 +182,10 @@ class Listener(Subscription):
                 after=storage.version,
                 verdicts=(Verdict.UNNOTICED,),
                 stale=stale,
-                instead="Write into a copy of the array, or run backward before the write.",
+                instead=said(message("Write into a copy of the array, or run backward before the write.")),
             )
-            row.happened = f"Before this line, numpy or another library wrote. {what_happened(row, '', '', False)}"
+            before = message("Before this line, numpy or another library wrote.")
+            row.happened = said(sentences([before, what_happened(row, "", "", False)]))
 
     def _on_write(self, site: Site, by: str, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
         if op == "backward" and self._taken is None:
@@ -235,8 +240,8 @@ class Listener(Subscription):
             recorded=recorded,
             verdicts=verdicts,
             rules=needs.rules,
-            needs=needs.what + (("its index",) if kept.indexed else ()),
-            why=needs.why,
+            needs=needed(needs, kept.indexed > 0),
+            why=reasons(needs),
             copied=kept.copied,
             marked=kept.marked,
             indexed=kept.indexed,
@@ -246,9 +251,12 @@ class Listener(Subscription):
             by=by,
         )
         refused = "" if gone else self._pytorch.refuses(site, x, op, inputs, where, kept.copied, recorded)
-        row.happened = f"{what_happened(row, unrecorded, whose, in_layer)} {refused}".strip()
+        happened = what_happened(row, unrecorded, whose, in_layer)
+        row.happened = said(sentences([happened, refused] if refused else [happened]))
         is_update = unrecorded and not (unrecorded == "leaf" and stale)
-        row.instead = alternatives.in_all(facts, unrecorded if is_update else "", whose, refused)
+        row.instead = alternatives.in_all(
+            facts, unrecorded if is_update else "", whose, refused.endswith("backward raises.")
+        )
         if not self.report.left_out:
             for link, names, saved in gone:
                 for what in names:
@@ -269,7 +277,8 @@ class Listener(Subscription):
     def _on_meta(self, site: Site, x: Tensor, op: str) -> None:
         version = x._storage.version
         recorded = modes.grad and peek(x) is not None
-        happened = REBOUND.get(op, "Only shape and strides have changed.")
+        refused = self._pytorch.refuses_view(x, recorded)
+        happened: list[Text] = [REBOUND.get(op, message("Only shape and strides have changed."))]
         self._add(
             site,
             op,
@@ -278,7 +287,7 @@ class Listener(Subscription):
             after=version,
             recorded=recorded,
             verdicts=(Verdict.METADATA,),
-            happened=f"{happened} {self._pytorch.refuses_view(x, recorded)}".rstrip(),
+            happened=said(sentences([*happened, refused] if refused else happened)),
         )
 
     # ---------- errors ----------
@@ -295,10 +304,10 @@ class Listener(Subscription):
             after=version,
             verdicts=(Verdict.REFUSED,),
             rules=needs.rules,
-            needs=needs.what,
-            why=needs.why,
+            needs=needed(needs),
+            why=reasons(needs),
             error=self._text_of(error),
-            happened="Nothing was written.",
+            happened=said(message("Nothing was written.")),
             instead=alternatives.for_refusal(reason, alternatives.Facts(op, array.nbytes, array.size, needs)),
         )
 
@@ -307,12 +316,12 @@ class Listener(Subscription):
         link, cause, entry = self._stale.get((id(node), what), (None, None, None))
         if link is not None and link() is not node:
             cause = entry = None
-        happened = "Backward needs a saved tensor that a write has made stale."
+        happened = message("Backward needs a saved tensor that a write has made stale.")
         if entry is not None:
             entry.asked_for = True
-            happened = f"Backward needs {entry}; row {cause} made it stale."
+            happened = message("Backward needs {saved}; row {row} made it stale.", saved=str(entry), row=cause or 0)
         text = self._text_of(error)
-        self._add(site, "backward", None, verdicts=(Verdict.RAISES,), error=text, happened=happened, cause=cause)
+        self._add(site, "backward", None, verdicts=(Verdict.RAISES,), error=text, happened=said(happened), cause=cause)
 
     def ended(self, error: BaseException) -> None:
         """Add a row for the ``error`` that ended the program, unless the operation that raised it has one."""
@@ -327,7 +336,7 @@ class Listener(Subscription):
         if user is None:
             user = Site.of(sys._getframe(2))
         text = self._text_of(error)
-        self._add(user, "", None, verdicts=(Verdict.RAISES,), error=text, happened="The program ended.")
+        self._add(user, "", None, verdicts=(Verdict.RAISES,), error=text, happened=said(message("The program ended.")))
 
     def _text_of(self, error: BaseException) -> str:
         self._last_error = id(error), str(error)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from memory_stage.explanation.report_rows import SavedTensor, SourceLine
+from memory_stage.messages import joined, message, plural, said
 from minitensor.engine.autograd.context import GUARD
 from minitensor.engine.core.history import Node, Saved
 from minitensor.engine.core.regions import address
@@ -84,12 +85,12 @@ def _what(op: str, names: list[str]) -> str:
     """Return the role of a saved tensor: ``input``, ``output``, ``inputs x and y``."""
     row = row_of(op) or row_of(op + "_")
     if names == ["out"]:
-        return "output"
+        return said(message("output"))
     if row is None or not set(names) <= set(row.operands):
-        return "saved tensor"
+        return said(message("saved tensor"))
     if len(row.operands) == 1:
-        return "input"
-    return f"input{'s' if len(names) > 1 else ''} {' and '.join(names)}"
+        return said(message("input"))
+    return said(plural("input {names}", "inputs {names}", len(names), names=joined(names)))
 
 
 def _was_readable(storage: Storage, version: int) -> bool:

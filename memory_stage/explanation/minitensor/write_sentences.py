@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from memory_stage.explanation.minitensor.alternatives import UNRECORDED
 from memory_stage.explanation.report_rows import ReportRow, SavedTensor
 from memory_stage.explanation.verdict import Verdict
-from memory_stage.trace.amounts import bytes_text
+from memory_stage.messages import Text, joined, message, said, sentences
+from memory_stage.trace.amounts import bytes_message
 
 MOST_NAMED = 3  # savers that a sentence names
 
 #: The operations that change the storage or the dtype of a tensor, and not only its shape.
 REBOUND = {
-    "cast_": "It has another dtype now, on a new storage; the old storage is as it was.",
-    "resize_": "It has another number of elements now; what was saved of the old ones is as it was.",
-    "set_": "It looks at another storage now; the old storage is as it was.",
+    "cast_": message("It has another dtype now, on a new storage; the old storage is as it was."),
+    "resize_": message("It has another number of elements now; what was saved of the old ones is as it was."),
+    "set_": message("It looks at another storage now; the old storage is as it was."),
 }
 
 
@@ -27,53 +28,65 @@ def what_happened(row: ReportRow, unrecorded: str, whose: str, in_layer: bool) -
         whose: the name of the tensor that lacks the write in its history.
         in_layer: True if the forward of a user-defined operation wrote.
     """
-    parts = []
+    parts: list[Text] = []
     if Verdict.UNNOTICED in row.verdicts:
-        parts.append(f"Overwrote {_name_saved(row.stale)}, and no version tells: that backward uses the new numbers.")
-        parts.append("Its gradient is wrong.")
+        parts += [
+            message(
+                "Overwrote {saved}, and no version tells: that backward uses the new numbers.",
+                saved=_name_saved(row.stale),
+            ),
+            message("Its gradient is wrong."),
+        ]
     elif row.stale:
         parts += _stale(row.stale)
     if unrecorded:
-        parts.append(UNRECORDED[unrecorded][0].format(whose=whose))
+        parts.append(message(UNRECORDED[unrecorded][0].text, whose=whose))
     if row.copied:
-        parts.append(f"Copied its input first: {bytes_text(row.copied)}.")
+        parts.append(message("Copied its input first: {size}.", size=bytes_message(row.copied)))
     if row.marked:
         assert row.tensor is not None
-        copy = bytes_text(row.tensor.nbytes)
-        parts.append(f"Kept {bytes_text(row.marked)} of marks; a copy would have taken {copy}.")
+        parts.append(
+            message(
+                "Kept {size} of marks; a copy would have taken {copy}.",
+                size=bytes_message(row.marked),
+                copy=bytes_message(row.tensor.nbytes),
+            )
+        )
     if row.indexed:
-        parts.append(f"Kept its index: {bytes_text(row.indexed)}.")
+        parts.append(message("Kept its index: {size}.", size=bytes_message(row.indexed)))
     if row.preserved_for:
         parts.append(_preserved_text(row))
     if in_layer:
-        parts.append("Written by the forward of a user-defined operation, whose own backward answers for it.")
-    if not parts:
-        parts.append("Nothing was copied." if row.recorded else "Nobody wants a gradient: nothing was recorded.")
-    return " ".join(parts)
+        parts.append(message("Written by the forward of a user-defined operation, whose own backward answers for it."))
+    if not parts and row.recorded:
+        parts.append(message("Nothing was copied."))
+    return said(sentences(parts or [message("Nobody wants a gradient: nothing was recorded.")]))
 
 
-def _stale(stale: Sequence[SavedTensor]) -> list[str]:
+def _stale(stale: Sequence[SavedTensor]) -> list[Text]:
     lost = [saved for saved in stale if saved.lost]
     moved = [saved for saved in stale if not saved.lost]
-    parts = []
+    parts: list[Text] = []
     if lost:
-        parts.append(f"Overwrote {_name_saved(lost)}.")
+        parts.append(message("Overwrote {saved}.", saved=_name_saved(lost)))
     if moved:
-        parts.append(f"Raised the version under {_name_saved(moved)}; none of those bytes were overwritten.")
+        parts.append(
+            message("Raised the version under {saved}; none of those bytes were overwritten.", saved=_name_saved(moved))
+        )
     return parts
 
 
-def _preserved_text(row: ReportRow) -> str:
+def _preserved_text(row: ReportRow) -> Text:
     whom = _name_saved(row.preserved_for)
     if row.preserved:
-        return f"Preserved {bytes_text(row.preserved)} for {whom}."
+        return message("Preserved {size} for {saved}.", size=bytes_message(row.preserved), saved=whom)
     if row.copied:
-        return f"The same copy preserves {whom}."
-    return f"An earlier write had preserved {whom}."
+        return message("The same copy preserves {saved}.", saved=whom)
+    return message("An earlier write had preserved {saved}.", saved=whom)
 
 
-def _name_saved(saved: Sequence[SavedTensor]) -> str:
-    named = [str(each) for each in saved[:MOST_NAMED]]
+def _name_saved(saved: Sequence[SavedTensor]) -> Text:
+    named: list[Text] = [str(each) for each in saved[:MOST_NAMED]]
     if len(saved) > MOST_NAMED:
-        named.append(f"{len(saved) - MOST_NAMED} more")
-    return ", ".join(named[:-1]) + (" and " if len(named) > 1 else "") + named[-1]
+        named.append(message("{count} more", count=len(saved) - MOST_NAMED))
+    return joined(named)

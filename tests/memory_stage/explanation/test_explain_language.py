@@ -1,0 +1,67 @@
+"""Test the report of ``minitensor.explain`` in Chinese: the same rows, numbers and code as in English."""
+
+from __future__ import annotations
+
+import re
+
+import minitensor as mt
+from memory_stage import set_language
+from memory_stage.explanation.minitensor import Report
+from memory_stage.explanation.minitensor.backward_reasons import REASONS
+from minitensor.engine.table import ROWS
+from minitensor.memory.backward_needs import needs_of
+
+
+def program() -> None:
+    x = mt.to_tensor([1.0, 2.0], stop_gradient=False) * 1
+    y = x * x
+    x.add_(1.0)
+    z = mt.tanh_(y)
+    mt.sigmoid(z)
+    z.pow_(3.0)
+    w = mt.to_tensor([1.0], stop_gradient=False)
+    with mt.no_grad():
+        w.add_(1.0)
+    w.reshape_([1, 1])
+
+
+def report(language: str) -> Report:
+    try:
+        set_language(language)
+        return mt.explain(program, catch=True)
+    finally:
+        set_language(None)
+
+
+def test_both_languages_have_the_same_rows_numbers_and_code():
+    english, chinese = report("en"), report("zh")
+    assert len(english.rows) == len(chinese.rows) == 5
+    for one, other in zip(english.rows, chinese.rows, strict=True):
+        assert (one.op, one.verdicts, one.rules, one.error != "") == (
+            other.op,
+            other.verdicts,
+            other.rules,
+            bool(other.error),
+        )
+        for text, said in ((one.happened, other.happened), (one.instead, other.instead), (one.why, other.why)):
+            assert sorted(re.findall(r"`[^`]*`|\d+", text)) == sorted(re.findall(r"`[^`]*`|\d+", said))
+
+
+def test_no_english_sentence_is_left_in_a_chinese_report():
+    chinese = report("zh")
+    for row in chinese.rows:
+        row.error = ""  # errors stay English
+    told = re.sub(r"`[^`]*`|\S+\.py|float32|version_\w+", "", str(chinese))
+    assert re.findall(r"(?:[A-Za-z]+ ){2,}[A-Za-z]+", told) == []
+    assert "过期" in told and "拷贝" in told
+
+
+def test_a_report_keeps_the_language_in_which_it_was_made():
+    chinese = str(report("zh"))
+    assert chinese.startswith("5 个原位操作") and str(report("en")).startswith("5 in-place operations")
+
+
+def test_each_reason_of_a_derivative_rule_is_a_message():
+    asked = [(f"{name}_", wanted) for name, row in ROWS.items() for wanted in (None, *({one} for one in row.operands))]
+    reasons = {each.text for op, wanted in asked for each in needs_of(op, wanted).reasons}
+    assert reasons <= set(REASONS) and len(reasons) == len(REASONS)
