@@ -29,6 +29,8 @@ from memory_stage.engines.router import FRAMEWORKS, Router, has_minitensor
 from memory_stage.explanation.whole_run.explanation import Explanation, watching
 from memory_stage.integrations.cell_source import number_of_cell, numbered_as_seen
 from memory_stage.integrations.magic_options import MagicOptions
+from memory_stage.messages import language, speaking
+from memory_stage.messages.catalogues import codes
 
 if has_minitensor():
     from memory_stage.explanation.minitensor.cell_listener import listener_of_cell
@@ -36,6 +38,7 @@ if has_minitensor():
 _options = MagicOptions("%%explain")
 _options.add_argument("--policy", choices=list(POLICIES), help="the in-place policy of minitensor for the cell")
 _options.add_argument("--all", action="store_true", help="also list the lines that write in place without a fault")
+_options.add_argument("--language", choices=codes(), help="of the report of minitensor's operations")
 
 
 @magics_class
@@ -47,7 +50,7 @@ class ExplainMagic(Magics):
     @no_var_expand
     @line_cell_magic
     def explain(self, line: str, cell: str | None = None) -> None:
-        """%%explain [--all] [--policy NAME]: run the cell, then explain its in-place operations.
+        """%%explain [--all] [--policy NAME] [--language en|zh]: run the cell, then explain its in-place operations.
 
         %explain STATEMENT does the same for one statement.
         """
@@ -57,7 +60,9 @@ class ExplainMagic(Magics):
         if cell is not None:
             source = numbered_as_seen(cell, source)
         parts = self._compiled(source)
-        with Router().policy(options.policy) if options.policy else contextlib.nullcontext():
+        policy = Router().policy(options.policy) if options.policy else contextlib.nullcontext()
+        words = speaking(language(options.language)) if options.language else contextlib.nullcontext()
+        with policy, words:
             self._watch(parts, _uses_framework(source) or not has_minitensor(), options.all)
 
     def _watch(self, parts: list[Any], has_framework: bool, with_harmless: bool) -> None:

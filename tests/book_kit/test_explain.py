@@ -72,7 +72,14 @@ def test_the_policy_of_a_cell_is_that_of_the_cell_only(run):
     assert run(f"%%explain\n{cell}")[0]
 
 
-@pytest.mark.parametrize("line", ["--policy 3.0", "--polycy 2.5", '--policy "2.5'])
+def test_a_cell_chooses_the_language_of_its_own_report(run):
+    cell = "x = mt.ones([2])\nx.add_(1.0)"
+    for line, said in (("--language zh", "1 个原位操作"), ("", "1 in-place operation")):
+        *_, (report,) = run(f"%%explain {line}\n{cell}")
+        assert str(report).startswith(said)
+
+
+@pytest.mark.parametrize("line", ["--policy 3.0", "--language fr", "--polycy 2.5", '--policy "2.5'])
 def test_an_unknown_option_is_refused_before_the_cell_runs(run, shell, line):
     _passed, _error, _, shown = run(f"%%explain {line}\nran = 1")
     assert not shown and "ran" not in shell.user_ns

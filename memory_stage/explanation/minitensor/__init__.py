@@ -22,6 +22,8 @@ from memory_stage.explanation.minitensor.listener import Listener
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.report_rows import ReportRow
 from memory_stage.explanation.verdict import Verdict
+from memory_stage.messages import language as chosen_language
+from memory_stage.messages import speaking
 from minitensor.engine.events import watching
 from minitensor.memory.reachable_names import in_reach, others_in_reach
 
@@ -36,7 +38,9 @@ ELSEWHERE = (
 __all__ = ["Listener", "Report", "Row", "Verdict", "explain"]
 
 
-def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **kwargs: Any) -> Report:
+def explain(
+    function: Callable[..., Any], /, *args: Any, catch: bool = False, language: str | None = None, **kwargs: Any
+) -> Report:
     """Call ``function(*args, **kwargs)`` and report each of its in-place operations, in order.
 
     For a program of PyTorch or Paddle the report refers to ``memory_stage.explain``, which takes the same arguments.
@@ -46,14 +50,18 @@ def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **
 
     Args:
         catch: if the program raises an error, return the report with the error in ``report.error``, without traceback.
+        language: of the report, ``"en"`` or ``"zh"``; by default that of ``memory_stage.set_language``, or English.
 
     Raises:
+        ValueError: if there is no such language.
         Any error of the program, unless ``catch`` is True. Its attribute ``explained`` is then the report. Either way
         the report has a row for the error, at the operation that raised it.
     """
+    chosen = chosen_language(language)
     listener = Listener(in_reach(function, args, kwargs))
+    listener.report.language = chosen
     try:
-        with listener:
+        with speaking(chosen) if language else contextlib.nullcontext(), listener:
             function(*args, **kwargs)
     except BaseException as error:
         if not (catch and isinstance(error, Exception)):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 import minitensor as mt
 from memory_stage import set_language
 from memory_stage.explanation.minitensor import Report
@@ -33,6 +35,10 @@ def report(language: str) -> Report:
         set_language(None)
 
 
+def ask_for(language: str) -> Report:
+    return mt.explain(program, catch=True, language=language)
+
+
 def test_both_languages_have_the_same_rows_numbers_and_code():
     english, chinese = report("en"), report("zh")
     assert len(english.rows) == len(chinese.rows) == 5
@@ -59,6 +65,19 @@ def test_no_english_sentence_is_left_in_a_chinese_report():
 def test_a_report_keeps_the_language_in_which_it_was_made():
     chinese = str(report("zh"))
     assert chinese.startswith("5 个原位操作") and str(report("en")).startswith("5 in-place operations")
+
+
+def test_a_report_is_in_the_language_that_the_call_asks_for():
+    set_one, asked = (re.sub(r"tensor_\d+", "tensor", str(each)) for each in (report("zh"), ask_for("zh")))
+    assert asked == set_one
+    assert str(mt.explain(program, catch=True)).startswith("5 in-place operations")
+
+
+def test_a_language_that_does_not_exist_is_refused_before_the_program_runs():
+    calls = []
+    with pytest.raises(ValueError, match="language is one of 'en', 'zh', not 'fr'"):
+        mt.explain(lambda: calls.append(1), language="fr")
+    assert calls == []
 
 
 def test_each_reason_of_a_derivative_rule_is_a_message():
