@@ -376,16 +376,23 @@ def _leaf_clauses(collected: list[Collected]) -> list[Text]:
     ]
 
 
+def _first_two(clauses: list[Text]) -> Text:
+    """Join two clauses, which Chinese does not join with its word for "and" between nouns."""
+    if len(clauses) < 2:
+        return joined(clauses)
+    return message("{clause} and {another}", clause=clauses[0], another=clauses[1])
+
+
 def _describe_leaves_briefly(collected: list[Collected]) -> Text:
     clauses = _leaf_clauses([fact for fact in collected if fact.leaf])
     if not clauses:
         return message("`backward` is done.")
-    return message("`backward` is done: {leaves}.", leaves=joined(clauses[:2]))
+    return message("`backward` is done: {leaves}.", leaves=_first_two(clauses))
 
 
 def _describe_leaves(done: FinishedStep, collected: list[Collected]) -> Text:
     clauses = _leaf_clauses(collected)
-    leaves = joined(clauses[:2])
+    leaves = _first_two(clauses)
     if len(clauses) > 2:
         leaves = message("{leaves}, and {count} more leaves have theirs", leaves=leaves, count=len(clauses) - 2)
     storages = [fact.storage for fact in collected if fact.storage is not None]

@@ -146,7 +146,7 @@ def cells_text(storage: StorageEntry, cover: Cover) -> Text:
     if count == 0:
         return message("no cell")
     if count == storage.length:
-        return plural("the one cell", "all {count} cells", count, count=f"{count:,}")
+        return message("the one cell") if count == 1 else message("all {count} cells", count=f"{count:,}")
     if len(runs) == 1 and runs[0][1] - runs[0][0] + 1 == count and storage.length > 8:
         first, last = runs[0]
         if last > first:

@@ -59,7 +59,7 @@ def facts_in(sentence: str) -> list[str]:
 
 
 #: English words and pronouns for a number, which Chinese writes as a number.
-_NUMBER_WORDS = {"the one cell": "all 1 cells", "no cell": "0 cells", "cell of storage": "cells of storage"}
+_NUMBER_WORDS = {"no cell": "0 cells", "cell of storage": "cells of storage"}
 
 
 def test_both_languages_say_the_same_of_every_program_with_the_same_names_and_numbers():
@@ -97,6 +97,16 @@ def test_one_recording_is_shown_in_both_languages():
     assert "language" not in english.data
     assert english.data == stage.record("x = mt.ones([2])\nx.add_(1)").data
     assert english.translated("zh").data == shown.data
+
+
+def test_chinese_words_one_cell_and_the_gradients_of_two_leaves_in_its_own_way():
+    program = (
+        "a = mt.to_tensor([2.0], stop_gradient=False)\nb = mt.to_tensor([3.0], stop_gradient=False)\n"
+        "(a * b).backward()\na.detach().zero_()"
+    )
+    said = [step["say"] for step in stage.record(program, language="zh").data["variants"][0]["steps"]]
+    assert any("`a.grad` 为 [3]，`b.grad` 为 [2]，" in each for each in said)
+    assert any("的唯一一个单元" in each for each in said) and not any("全部 1 个" in each for each in said)
 
 
 def test_a_stage_of_data_is_not_translated():
