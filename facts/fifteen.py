@@ -57,15 +57,17 @@ QUESTIONS: Questions = {
     ),
     "4": (plain(THREE, **dict.fromkeys(("torch", "paddle", "numpy"), "mine = x\nx += 1.0")), ["mine.tolist()"]),
     "5": (
-        leaf("a", "[0.0, 1.0]", "y = a.sigmoid()\ny.mul_(2.0)\n" + SUM, "y = a.sigmoid()\ny.scale_(2.0)\n" + SUM),
+        leaf(
+            "a", "[1.0]", "y = a.sigmoid()\ny.mul_(2.0)\ny.backward()", "y = a.sigmoid()\ny.scale_(2.0)\ny.backward()"
+        ),
         ["a.grad.tolist()"],
     ),
     "5, written out": (
         leaf(
             "a",
-            "[0.0, 1.0]",
-            "y = 1 / (1 + torch.exp(-a))\ny.mul_(2.0)\n" + SUM,
-            "y = 1 / (1 + paddle.exp(-a))\ny.scale_(2.0)\n" + SUM,
+            "[1.0]",
+            "y = 1 / (1 + torch.exp(-a))\ny.mul_(2.0)\ny.backward()",
+            "y = 1 / (1 + paddle.exp(-a))\ny.scale_(2.0)\ny.backward()",
         ),
         ["a.grad.tolist()"],
     ),

@@ -322,7 +322,9 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
     Raises:
         IndexError: if ``input`` has no such dimension.
+        TypeError: if ``dim`` holds no integers, or ``keepdim`` is not a bool.
     """
+    dim, keepdim = _dims(dim, input._array.ndim), checks.flag("nansum()", "keepdim", keepdim)
     known = TABLE["where"](TABLE["isnan"](input), 0, input) if input._array.dtype in FLOATS else input
     return with_grad_fn(TABLE["sum"](known, dim, keepdim, dtype=dtype), "NansumBackward0")
 
@@ -332,14 +334,23 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
     Raises:
         IndexError: if ``input`` has no such dimension.
+        TypeError: if ``dim`` holds no integers, or ``keepdim`` is not a bool.
         RuntimeError: if the dtype is not a floating-point one.
     """
+    dim, keepdim = _dims(dim, input._array.ndim), checks.flag("nanmean()", "keepdim", keepdim)
     total = nansum(input, dim, keepdim, dtype=dtype)
     if input._array.dtype not in FLOATS:
         name = SCALAR_NAMES[input._array.dtype]
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {name}")
     count = TABLE["sum"](TABLE["logical_not"](TABLE["isnan"](input)), dim, keepdim)
     return _div(total, count)
+
+
+def _dims(dim: Any, ndim: int) -> Any:
+    """Return one dimension or several, counted from the front; None for all."""
+    if dim is None:
+        return None
+    return [as_dim(each, ndim) for each in dim] if isinstance(dim, (list, tuple)) else as_dim(dim, ndim)
 
 
 def _highest(input: Tensor, dim: Any) -> Tensor:

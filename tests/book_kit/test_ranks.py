@@ -58,7 +58,7 @@ def written(tmp_path):
 def without_mpi(monkeypatch):
     """Simulate a machine without mpi4py. The ranks of the other tests are set aside meanwhile."""
     monkeypatch.setattr(ranks, "_state", ranks._State())
-    monkeypatch.setattr(ranks, "why_not", lambda: "mpi4py is not installed")
+    monkeypatch.setattr(ranks, "_missing", lambda: "mpi4py is not installed")
 
 
 # ---- with ranks ------------------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def test_the_record_answers_if_there_is_no_mpi(four, tmp_path, monkeypatch):
     before = four.run("print('rank', rank)\nsize", 2)
     four.save(tmp_path / "ranks.json")
     monkeypatch.setattr(ranks, "_state", ranks._State())
-    monkeypatch.setattr(ranks, "why_not", lambda: "mpi4py is not installed")
+    monkeypatch.setattr(ranks, "_missing", lambda: "mpi4py is not installed")
     ranks.start(4, recorded=tmp_path / "ranks.json")
     assert ranks.run("print('rank', rank)\nsize", 2) == before
 
