@@ -1,7 +1,7 @@
 """The pytest plugin in each process of `tools/run_tests.py`, which requests and runs one unit of tests after another.
 
 A unit is a file of tests, or a share of one. A process collects only the units that it receives, and keeps the fixtures
-of its session (a browser, a server) for all of them. It reports every failure at once.
+of its session (a browser, a server) for all of them. It reports each failure immediately.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-CONNECTION = "TESTS_CONNECTION"  # the number of the open file over which units come
+# Variables of the environment.
+CONNECTION = "TESTS_CONNECTION"  # the file descriptor of the connection that delivers units
 SHARED = "TESTS_FOLDER"  # the folder that the processes of one run share
 NOW = "TESTS_NOW"  # the file to which a process writes the name of its current test
-WIDEST = 1000  # bytes of a test's name in that file
+WIDEST = 1000  # bytes to which a name in that file is padded, so that it overwrites a longer one
 
 #: A file, the index of the share, and the number of shares.
 Unit = tuple[str, int, int]
@@ -66,7 +67,7 @@ class Turns:
         while unit is not None:
             began = time.perf_counter()
             for item, following in zip(items, [*items[1:], session], strict=False):
-                # The session follows the last test, so that pytest keeps only the fixtures of the session.
+                # After the last test comes the session, so that pytest removes all fixtures but the session's.
                 os.pwrite(self.now, item.nodeid.encode().ljust(WIDEST), 0)
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if session.shouldstop:

@@ -1,8 +1,8 @@
-"""Reset the state before a request of a page to that of a new process.
+"""Reset Python to the state of a new process for each request of a page.
 
-One Python process answers all requests of a page. Before each request this module restores the names of the packages
-that a program uses and of `builtins`, the policy, recording, the device, random numbers, print options, warning
-filters and the recursion limit. It does not restore files, or changes to other modules.
+One Python process answers all requests of a page. For each request this module restores the attributes of `builtins`
+and of the packages that a program uses, the in-place policy, gradient recording, the device, the seeds, print options,
+warning filters and the recursion limit. It does not restore files, or changes to other modules.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DEVICES: dict[str, dict[str, Any]] = {
     "gpu:sim": {"device": "gpu:sim", "profile": "torch"},
     "gpu:sim paddle": {"device": "gpu:sim", "profile": "paddle"},
 }
-BEGINNING, END = 20_000, 1_000  # characters kept of the output that no step shows
+BEGINNING, END = 20_000, 1_000  # characters kept from each end of the output that is not of a recorded step
 
 
 def names() -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _restored() -> Iterator[None]:
     announced, places.current.announced = (
         places.current.announced,
         True,
-    )  # the page itself says that its GPU is simulated
+    )  # minitensor need not announce its simulated GPU, because the page does
     options, of_torch = printing._options, dict(vars(printing_of_torch.options))
     with warnings.catch_warnings(), np.errstate(), np.printoptions():
         for action, category in _WARNED:
@@ -123,14 +123,14 @@ def _warned(message: Warning | str, category: type[Warning], filename: str, line
 
 
 class CapturedOutput(io.StringIO):
-    """The beginning and the end of the output. They remain if a program closes it."""
+    """A stream that keeps the beginning and the end of the output, even if a program closes it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.beginning = self.end = ""
 
     def write(self, text: str) -> int:
-        """Return the number of characters of ``text``, kept or not."""
+        """Keep as much of ``text`` as fits; return its length, as every stream does."""
         room = BEGINNING - len(self.beginning)
         if room > 0:
             self.beginning += text[:room]

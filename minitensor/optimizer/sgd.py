@@ -45,7 +45,7 @@ class Momentum(Optimizer):
     Parameters have any shape and are written once per step. See :class:`Optimizer` for the other arguments.
 
     Raises:
-        TypeError, ValueError: as in :class:`Optimizer`, and if ``momentum`` is not a number from 0 on.
+        TypeError, ValueError: as in :class:`Optimizer`, and if ``momentum`` is not a number of at least 0.
     """
 
     slots = ("velocity",)

@@ -1,4 +1,4 @@
-"""Functions on arrays that differ between PyTorch and Paddle: forward functions, random draws and helpers of rules."""
+"""PyTorch's versions of array functions that differ in Paddle: forward functions, random draws, parts of gradients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Array = np.ndarray
 
 
 def round_half_to_even(a: Array, decimals: int, out: Array | None = None) -> Array:
-    """Return ``a`` rounded to so many places, halves to the even neighbour: 0.5 to 0, 1.5 to 2, 2.5 to 2."""
+    """Return ``a`` rounded to ``decimals`` places, halves to the even neighbour: 0.5 to 0, 1.5 to 2, 2.5 to 2."""
     if a.dtype not in FLOATS:
         if a.dtype == np.bool_:
             raise TypeError("bools are not rounded; convert first: `x.long()`")
@@ -41,7 +41,7 @@ def round_half_to_even(a: Array, decimals: int, out: Array | None = None) -> Arr
 
 
 def power(a: Array, b: Array, out: Array | None = None) -> Array:
-    """Return ``a ** b``; an integer to a negative integer tensor is the truncated fraction: 0, 1 or -1."""
+    """Return ``a ** b``; if both are integers and ``b`` is negative, truncate the fraction: 0, 1 or -1."""
     if a.dtype not in FLOATS and a.dtype != np.bool_ and b.ndim and bool((b < 0).any()):
         a = np.broadcast_to(a, np.broadcast_shapes(a.shape, b.shape))
         ones = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * np.abs(b % 2), 0))
@@ -83,7 +83,7 @@ def lerp(a: Array, b: Array, weight: Array, out: Array | None = None) -> Array:
     with np.errstate(all="ignore"):
         way = b - a
         near = np.absolute(weight) < 0.5
-        if isinstance(weight, (int, float, np.generic)):  # on a device, too, one number is not an array
+        if isinstance(weight, (int, float, np.generic)):  # one number is not an array, even if ``a`` is on a device
             return np.add(a if near else b, (weight if near else weight - 1) * way, out=out)
         return np.add(np.where(near, a, b), np.where(near, weight, weight - 1) * way, out=out)
 
@@ -94,7 +94,7 @@ def zero(a: Array, out: Array) -> Array:
     return out
 
 
-# ---------- random numbers, drawn in the order of memory ----------
+# ---------- random numbers ----------
 
 
 def _in_memory_order(array: Array) -> Array:
@@ -174,7 +174,7 @@ def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
     return least, None if to is None else need_int("random_", "to", to, 2), generator
 
 
-#: The bits of whole numbers that a dtype holds exactly, without a sign.
+#: The number n for each dtype such that the dtype holds every integer from 0 to 2**n - 1 exactly.
 _EXACT_BITS = {
     **{"bool": 1, "uint8": 8, "int8": 7, "int16": 15, "int32": 31, "int64": 63},
     **{"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53},
@@ -224,7 +224,7 @@ def beyond_on_tensors(x: Tensor, min: Any, max: Any) -> Tensor:
 
 
 def with_no_slope(gradient: np.ndarray, saved: np.ndarray) -> np.ndarray:
-    """Return ``gradient``, which does not change with ``saved``."""
+    """Return ``gradient``, whose derivative with respect to ``saved`` is 0."""
     return gradient
 
 

@@ -1,10 +1,11 @@
-"""Handles of torch's storages, which read their bytes and observe when they are freed.
+"""Handles of torch's storages. A handle reads the bytes of its storage and observes when the storage is freed.
 
-* A handle keeps no memory alive. It has a weak reference to torch's object of the storage, which is freed with
-  the last reference in C++.
+* A handle keeps no memory alive. It has a weak reference to torch's Python object for the storage, and torch frees
+  that object with the last reference to the storage in C++.
 * Bytes are read at their address, because ``t.numpy()`` would prevent the storage from being resized.
-* The storage of a gradient in flight must not get an object, because torch would then add to the gradient in other
-  memory. Storages registered during a backward are identified by their address until it ends (:attr:`Memory.tensors`).
+* While backward still accumulates a gradient, its storage must not get a Python object, because torch would then
+  write the sum to new memory instead of adding in place. Storages registered during a backward are identified by
+  their address until it ends (:attr:`Memory.tensors`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from memory_stage.engines.torch.cuda import Gpu, gpu_at, is_capturing
 
 
 class muted:  # noqa: N801  # a context manager named like a function
-    """A context manager: no mode, subclass or trace of the program observes the reads of tensors inside."""
+    """A context in which function modes, subclasses and traces of the program do not observe that tensors are read."""
 
     __slots__ = ("_disabled", "_tracing")
 
@@ -32,7 +33,7 @@ class muted:  # noqa: N801  # a context manager named like a function
         self._disabled: Any = torch._C.DisableTorchFunction()
         self._disabled.__enter__()
         self._tracing = torch._C._get_tracing_state()
-        if self._tracing is not None:  # sizes would become nodes of it
+        if self._tracing is not None:  # reading a size would add a node to the trace
             torch._C._set_tracing_state(None)
 
     def __exit__(self, *error: object) -> None:
@@ -43,11 +44,11 @@ class muted:  # noqa: N801  # a context manager named like a function
 
 address_of: Callable[[torch.Tensor], int] = torch._C._storage_address
 
-#: Dtypes of bits, by the bytes of an element. Numpy has no integers of 16 bytes.
+#: The dtype with which the bits of an element are read, by its bytes. Numpy has no integers of 16 bytes.
 _BITS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 
 
-#: The bytes of a cell, by the address of a storage that also has tensors with another size of elements.
+#: Maps the address of a storage to the bytes of a cell, if a tensor on it has elements of another size.
 cell_sizes: dict[int, int] = {}
 
 
@@ -80,16 +81,16 @@ class Memory:
         self.tensors: list[weakref.ref[Any]] | None = None
         self.savers: list[weakref.ref[Any]] = []
         self.exported = self.freed = False
-        if self.address in cell_sizes:  # it has another size now
+        if self.address in cell_sizes:  # of an earlier storage at this address
             cell_sizes[self.address] = self.itemsize
 
     def note_cell_size(self, x: torch.Tensor) -> None:
-        """Record that a tensor uses it, because its elements may have another size than the cells."""
+        """Record the size of the cells of this storage if the elements of ``x`` have another size."""
         if self.itemsize != x.element_size():
             cell_sizes[self.address] = self.itemsize
 
     def forget_cell_size(self) -> None:
-        """Drop its size of cells, when it is freed or the recording ends."""
+        """Remove the recorded size of the cells, after the storage is freed or the recording ends."""
         cell_sizes.pop(self.address, None)
 
     @property
@@ -114,7 +115,7 @@ class Memory:
 
     @property
     def is_shared(self) -> bool:
-        """True if another library can write it: torch makes storages shared with numpy not resizable."""
+        """True if another library can write the storage. Torch makes a storage not resizable if numpy shares it."""
         storage = self.ref()
         return self.exported or (storage is not None and not storage.resizable())
 
@@ -156,7 +157,8 @@ class Memory:
 class Counter:
     """A separate version counter on a storage: of ``x.data``, of a tensor after ``set_``, or of one from DLPack.
 
-    ``end`` is a weak reference that reports when a second storage of torch is freed, if there is one.
+    If torch imported this memory from another library, it has a second object for the storage; ``end`` is a weak
+    reference that reports when that object is freed.
     """
 
     __slots__ = ("_memory", "version", "end", "__weakref__")
@@ -176,7 +178,7 @@ Kept = Memory | Counter
 
 
 def _nothing() -> None:
-    """Replace a weak reference."""
+    """Return None, as a dead weak reference does: the value of ``ref`` before there is a storage."""
 
 
 def at_address(begin: int, length: int, itemsize: int) -> np.ndarray:
@@ -191,7 +193,7 @@ def name_of(dtype: torch.dtype) -> str:
 
 
 def as_numbers(bits: np.ndarray, dtype: torch.dtype) -> np.ndarray:
-    """Return the numbers of some bits; bfloat16, which numpy does not have, becomes float32."""
+    """Interpret ``bits`` as numbers of ``dtype``; bfloat16, which numpy does not have, becomes float32."""
     if dtype is torch.bfloat16:
         return (bits.astype(np.uint32) << 16).view(np.float32)
     return bits.view(np.dtype(name_of(dtype)))
@@ -203,12 +205,12 @@ _DRAWN = frozenset((
     "uint16", "uint32", "uint64", "uint8",
 ))  # fmt: skip
 
-#: The first cell of a second storage in the original one, by the address of the second storage.
+#: Maps the address of a second object for a storage to the cell of the original at which it begins.
 shifts: dict[int, int] = {}
 
 
 def layout_of(x: torch.Tensor) -> CellLayout:
-    """Return the cells of a tensor; if elements are parts of cells, the cells that contain them."""
+    """Return the cells of a tensor; if the elements are smaller than cells, the cells that contain them."""
     own = own_layout_of(x)
     size = cell_sizes.get(address_of(x), 0) if cell_sizes else 0
     return own if not size else in_cells(own, x.element_size(), size)

@@ -1,8 +1,9 @@
 """DLPack and the CUDA array interface: protocols by which libraries share memory without depending on each other.
 
-``np.from_dlpack(x)``, ``torch.from_dlpack(x)`` and similar functions use the memory of a tensor; :func:`from_dlpack`
-returns a tensor on theirs. No byte is copied. On the host numpy creates and reads the capsules. Lifetimes, counting
-and versions follow :mod:`minitensor.engine.sharing.numpy_memory`.
+``np.from_dlpack(x)``, ``torch.from_dlpack(x)`` and similar functions return an array on the memory of a tensor;
+:func:`from_dlpack` returns a tensor on the memory of another library's array. No byte is copied. For memory on the
+host, numpy creates and reads the DLPack capsules. The rules for lifetimes, counted bytes and versions are in
+:mod:`minitensor.engine.sharing.numpy_memory`.
 """
 
 from __future__ import annotations
@@ -97,13 +98,13 @@ def dlpack(
 
 # ---------- bfloat16, which numpy has no capsules for ----------
 
-#: Codes of kinds of numbers in the DLPack protocol, and the place of the code behind the start of the data.
+#: Type codes of DLPack; and, by the name of a capsule, the offset of the type code in the structure of the capsule.
 UINT, BFLOAT = 1, 4
 _CODE_AT = {b"dltensor": 20, b"dltensor_versioned": 52}
 
 
 def _code_of(capsule: Any) -> Any:
-    """Return the byte with the kind of the numbers in a capsule, to read and to write."""
+    """Return the type code of a capsule as a byte of ctypes; assigning its ``value`` changes the capsule."""
     python = ctypes.pythonapi
     python.PyCapsule_GetName.restype, python.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
     python.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -115,16 +116,17 @@ def _code_of(capsule: Any) -> Any:
 
 
 def _relabel(capsule: Any, code: int) -> Any:
-    """Return ``capsule`` with another kind of numbers, of as many bits."""
+    """Overwrite the type code of ``capsule`` and return it. The new type has as many bits as the old one."""
     _code_of(capsule).value = code
     return capsule
 
 
 class _Capsule:
-    """Source object for a capsule that exists already.
+    """An object with ``__dlpack__`` that returns an existing capsule, for ``np.from_dlpack``, which takes no capsule.
 
     Attributes:
-        is_bfloat16: True if its numbers are bfloat16; it is relabelled, so that numpy reads them as integers.
+        is_bfloat16: True if the numbers are bfloat16. The capsule is then relabelled as uint16, because numpy cannot
+            read bfloat16 from a capsule.
     """
 
     def __init__(self, capsule: Any) -> None:
@@ -195,7 +197,7 @@ def cuda_array_interface(x: Tensor) -> dict[str, Any]:
         raise AttributeError(f"only a tensor on a CUDA device has __cuda_array_interface__; this one is on {x.place}")
     if not x.stop_gradient:
         raise RuntimeError("__cuda_array_interface__: this tensor wants a gradient; use `x.detach()`")
-    entry_of(x._storage).for_good = True  # a reader of the address does not report when it is done
+    entry_of(x._storage).for_good = True  # a library with the address does not report when it is done
     return dict(found)
 
 
