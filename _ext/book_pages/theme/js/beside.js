@@ -243,11 +243,15 @@ function fitWindow(block) {
 function start() {
   all('.beside').forEach(fitWindow);
   let rest = 0;
+  let scrolled = 0;
   const restLater = () => {
     clearTimeout(rest);
-    rest = window.setTimeout(() => {
-      for (const reading of followed) reading.onRest();
-    }, REST);
+    const before = ++scrolled;
+    const onRest = () => {
+      if (before === scrolled) for (const reading of followed) reading.onRest();
+    };
+    // On a busy machine, the frame that begins to scroll may come after the timer.
+    rest = window.setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(onRest)), REST);
   };
   const followed = readings(restLater);
   const paragraphs = followed.flatMap(({ stage, paragraphs: ours }) =>
