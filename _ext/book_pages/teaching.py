@@ -92,7 +92,7 @@ class BuiltPage:
             raise ExtensionError(f"{PLAN}: {self.name} has no code after the exercise {title!r}.")
         return text, code
 
-    def told(self, title: str) -> list[Tag]:
+    def paragraphs_of(self, title: str) -> list[Tag]:
         """Return the paragraphs after the stage with this title, up to the last one that names a step of it."""
         marks = [mark for mark in self.body.select(".step-mark") if mark.get("data-stage") == title]
         if not marks:
@@ -239,7 +239,7 @@ def _note(page: BuiltPage, kind: str, words: str, quiet: float) -> str:
     choose = f" Choose its programs one after the other: {programs}." if programs else ""
     ask = f"<p>{prose(trace['ask'])}</p>\n" if trace["ask"] else ""
     pause = _do(f"The stage <em>{escape(words)}</em>. Let them guess for {_minutes(quiet)}, then step it.{choose}")
-    return ask + pause + "\n" + "\n".join(re.sub(r":</p>$", ".</p>", str(each)) for each in page.told(words))
+    return ask + pause + "\n" + "\n".join(re.sub(r":</p>$", ".</p>", str(each)) for each in page.paragraphs_of(words))
 
 
 def _do(text: str) -> str:

@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any
 
 from memory_stage.messages import ENGLISH, Message, Text, default_language, message
-from memory_stage.web.embed import as_data, asset, page_assets, prose, source_module
+from memory_stage.web.embed import as_data, asset, bundles, page_assets, prose, source_module
 from memory_stage.web.v8 import Script
 
 WIDTH = 760  # pixels, of a picture that is shown without scripts
@@ -29,7 +29,7 @@ WIDTH = 760  # pixels, of a picture that is shown without scripts
 
 def scripts(language: str = "en") -> tuple[str, ...]:
     """Return the names of the bundles for figures in a language, such as "en" or "zh-CN"."""
-    return ("figures.js",) if language == "en" else ("words.js", "figures.js")
+    return bundles("figures.js", language)
 
 
 def script_source(language: str = "en") -> str:

@@ -49,6 +49,11 @@ def page_assets(*names: str, package: str) -> str:
     return "".join(_element(name, package) for name in names if _must_include(name))
 
 
+def bundles(name: str, language: str) -> tuple[str, ...]:
+    """Return the names of a bundle and of the words that it needs first, in a language such as "en" or "zh-CN"."""
+    return (name,) if language == "en" else ("words.js", name)
+
+
 def asset(name: str, package: str = "memory_stage.web") -> str:
     """Return the text of a bundled script or a style sheet, from the folder `built` or `css` of `package`."""
     folder = "css" if name.endswith(".css") else "built"

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from memory_stage.web.embed import asset, source_module
+from memory_stage.web.embed import asset, bundles, source_module
 from memory_stage.web.v8 import Script
 
 __all__ = ["available", "script_source", "scripts", "svg", "widget_source"]
@@ -26,7 +26,7 @@ __all__ = ["available", "script_source", "scripts", "svg", "widget_source"]
 
 def scripts(language: str = "en") -> tuple[str, ...]:
     """Return the names of the bundles for stages in a language, such as "en" or "zh-CN"."""
-    return ("stage.js",) if language == "en" else ("words.js", "stage.js")
+    return bundles("stage.js", language)
 
 
 def script_source(language: str = "en") -> str:

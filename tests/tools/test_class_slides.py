@@ -36,9 +36,9 @@ def test_an_exercise_without_code_is_an_error():
 def test_the_text_told_with_a_stage_ends_with_the_last_step_that_it_names():
     mark = '<span class="step-mark" data-stage="A view">line 1</span>'
     text = f"<p>One.</p><noscript></noscript><p>{mark} Two.</p><p>Three.</p>"
-    told = page("<p>Zero.</p>", f"<div>{STAGE}</div>", text).told("A view")
-    assert [each.get_text() for each in told] == ["One.", "line 1 Two."]
-    assert page(STAGE, text).told("A copy") == []
+    paragraphs = page("<p>Zero.</p>", f"<div>{STAGE}</div>", text).paragraphs_of("A view")
+    assert [each.get_text() for each in paragraphs] == ["One.", "line 1 Two."]
+    assert page(STAGE, text).paragraphs_of("A copy") == []
 
 
 def test_the_help_for_an_exercise_is_its_hint_and_its_solution():

@@ -11,7 +11,7 @@ import torch
 #: Functions that copy numbers into a new leaf.
 COPYING = frozenset(("tensor", "as_tensor", "asarray"))
 
-#: Tensors of a list that are looked at, and passes that are checked after the last copy.
+#: The most tensors of a list that are examined, and backward passes that are checked after the last copy.
 MOST_GIVEN, CHECKED_PASSES = 64, 4
 
 

@@ -105,21 +105,24 @@ loss.backward()
 opt.step()
 """
 
+#: Clears the gradients one by one.
+EACH = PENALTY.replace("CLEAR", "for p in net.parameters():\n        WRONG")
+
 #: For each kind: the program, the part that is wrong and the same part put right, and words of the
 #: verdict. A program ends with what it shows.
 KINDS = {
     "a gradient with a graph, filled with zeros through .data": (
-        NET + PENALTY.replace("CLEAR", "for p in net.parameters():\n        WRONG") + SHOWN,
+        NET + EACH + SHOWN,
         ("p.grad.data.zero_()", "p.grad = None"),
         "overwrites `p.grad` and 3 other tensors without raising their versions",
     ),
     "a gradient with a graph, filled with zeros in place": (
-        NET + PENALTY.replace("CLEAR", "for p in net.parameters():\n        WRONG") + SHOWN,
+        NET + EACH + SHOWN,
         ("p.grad.zero_()", "p.grad = None"),
         "overwrites `p.grad`, which the backward pass",
     ),
     "a gradient with a graph, detached in place and filled with zeros": (
-        NET + PENALTY.replace("CLEAR", "for p in net.parameters():\n        WRONG") + SHOWN,
+        NET + EACH + SHOWN,
         ("p.grad.detach_()\n        p.grad.zero_()", "p.grad = None"),
         "overwrites `p.grad`, which the backward pass",
     ),
