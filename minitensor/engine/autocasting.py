@@ -27,8 +27,9 @@ class Lists(NamedTuple):
     """The operations of one framework on one kind of device.
 
     Attributes:
-        low: those that get 16 bits: they multiply matrices.
-        wide: those that get float32: they add many numbers, or their results need the range or the digits.
+        low: the operations that get 16-bit operands, because they multiply matrices.
+        wide: the operations that get float32 operands, because they add many numbers or their results need the range or
+            the digits of float32.
     """
 
     low: frozenset[str]
@@ -62,7 +63,7 @@ PADDLE = Lists(
     ),
 )
 
-#: All operations that some list names. Other operations do not test for a context.
+#: The operations that are in at least one list. All others do not check for a context.
 NAMES = frozenset().union(*(names for lists in (TORCH_CPU, TORCH_CUDA, PADDLE) for names in lists))
 
 
@@ -70,10 +71,10 @@ class Casts:
     """The casts of one context.
 
     Args:
-        dtype: the dtype of 16 bits.
-        lists: the operations.
+        dtype: the 16-bit dtype, float16 or bfloat16.
+        lists: the operations that get 16-bit operands, and those that get float32.
         cast: ``cast(x, dtype)``, which records the cast.
-        has_cache: True to cast a parameter once only.
+        has_cache: True to cast each version of a parameter only once.
     """
 
     __slots__ = ("_cast", "_has_cache", "lists", "low")
@@ -84,7 +85,7 @@ class Casts:
         self.low, self.lists, self._cast, self._has_cache = dtype.numpy, lists, cast, has_cache
 
     def given(self, op: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the operands of the operation ``op``, cast if a list names it; float64 and integers are kept."""
+        """Return the operands of ``op``, cast if a list contains ``op``. Float64 and integer operands are not cast."""
         if op in self.lists.low:
             return tuple(self._low_precision(x) if _is_cast(x, self.low) else x for x in given)
         if op in self.lists.wide:
@@ -113,12 +114,12 @@ def _is_cast(x: Any, dtype: np.dtype) -> bool:
 
 
 def autocast(op: str, *given: Any) -> tuple[Any, ...]:
-    """Return the operands of an operation as the context of this thread casts them."""
+    """Return the operands of ``op``, cast by the context of this thread if there is one."""
     return given if modes.casts is None else modes.casts.given(op, given)
 
 
 def autocasts(function: Function) -> Function:
-    """Decorate a function whose name is in a list: its tensors are cast by the context of this thread."""
+    """Decorate a function whose name is in a list, so that the context of this thread casts its tensors."""
     name = function.__name__
 
     @functools.wraps(function)
@@ -132,7 +133,7 @@ def autocasts(function: Function) -> Function:
 
 
 class Context:
-    """Context manager that sets the casts of this thread, or none; it may be entered again inside itself."""
+    """Context manager that sets the casts of this thread, or switches them off. It may be nested inside itself."""
 
     __slots__ = ("_before", "_casts")
 
@@ -150,7 +151,7 @@ class Context:
         modes.casts, modes.cast_copies = self._before.pop()
 
     def decorated(self, function: Function) -> Function:
-        """Return ``function``, which runs inside the context."""
+        """Return a function that calls ``function`` inside the context."""
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:

@@ -35,13 +35,13 @@ from minitensor.engine.saved.saved import FREED
 
 # ---------- order ----------
 
-#: State of a node in a backward pass: how many gradients are still to come, the sum of those that arrived, the node.
-#: None: no gradient is sent to it (:mod:`minitensor.engine.autograd.pruning`).
+#: State of a node in a backward pass: the number of gradients that have not arrived yet, the sum of those that have,
+#: and the node. It is None for a node that :mod:`minitensor.engine.autograd.pruning` excluded, which gets no gradient.
 Pending = list[Any] | None
 
 
 def pending_counts(roots: Iterable[Node], ends: frozenset[Node] = frozenset()) -> dict[Node, Pending]:
-    """Return every reachable node with the number of gradients that it waits for. The search stops at ``ends``."""
+    """Return the state of every reachable node, with the number of gradients that it will receive. Stop at ``ends``."""
     pending: dict[Node, Any] = {root: [0, None, root] for root in roots}
     stack = [root for root in pending if root not in ends]
     while stack:
@@ -76,10 +76,10 @@ class GradientPropagation(Protocol):
         """
 
     def keep(self, g: Any) -> None:
-        """Keep ``g``, which is a result and is also passed on."""
+        """Count another reference to ``g``, which is returned as a result and also passed on."""
 
     def release(self, g: Any) -> None:
-        """Release ``g``, which has been passed on."""
+        """Drop a reference to ``g``, which has been passed on."""
 
     def observe(self, node: Node, g: Any) -> NodeEvents | None:
         """Return the object that emits the events of ``node``; None if no events are emitted."""
@@ -97,7 +97,7 @@ def propagate(
 
     The pass continues beyond a wanted node, unless the node is one of ``ends``, as in ``pending``.
     """
-    with np.errstate(all="ignore"):  # inf and nan are values here
+    with np.errstate(all="ignore"):  # inf and nan are valid values
         return _propagate(roots, pending, retain_graph, propagation, wanted, ends)
 
 
@@ -135,7 +135,7 @@ def _propagate(
         passed = passed_by(node, g)
         if events is not None:
             events.sends(passed)
-        kept = False  # True if an input receives g itself; then g stays in flight, counted once
+        kept = False  # True if an input receives g itself, which then stays counted
         position = -1  # counted by hand, because enumerate and zip cost more than the rest of a small step
         for parent in node.inputs:
             position += 1
@@ -162,12 +162,12 @@ def _propagate(
             release(g)
         if not retain_graph and node.op.saved_names:
             for saved in node.saved:
-                if saved is not None:  # a tensor that no rule needs is None, and a second backward does not miss it
-                    saved, node.saved = None, FREED  # freed now, not together with the next node
+                if saved is not None:  # None stands for a tensor that no rule needs
+                    saved, node.saved = None, FREED  # `saved = None` frees the tensors now, not at the next node
                     break
         if events is not None:
             events.released()
-        # Drop the references together with the count.
+        # The bytes of these gradients are no longer counted, so drop the references, too.
         passed = more = g = state = None  # type: ignore[assignment]  # only dropped
     return arrived
 
@@ -182,10 +182,10 @@ def ready_for(parent: Node, g: Any) -> np.ndarray:
 
 
 class OnArrays:
-    """Gradients as arrays, each counted once per buffer while in flight. An exclusive buffer is added to in place.
+    """Gradients as arrays. Each buffer is counted once while backward uses it; an exclusive one is added to in place.
 
     Attributes:
-        retained: the gradients of tensors that retain theirs.
+        retained: the gradients of tensors for which ``retain_grads()`` was called.
     """
 
     __slots__ = ("retained", "_more", "_sizes")
@@ -193,7 +193,7 @@ class OnArrays:
     def __init__(self) -> None:
         self.retained: dict[GradientBox, np.ndarray] = {}
         self._sizes: dict[int, int] = {}
-        self._more: dict[int, int] = {}  # references beyond the first, for buffers that have any
+        self._more: dict[int, int] = {}  # the number of references beyond the first
 
     def __enter__(self) -> OnArrays:
         return self
@@ -225,7 +225,7 @@ class OnArrays:
                 self.keep(g)
                 continue
             if hook.function is None:
-                continue  # removed
+                continue  # the hook was removed
             answer = answer_of(hook, copied(g))
             if watch.listener is not None:
                 watch.listener(HookRan(node, g, answer))
@@ -283,7 +283,7 @@ class OnArrays:
             return
         if type(owner) is ndarray:
             size = owner.nbytes
-        else:  # GPU memory is counted by its own device
+        else:  # the GPU's allocator counts GPU memory
             size = 0 if gpu_of(array) is not None else getattr(owner, "nbytes", array.nbytes)
         self._sizes[key] = size
         cpu_meter.allocated = now = cpu_meter.allocated + size
@@ -321,7 +321,7 @@ def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
     """Return the result of ``hook`` for the gradient ``g``: a tensor of the same shape, or None.
 
     Raises:
-        TypeError: if it returns anything else.
+        TypeError: if the hook returns anything else.
     """
     answer = hook.function(g)  # type: ignore[misc]  # not removed
     if answer is not None and (not isinstance(answer, Tensor) or answer._array.shape != g._array.shape):
@@ -343,12 +343,12 @@ def copied(g: np.ndarray) -> Tensor:
 
 
 class NodeEvents:
-    """Emits the events of one node. The listener gets copies on the host, so that no GPU counts them."""
+    """Emits the events of one node. The listener gets host copies of the gradients, which no GPU counts."""
 
     __slots__ = ("_node", "_given", "_sent")
 
     def __init__(self, node: Node, g: np.ndarray) -> None:
-        watch.listener(NodeEntered(node, g))  # type: ignore[misc]  # only made while there is a listener
+        watch.listener(NodeEntered(node, g))  # type: ignore[misc]  # this class is only used while there is a listener
         self._node = node
         self._given = g if node.op.owned is None else host_array(g).copy()  # the rule may overwrite it
         self._sent: list[tuple[Node, np.ndarray]] = []

@@ -1,8 +1,8 @@
 """The context of a user-defined operation: it saves tensors for backward and announces writes.
 
-While forward runs, a :class:`LayerCall` keeps the inputs, and a guard node watches their memory: like any node that
-saved from it, the guard is notified when a write overwrites bytes of an input. Afterwards only the node of the call
-holds the context. The context refers to no tensor and to no node, so there is no reference cycle.
+While forward runs, a :class:`LayerCall` keeps the inputs. A guard node is registered as a saver of their memory, so
+every write that overwrites bytes of an input notifies it. After forward, only the node of the call refers to the
+context, and the context refers to no tensor and to no node, so there is no reference cycle.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from minitensor.engine.operations.operands import check_target
 from minitensor.engine.saved.in_place_inputs import own_input
 from minitensor.engine.saved.saved import remember
 
-#: The origin of a saved tensor: ("input", k), ("output", k), or one of these two.
+#: The origin of a saved tensor is ("input", k), ("output", k) or one of these two.
 CONSTANT, INTERMEDIATE = ("constant", 0), ("intermediate", 0)
 
 
@@ -37,14 +37,14 @@ class LayerCall:
     """One call of a layer while its forward runs.
 
     Attributes:
-        name: the layer's.
+        name: the name of the layer.
         inputs: the tensors among the arguments, in order.
         node: the call's node in the history; it saves tensors as soon as ``save_for_backward`` is called.
-        recording: True if some input wants a gradient, in grad mode.
-        versions: of the inputs' storages when the call began.
-        dirty: the inputs announced as written, with the version at that time.
-        saved: the arguments of ``save_for_backward`` with their versions at that time; None before.
-        constants: the outputs that want no gradient.
+        recording: True if some input requires a gradient, in grad mode.
+        versions: the versions of the inputs' storages when the call began.
+        dirty: the inputs that ``mark_dirty`` announced, with their versions at that time.
+        saved: the arguments of ``save_for_backward`` with their versions at that time; None until it is called.
+        constants: the outputs that require no gradient.
         late_announcements: True if a write may be announced after it happened.
     """
 
@@ -68,7 +68,7 @@ class LayerCall:
                     remember(x._storage, self.guard)
 
     def is_dirty(self, x: Tensor) -> bool:
-        """True if ``x`` was announced."""
+        """True if ``mark_dirty`` announced a write into ``x``."""
         return any(x is announced for announced, _ in self.dirty)
 
     def position(self, x: Tensor) -> int | None:
@@ -76,7 +76,10 @@ class LayerCall:
         return next((k for k, each in enumerate(self.inputs) if each is x), None)
 
     def was_written(self, k: int) -> bool:
-        """True if input ``k`` was written since the call began; exact to the byte if it wants a gradient."""
+        """True if input ``k`` was written since the call began.
+
+        If it requires no gradient, a write to any part of its storage counts.
+        """
         x = self.inputs[k]
         if self.recording and self.guard.saved[k] is not None:
             _, storage, version = self.guard.saved[k]
@@ -115,7 +118,7 @@ class LayerCall:
         )
 
     def save(self, tensors: tuple[Tensor | None, ...]) -> None:
-        """Save by reference, like every operation; the policy decides about an input that will be overwritten."""
+        """Save tensors by reference. The in-place policy applies to an input that forward overwrites."""
         for x in tensors:
             if x is not None and not isinstance(x, Tensor):
                 raise TypeError(
@@ -134,7 +137,7 @@ class LayerCall:
 
     def _keep_own(self, i: int, x: Tensor) -> None:
         """Give saved tensor ``i`` memory that the coming write into ``x`` does not change."""
-        if self.recording and modes.policy != "copy_on_write":  # with that policy the write itself preserves the bytes
+        if self.recording and modes.policy != "copy_on_write":  # under that policy, the write preserves the bytes
             entries = list(self.node.saved)
             entries[i] = own_input(self.name, x)
             self.node.saved = tuple(entries)
@@ -167,8 +170,8 @@ class LayerCall:
                 raise ValueError(f"{self.name}: mark_non_differentiable takes outputs of forward; {_show(x)} is none")
 
     def source(self, i: int, outputs: list[Tensor]) -> tuple[str, int]:
-        """Return the origin of saved tensor ``i``, for gradients of gradients."""
-        x, version = self.saved[i]  # type: ignore[index]  # something was saved
+        """Return the origin of saved tensor ``i``, which ``create_graph`` needs."""
+        x, version = self.saved[i]  # type: ignore[index]  # there is a saved tensor ``i``
         if x is None or x._array.dtype not in FLOATS:
             return CONSTANT
         k = self.position(x)
@@ -199,7 +202,7 @@ def written_by(x: Tensor) -> str:
 
 
 class PyLayerContext:
-    """``ctx``: passes state from forward to backward. Anything but inputs and outputs may be set as an attribute.
+    """The ``ctx`` that passes state from forward to backward. Anything but inputs and outputs may be its attribute.
 
     In forward: :meth:`save_for_backward`, :meth:`mark_dirty`, :meth:`mark_non_differentiable`,
     :meth:`set_materialize_grads`. In backward: :meth:`saved_tensor`.
@@ -237,10 +240,11 @@ class PyLayerContext:
         return found
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Save tensors for backward, by reference: a later write into them is detected, and preserved or refused.
+        """Save tensors for backward by reference. The engine detects later writes into them.
 
-        Called in forward; the last call counts. An input that forward overwrites is saved before the write, under the
-        in-place policy: refused under "2.5", copied under "2.6", preserved by the write under "copy_on_write".
+        Call it in forward; the last call counts. For an input that forward overwrites, call it before the write. The
+        in-place policy then decides: "2.5" refuses, "2.6" copies the input, and under "copy_on_write" the write
+        preserves its bytes.
 
         Raises:
             RuntimeError: outside forward.
@@ -252,11 +256,10 @@ class PyLayerContext:
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Announce that forward is about to write these inputs in place; forward must return them.
 
-        Call it before the write. Nothing else is needed unless the input is used later under another name: the given
-        tensor is returned, with the layer as its new history.
+        Call it before the write. ``apply`` then returns the same tensor object, with the layer as its new history.
 
         Raises:
-            ValueError: for a leaf that wants a gradient, or a view of one; if a tensor is not an input.
+            ValueError: for a leaf that requires a gradient, for a view of one, and for a tensor that is not an input.
             RuntimeError: if the write has already happened.
         """
         call = self._forward("mark_dirty")
@@ -264,11 +267,11 @@ class PyLayerContext:
             call.mark_dirty(x)
 
     def mark_not_inplace(self, *tensors: Tensor) -> None:
-        """Declare, as in Paddle, that a returned input was not written. No effect: the output is a copy anyway."""
+        """Do nothing. In Paddle it declares that a returned input was not written; here the output is always a copy."""
         self._forward("mark_not_inplace")
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Mark outputs that want no gradient. Outputs that hold integers or bools never want one."""
+        """Mark outputs that get no gradient. Outputs of integers or bools never get one."""
         call = self._forward("mark_non_differentiable")
         for x in tensors:
             if not isinstance(x, Tensor):
@@ -285,7 +288,7 @@ class PyLayerContext:
     def saved_tensor(self) -> tuple[Tensor | None, ...]:
         """Return the tensors that forward saved, with their values at that time. They are read-only.
 
-        Under ``create_graph`` every tensor has its history.
+        Under ``create_graph`` they have the history that they had in forward.
 
         Raises:
             RuntimeError: if a saved tensor was overwritten; or, under ``create_graph``, if a saved floating tensor is
@@ -316,7 +319,7 @@ class PyLayerContext:
         return x
 
     def _take_back(self) -> None:
-        """Make saved tensors on a GPU writable again, after the layer's backward."""
+        """Make saved tensors on a GPU writeable again after the layer's backward."""
         while self._lent_arrays:
             take_back(self._lent_arrays.pop())
 

@@ -11,7 +11,7 @@ Arrays = list[np.ndarray]
 
 
 class GradientMismatch(Exception):
-    """A check failed; the message describes the difference."""
+    """A gradient is wrong or cannot be checked; the message describes the difference."""
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Comparison:
     """Slopes of one output for one input, from backward and from differences.
 
     Attributes:
-        of, by: names of the output that is differentiated, and of the input.
+        of, by: the names of the output and of the input.
         analytic, numeric: arrays of the shape of the output followed by that of the input.
         split: the number of dimensions of the output.
         labels: labels of the two numbers in the message.
@@ -33,7 +33,7 @@ class Comparison:
     labels: tuple[str, str] = ("backward says  ", "differences say")
 
     def expect_equal(self, atol: float, rtol: float) -> None:
-        """Raise GradientMismatch if they differ, with the element that is farthest off."""
+        """Raise GradientMismatch if the slopes differ; the message shows the element that is farthest off."""
         off = ~np.isclose(self.analytic, self.numeric, rtol=rtol, atol=atol)
         if not off.any():
             return
@@ -55,7 +55,9 @@ def _index(at: tuple[int, ...]) -> str:
 
 
 def slopes(function: Callable[[Arrays], Arrays], arrays: Arrays, eps: float) -> list[Arrays]:
-    """Compute central differences for each output of ``function`` and each array, in the shape output + array.
+    """Return the slopes of each output of ``function`` along each array, by central differences.
+
+    The slopes have the shape of the output followed by that of the array.
 
     Raises:
         ValueError: if adding ``eps`` to an element does not change it.

@@ -41,8 +41,8 @@ def gradcheck(
 
     Every element of the Jacobian is compared. The check also requires that the function returns the same values when
     it is called again and leaves its inputs unchanged, that backward gives the same result when it runs again, and
-    that the gradient of a weighted output is the weighted sum of the gradients of its elements. Outputs that want no
-    gradient are ignored; if no output wants one, the differences must be 0.
+    that the gradient of a weighted output is the weighted sum of the gradients of its elements. Outputs that require no
+    gradient are ignored. If no output requires one, the differences must be 0.
 
     Args:
         function: takes the inputs, returns a tensor or a tuple or list of tensors.
@@ -76,7 +76,7 @@ def gradcheck(
 
 
 class _Function:
-    """A function of arrays, one for each different input that wants a gradient."""
+    """The checked function, as a function of one array for each distinct input that requires a gradient."""
 
     def __init__(self, function: Callable[..., Any], inputs: Any) -> None:
         if not callable(function):
@@ -100,7 +100,7 @@ class _Function:
             if self.places[k] == len(seen):
                 seen.append(x)
         if not seen:
-            raise ValueError("gradcheck: no input wants a gradient; set stop_gradient=False on those to be checked")
+            raise ValueError("gradcheck: no input requires a gradient; set stop_gradient=False on those to be checked")
         self.arrays = [_in_its_layout(x._array) for x in seen]
         self.gpus = [gpu_of(x._array) for x in seen]
         self.names = [f"input {self.places.index(i)}" for i in range(len(seen))]
@@ -121,10 +121,10 @@ class _Function:
         return [host_array(out._array) for out in self.run(arrays)[1]]
 
     def repeatable(self) -> list[Tensor]:
-        """Return the outputs, after checking that a second call gives the same.
+        """Check that a second call returns the same outputs, and return them.
 
         Raises:
-            GradientMismatch: if it does not, or an input has changed.
+            GradientMismatch: if the outputs differ, or if the function has changed an input.
         """
         leaves, outputs = self.run(self.arrays)
         first = [out.numpy() for out in outputs]
@@ -168,7 +168,7 @@ def _gradients(outputs: list[Tensor], leaves: list[Tensor], starts: Arrays, **op
 
 
 def _constant(array: np.ndarray, beside: Tensor) -> Tensor:
-    """Return a tensor of ``array`` on the device of ``beside``."""
+    """Return a tensor with the numbers of ``array`` on the device of ``beside``."""
     return Tensor._made(like(np.array(array, np.float64, order="C"), beside._array))
 
 
@@ -195,7 +195,7 @@ def _first_order(checked: _Function, eps: float) -> Iterator[Comparison]:
 def _constants(checked: _Function, outputs: list[Tensor], numeric: list[Arrays]) -> Iterator[Comparison]:
     for k, out in enumerate(outputs):
         for i, name in enumerate(checked.names):
-            wanted = f"output {k} (which wants no gradient)"
+            wanted = f"output {k} (which requires no gradient)"
             yield Comparison(wanted, name, np.zeros_like(numeric[k][i]), numeric[k][i], out._array.ndim)
 
 
@@ -233,7 +233,7 @@ def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> 
 
 
 def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
-    """Compare the gradients of a weighted sum of all first gradients, for the inputs and the outputs' weights."""
+    """Compare the gradients of a weighted sum of all first gradients, for the inputs and the weights of the outputs."""
     count = len(checked.arrays)
 
     def first(arrays: Arrays, **options: Any) -> tuple[list[Tensor], list[Tensor]]:

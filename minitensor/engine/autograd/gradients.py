@@ -31,7 +31,7 @@ Start = tuple[Node, np.ndarray]
 
 
 def start_of(x: Tensor, given: Any, what: str) -> Start:
-    """Return the node of ``x`` and its initial gradient: ones, unless another is given."""
+    """Return the node of ``x`` and its initial gradient: ``given``, or ones if that is None."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{what} takes a Tensor, not {type(x).__name__}")
     node = x._current()
@@ -74,16 +74,16 @@ def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = 
         commit(propagate({node: g}, pending_counts([node]), retain_graph, propagation), propagation)
 
 
-#: Threads commit their gradients one after the other, so that none overwrites another's sum in a shared leaf.
+#: Held while gradients are stored, so that threads do not overwrite each other's sums in a shared leaf.
 _committing = RLock()
 
 
 def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
-    """Store the gradients in the leaves and boxes.
+    """Store the gradients in the leaves, and in the boxes of tensors that retain theirs.
 
     The first gradient of a leaf becomes a tensor with its own memory. Later gradients are added to it in place, as one
-    counted write that every holder of that tensor sees. Memory is allocated and targets are checked first, so that a
-    failure leaves every ``grad`` unchanged.
+    counted write that is visible through every reference to that tensor. All memory is allocated and all targets are
+    checked first, so a failure leaves every ``grad`` unchanged.
 
     Raises:
         RuntimeError: if an existing gradient cannot be added to, because its elements share memory, it is read-only, or
@@ -130,13 +130,13 @@ def _leaf_callbacks(arrived: dict[Node, np.ndarray]) -> list[Any]:
 
 
 def _is_empty(gradient: Tensor) -> bool:
-    """True if ``clear_gradient`` was the last write into it."""
+    """True if the last write into ``gradient`` was by ``clear_gradient``."""
     extra = getattr(gradient, "_extra", None)
     return extra is not None and extra.emptied == gradient._storage.version
 
 
 def _to_tensor(g: np.ndarray, propagation: OnArrays, leaf: Leaf | None = None) -> Tensor:
-    """Return a tensor of the gradient ``g`` in its layout, on its memory if ``g`` is exclusive."""
+    """Return a tensor of ``g`` in the layout of the leaf's gradient, without a copy if ``g`` is exclusive."""
     order = gradient_orders.get(leaf) if gradient_orders else None
     outward = g if order is None else g.transpose(order)
     if propagation.is_exclusive(g) and outward.flags.c_contiguous:
@@ -149,7 +149,7 @@ def _to_tensor(g: np.ndarray, propagation: OnArrays, leaf: Leaf | None = None) -
 
 
 def _sum(before: Tensor, g: np.ndarray, propagation: OnArrays) -> Tensor:
-    """Return the sum in new memory, because a retained gradient is replaced and not written."""
+    """Return the sum of ``before`` and ``g`` in new memory, because a retained gradient is replaced, not written."""
     refuse_other_shape(before, g)
     total = Tensor._made(as_array(before._array + g))
     propagation.release(g)
@@ -160,7 +160,7 @@ def _add(leaf: Leaf, g: np.ndarray, plans: dict[Storage, Plan | None]) -> None:
     """Add ``g`` to the gradient of ``leaf`` in place, as a write under ``no_grad`` that does not change the history."""
     gradient = leaf.saved
     array, storage = gradient._array, gradient._storage
-    # Two leaves may share one gradient; then the second addition needs a new plan, because the first used this one.
+    # Two leaves may share one gradient. The first addition uses its plan, so the second needs a new one.
     if storage in plans:
         plan = plans.pop(storage)
     else:
@@ -188,8 +188,8 @@ def grad(
     """Return the gradients of ``outputs`` for ``inputs`` (leaves or not), in their shapes, without changing a ``grad``.
 
     Args:
-        grad_outputs: the initial gradients, one per output and of its shape, else ValueError; None for ones.
-        retain_graph: keep the saved tensors, so that backward can run again; by default as ``create_graph``.
+        grad_outputs: the initial gradients, one per output and of its shape; None for ones.
+        retain_graph: keep the saved tensors, so that backward can run again; ``create_graph`` by default.
         create_graph: record the computation of the gradients, so that they have gradients themselves.
         only_inputs: must be True, as in Paddle.
         allow_unused: return None for an input on which the outputs do not depend.
@@ -197,8 +197,9 @@ def grad(
 
     Raises:
         AssertionError: for ``only_inputs=False``, and if there is no output or no input, as in Paddle.
-        RuntimeError: if the outputs do not depend on an input, unless ``allow_unused`` (then its gradient is None).
-            An input among ``no_grad_vars`` counts as unused.
+        ValueError: if an initial gradient has another shape than its output, or their numbers differ.
+        RuntimeError: if the outputs do not depend on an input, or it is among ``no_grad_vars``, unless
+            ``allow_unused`` is set.
     """
     if only_inputs is not True:
         raise AssertionError("only_inputs=False is not supported yet")
@@ -221,7 +222,7 @@ def gradients_of(
     ends: frozenset[Node],
     without: frozenset[Node] = frozenset(),
 ) -> list[Tensor | None]:
-    """Compute :func:`grad`; no gradient passes through ``ends``, and nodes ``without`` a gradient count as unused."""
+    """Return the gradients for :func:`grad`; none passes through ``ends``. Inputs in ``without`` count as unused."""
     retain_graph = create_graph if retain_graph is None else bool(retain_graph)
     many_outputs: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     many_inputs: list[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
@@ -250,7 +251,7 @@ def gradients_of(
 
 
 def nodes_of(no_grad_vars: Any) -> frozenset[Node]:
-    """Return the nodes through which no gradient passes."""
+    """Return the nodes of ``no_grad_vars``, through which no gradient passes."""
     if no_grad_vars is None:
         return frozenset()
     many = [no_grad_vars] if isinstance(no_grad_vars, Tensor) else no_grad_vars
@@ -262,7 +263,7 @@ def nodes_of(no_grad_vars: Any) -> frozenset[Node]:
 
 
 def added_up(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
-    """Return the initial gradients; two that belong to one node are summed."""
+    """Return the initial gradient of each node; if a node has several, their sum."""
     roots: dict[Node, np.ndarray] = {}
     for node, g in starts:
         roots[node] = g if node not in roots else as_array(roots[node] + g)

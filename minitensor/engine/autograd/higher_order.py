@@ -1,9 +1,8 @@
 """Gradients of gradients, for ``grad(..., create_graph=True)``.
 
-The rules of the derivative table run on tensors instead of arrays. A saved tensor is restored with the node that it
-had, so that the gradient of the gradient reaches it. Operations outside the table are linear (reading and writing
-parts, reshaping, joining): their backward is a linear map of ``g``, and the gradient of that map is the operation
-itself.
+The rules of the derivative table run on tensors instead of arrays. A saved tensor is restored with its node, so that
+the gradient of the gradient reaches it. Operations outside the table are linear (reading and writing parts, reshaping,
+joining): their backward is a linear map of ``g``, and the gradient of that map is the operation itself.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def _map_tensors(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
 
 
 def linear(name: str, g: Tensor, there: Map, back: Map) -> Tensor:
-    """Return ``there(g)``, recorded; its gradient is ``back``, whose gradient is ``there``."""
+    """Return ``there(g)`` and record it: ``back`` computes its gradient, and ``there`` the gradient of ``back``."""
     array = there(g._array)
     out = Tensor._made(array.astype(g._array.dtype))
     node = g._current()
@@ -62,7 +61,7 @@ def gradients(node: Node, g: Tensor) -> list[Tensor | None]:
         return [linear(op.name, g, back, there)]
     if op.jvp is None:
         return list(op.on_tensors(node, g))
-    # These gradients need the saved tensors as long as they live, also after a backward pass has freed the node's own.
+    # These gradients need the saved tensors even after a backward pass has freed those of the node.
     pinned = _pin(node)
     return [None if parent is None else _input_gradient(pinned, i, parent, g) for i, parent in enumerate(node.inputs)]
 
@@ -80,7 +79,7 @@ def _input_gradient(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
 
 
 def _pin(node: Node) -> Node:
-    """Return a copy of ``node`` that keeps the saved tensors."""
+    """Return a copy of ``node``, which keeps the saved tensors when backward frees those of ``node``."""
     pinned = Node()
     pinned.op, pinned.inputs, pinned.saved, pinned.shape = node.op, node.inputs, node.saved, node.shape
     pinned.hooks, pinned.code, pinned.instruction = None, node.code, node.instruction
@@ -100,7 +99,7 @@ def of_engine(x: Tensor) -> Tensor:
 
 
 class OnTensors:
-    """Gradients as tensors, with recorded sums and rules. Tensors count their own memory and emit their own events."""
+    """Gradients as tensors, with recorded sums and rules. Tensors count their memory and emit events themselves."""
 
     __slots__ = ()
 
@@ -142,6 +141,6 @@ def differentiated(
     wanted: frozenset[Node],
     ends: frozenset[Node] = frozenset(),
 ) -> dict[Node, Tensor]:
-    """Send the gradients ``roots`` back through the graph, recording; return those that arrive at ``wanted``."""
+    """Send the gradients ``roots`` back through the graph and record this; return those that arrive at ``wanted``."""
     with enable_grad():
         return propagate(roots, pending, retain_graph, OnTensors(), wanted, ends)

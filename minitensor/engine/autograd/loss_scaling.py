@@ -1,8 +1,8 @@
-"""Scaled losses: gradients of float16 below 6e-8 are 0, so the loss is multiplied first, and the gradients divided.
+"""Scaled losses: float16 cannot hold gradients below 6e-8, so the loss is multiplied and the gradients are divided.
 
-The scale follows the gradients: if one of them is inf or nan, the step is skipped and the scale reduced; after many
-steps without any, it grows. :class:`minitensor.torch.amp.GradScaler` and :class:`minitensor.amp.GradScaler` have their
-frameworks' names for it.
+If a gradient is inf or nan, the step is skipped and the scale is reduced. After many steps without inf and nan, the
+scale grows. :class:`minitensor.torch.amp.GradScaler` and :class:`minitensor.amp.GradScaler` offer it under the names of
+their frameworks.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def unscale(gradients: Iterable[Any], scale: float) -> bool:
 
 @dataclass
 class LossScale:
-    """The scale, and its rule.
+    """The scale of losses, and the rule that adapts it.
 
     Attributes:
         scale: the number that losses are multiplied with.
         growth: the factor after ``interval`` updates in a row without inf and nan.
-        backoff: the factor after ``patience`` updates in a row with one.
-        good, bad: how many such updates there were in a row.
-        found: by the id of an optimizer whose gradients were unscaled: True if one had inf or nan.
+        backoff: the factor after ``patience`` updates in a row with inf or nan.
+        good, bad: the numbers of updates in a row without and with inf or nan.
+        found: for each optimizer whose gradients were unscaled, by its id, True if a gradient had inf or nan.
         stepped: the ids of the optimizers that have stepped since the last update.
     """
 
@@ -54,7 +54,7 @@ class LossScale:
         """Divide the gradients of an optimizer's parameters by the scale, in place.
 
         Raises:
-            RuntimeError: if that was done since the last update.
+            RuntimeError: if they were unscaled already since the last update.
         """
         if id(optimizer) in self.stepped:
             raise RuntimeError("unscale_() is being called after step().")
@@ -63,7 +63,7 @@ class LossScale:
         self.found[id(optimizer)] = unscale(gradients, self.scale)
 
     def may_step(self, optimizer: Any, unscale_: Callable[[Any], None]) -> bool:
-        """Return False if a gradient of the optimizer has inf or nan; ``unscale_`` is called if that was not done.
+        """Return False if a gradient of the optimizer has inf or nan; unscale the gradients first if that was not done.
 
         Raises:
             RuntimeError: if the optimizer has stepped since the last update.

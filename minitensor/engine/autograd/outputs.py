@@ -1,7 +1,7 @@
 """The outputs of a user-defined operation in the history.
 
-A node has one value. If forward has several outputs that want gradients, the node of the call represents all of them,
-concatenated, and each output reads its part.
+A node has one value. If several outputs of forward require gradients, the value of the call's node is their
+concatenation, and each output reads its part of it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ class Output:
 
     Attributes:
         shape, dtype: those of the output.
-        part: its part of the node's gradient: None if it wants no gradient, ALL if it is the only output that does.
+        part: the part of the node's gradient that belongs to the output; None if the output requires no gradient, ALL
+            if no other output requires one.
     """
 
     __slots__ = ("shape", "dtype", "part")
@@ -41,14 +42,14 @@ ALL: Any = "all"
 class OutputPart:
     """Position of one output in the concatenation of all.
 
-    After the elements follows one number per output, which counts the gradients that it received: if it is 0, backward
-    gets zeros or None.
+    After the elements, the concatenation has one number per output: how many gradients it received. If the number is 0,
+    the layer's backward gets zeros or None for the output.
 
     Attributes:
         begin, end: the range of its elements.
-        count: the position of its number.
+        count: the position of this number.
         total: the number of elements and counts.
-        dtype: of the concatenation.
+        dtype: the dtype of the concatenation.
     """
 
     __slots__ = ("op", "begin", "end", "count", "total", "dtype")

@@ -28,15 +28,17 @@ class JointHook(Hook):
 def only_towards(
     wanted: frozenset[Node], pending: dict[Node, Pending], ends: frozenset[Node] = frozenset()
 ) -> frozenset[Node]:
-    """Restrict ``pending`` to nodes that lead to ``wanted`` ones: no other gradient is computed, no other hook is
-    called, and the tensors saved by other nodes are neither needed nor freed.
+    """Exclude the nodes from ``pending`` that do not lead to ``wanted`` ones: set their state to None.
+
+    The pass computes no gradients for excluded nodes, calls none of their hooks, and neither reads nor frees the
+    tensors that they saved.
 
     Returns:
-        ``ends``, and the wanted nodes from which no path leads to another.
+        ``ends``, and the wanted nodes from which no path leads to another wanted node.
     """
     left = {node: state[0] for node, state in pending.items() if state is not None}
     in_turn = [node for node, count in left.items() if count == 0]
-    for node in in_turn:  # grows while it runs: each node follows all that send to it
+    for node in in_turn:  # the loop appends to this list; every node comes after all nodes that send it gradients
         for parent in () if node in ends else node.inputs:
             if parent is not None:
                 left[parent] -= 1
@@ -52,7 +54,7 @@ def only_towards(
 
 
 def _leading(in_turn: list[Node], wanted: frozenset[Node], ends: frozenset[Node]) -> tuple[set[Node], set[Node]]:
-    """Return the nodes that are or lead to ``wanted`` ones, and the wanted ones from which no path leads to another."""
+    """Return the ``wanted`` nodes with those that lead to them, and the wanted nodes that lead to no other."""
     leading: set[Node] = set()
     last: set[Node] = set()
     for node in reversed(in_turn):
@@ -65,7 +67,7 @@ def _leading(in_turn: list[Node], wanted: frozenset[Node], ends: frozenset[Node]
 
 
 def _joint(nodes: set[Node]) -> Iterator[Node]:
-    """Yield the nodes of the hooks that are joined with hooks of ``nodes``."""
+    """Yield all nodes of every joint hook that is registered at one of ``nodes``."""
     for node in nodes:
         for hook in node.hooks or ():
             if type(hook) is JointHook and hook.function is not None:

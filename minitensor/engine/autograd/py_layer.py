@@ -1,8 +1,8 @@
 """User-defined operations: forward and backward written by hand, with the same checks as the built-in operations.
 
 A layer follows the rules of every operation: its saved tensors are checked against later writes, its in-place writes
-update the history of the whole group, leaves are protected, and backward may run again. ``create_graph`` passes through
-its backward if that consists of operations. The operations of forward are not recorded.
+update the history of the whole group, leaves are protected, and backward may run again. Under ``create_graph`` its
+backward is recorded if it consists of operations. The operations of forward are not recorded.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from minitensor.engine.views.reshaping import reshape
 
 
 class PyLayer:
-    """Subclass it with two static methods and call ``Layer.apply(...)``.
+    """Base class of user-defined operations: define two static methods, and call ``Layer.apply(...)``.
 
     ``forward(ctx, *args, **kwargs)`` gets the arguments of ``apply`` and returns a tensor, or a tuple or list with at
-    least one. It runs under ``no_grad``. ``backward(ctx, *grads)`` gets the gradient of every tensor that forward
-    returned, in order. It returns one gradient for every tensor argument of forward (also in a list or tuple, and
-    among keyword arguments, which are last), in the shape and dtype of that tensor, or None for a gradient of 0. A
-    gradient for a tensor that wants none is ignored. ::
+    least one tensor. It runs under ``no_grad``. ``backward(ctx, *grads)`` gets the gradient of every tensor that
+    forward returned, in order. It returns one gradient for every tensor argument of forward, in the shape and dtype of
+    that tensor, or None for a gradient of 0. Tensors in lists and tuples count, and so do keyword arguments, which come
+    last. A gradient for a tensor that requires none is ignored. ::
 
         class Exp(PyLayer):
             @staticmethod
@@ -51,12 +51,12 @@ class PyLayer:
                 (y,) = ctx.saved_tensor()
                 return g * y
 
-    In place: forward announces the write by ``ctx.mark_dirty(x)``, writes, and returns ``x``.
+    A forward that writes an input in place calls ``ctx.mark_dirty(x)``, writes, and returns ``x``.
 
     An output has its own memory: if forward returns an unchanged input, a view of one, or one tensor twice, that
     output is a copy, with or without Paddle's ``mark_not_inplace``. Backward may write its gradients, but not the saved
-    tensors. Under ``create_graph`` backward runs on recorded tensors. A gradient that it computed otherwise (with
-    numpy, say) is refused if this can be detected, which is when it does not depend on the incoming gradient.
+    tensors. Under ``create_graph`` backward runs on recorded tensors. A gradient that was computed otherwise, such as
+    with numpy, is refused if it does not depend on the incoming gradient; other cases cannot be detected.
     """
 
     @staticmethod
@@ -71,16 +71,16 @@ class PyLayer:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward, and record the layer if some input wants a gradient.
+        """Run forward, and record the layer if some input requires a gradient.
 
         Returns:
-            The result of forward, its tensors with their history.
+            The result of forward; its tensors have their history.
 
         Raises:
-            ValueError: if forward announces a write into a leaf that wants a gradient, or, under the policy "2.5", into
-                an input that it saved.
-            RuntimeError: if forward wrote an input without announcing it, or announced a write that did not happen. Its
-                writes are not undone, as under ``no_grad``.
+            ValueError: if forward announces a write into a leaf that requires a gradient, or, under the policy "2.5",
+                into an input that it saved.
+            RuntimeError: if forward wrote an input without announcing it, or announced a write that did not happen. The
+                writes of forward are not undone.
             ValueError: if forward returns no tensor.
         """
         if cls.forward is PyLayer.forward or cls.backward is PyLayer.backward:
@@ -88,7 +88,8 @@ class PyLayer:
             raise NotImplementedError(f"{cls.__name__} needs a static method {missing}")
         return cls._applied(list(_tensors((*args, *kwargs.values()))), args, kwargs)
 
-    #: Subclasses of a framework override these: the context, and the type of the tensors that backward gets.
+    #: The class of the context, and the type of the tensors that backward gets. Each framework's subclass overrides
+    #: them.
     _context: type[PyLayerContext] = PyLayerContext
 
     @staticmethod
@@ -109,7 +110,7 @@ class PyLayer:
 
     @classmethod
     def _answers(cls, ctx: Any, node: Node, answer: Any, recorded: bool) -> list[Any]:
-        """Return one gradient per tensor argument of forward from the result of backward."""
+        """Return the result of backward as a list with one gradient per tensor argument of forward."""
         answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
         if len(answers) != len(node.inputs):
             raise ValueError(
@@ -137,7 +138,7 @@ class PyLayer:
 
 
 def _tensors(given: Iterable[Any]) -> Iterable[Tensor]:
-    """Yield the tensors among arguments or results, also those in a list or tuple."""
+    """Yield the tensors in ``given``, and those in its lists and tuples."""
     for each in given:
         if isinstance(each, Tensor):
             yield each
@@ -184,7 +185,7 @@ def _kinds(result: Any) -> str:
 
 
 def _output(call: LayerCall, k: int, given: list[Tensor]) -> Tensor:
-    """Return the tensor for output ``k``: an announced input itself, else a new one with its own memory."""
+    """Return the tensor for output ``k``: the input itself if it was announced, else a tensor with its own memory."""
     x = given[k]
     first = all(x is not before for before in given[:k])
     if call.is_dirty(x) and first:
@@ -196,7 +197,7 @@ def _output(call: LayerCall, k: int, given: list[Tensor]) -> Tensor:
 
 
 def _record(ctx: PyLayerContext, call: LayerCall, given: list[Tensor], outputs: list[Tensor]) -> None:
-    """Complete the node of the call, and set the history of every output that wants a gradient."""
+    """Complete the node of the call, and set the history of every output that requires a gradient."""
     node = call.node
     wanting = [x._array.dtype in FLOATS and all(x is not c for c in call.constants) for x in given]
     if any(wanting):
@@ -209,11 +210,11 @@ def _record(ctx: PyLayerContext, call: LayerCall, given: list[Tensor], outputs: 
         if wants:
             set_node(x, each.node(node))
         elif x._current() is not None:
-            set_part(x, x._array, None)  # overwritten by a constant: its former value gets a gradient of 0
+            set_part(x, x._array, None)  # `x` was overwritten by a constant, so its former value gets a gradient of 0
 
 
 def _laid_out(call: LayerCall, outputs: list[Tensor], wanting: list[bool]) -> tuple[Output, ...]:
-    """Return the outputs as backward needs them, and set the shape of the node."""
+    """Return the description of each output for backward, and set the shape of the call's node."""
     wanted = [x for x, wants in zip(outputs, wanting, strict=True) if wants]
     if len(wanted) == 1:
         call.node.shape = wanted[0]._array.shape
@@ -250,7 +251,7 @@ def _context(node: Node) -> PyLayerContext:
 
 
 def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: bool) -> list[Tensor | None]:
-    """Call the layer's backward and check its gradients, one per input; None if none is wanted, or if it is 0."""
+    """Call the layer's backward and check its gradients. Return one per input; None if it is 0 or not required."""
     before = ctx._node, ctx._recorded
     ctx._node, ctx._recorded = node, recorded
     try:
@@ -287,7 +288,7 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
 
 
 def run_backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
-    """Run the layer's backward on arrays. Its arguments and results are copied, so nothing is shared."""
+    """Run the layer's backward on arrays. Its arguments and results are copies, so they share no memory with others."""
     ctx = _context(node)
     grads: list[Tensor | None] = []
     for out in ctx._outputs:
@@ -317,7 +318,7 @@ def run_on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
     """Run the layer's backward on recorded tensors."""
     ctx = _context(node)
     if g._current() is None:
-        # A new leaf shows whether recorded operations computed backward's result from this gradient.
+        # The incoming gradient becomes a leaf, so a result without history was not computed from it by operations.
         g = Tensor._alias(g._array, g._storage)
         g._node = new_leaf(g._array.shape)
     given = g.clone()

@@ -1,7 +1,7 @@
-"""Recompute a part of a program in backward instead of keeping the tensors that it saved.
+"""Recompute a part of a program in backward instead of keeping the tensors that its operations save.
 
-Only the arguments are kept. Backward runs the part again with the same random numbers, and raises an error if a tensor
-that it reads was written in between, because the result would differ.
+Only the arguments of the part are kept. Backward runs the part again with the same random numbers. If a tensor that the
+part reads was written in between, the result would differ, so backward raises an error.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ class Repeatable:
     """A function with its arguments that can run again.
 
     Attributes:
-        outside: nodes that the function uses besides its arguments: they outlived the nodes of its run.
-        read: storages that its backward reads and that other tensors own, with their versions.
+        outside: the nodes that the function uses besides its arguments. They outlive the nodes that its run created.
+        read: the storages that its backward reads and that tensors outside still use, with their versions.
     """
 
-    #: Subclasses of a framework override these: the name in errors, and the tensor type.
+    #: The name in errors, and the type of tensors. Each framework's subclass overrides them.
     called = "recompute"
     kind: type[Tensor] = Tensor
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], draws_again: bool = True
     ) -> None:
-        """``draws_again``: True if backward uses the same random numbers again."""
+        """``draws_again``: True if the second run draws the same random numbers as the first."""
         self.function, self.kwargs = function, kwargs
         self.drawn = self.random_state() if draws_again else None
         self.is_tensor = tuple(isinstance(x, Tensor) for x in args)
@@ -67,7 +67,7 @@ class Repeatable:
         return self.function(*args, **self.kwargs)
 
     def _register(self, results: Any, own: set[Node | None]) -> None:
-        """Record weak references to every node that the results depend on, and to every saved storage."""
+        """Register weak references to every node on which the results depend, and to every saved storage."""
         self._registered: list[tuple[ref[Node], list[ref[Node]]]] = []
         seen: set[Node] = set()
         stack = [node for x in results if isinstance(x, Tensor) and (node := x._current()) is not None]
@@ -86,7 +86,7 @@ class Repeatable:
                         self.read.append((ref(each[1]), each[1].version))
 
     def _keep_survivors(self) -> None:
-        """Keep the nodes that are alive outside the run and were reached from it."""
+        """Keep, of the nodes on which the results depend, those that the program still uses."""
         led_to = [*self._roots, *(each for node, parents in self._registered if node() is None for each in parents)]
         found = {id(node): node for each in led_to if (node := each()) is not None}
         self.outside = list(found.values())
@@ -94,7 +94,7 @@ class Repeatable:
         del self._registered, self._roots
 
     def placeholders(self, results: Any = None) -> list[Tensor]:
-        """Return a placeholder tensor for each outside node, of almost no memory, in the dtype of the results."""
+        """Return a placeholder for each outside node: a tensor of almost no memory, in the dtype of the results."""
         many = results if isinstance(results, tuple) else [results]
         floats = [x._array.dtype for x in many if isinstance(x, Tensor) and x._array.dtype in FLOATS]
         self.dtype = np.result_type(*floats) if floats else self.dtype
@@ -108,7 +108,7 @@ class Repeatable:
     dtype: np.dtype[Any] = np.dtype(np.float32)
 
     def again(self, tensors: tuple[Tensor, ...]) -> list[Tensor]:
-        """Run the function again on the same arguments, recorded.
+        """Run the function again on the same arguments, and record it.
 
         Raises:
             RuntimeError: if a tensor that it reads was written in between.
@@ -133,9 +133,9 @@ class Repeatable:
     def gradients(
         self, saved: Sequence[Any], wanted: Sequence[bool], grads: Sequence[Any], recorded: bool
     ) -> list[Tensor | None]:
-        """Run again on ``saved`` and return the gradient of each ``wanted`` tensor, None for the others.
+        """Run the function again on ``saved``; return the gradient of each ``wanted`` tensor, None for the others.
 
-        ``grads`` are the gradients of its results; with ``recorded``, the returned gradients have gradients themselves.
+        ``grads`` are the gradients of its results. With ``recorded``, the returned gradients have a history.
         """
         args = tuple(
             x if recorded and wants else self.detached(x, wants) for x, wants in zip(saved, wanted, strict=False)
@@ -153,7 +153,7 @@ class Repeatable:
 
     @contextlib.contextmanager
     def _drawing_from(self, state: Any) -> Iterator[None]:
-        """Draw random numbers from ``state``, and restore the present state afterwards."""
+        """Set the state of the random generator, and restore the current one afterwards."""
         before = self.random_state()
         self.set_random_state(state)
         try:
@@ -164,13 +164,13 @@ class Repeatable:
     # ---------- overridden by subclasses of a framework ----------
 
     def detached(self, x: Tensor, wants: bool) -> Tensor:
-        """Return an alias of ``x`` without its history: a leaf if a gradient is wanted."""
+        """Return an alias of ``x`` without its history: a leaf that requires a gradient if ``wants`` is true."""
         made: Tensor = x.detach()
         made.stop_gradient = not wants
         return made
 
     def back(self, outputs: list[Any], inputs: list[Any], grads: list[Any], recorded: bool, ends: list[Any]) -> Any:
-        """Return the gradients of ``outputs`` for ``inputs``; none passes through ``ends``."""
+        """Return the gradients of ``outputs`` for ``inputs``; no gradient passes through ``ends``."""
         return gradients_of(outputs, inputs, grads, recorded, recorded, True, nodes_of(ends))
 
     def random_state(self) -> Any:
@@ -194,7 +194,7 @@ class Recomputed(PyLayer):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """Run the part again and go back through it."""
+        """Run the part again and return the gradients of its inputs."""
         wanted = [each is not None for each in ctx._node.inputs]
         return tuple(ctx.repeatable.gradients(ctx.saved_tensor(), wanted, grads, modes.grad))
 
@@ -206,12 +206,12 @@ def recompute(
     use_reentrant: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call ``function(*args, **kwargs)``, keep only the arguments for backward, and recompute the rest there.
+    """Call ``function(*args, **kwargs)`` and keep only its arguments; backward calls it again for the rest.
 
     Args:
         preserve_rng_state: True to draw the same random numbers again.
-        use_reentrant: ignored: with both settings gradients reach the arguments and every tensor that the function
-            uses besides.
+        use_reentrant: ignored. With both settings, gradients reach the arguments and all other tensors that the
+            function uses.
 
     Raises:
         TypeError: if ``function`` cannot be called.

@@ -10,17 +10,14 @@ from minitensor.engine.core.tensor import Tensor
 
 
 def refuse_unaddable(gradient: Tensor, g: np.ndarray) -> None:
-    """Raise RuntimeError unless ``g`` can be added in place to an existing gradient."""
+    """Raise RuntimeError unless ``g`` can be added in place to ``gradient``."""
     if not writeable(gradient._array):
         raise not_writeable("backward", gradient)
     refuse_other_shape(gradient, g)
 
 
 def refuse_other_shape(gradient: Tensor, g: np.ndarray) -> None:
-    """Raise RuntimeError unless ``g`` can be added to a gradient, element by element.
-
-    Added or removed dimensions of length 1 are allowed.
-    """
+    """Raise RuntimeError unless ``gradient`` has the shape of ``g``, apart from leading dimensions of length 1."""
     have = gradient._array.shape
     if have == g.shape:
         return

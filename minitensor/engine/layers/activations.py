@@ -26,7 +26,7 @@ def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
 
     Raises:
         TypeError: if ``x`` is not a tensor of floats.
-        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+        ValueError: with ``inplace``, for a leaf that requires a gradient, in grad mode.
     """
     inplace = checks.flag("silu", "inplace", inplace)
     (x,) = floats_of("silu", x=x)  # type: ignore[assignment]  # one result per argument

@@ -80,7 +80,7 @@ def arguments_of(node: Node) -> tuple[Any, ...]:
 def recorded(
     out: np.ndarray, op: Operation, inputs: Sequence[Tensor | None], needed_by: Sequence[Sequence[int]], *arguments: Any
 ) -> Tensor:
-    """Return a tensor of ``out``, with a node if some input wants a gradient.
+    """Return a tensor of ``out``, with a node if some input requires a gradient.
 
     ``out`` in float32 is rounded if the inputs have 16-bit floats.
 
@@ -174,5 +174,5 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
 
 
 def wanted_gradients(node: Node, values: Sequence[Callable[[], Any]]) -> tuple[Any, ...]:
-    """Compute the gradient of each input that wants one, and return None for the others."""
+    """Compute the gradient of each input that requires one, and return None for the others."""
     return tuple(None if parent is None else value() for parent, value in zip(node.inputs, values, strict=True))

@@ -26,7 +26,7 @@ class Vocabulary:
 
     Attributes:
         error: the error for arguments that do not fit.
-        wants: the verb of a leaf whose gradient is computed.
+        requires: the words of the framework for a leaf that requires a gradient.
         see: a reference to a function.
         inputs: names of the inputs of an activation and of a loss.
         ignored: parameters that a class accepts and ignores.
@@ -35,7 +35,7 @@ class Vocabulary:
     """
 
     error: str
-    wants: str
+    requires: str
     see: str
     inputs: tuple[str, str]
     ignored: frozenset[str]
@@ -45,7 +45,7 @@ class Vocabulary:
 
 PADDLE = Vocabulary(
     error="ValueError",
-    wants="wants a gradient",
+    requires="requires a gradient",
     see=":func:`~minitensor.nn.functional.{}`",
     inputs=("x", "input, label"),
     ignored=frozenset(["name"]),
@@ -54,7 +54,7 @@ PADDLE = Vocabulary(
 )
 TORCH = Vocabulary(
     error="RuntimeError",
-    wants="requires grad",
+    requires="requires grad",
     see="``functional.{}``",
     inputs=("input", "input, target"),
     ignored=frozenset(["size_average", "reduce"]),
@@ -109,7 +109,11 @@ class DeclaredLayer:
     def docstring(self, vocabulary: Vocabulary) -> str:
         """Return the text of ``help`` for the class."""
         words = dict(zip(("x", "y"), self.inputs_in(vocabulary), strict=False))
-        words |= {"Error": vocabulary.error, "wants": vocabulary.wants, "see": vocabulary.see.format(self.function)}
+        words |= {
+            "Error": vocabulary.error,
+            "requires": vocabulary.requires,
+            "see": vocabulary.see.format(self.function),
+        }
         words |= dict(zip(self.settings(PADDLE), self.settings(vocabulary), strict=False))
         raises = [f"    {line}" for line in self.raises[vocabulary is TORCH]]
         paragraphs = [textwrap.fill(self.text.format(**words), 110), self.shape, "\n".join(["Raises:", *raises])]
@@ -212,7 +216,7 @@ def _activation(
         raises: further errors in both vocabularies.
         torch_raises: further errors in PyTorch's.
     """
-    leaf = "{Error}: if ``inplace`` is true and ``{x}`` is a leaf that {wants}, in grad mode."
+    leaf = "{Error}: if ``inplace`` is true and ``{x}`` is a leaf that {requires}, in grad mode."
     floats = "TypeError: if ``{x}`` is not a tensor of floats."
     kinds = (
         {"floats": [floats], "floats in place": ["TypeError: if ``inplace`` is true and ``{x}`` holds integers."]},

@@ -51,7 +51,7 @@ LINEAR = operation("linear", ("x", "weight"), _on_arrays, _on_tensors)
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
     """Return ``x @ weight + bias``: a row of shape (..., out) for each row (..., in) of ``x``.
 
-    Backward keeps ``x`` and ``weight`` by reference, each only if the other wants a gradient.
+    Backward keeps ``x`` and ``weight`` by reference, each only if the other requires a gradient.
 
     Args:
         x: shape [..., in].

@@ -30,7 +30,7 @@ _SPEAKS_VERSIONS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 def _refuse_gradient(x: Tensor, what: str) -> None:
     if not x.stop_gradient:
         raise BufferError(
-            f"{what}: this tensor wants a gradient, and autograd would not notice outside writes. Use `x.detach()`."
+            f"{what}: this tensor requires a gradient, and autograd would not notice outside writes. Use `x.detach()`."
         )
 
 
@@ -71,7 +71,7 @@ def dlpack(
         copy: True for a copy, which shares nothing.
 
     Raises:
-        BufferError: if the tensor wants a gradient, is on a simulated GPU, or is read-only while the capsule has no
+        BufferError: if the tensor requires a gradient, is on a simulated GPU, or is read-only while the capsule has no
             flag for that.
     """
     _refuse_gradient(x, "__dlpack__")
@@ -145,7 +145,7 @@ class _Capsule:
 def from_dlpack(source: Any) -> Tensor:
     """Return a tensor that shares the memory of ``source``, which has ``__dlpack__`` or is a capsule.
 
-    The tensor wants no gradient. It is read-only if the producer marks the memory as read-only. A capsule without a
+    The tensor requires no gradient. It is read-only if the producer marks the memory as read-only. A capsule without a
     version has no such mark, and is treated as numpy treats it.
 
     Raises:
@@ -190,13 +190,13 @@ def cuda_array_interface(x: Tensor) -> dict[str, Any]:
 
     Raises:
         AttributeError: if the tensor is not on a CUDA device.
-        RuntimeError: if it wants a gradient.
+        RuntimeError: if it requires a gradient.
     """
     found = getattr(x._array, "__cuda_array_interface__", None)
     if found is None:
         raise AttributeError(f"only a tensor on a CUDA device has __cuda_array_interface__; this one is on {x.place}")
     if not x.stop_gradient:
-        raise RuntimeError("__cuda_array_interface__: this tensor wants a gradient; use `x.detach()`")
+        raise RuntimeError("__cuda_array_interface__: this tensor requires a gradient; use `x.detach()`")
     entry_of(x._storage).for_good = True  # a library with the address does not report when it is done
     return dict(found)
 

@@ -151,8 +151,8 @@ def _notify(storage: Storage) -> None:
 def from_numpy(array: np.ndarray) -> Tensor:
     """Return a tensor that shares the memory of ``array``: a write into one is visible in the other. Nothing is copied.
 
-    The tensor is on the host and wants no gradient. Its shape, strides and dtype are those of the array, which may be
-    any view; ``np.memmap`` and ``np.matrix`` are treated as plain arrays. If the array is read-only, or its elements
+    The tensor is on the host and requires no gradient. Its shape, strides and dtype are those of the array, which may
+    be any view; ``np.memmap`` and ``np.matrix`` are treated as plain arrays. If the array is read-only, or its elements
     share memory, the tensor is read-only. Its bytes are not counted, because numpy owns them.
 
     Raises:
@@ -288,7 +288,7 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
     change the version, so a backward that needs the old values would be wrong (see ``check_foreign_writes``).
 
     Raises:
-        RuntimeError: if ``share`` is set and the tensor wants a gradient.
+        RuntimeError: if ``share`` is set and the tensor requires a gradient.
         TypeError: if ``share`` is set and the tensor is on a GPU.
     """
     if share is False:
@@ -302,7 +302,7 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
         )
     if not x.stop_gradient:
         raise RuntimeError(
-            "numpy(share=True): this tensor wants a gradient, and autograd would not notice writes by numpy. "
+            "numpy(share=True): this tensor requires a gradient, and autograd would not notice writes by numpy. "
             "Use `x.detach().numpy(share=True)`, or `x.numpy()` for a copy."
         )
     return lent(x)

@@ -215,8 +215,8 @@ def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
     ``blocking`` is set.
 
     Raises:
-        ValueError: if ``other`` cannot be broadcast to the shape of ``x``; if ``x`` is a leaf that wants a gradient, in
-            grad mode.
+        ValueError: if ``other`` cannot be broadcast to the shape of ``x``; if ``x`` is a leaf that requires a gradient,
+            in grad mode.
         TypeError: if ``other`` is not a tensor, array or number.
     """
     if isinstance(other, Tensor) and isinstance(x, Tensor):

@@ -1,6 +1,6 @@
 """Create views, and change the shape and strides of a tensor in place without writing its elements.
 
-A view joins the history group of its source. A view taken under ``no_grad`` of a tensor that wants a gradient is
+A view joins the history group of its source. A view taken under ``no_grad`` of a tensor that requires a gradient is
 detached. Under Paddle's names ``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy: see
 :mod:`minitensor.engine.views.joining`.
 """
@@ -82,7 +82,7 @@ class Reshaping(Operation):
 
 
 def refuse_leaf(x: Tensor, op: Reshaping) -> None:
-    """Raise ValueError if ``op`` would reshape a leaf that wants a gradient, or a view of one, in grad mode."""
+    """Raise ValueError if ``op`` would reshape a leaf that requires a gradient, or a view of one, in grad mode."""
     if is_protected(x) and (not paused.threads or modes.grad):
         raise leaf_reshaped(op.name, x)
 

@@ -1,7 +1,7 @@
 """Views that read the bytes of a storage as elements of another dtype: ``x.view("int32")``.
 
 Nothing is converted. The result is a detached alias: it shares the storage and its version, and no gradient passes
-through it, because bytes of another dtype have no derivative. In PyTorch it wants no gradient either. In Paddle it
+through it, because bytes of another dtype have no derivative. In PyTorch it requires no gradient either. In Paddle it
 does, and backward reads the bytes of its gradient as the other dtype, which is no derivative of anything.
 """
 

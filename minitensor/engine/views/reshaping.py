@@ -106,7 +106,7 @@ def view(x: Tensor, shape_or_dtype: Any, *more: Any, name: str | None = None) ->
 
     Args:
         shape_or_dtype: integers, one of which may be -1, which is computed; or a dtype, as in ``x.view("int32")``.
-            Such a view wants no gradient. Its last dimension is longer or shorter if the sizes of the dtypes differ.
+            Such a view requires no gradient. Its last dimension is longer or shorter if the sizes of the dtypes differ.
 
     Raises:
         ValueError: if that would take a copy, if the elements do not fill the shape, or if the bytes do not divide into
@@ -137,7 +137,7 @@ def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: if that would take a copy, because reshaping in place never changes the storage.
-        ValueError: if the elements do not fill ``shape``; for a leaf that wants a gradient, in grad mode.
+        ValueError: if the elements do not fill ``shape``; for a leaf that requires a gradient, in grad mode.
     """
     need_tensor("reshape_", x)
     return _reshape(x, _full_shape("reshape_", x, shape), RESHAPE_)
@@ -179,7 +179,7 @@ def squeeze_(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
 
     Raises:
         IndexError: if ``x`` does not have that axis.
-        ValueError: for a leaf that wants a gradient, in grad mode.
+        ValueError: for a leaf that requires a gradient, in grad mode.
     """
     return _reshape(x, _squeeze("squeeze_", x, axis), SQUEEZE_)
 
@@ -208,7 +208,7 @@ def unsqueeze_(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
 
     Raises:
         IndexError: if the result does not have that axis.
-        ValueError: for a leaf that wants a gradient, in grad mode.
+        ValueError: for a leaf that requires a gradient, in grad mode.
     """
     return _reshape(x, _unsqueeze("unsqueeze_", x, axis), UNSQUEEZE_)
 
@@ -241,7 +241,7 @@ def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | No
     Raises:
         ValueError: if ``start_axis`` comes after ``stop_axis``, or if it would take a copy.
         IndexError: if ``x`` does not have that axis.
-        ValueError: for a leaf that wants a gradient, in grad mode.
+        ValueError: for a leaf that requires a gradient, in grad mode.
     """
     return _reshape(x, _flatten("flatten_", x, start_axis, stop_axis), FLATTEN_)
 

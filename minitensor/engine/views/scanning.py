@@ -39,14 +39,14 @@ def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
 def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
     """Compute cumulative sums along ``axis`` in place; without ``axis`` the tensor is flattened first.
 
-    ``dtype`` converts the tensor, on a new storage. A leaf that wants a gradient is refused.
+    ``dtype`` converts the tensor, on a new storage. A leaf that requires a gradient is refused.
 
     Returns:
         ``x`` itself, of its shape, or [n] without ``axis``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
-        ValueError: for a leaf that wants a gradient, in grad mode.
+        ValueError: for a leaf that requires a gradient, in grad mode.
     """
     return _scan("cumsum_", x, axis, dtype)
 
@@ -54,14 +54,14 @@ def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = N
 def cumprod_(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
     """Compute cumulative products along ``dim`` in place; without ``dim`` the tensor is flattened first.
 
-    ``dtype`` converts the tensor, on a new storage. A leaf that wants a gradient is refused.
+    ``dtype`` converts the tensor, on a new storage. A leaf that requires a gradient is refused.
 
     Returns:
         ``x`` itself, of its shape, or [n] without ``dim``.
 
     Raises:
         IndexError: if ``x`` does not have that dimension.
-        ValueError: for a leaf that wants a gradient, in grad mode.
+        ValueError: for a leaf that requires a gradient, in grad mode.
     """
     return _scan("cumprod_", x, dim, dtype)
 

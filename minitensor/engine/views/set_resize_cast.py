@@ -9,10 +9,10 @@ name               storage                         version                     h
 =================  ==============================  ==========================  =====================================
 ``cast_``          a new one; other tensors keep   that of the old, plus one   recorded, also under ``no_grad``; the
                    the old one                                                 tensor leaves its group
-``resize_``        the same if it shrinks, a new   unchanged, or plus one      refused if a gradient is wanted
+``resize_``        the same if it shrinks, a new   unchanged, or plus one      refused if a gradient is required
                    one if it grows
 ``set_``           that of another tensor          that of its new storage     that of a view of the other tensor
-``apply_``         the same: it is written         plus one                    refused if a gradient is wanted
+``apply_``         the same: it is written         plus one                    refused if a gradient is required
 ``requires_grad_`` the same                        unchanged                   begins, or ends
 =================  ==============================  ==========================  =====================================
 """
@@ -64,13 +64,13 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
     """Convert ``x`` in place to another dtype, on a new storage.
 
     If it already has that dtype, nothing happens. No bytes are overwritten: views and aliases keep the old storage and
-    no longer share anything with ``x``. Between floating dtypes a gradient passes. A leaf that wants a gradient is
+    no longer share anything with ``x``. Between floating dtypes a gradient passes. A leaf that requires a gradient is
     refused in grad mode; under ``no_grad`` it stays a leaf, and its gradient is converted, too. The shape stays the
     same.
 
     Raises:
-        ValueError: for a leaf that wants a gradient, in grad mode.
-        TypeError: if a gradient is wanted and the dtype is not floating.
+        ValueError: for a leaf that requires a gradient, in grad mode.
+        TypeError: if a gradient is required and the dtype is not floating.
         TypeError: if a tensor cannot have that dtype.
     """
     need_tensor("cast_", x)
@@ -84,7 +84,7 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
             raise leaf_written("cast_", x, is_view=False)
         if wanted.numpy not in FLOATS:
             raise TypeError(
-                f"cast_: a tensor of dtype {wanted.name} cannot want a gradient, and this one does. Nothing was "
+                f"cast_: a tensor of dtype {wanted.name} cannot require a gradient, and this one does. Nothing was "
                 f"changed. Use `astype({wanted.name!r})`, which makes a new tensor, or call `detach_()` first."
             )
     old = x.dtype
@@ -128,7 +128,7 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
         fill_zero: ignored, because added elements are always 0: uninitialized memory would differ from run to run.
 
     Raises:
-        RuntimeError: if ``x`` wants a gradient, because removed or added elements would have none.
+        RuntimeError: if ``x`` requires a gradient, because removed or added elements would have none.
     """
     need_tensor("resize_", x)
     if not isinstance(fill_zero, (bool, np.bool_)):
@@ -137,7 +137,7 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
     size = math.prod(lengths)
     if not x.stop_gradient:
         raise RuntimeError(
-            f"resize_: this tensor of shape {x.shape} wants a gradient, which the elements that it loses or gains "
+            f"resize_: this tensor of shape {x.shape} requires a gradient, which the elements that it loses or gains "
             f"would not have. Nothing was changed. Use `reshape`, an index or `concat`, or call `detach_()` first."
         )
     _refuse_read_only(x, "resize_")
@@ -178,14 +178,14 @@ def set_(
             given.
 
     Raises:
-        ValueError: if ``x`` is a leaf that wants a gradient, because its gradient belongs to its present value.
+        ValueError: if ``x`` is a leaf that requires a gradient, because its gradient belongs to its present value.
         TypeError: if ``source`` is neither a tensor nor None, or ``offset`` is not an integer.
     """
     need_tensor("set_", x)
     _refuse_read_only(x, "set_")
     if type(x._current()) is Leaf:
         raise ValueError(
-            f"set_: Leaf Var ({x.name}) wants a gradient, and its gradient belongs to the numbers that it has. Nothing "
+            f"set_: Leaf Var ({x.name}) requires a gradient, which belongs to the numbers that it has. Nothing "
             f"was changed. Use `set_value` to load numbers, or set `stop_gradient=True` first."
         )
     if source is None:
@@ -229,7 +229,7 @@ def apply(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
     """Return ``func(x)``, a tensor of the shape of ``x``.
 
     Raises:
-        RuntimeError: if ``x`` wants a gradient, in grad mode, because the work of ``func`` may not be recorded.
+        RuntimeError: if ``x`` requires a gradient, in grad mode, because the work of ``func`` may not be recorded.
         TypeError, ValueError: if ``func`` returns something else.
     """
     return _apply("apply", x, func)
@@ -239,7 +239,7 @@ def apply_(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
     """Overwrite ``x`` with ``func(x)`` in one write. ``func`` gets the whole tensor, not its elements.
 
     Raises:
-        RuntimeError: if ``x`` wants a gradient, in grad mode, because the work of ``func`` may not be recorded.
+        RuntimeError: if ``x`` requires a gradient, in grad mode, because the work of ``func`` may not be recorded.
         TypeError, ValueError: if ``func`` returns anything but a tensor of the shape of ``x``.
     """
     store_at(x, (), _apply("apply_", x, func), "apply_")
@@ -252,7 +252,7 @@ def _apply(op: str, x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
         raise TypeError(f"{op}: func is a function of a tensor, not {type(func).__name__}")
     if not x.stop_gradient and (not paused.threads or modes.grad):
         raise RuntimeError(
-            f"{op}: this tensor wants a gradient, and the work of a function need not be recorded. Nothing was "
+            f"{op}: this tensor requires a gradient, and the work of a function need not be recorded. Nothing was "
             f"written. Call the function itself, as in `y = func(x)`, or use `{op}` under `no_grad()`."
         )
     result = func(x)

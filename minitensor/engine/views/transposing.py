@@ -68,7 +68,7 @@ def transpose_(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     """Reorder the dimensions of ``x`` in place. Nothing is moved or written.
 
     Raises:
-        ValueError: if ``perm`` does not list each dimension once; for a leaf that wants a gradient, in grad mode.
+        ValueError: if ``perm`` does not list each dimension once; for a leaf that requires a gradient, in grad mode.
         IndexError: if ``x`` does not have that dimension.
     """
     axes = _permutation("transpose_", x, perm)
@@ -98,7 +98,7 @@ def t_(input: Tensor, name: str | None = None) -> Tensor:
     """Exchange rows and columns of a matrix in place. Nothing is written.
 
     Raises:
-        ValueError: if there are more than two dimensions; for a leaf that wants a gradient, in grad mode.
+        ValueError: if there are more than two dimensions; for a leaf that requires a gradient, in grad mode.
     """
     axes = _permute("t_", input)
     return reshaped(input, input._array.transpose(axes), T_IN_PLACE, (axes,))

@@ -223,7 +223,7 @@ def test_the_read_only_flag_passes_both_ways():
 def test_a_tensor_that_wants_a_gradient_is_not_exported():
     w = leaf([2])
     for x in (w, w * 2):
-        with pytest.raises(BufferError, match=r"wants a gradient.*x\.detach\(\)"):
+        with pytest.raises(BufferError, match=r"requires a gradient.*x\.detach\(\)"):
             np.from_dlpack(x)
         assert np.from_dlpack(x.detach()).ctypes.data == x.data_ptr()
 

@@ -143,7 +143,7 @@ def test_a_backward_with_changing_results_is_caught():
 
 
 def test_a_constant_output_that_depends_on_the_input_is_caught():
-    assert "output 0 (which wants no gradient)" in shown(lambda x: x.detach() * 2, leaf(X))
+    assert "output 0 (which requires no gradient)" in shown(lambda x: x.detach() * 2, leaf(X))
 
 
 def test_an_in_place_mistake_is_caught():
@@ -215,7 +215,7 @@ def test_a_function_that_changes_its_input_is_an_error():
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        (lambda: gradcheck(mt.sin, mt.rand([2])), ValueError, "no input wants a gradient"),
+        (lambda: gradcheck(mt.sin, mt.rand([2])), ValueError, "no input requires a gradient"),
         (lambda: gradcheck(mt.sin, mt.to_tensor([1.0], stop_gradient=False)), TypeError, "input 0.*float32.*float64"),
         (lambda: gradcheck(lambda x: x.astype("float32"), leaf(X)), TypeError, "output 0.*float32"),
         (lambda: gradcheck(lambda x: 3.0, leaf(X)), TypeError, "returns tensors, not float"),

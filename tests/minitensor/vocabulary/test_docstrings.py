@@ -111,7 +111,7 @@ def test_in_place_operations_raise_the_documented_errors(name: str):
     said = getattr(mt.Tensor, name).__doc__
     leaf = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     rest = {"add_": (1.0,), "divide_": (2.0,), "equal_": (leaf,), "masked_fill_": (leaf > 1, 0.0)}.get(name, ())
-    promised = "ValueError: for a leaf that wants a gradient" in said
+    promised = "ValueError: for a leaf that requires a gradient" in said
     try:
         getattr(leaf, name)(*rest)
     except ValueError as error:

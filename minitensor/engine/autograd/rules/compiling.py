@@ -1,6 +1,7 @@
 """Bind the names in a gradient rule to functions on tensors, for backward with ``create_graph``.
 
-These rules are made of operations and live above them, so this module registers them with the operations.
+The rules on tensors call operations, so the package of the operations cannot import them. Importing this module
+registers them there.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from minitensor.engine.operations.rules import namespaces
 
 @functools.cache
 def on_tensors() -> dict[str, Any]:
-    """Return the operations, the helpers, and the function that restores a saved tensor."""
+    """Return the names for rules on tensors: operations, helpers, and the function that restores a saved tensor."""
     return {
         **operations.FUNCTIONS,
         "zeros_like": making.zeros_like,

@@ -1,10 +1,10 @@
-"""Helpers of the derivative table's rules on tensors, which are recorded.
+"""Helpers of the derivative table's rules on tensors. Their operations are recorded.
 
 Every function corresponds to its namesake in :mod:`minitensor.engine.operations.rules.on_arrays`, but uses operations
 that have gradients themselves. Masks and counts have no gradient and are computed on arrays.
 
-For a branch that is not selected, the argument is replaced before the function and not only its result afterwards,
-because the gradient of the result is 0 there, and 0 times an infinite slope would be nan.
+Where an element does not select a branch, the argument of the branch is replaced by a harmless number. To replace only
+its result would not suffice: the gradient 0 times an infinite slope is nan.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _where, _log, _matmul, _sum, _prod = (operations.FUNCTIONS[name] for name in ("w
 
 
 def constant(array: np.ndarray) -> Tensor:
-    """Return a tensor that wants no gradient, for masks and counts."""
+    """Return a tensor that requires no gradient, for masks and counts."""
     return Tensor._made(array)
 
 
 def beside(g: Tensor, x: Tensor) -> Tensor:
-    """Return ``x``, on the device of ``g`` if it is a number, which belongs to no device by itself."""
+    """Return ``x``. If it is a constant number, which has no device, move it to the device of ``g``."""
     x._array = arrays.beside(x._array, g._array)
     return x
 
@@ -44,7 +44,7 @@ def power_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Return ``g`` times the slope of ``x ** y`` along x."""
     flat = y._array == 0
     if not y.stop_gradient:
-        flat = flat & (x._array == 0)  # for other x the slope is 0 there, too, but not constant along y
+        flat = flat & (x._array == 0)  # for any other x the slope is 0, too, but it has a gradient for y
     flat = constant(as_array(flat))
     gradient: Tensor = _where(flat, 0.0, g) * (y * _where(flat, 1.0, x) ** (y - 1))
     return gradient
@@ -58,7 +58,7 @@ def power_log(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
 
 
 def spread(g: Tensor, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Tensor:
-    """Return the gradient of a reduction, repeated over the reduced dimensions."""
+    """Return ``g``, the gradient of a reduction's result, repeated over the reduced dimensions."""
     if not keepdim:
         reduced = axes(shape, axis)
         g = reshaping.reshape(g, [1 if i in reduced else n for i, n in enumerate(shape)])
@@ -71,17 +71,17 @@ def along(shape: tuple[int, ...], axis: Any) -> int:
 
 
 def to_extremes(g: Tensor, x: Tensor, out: Tensor, axis: Any, keepdim: bool) -> Tensor:
-    """Return the gradient of max or min."""
+    """Return the gradient of the input of max or min."""
     shape = x._array.shape
     at = x._array == on_arrays.spread(out._array, shape, axis, keepdim)
     shares = at.sum(axis=axes(shape, axis), keepdims=True).astype(g._array.dtype)
-    none = np.where(shares == 0, shares.dtype.type(np.nan), shares.dtype.type(0))  # the result is nan
+    none = np.where(shares == 0, shares.dtype.type(np.nan), shares.dtype.type(0))  # no element equals a result of nan
     gradient: Tensor = _where(constant(at), spread(g, shape, axis, keepdim) / constant(shares), constant(none))
     return gradient
 
 
 def product_of_others(x: Tensor, axis: Any) -> Tensor:
-    """Return for every element the product of the others in its reduction. Takes memory for all pairs of elements."""
+    """Return for every element the product of all other elements in its reduction. It takes memory for all pairs."""
     shape = x._array.shape
     reduced = axes(shape, axis)
     kept = [i for i in range(len(shape)) if i not in reduced]

@@ -1,4 +1,7 @@
-"""Helpers of the rules on tensors for reading and writing along an axis."""
+"""Helpers of the rules on tensors for ``take_along_axis``, ``put_along_axis`` and ``scatter_add``.
+
+``flat`` are the positions of the indexed elements in the flattened tensor, in the order of the index.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +32,18 @@ def _line(x: Tensor) -> Tensor:
 
 
 def _take(x: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
-    """Return the elements of ``x`` at flat positions."""
+    """Return the elements of ``x`` at the positions ``flat``."""
     return reshape(_index_select(_line(x), _constant(flat), 0), shape)
 
 
 def _add_at(g: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
-    """Return zeros of ``shape``, with ``g`` added at flat positions."""
+    """Return zeros of ``shape``, with ``g`` added at the positions ``flat``."""
     zeros = _constant(np.zeros((math.prod(shape),), g._array.dtype, like=g._array))
     return reshape(_index_add(zeros, _constant(flat), 0, _line(g)), shape)
 
 
 def fitted_to(taken_g: Tensor, shape: Shape, broadcast: bool) -> Tensor:
-    """Return the gradient for values of ``shape``, of which the index may cover only a part."""
+    """Return the gradient of values of ``shape``: ``taken_g``, and 0 for values that the index does not cover."""
     have = taken_g._array.shape
     if broadcast or len(have) != len(shape) or math.prod(shape) == 1 or have == shape:
         return taken_g
@@ -55,20 +58,20 @@ def emptied_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool) -> Ten
 
 
 def taken_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
-    """Return the gradient for values that were added."""
+    """Return the gradient of the added values."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     return fitted_to(_take(g, flat, spread), shape, broadcast)
 
 
 def last_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
-    """Return the gradient for values that were assigned."""
+    """Return the gradient of the assigned values; only the last value assigned to an element has one."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     last = _constant(last_of_each(flat).reshape(spread))
     return fitted_to(_where(last, _take(g, flat, spread), 0.0), shape, broadcast)
 
 
 def added_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
-    """Return the gradient for the elements that ``take_along_axis`` read."""
+    """Return the gradient of the input of ``take_along_axis``."""
     read = tuple(shape[d] if d == axis % len(shape) else max(n, shape[d]) for d, n in enumerate(g._array.shape))
     read = read if broadcast else shape
     flat, _ = positions(indices._array, read, axis, broadcast)
@@ -76,12 +79,12 @@ def added_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: S
 
 
 def shares_along(g: Tensor, indices: Tensor, axis: int, include_self: bool, broadcast: bool) -> Tensor:
-    """Return for every element of ``g`` one over the number of values that were averaged there."""
+    """Return for every element of ``g`` one over the number of values in its mean."""
     return _constant(on_arrays.shares_along(g._array, indices._array, axis, include_self, broadcast))
 
 
 def multiplied_ones(g: Tensor, indices: Tensor, values: Tensor, axis: int, broadcast: bool) -> Tensor:
-    """Return in the shape of ``g`` the factor by which every element was multiplied."""
+    """Return, in the shape of ``g``, the product of the values by which each element was multiplied."""
     gradient: Tensor = FUNCTIONS["put_along_axis_multiply"](
         _constant(np.ones_like(g._array)), indices, values, axis, True, broadcast
     )
@@ -91,7 +94,7 @@ def multiplied_ones(g: Tensor, indices: Tensor, values: Tensor, axis: int, broad
 def factors_along(
     arr: Tensor, indices: Tensor, values: Tensor, axis: int, include_self: bool, broadcast: bool
 ) -> Tensor:
-    """Return for every value the product of the other factors at its position."""
+    """Return for every value the product of the other factors of the same element."""
     flat, spread = positions(indices._array, arr._array.shape, axis, broadcast)
     factors = _line(_align(values, spread, broadcast))
     named, place = np.unique(flat, return_inverse=True)
@@ -105,7 +108,7 @@ def factors_along(
 
 
 def _product_before(running: Tensor, turns: list[np.ndarray], place: np.ndarray, factors: Tensor) -> Tensor:
-    """Return for every factor the product of the factors before it at its position."""
+    """Return for every factor the product of the earlier factors of the same element."""
     found = _constant(np.zeros_like(factors._array))
     ones = _constant(np.ones_like(running._array))
     for turn in turns:
@@ -116,7 +119,7 @@ def _product_before(running: Tensor, turns: list[np.ndarray], place: np.ndarray,
 
 
 def _align(values: Tensor, wanted: Shape, broadcast: bool) -> Tensor:
-    """Return ``values`` in the shape ``wanted`` of an index."""
+    """Return ``values``, broadcast or cut off to the shape ``wanted`` of the index."""
     have = values._array.shape
     if not broadcast and len(have) == len(wanted) and values.size != 1:
         covered = np.arange(values.size, like=values._array).reshape(have)[tuple(slice(0, n) for n in wanted)]
@@ -134,7 +137,7 @@ def multiplied_along(
     broadcast: bool,
     shape: Shape,
 ) -> Tensor:
-    """Return the gradient for values that were factors."""
+    """Return the gradient of the values of a product."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     slopes = factors_along(arr, indices, values, axis, include_self, broadcast)
     return fitted_to(_take(g, flat, spread) * slopes, shape, broadcast)
@@ -155,7 +158,7 @@ def extreme_self(
     include_self: bool,
     broadcast: bool,
 ) -> Tensor:
-    """Return the gradient for the elements that were compared with the values."""
+    """Return the gradient of ``arr`` if the largest or smallest values were stored in it."""
     part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)
     rest = _where(kept, part, 0.0)
     return rest if include_self else emptied_along(rest, indices, axis, broadcast)
@@ -172,7 +175,7 @@ def extreme_along(
     broadcast: bool,
     shape: Shape,
 ) -> Tensor:
-    """Return the gradient for the values."""
+    """Return the gradient of the values if the largest or smallest were stored."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)
     won = on_arrays.winners_along(out._array, indices._array, values._array, axis, broadcast)

@@ -16,7 +16,7 @@ from minitensor.engine.views.transposing import transpose
 
 
 def sinc_slope(x: Tensor) -> Tensor:
-    """Return the slope of sinc."""
+    """Return the slope of sinc, as on arrays."""
     u = x * math.pi
     where, near = FUNCTIONS["where"], abs(u) < 1
     small, large = where(near, u, 0), where(near, 1, u)

@@ -31,7 +31,7 @@ def _zeros(like: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def added_rows(g: Tensor, index: Tensor, axis: int, shape: tuple[int, ...]) -> Tensor:
-    """Return the gradient for the elements that ``index_select`` or ``gather`` read."""
+    """Return the gradient of the input of ``index_select`` or ``gather``."""
     g = unsqueeze(g, axis) if g.ndim < len(shape) else g
     gradient: Tensor = _index_add(_zeros(g, shape), index, axis, g)
     return gradient
@@ -51,7 +51,7 @@ def rows_once(g: Tensor, index: Tensor, axis: int) -> Tensor:
 
 
 def written_rows(g: Tensor, index: Tensor, overwrite: bool, shape: tuple[int, ...]) -> Tensor:
-    """Return the gradient for the updates of ``scatter``."""
+    """Return the gradient of the updates of ``scatter``."""
     rows = checked(index._array.reshape(-1), g.shape[0], 0)
     taken = _index_select(g, _constant(rows), 0)
     if overwrite:
@@ -72,7 +72,7 @@ def emptied_places(g: Tensor, rows: Tensor, depth: int) -> Tensor:
 
 
 def written_places(g: Tensor, rows: Tensor, accumulate: bool, depth: int) -> Tensor:
-    """Return the gradient for the value of ``index_put``, in the shape that the index selects."""
+    """Return the gradient of the value of ``index_put``, in the shape that the index selects."""
     lead = _by_row(g, depth)
     flat = checked(rows._array.reshape(-1), lead.shape[0], 0)
     taken = _index_select(lead, _constant(flat), 0)
@@ -83,20 +83,20 @@ def written_places(g: Tensor, rows: Tensor, accumulate: bool, depth: int) -> Ten
 
 
 def put_back(g: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Return the gradient for the elements that ``masked_select`` read."""
+    """Return the gradient of the input of ``masked_select``."""
     gradient: Tensor = _masked_scatter(_zeros(g, shape), mask, g)
     return gradient
 
 
 def first_taken(g: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Return the gradient for the value of ``masked_scatter``."""
+    """Return the gradient of the value of ``masked_scatter``."""
     taken = _masked_select(g, _constant(over(mask._array, g._array.shape).copy()))
     first = _constant(np.arange(taken.size, like=g._array))
     return reshape(_index_add(_zeros(g, (math.prod(shape),)), first, 0, taken), shape)
 
 
 def _diagonal_positions(g: Tensor, offset: int, dim1: int, dim2: int) -> tuple[Tensor, list[int]]:
-    """Return the flat positions of the diagonal, and its shape."""
+    """Return the positions of the diagonal in the flattened tensor, and the shape of the diagonal."""
     numbers = np.arange(g.size, like=g._array).reshape(g._array.shape)
     matrices, at = matrix_diagonal(numbers, offset, dim1, dim2)
     picked = matrices[at].copy()
@@ -104,12 +104,12 @@ def _diagonal_positions(g: Tensor, offset: int, dim1: int, dim2: int) -> tuple[T
 
 
 def emptied_diagonal(g: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    """Return ``g`` with 0 on the diagonal of its matrices in two dimensions."""
+    """Return ``g`` with 0 on the diagonals of its matrices in ``dim1`` and ``dim2``."""
     positions, _ = _diagonal_positions(g, offset, dim1, dim2)
     return reshape(_index_fill(reshape(g, [g.size]), positions, 0, 0.0), g.shape)
 
 
 def diagonal_of(g: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    """Return the diagonal of ``g`` in two dimensions."""
+    """Return the diagonals of the matrices in ``dim1`` and ``dim2`` of ``g``."""
     positions, shape = _diagonal_positions(g, offset, dim1, dim2)
     return reshape(_index_select(reshape(g, [g.size]), positions, 0), shape)

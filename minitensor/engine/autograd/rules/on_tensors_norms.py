@@ -15,7 +15,7 @@ _where, _abs, _sum, _pow = (FUNCTIONS[name] for name in ("where", "abs", "sum", 
 def renorm_gradient(g: Tensor, x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
     """Return the gradient of ``renorm``: ``g`` if the norm was small enough, else that of ``x * max_norm / norm``.
 
-    If ``x`` is 0 or the slice was not changed, a harmless number replaces it, so that no slope is infinite.
+    Where ``x`` is 0 or its slice was not changed, ``x`` is replaced by a harmless number, so that no slope is infinite.
     """
     axis = from_front(axis, x.ndim)
     others = [d for d in range(x.ndim) if d != axis]
