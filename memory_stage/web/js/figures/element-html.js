@@ -30,18 +30,18 @@ function timeBar(jumps) {
 const legend = terms => terms.map(([term, meaning]) => `<dt>${term}</dt><dd>${escapeHtml(meaning)}</dd>`).join('');
 
 /**
- * Return the content of the shadow root.
+ * Return the content of the shadow root, without the title, which new data may change.
  * @param {import('./figures.js').Figure} kind
  * @param {any} data
  * @param {any} at
  * @param {string} name of the radio buttons
  */
 export function figureHtml(kind, data, at, name) {
-  const { title, ask } = data;
+  const { ask } = data;
   const choices = kind.choices?.(data);
   const events = `<details class="all"><summary>${t('All events as text')}</summary><ol></ol></details>`;
-  return `<div class="frame"><div class="figure" role="group" aria-label="${escapeHtml(title)}">
-    <div class="top"><p class="title">${escapeHtml(title)}</p>${ask ? `<p class="ask">${markedUp(ask)}</p>` : ''}</div>
+  return `<div class="frame"><div class="figure" role="group">
+    <div class="top"><p class="title"></p>${ask ? `<p class="ask">${markedUp(ask)}</p>` : ''}</div>
     ${choices ? choicesTable(choices, name) : ''}
     ${kind.fields ? `<div class="fields">${kind.fields(data)}</div>` : ''}
     <div class="live" aria-live="polite" aria-atomic="true"></div>

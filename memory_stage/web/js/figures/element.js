@@ -29,7 +29,15 @@ function styleSheet() {
   return sheet;
 }
 
-class MemoryFigure extends ElementBase {
+/**
+ * The properties that `start` sets before any other method runs.
+ * @typedef {object} Started
+ * @property {any} at the reader's choices; each figure has others
+ * @property {import('./figures.js').Figure} kind
+ * @property {(selector: string) => any} $
+ */
+
+class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (ElementBase) {
   /** @type {((choices: any) => void) | undefined} a live kernel takes the reader's choices */
   wish;
 
@@ -67,19 +75,14 @@ class MemoryFigure extends ElementBase {
 
   start(data) {
     const kind = FIGURES[data.schema];
-    const isRenewed = this.shown?.schema === data.schema && kind.renew;
-    this.at = isRenewed ? kind.renew(data, this.at) : kind.start(data);
+    const renew = this.shown?.schema === data.schema && kind.renew;
+    this.at = renew ? renew(data, this.at) : kind.start(data);
     this.shown = data;
     this.kind = kind;
     speakFor(this);
-    if (isRenewed) {
-      this.$('.title').textContent = data.title;
-      this.$('.figure').setAttribute('aria-label', data.title);
-      return this.show();
-    }
+    if (renew) return this.show();
     this.setAttribute(KEYS_ATTRIBUTE, '');
-    if (!this.shadowRoot) this.listen(this.attachShadow({ mode: 'open' }));
-    const root = this.shadowRoot;
+    const root = this.shadowRoot ?? this.listen(this.attachShadow({ mode: 'open' }));
     root.adoptedStyleSheets = [styleSheet()];
     root.innerHTML = figureHtml(kind, data, this.at, `g${figures++}`);
     this.$ = selector => root.querySelector(selector);
@@ -95,13 +98,14 @@ class MemoryFigure extends ElementBase {
     root.addEventListener('click', event => this.onClick(event));
     root.addEventListener('keydown', event => this.onKey(event));
     root.addEventListener('toggle', () => this.fillWords(), true);
+    return root;
   }
 
   onInput({ target: { dataset, value } }) {
     const { set, choice } = dataset;
     const { kind, shown, at } = this;
-    if (choice) this.choose(kind.choose(shown, at, +choice));
-    else if (set) this.choose(set === 'step' ? { step: +value } : kind.set(shown, at, set, value));
+    if (choice) this.choose(kind.choose?.(shown, at, +choice));
+    else if (set) this.choose(set === 'step' ? { step: +value } : kind.set?.(shown, at, set, value));
   }
 
   onClick(event) {
@@ -111,7 +115,7 @@ class MemoryFigure extends ElementBase {
     const part = target.closest('[data-pick]')?.dataset.pick;
     const svg = target.closest('.pic svg');
     if (step) this.go(at.step + +step);
-    else if (jump) this.go(kind.jumps(shown, at)[jump][1]);
+    else if (jump && kind.jumps) this.go(kind.jumps(shown, at)[jump][1]);
     else if (part && kind.pick) this.choose(kind.pick(shown, at, part));
     else if (svg && kind.point) this.choose(this.pointIn(svg, event));
   }
@@ -121,7 +125,7 @@ class MemoryFigure extends ElementBase {
     const box = svg.getBoundingClientRect();
     const { width } = svg.viewBox.baseVal;
     const scale = width / box.width;
-    return this.kind.point(this.shown, this.at, (clientX - box.x) * scale, (clientY - box.y) * scale, width);
+    return this.kind.point?.(this.shown, this.at, (clientX - box.x) * scale, (clientY - box.y) * scale, width);
   }
 
   onKey(event) {
@@ -172,10 +176,12 @@ class MemoryFigure extends ElementBase {
   show() {
     speakFor(this);
     const { kind, shown, at } = this;
+    this.$('.title').textContent = shown.title;
+    this.$('.figure').ariaLabel = shown.title;
     const fault = at.fault ? `<p class="error">${escapeHtml(at.fault)}</p>` : '';
     this.$('.live').innerHTML = `<p class="sentence">${markedUp(kind.say(shown, at))}</p>${fault}`;
     this.fillChoices();
-    if (kind.steps) this.fillTime();
+    this.fillTime();
     kind.sync?.(shown, at, this.$);
     this.fillWords();
     if (this.width) this.draw();
@@ -184,9 +190,10 @@ class MemoryFigure extends ElementBase {
   fillChoices() {
     const { kind, shown, at } = this;
     const choices = kind.choices?.(shown, at);
-    this.shadowRoot.querySelectorAll('.choices tbody tr').forEach((row, i) => {
+    if (!choices) return;
+    choices.rows.forEach(([, ...texts], i) => {
       const isChosen = i === kind.chosen?.(at) || i === at.run;
-      const [, ...texts] = choices.rows[i];
+      const row = this.$('.choices').rows[i + 1];
       row.className = isChosen ? 'on' : '';
       row.querySelector('input').checked = isChosen;
       texts.forEach((text, j) => {
@@ -197,6 +204,7 @@ class MemoryFigure extends ElementBase {
 
   fillTime() {
     const { kind, shown, at } = this;
+    if (!kind.steps || !kind.label) return;
     const last = kind.steps(shown, at) - 1;
     const slider = this.$('.time input');
     slider.max = last;
@@ -211,7 +219,7 @@ class MemoryFigure extends ElementBase {
   draw() {
     speakFor(this);
     const { kind, shown, at } = this;
-    const focused = /** @type {HTMLElement} */ (this.shadowRoot.activeElement)?.dataset.pick;
+    const focused = this.$('[data-pick]:focus')?.dataset.pick;
     const width = widthFor(this.$('.pic').clientWidth);
     const [svg, slider] = measuredWith(this.meter, () => [
       kind.draw(shown, at, width),
@@ -230,7 +238,7 @@ class MemoryFigure extends ElementBase {
     speakFor(this);
     const { kind, shown, at } = this;
     const all = this.$('.all');
-    if (all?.open) fillEvents(all.querySelector('ol'), kind.list(shown, at), at.step);
+    if (all?.open && kind.list) fillEvents(all.querySelector('ol'), kind.list(shown, at), at.step);
     if (this.$('.numbers').open) this.$('.numbers div').innerHTML = kind.tables(shown, at).map(tableHtml).join('');
   }
 }

@@ -281,6 +281,7 @@ function drawTimeline(data, at, width) {
  * Return the name of a band on its longest stretch that is high enough, on a plate, away from the lines at `avoid`.
  */
 function bandLabel(band, below, above, x, y, avoid) {
+  /** @type {{x1: number, x2: number, cy: number} | null} */
   let best = null;
   let from = 0;
   for (let k = 1; k <= above.length; k++) {

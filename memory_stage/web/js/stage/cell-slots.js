@@ -145,9 +145,10 @@ export function piecesOf(cells, tensor, taken = []) {
     const a = cells.slots.indexOf(slotAt(cells, first));
     const b = cells.slots.indexOf(slotAt(cells, last));
     if (a < 0 || b < 0) continue;
+    /** @type {{line: number, x1: number, x2: number} | null} */
     let piece = null;
     for (const s of cells.slots.slice(a, b + 1)) {
-      if (piece?.line === s.line) piece.x2 = s.x + s.w;
+      if (piece && piece.line === s.line) piece.x2 = s.x + s.w;
       else pieces.push((piece = { line: s.line, x1: s.x, x2: s.x + s.w }));
     }
   }

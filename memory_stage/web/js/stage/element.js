@@ -50,7 +50,7 @@ function styleSheet() {
   return sheet;
 }
 
-class MemoryStage extends ElementBase {
+class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.ts').Started} */ (ElementBase) {
   /** @type {string | undefined} */
   opened;
 
@@ -91,13 +91,12 @@ class MemoryStage extends ElementBase {
     speakFor(this);
     const { variants } = trace;
     const variant = indexOfVariant(variants, this.getAttribute('variant') ?? trace.opens);
-    const step = +this.getAttribute('step') || (variants[variant].key ?? 0) + 1;
+    const step = Number(this.getAttribute('step')) || (variants[variant].key ?? 0) + 1;
     this.at = { variant, step: 0, seen: new Set(), rest: true };
     this.at.step = Math.min(Math.max(1, step), this.frames.length) - 1;
     this.id ||= idFor(trace.title);
     this.setAttribute(KEYS_ATTRIBUTE, '');
-    if (!this.shadowRoot) this.listen(this.attachShadow({ mode: 'open' }));
-    const root = this.shadowRoot;
+    const root = this.shadowRoot ?? this.listen(this.attachShadow({ mode: 'open' }));
     root.adoptedStyleSheets = [styleSheet()];
     root.innerHTML = html.stageHtml(trace);
     this.$ = selector => root.querySelector(selector);
@@ -132,6 +131,7 @@ class MemoryStage extends ElementBase {
     root.addEventListener('click', event => this.onClick(event));
     root.addEventListener('keydown', event => this.onKey(event));
     root.addEventListener('toggle', event => fillList(this, event.target), true);
+    return root;
   }
 
   onInput({ target: { type, value, dataset } }) {

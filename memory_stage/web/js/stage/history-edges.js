@@ -17,6 +17,7 @@ export function routeEdges(spots, at, cols) {
     if (!p.node) continue;
     const ins = p.key.ins.map(id => at.get(id)).filter(Boolean);
     for (const q of ins) {
+      /** @type {Record<string, any>} */
       const e = { from: q, to: p, channels: [], bend: [] };
       if (q.row === p.row && clear(q.row, q.c, p.c)) e.kind = 'straight';
       else if (clear(p.row, q.c, p.c)) {

@@ -74,6 +74,7 @@ function historyColumns(gen, width) {
       Math.max(44, ...[gen.states.get(id)?.label ?? '', ...more].map(s => widthOf(s, { mono: true }) + 18)),
     );
   const inGroup = new Set([...gen.groups.values()].filter(fam => fam.names.length > 1).flatMap(fam => fam.states));
+  /** @type {any[][]} */
   const columns = Array.from({ length: last + 1 }, () => []);
   for (const it of items) {
     columns[col.get(it)].push({ key: it, node: true, lane: lane.get(it), w: boxW(it), slot: boxW(it) });

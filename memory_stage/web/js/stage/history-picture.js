@@ -166,11 +166,12 @@ function drawEdge(e, band, members, frame) {
   const faded = n.dropped !== undefined && !passed;
   const token = passed || fresh ? 'ink' : faded ? 'rule' : 'line';
   const points = edgePoints(e, band);
+  const end = points[points.length - 1];
   const style = stroke(token, passed ? 2.5 : fresh ? 1.75 : 1.25);
-  if (!passed) return svgPath(rounded(points), style) + arrowHead(points.at(-1)[0], points.at(-1)[1], 'r', token);
+  if (!passed) return svgPath(rounded(points), style) + arrowHead(end[0], end[1], 'r', token);
   const [x, y] = points[0];
   points[0] = [x + 1, y];
-  points.at(-1)[0] += 1;
+  end[0] += 1;
   return svgPath(rounded(points), style) + arrowHead(x + 1, y, 'l', token, 6);
 }
 

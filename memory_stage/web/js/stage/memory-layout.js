@@ -34,6 +34,7 @@ function rowsAt(frame, depth) {
   const named = new Set();
   for (const { saved, freed, storage } of there) if (!saved && freed === undefined) named.add(storage);
   const isHidden = tensor => tensor.saved && !showsHistory(depth) && named.has(tensor.storage);
+  /** @type {Map<string, Map<string, {key: string, t: any, saves: any[], names: any[]}>>} */
   const groups = new Map();
   for (const [id, storage] of frame.storages) {
     const isPassing = storage.born === storage.freed && storage.freed < frame.step;
@@ -88,6 +89,7 @@ function mergedGroups(found) {
     const all = getOrMake(groups, g.id, () => ({ g, place, length: 0, rows: new Map() }));
     all.length = Math.max(all.length, length);
     for (const { key, t: tensor, place, order } of rows) {
+      /** @type {{key: string, place: number, looks: Map<string, any>, order: string[]}} */
       const row = getOrMake(all.rows, key, () => ({ key, place, looks: new Map(), order: [] }));
       row.looks.set(`${tensor.shape}|${tensor.strides}|${tensor.offset}`, tensor);
       row.order.push(...order.filter(name => !row.order.includes(name)));
@@ -190,16 +192,15 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
   const rows = [...all.values()];
   // rows that share a line (never there at once) share a lane of tracks
   const lanes = [...new Set(rows.map(r => r.line))].sort((a, b) => a - b);
-  const rank = new Map(lanes.map((line, i) => [line, i]));
   const arrows = c.narrow ? arrowMargin(lanes.length) : 0;
   const cells = cellsOf(g, Math.floor(c.narrow ? width - 24 - arrows : width - c.st - 12), length, c.cell);
   const cellH = cells.height ?? c.cell;
-  const reach = new Map(lanes.map(line => [line, new Set()]));
+  const reach = Object.fromEntries(lanes.map(line => [line, new Set()]));
   const counted = new Set();
   for (const r of rows) {
     for (const tensor of r.looks.values()) {
-      for (const p of piecesOf(cells, tensor)) reach.get(r.line).add(p.line);
-      if (tensor.shape.includes(0)) reach.get(r.line).add(0);
+      for (const p of piecesOf(cells, tensor)) reach[r.line].add(p.line);
+      if (tensor.shape.includes(0)) reach[r.line].add(0);
       else if (runsText(tensor)) counted.add(r.line); // the text on its runs is under its track
     }
   }
@@ -208,15 +209,16 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
   }
   const lineTop = [];
   const indexH = cells.indexed ? INDEX_H : 0;
-  const laneOf = new Map(lanes.map(line => [line, []]));
+  /** @type {Record<number, number[]>} y of the track on each line of cells */
+  const laneOf = Object.fromEntries(lanes.map(line => [line, []]));
   let y = PAD;
   for (let l = 0; l < (length || rows.length ? cells.lines : 0); l++) {
     lineTop.push(y + indexH);
-    const mine = lanes.filter(line => reach.get(line).has(l));
+    const mine = lanes.filter(line => reach[line].has(l));
     if (c.narrow) mine.reverse(); // so that no arrow crosses another
     y += indexH + cellH + 5;
     for (const line of mine) {
-      laneOf.get(line)[l] = y;
+      laneOf[line][l] = y;
       y += TRACK + (counted.has(line) ? 15 : 0);
     }
     y += (mine.length || cells.lines > 1 ? 0 : TRACK) - 5 + (l + 1 < cells.lines ? 8 : 0);
@@ -225,7 +227,7 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
   const firstTrack = (lineTop[0] ?? 0) + cellH + 9;
   const rowsTop = c.narrow ? bottom + 8 : Math.max(0, firstTrack - c.rowH / 2);
   const height = Math.max(bottom, rows.length ? rowsTop + lines * c.rowH - 6 : 0) + groupGap(c);
-  const arrowX = line => width - arrows + 6 + ((arrows - 8) / Math.max(1, lanes.length)) * rank.get(line);
+  const arrowX = line => width - arrows + 6 + ((arrows - 8) / Math.max(1, lanes.length)) * lanes.indexOf(line);
   return { cells, cellH, lineTop, laneOf, bottom, rowsTop, height, arrows, arrowX };
 }
 
@@ -237,16 +239,17 @@ function namedTracks({ rows, lanes, reach, counted, cells, cellH, length }, c) {
   const namesOf = line => Math.max(1, ...rows.filter(row => row.line === line).map(row => row.order.length));
   const indexH = cells.indexed ? INDEX_H : 0;
   const lineTop = [];
-  const laneOf = new Map(lanes.map(line => [line, []]));
+  /** @type {Record<number, number[]>} y of the track on each line of cells */
+  const laneOf = Object.fromEntries(lanes.map(line => [line, []]));
   let y = 2;
   const place = (line, l) => {
-    const isFirst = !laneOf.get(line).length;
-    laneOf.get(line)[l] = y + (isFirst ? (c.rowH - TRACK_H) / 2 : 2);
+    const isFirst = !laneOf[line].length;
+    laneOf[line][l] = y + (isFirst ? (c.rowH - TRACK_H) / 2 : 2);
     y += isFirst ? c.rowH * namesOf(line) : TRACK;
     if (counted.has(line)) y += isFirst ? 6 : 15;
   };
   for (let l = 0; l < (length || rows.length ? cells.lines : 0); l++) {
-    const [over, ...under] = lanes.filter(line => reach.get(line).has(l));
+    const [over, ...under] = lanes.filter(line => reach[line].has(l));
     if (l) y += 6;
     if (over !== undefined) place(over, l);
     else y += PAD;
@@ -255,7 +258,7 @@ function namedTracks({ rows, lanes, reach, counted, cells, cellH, length }, c) {
     for (const line of under) place(line, l);
   }
   // tensors whose cells are elsewhere
-  for (const line of lanes.filter(each => !laneOf.get(each).length)) place(line, 0);
+  for (const line of lanes.filter(each => !laneOf[each].length)) place(line, 0);
   const bottom = y + CAPTION;
   return { lineTop, laneOf, bottom, rowsTop: 0, height: bottom + groupGap(c) };
 }

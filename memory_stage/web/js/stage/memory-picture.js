@@ -59,7 +59,7 @@ function drawGroup(plan, frame, { st: storage, rows, m }, c, top, width, prefix,
   for (const row of rows) {
     const { t: tensor } = row;
     const middle = c.plain
-      ? top + m.laneOf.get(row.line).find(y => y !== undefined) + TRACK_H / 2
+      ? top + m.laneOf[row.line].find(y => y !== undefined) + TRACK_H / 2
       : top + m.rowsTop + (row.line + 0.5) * c.rowH;
     const hue = plan.hues.get(tensor.id);
     const isLit = frame.lit && [tensor, ...row.saves].some(s => frame.lit.ids.has(s.id));

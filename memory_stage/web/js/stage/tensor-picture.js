@@ -188,11 +188,11 @@ export function drawTrack(frame, { t: tensor, line }, c, middle, tray, m, hue, p
   const w = tensor.changed === frame.step || stale ? 2 : 1.5;
   const pieces = piecesOf(tray.cells, tensor, tensor.taken).map(p => ({
     ...p,
-    y: tray.y + m.laneOf.get(line)[p.line],
+    y: tray.y + m.laneOf[line][p.line],
   }));
   if (!pieces.length && tensor.taken) return '';
   const none = !pieces.length; // it reads no cell
-  if (none) pieces.push({ x1: 0, x2: c.narrow ? tray.w - 22 : 0, y: tray.y + m.laneOf.get(line)[0] });
+  if (none) pieces.push({ x1: 0, x2: c.narrow ? tray.w - 22 : 0, y: tray.y + m.laneOf[line][0] });
   const style = tensor.saved
     ? `fill:${paint('paper')};${stroke(token, 1.25, '4 2')}`
     : `fill:url(#${prefix}p${hue});${stroke(token, 1)}`;
