@@ -5,26 +5,26 @@ table (:mod:`minitensor.engine.table`), which determines the values that it save
 
 Read it in this order, about 2,500 lines:
 
-    1. core/storage.py              200   the memory that writes change: bytes, and a version
+    1. core/storage.py              200   the bytes that writes change, and the version that counts the writes
     2. core/tensor.py               490   a view of a storage: shape, strides, offset
-    3. core/history.py              430   the origin of numbers: nodes, and one history for all views of one base
-    4. table/rows.py                160   an operation is one row; backward needs the names in its rules
-    5. operations/templates.py      460   the functions generated from a row: normal, in place, backward
-    6. saved/saved.py              130   the values saved for backward, and their recovery
-    7. saved/writing.py            270   a write: find the savers of these bytes, write, raise the version, notify
-    8. autograd/backward_pass.py    370   backward visits the nodes
+    3. core/history.py              430   recorded operations: nodes, and one history for all views of one base
+    4. table/rows.py                160   an operation is one row; its rules name the tensors that backward needs
+    5. operations/templates.py      460   the three functions generated from a row: normal, in place, backward
+    6. saved/saved.py               130   save tensors for backward, and recover their values
+    7. saved/writing.py             270   write: find the nodes that saved these bytes, write, raise the version
+    8. autograd/backward_pass.py    370   backward visits the nodes and propagates gradients
 
-and then ``print(minitensor.source("add_"))``, the generated function. To follow a single write:
+Then print a generated function: ``print(minitensor.source("add_"))``. To follow a single write:
 
     x.add_(z)              source("add_"), generated from the row "add" in table/arithmetic.py
       may it be written?   core/history.py             is_protected, called by check_target
-      saving an input      source("sin")               its last lines
+      save an input        source("sin")               its last lines
       who saved it?        saved/writing.py            before_write, after_write
-      the bytes            ``forward(a, b, a)``, which is numpy's ``add`` here
-      the new value        core/history.py             set_node
-    y.sum().backward()     autograd/backward_pass.py   propagate; the rules: source("sin_backward")
-      is it unchanged?     saved/saved.py              recovered
-      the error            core/errors.py              stale
+      write the bytes      ``forward(a, b, a)``        forward is numpy's ``add``
+      record the write     core/history.py             set_node
+    y.sum().backward()     autograd/backward_pass.py   propagate; source("sin_backward") shows the rules
+      is `x` unchanged?    saved/saved.py              recovered
+      raise the error      core/errors.py              stale
 """
 
 import warnings

@@ -1,5 +1,5 @@
-"""``paddle.distribution``: probability distributions, whose parameters get gradients through ``log_prob`` and
-``rsample``.
+"""``paddle.distribution``: probability distributions. Gradients flow through ``log_prob`` and ``rsample`` to their
+parameters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _parameters(op: str, **given: Any) -> list[Tensor]:
     """Return numbers, arrays and tensors as float tensors of one shape.
 
     Raises:
-        TypeError: if one is none of these.
+        TypeError: if a value is none of these.
         ValueError: if the shapes cannot be broadcast.
     """
     found = []
@@ -72,7 +72,7 @@ class Distribution:
         return self._event_shape
 
     def _shape(self, shape: Any) -> list[int]:
-        """Return ``shape`` followed by that of the parameters."""
+        """Return ``shape`` followed by the shape of the parameters."""
         return [*as_shape(f"{type(self).__name__}.sample", shape), *self._batch_shape]
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
@@ -105,7 +105,7 @@ class Distribution:
         """Return the divergence from ``other`` (Kullback and Leibler 1951).
 
         Raises:
-            NotImplementedError: if ``other`` is of another kind.
+            NotImplementedError: if ``other`` is of another class.
         """
         if type(other) is not type(self):
             raise NotImplementedError(
@@ -266,14 +266,14 @@ class Bernoulli(Distribution):
 
 
 class Categorical(Distribution):
-    """One of the numbers from 0 on, with probabilities along the last dimension of ``logits``.
+    """The numbers 0, 1, 2, ..., with probabilities along the last dimension of ``logits``.
 
     As in Paddle, ``sample``, ``log_prob`` and ``probs`` divide ``logits``, which must not be negative, by their sum;
     ``entropy`` and ``kl_divergence`` take them as logarithms.
 
     Raises:
         TypeError: if ``logits`` is not a tensor, list or array.
-        ValueError: if it has no dimension.
+        ValueError: if ``logits`` has no dimension.
     """
 
     def __init__(self, logits: Any, name: str | None = None) -> None:
@@ -333,7 +333,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """Return the divergence of ``p`` from ``q`` (Kullback and Leibler 1951), of the shape of their parameters.
 
     Raises:
-        NotImplementedError: if they are not of one kind.
+        NotImplementedError: if the two distributions are of different classes.
         TypeError: if an argument is not a distribution.
     """
     for each in (p, q):

@@ -1,4 +1,4 @@
-"""``auto_cast``: the operands of products in 16 bits, those of sums and losses in float32."""
+"""``auto_cast``: cast the operands of products to 16 bits, and those of sums and losses to float32."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from minitensor.engine.operations.operands import cast
 class auto_cast:  # noqa: N801  # Paddle's name
     """Cast operands in a block, ``with amp.auto_cast(): ...``, or in a function, ``@amp.auto_cast()``.
 
-    Operations in place and operands of float64 are not cast. A parameter is cast once for each of its versions, and
-    that copy is what a product saves.
+    The operands of in-place operations and float64 operands are not cast. A parameter is cast once for each of its
+    versions, and a product saves that copy for backward.
 
     Args:
         enable: False to cast nothing in the block, even within another context.
-        custom_white_list: more operations that get 16 bits.
-        custom_black_list: more operations that get float32.
-        level: "O1"; "O0" casts nothing.
+        custom_white_list: names of further operations whose operands are cast to 16 bits.
+        custom_black_list: names of further operations whose operands are cast to float32.
+        level: "O1" casts by these lists; "O0" casts nothing.
         dtype: "float16" or "bfloat16".
 
     Raises:
-        ValueError: for another level or dtype, for an operation that is in both lists, or one that is never cast.
-        ImportError: for bfloat16 without the package ml_dtypes.
+        ValueError: if ``level`` or ``dtype`` is anything else, or if a listed operation is in both lists or is never
+            cast.
+        ImportError: if ``dtype`` is bfloat16 and the package ml_dtypes is not installed.
     """
 
     __slots__ = ("_context",)
@@ -59,7 +60,7 @@ class auto_cast:  # noqa: N801  # Paddle's name
         self._context.__exit__(*error)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function``, which runs inside the context."""
+        """Return a function that runs ``function`` inside the context."""
         return self._context.decorated(function)
 
 
@@ -81,7 +82,7 @@ amp_guard = auto_cast
 
 
 def is_float16_supported(device: Any = None) -> bool:
-    """True: every device computes on float16 in float32."""
+    """Return True, because every device supports float16 (it computes in float32 and rounds the result)."""
     return True
 
 

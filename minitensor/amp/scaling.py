@@ -18,14 +18,14 @@ class GradScaler:
     Args:
         enable: False for a scaler that changes nothing.
         init_loss_scaling: the first factor of a loss.
-        incr_ratio, incr_every_n_steps: the scale is multiplied by ``incr_ratio`` after so many steps in a row without
-            inf and nan.
-        decr_ratio, decr_every_n_nan_or_inf: it is multiplied by ``decr_ratio`` after so many steps in a row with
-            inf or nan.
-        use_dynamic_loss_scaling: False to keep the scale.
+        incr_ratio, incr_every_n_steps: the scale is multiplied by ``incr_ratio`` after ``incr_every_n_steps`` steps in
+            a row without inf or nan.
+        decr_ratio, decr_every_n_nan_or_inf: the scale is multiplied by ``decr_ratio`` after ``decr_every_n_nan_or_inf``
+            steps in a row with inf or nan.
+        use_dynamic_loss_scaling: False to keep the scale constant.
 
     Raises:
-        ValueError: if a ratio is on the wrong side of 1.
+        ValueError: if ``incr_ratio`` is not above 1, or ``decr_ratio`` is not between 0 and 1.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class GradScaler:
             self._rule.unscale(optimizer, (x.grad for x in optimizer._parameters if x.grad is not None))
 
     def step(self, optimizer: Any) -> None:
-        """Call ``optimizer.step()`` with unscaled gradients, unless one has inf or nan.
+        """Call ``optimizer.step()`` with unscaled gradients, unless one of them contains inf or nan.
 
         Raises:
             RuntimeError: if it has been called for this optimizer since the last update.
@@ -76,22 +76,22 @@ class GradScaler:
             optimizer.step()
 
     def update(self) -> None:
-        """Change the scale after the steps of all optimizers."""
+        """Adapt the scale. Call this once per iteration, after the steps of all optimizers."""
         if self._enabled and self._is_dynamic and self._rule.found:
             self._rule.update(any(self._rule.found.values()))
         self._rule.next_step()
 
     def minimize(self, optimizer: Any, *args: Any, **kwargs: Any) -> None:
-        """Call ``step(optimizer)`` and ``update()``; the scaled loss, which Paddle takes, is not used."""
+        """Call ``step(optimizer)`` and ``update()``. The scaled loss is an argument as in Paddle, but is not used."""
         self.step(optimizer)
         self.update()
 
     def is_enable(self) -> bool:
-        """True unless the scaler changes nothing."""
+        """True if the scaler scales losses; False if it was created with ``enable=False``."""
         return self._enabled
 
     def is_use_dynamic_loss_scaling(self) -> bool:
-        """True if the scale follows the gradients."""
+        """True if the scale adapts to inf and nan in the gradients."""
         return self._is_dynamic
 
     def get_loss_scaling(self) -> float:
@@ -99,7 +99,9 @@ class GradScaler:
         return self._rule.scale
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the scale, its rule, and the numbers of good and bad steps in a row."""
+        """Return the scale, the settings by which it changes, and the numbers of consecutive steps without and with inf
+        or nan.
+        """
         rule = self._rule
         if not self._enabled:
             return {}
@@ -118,7 +120,7 @@ class GradScaler:
         """Continue from the ``state_dict`` of another scaler.
 
         Raises:
-            RuntimeError: if it is empty: the other scaler was disabled.
+            RuntimeError: if ``state_dict`` is empty, because the other scaler was disabled.
         """
         if not self._enabled:
             return

@@ -1,7 +1,7 @@
 """Gradients on request, custom operations, and a check of both against finite differences.
 
 * :func:`grad` and :func:`backward`: gradients as results, and from several tensors at once.
-* :class:`PyLayer`: an operation with hand-written forward and backward functions, also in place.
+* :class:`PyLayer`: an operation with hand-written forward and backward functions, which may write in place.
 * :func:`gradcheck`: compares backward with finite differences, in the first and the second order.
 """
 

@@ -1,11 +1,11 @@
-"""Tensor memory on the host, with the names of Paddle's GPU counters. All sizes in bytes.
+"""Count tensor memory on the host, under the names of Paddle's GPU counters. All sizes are in bytes.
 
-Allocated bytes are held by tensors. Big buffers that tensors released are cached for the next request of their size
-(:mod:`minitensor.engine.device.host_buffer_cache`): they are reserved but not allocated. The two peaks are reset
-separately.
+Memory that a tensor uses is *allocated*. A big buffer that a tensor has released is cached for the next request of its
+size (:mod:`minitensor.engine.device.host_buffer_cache`); its bytes are *reserved*, but not allocated. Each of the two
+has a peak, which is reset separately.
 
-A tensor's bytes are counted when it is created. The operating system may count them later: a page of zeros that has
-not been written uses no memory.
+A tensor's bytes are counted when it is created. The operating system may count them later, because a page of zeros uses
+no memory until it is written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minitensor.engine.device.counters import cpu_meter, cpu_peaks
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Return the bytes of live storages and of gradients in progress."""
+    """Return the bytes of live storages, and of gradients that a running backward has computed."""
     return cpu_meter.allocated
 
 
@@ -27,7 +27,7 @@ def max_memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Return the bytes that are allocated or cached in big buffers."""
+    """Return the number of allocated and cached bytes."""
     return cpu_meter.allocated + cpu_peaks.cached
 
 
@@ -37,7 +37,7 @@ def max_memory_reserved(device: Any = None) -> int:
 
 
 def reset_max_memory_allocated(device: Any = None) -> None:
-    """Reset the peak to the bytes that are allocated now."""
+    """Reset the peak of allocated bytes to the current number."""
     cpu_peaks.settle()
     cpu_peaks.allocated = 0
 
@@ -60,7 +60,7 @@ def empty_cache() -> None:
 
 
 def set_reuse_limit(nbytes: int) -> None:
-    """Cache at most ``nbytes`` bytes of big buffers (from 32 MiB on) for the next request; 0 caches none.
+    """Cache at most ``nbytes`` bytes of big buffers (32 MiB or more each) for later requests; 0 caches none.
 
     The default is 1 GiB. If more is cached than a new limit allows, the excess is freed at once.
 
@@ -72,12 +72,12 @@ def set_reuse_limit(nbytes: int) -> None:
 
 
 def get_reuse_limit() -> int:
-    """Return the maximum of bytes cached in big buffers."""
+    """Return the limit of cached bytes."""
     return host_buffer_cache.buffer_cache.limit
 
 
 def set_num_threads(n: int) -> None:
-    """Compute elementwise operations on big tensors (from 16 MiB on) in ``n`` threads; 1 starts none.
+    """Compute elementwise operations on big tensors (16 MiB or more) in ``n`` threads; 1 starts no further thread.
 
     The default is one thread for each core that the process may use, at most 4; the environment variable
     ``MINITENSOR_NUM_THREADS`` sets another number. The results are bitwise the same for any number.

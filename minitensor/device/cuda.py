@@ -1,4 +1,4 @@
-"""Memory of the current GPU, with Paddle's names. All sizes in bytes."""
+"""Count the memory of the current GPU, under Paddle's names. All sizes are in bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from minitensor.engine.device.places import cuda_device, current, device_named
 
 
 def _gpu(device: Any = None) -> Any:
-    """Return the GPU: the current one, or that of a name, a place, or a number (0).
+    """Return the current GPU, or the one that a name, a place or a number (0) denotes.
 
     Raises:
         ValueError: there is no such GPU.
@@ -42,7 +42,7 @@ def max_memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Return the bytes that the allocator holds: in use, or cached for the next request.
+    """Return the bytes that the allocator has reserved: those in use, and those cached for later requests.
 
     Raises:
         ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
@@ -51,7 +51,7 @@ def memory_reserved(device: Any = None) -> int:
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Return the peak of bytes held by the allocator since the start or the last reset.
+    """Return the peak of reserved bytes since the start or the last reset.
 
     Raises:
         ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
@@ -70,7 +70,7 @@ def reset_max_memory_allocated(device: Any = None) -> None:
 
 
 def reset_max_memory_reserved(device: Any = None) -> None:
-    """Reset the peak of bytes held by the allocator to the current number.
+    """Reset the peak of reserved bytes to the current number.
 
     Raises:
         ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
@@ -90,7 +90,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 
 def empty_cache() -> None:
-    """Return memory that is held but not in use to the device. It raises nothing."""
+    """Return reserved memory that is not in use to the device. No call is refused."""
     _gpu().empty_cache()
 
 

@@ -1,13 +1,13 @@
-"""Training of one network by several processes, called *ranks*, under the names of Paddle's ``distributed``.
+"""Train one network in several processes, called *ranks*, under the names of Paddle's ``distributed``.
 
-A program starts it with :func:`init_parallel_env`. Before that, this package does not import MPI.
+A program first calls :func:`init_parallel_env`, which imports MPI; importing this package does not.
 
-* :func:`all_reduce` and :func:`broadcast` write their tensor in place, as one counted write.
-* :func:`sum_over_ranks` is the sum as a normal operation with a gradient.
-* :mod:`fleet` has functions that save memory in training, on one rank or many: ``fleet.utils.recompute``.
+* :func:`all_reduce` and :func:`broadcast` write their tensor in place; the write raises its version by 1.
+* :func:`sum_over_ranks` returns the sum as a new tensor through which gradients flow.
+* :mod:`fleet` has ``fleet.utils.recompute``, which saves memory in training, on one rank or many.
 * :func:`average_gradients` makes the ranks train one network; :func:`check_equal` checks that they do.
 
-Every wait for another rank has a timeout; then an error names the ranks that are missing.
+Every wait for another rank has a timeout, after which an error names the missing ranks.
 """
 
 from minitensor.distributed import fleet

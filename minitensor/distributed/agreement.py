@@ -1,4 +1,4 @@
-"""Check that all ranks have the same parameters, by checksums, and find the rank with more writes, by versions."""
+"""Check by checksums that all ranks have the same parameters, and find by versions which rank wrote more often."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from minitensor.engine.device.arrays import host_array
 
 
 class RanksDifferError(RuntimeError):
-    """The ranks do not have the same values.
+    """Raised if the parameters of the ranks have different values.
 
     Attributes:
-        ranks: those that differ from the others, or all if this cannot be decided.
+        ranks: the ranks that differ from the majority, or all ranks if there is no majority.
         parameter: the name of the first parameter that differs.
     """
 
@@ -35,14 +35,16 @@ def checksum(tensor: Tensor) -> str:
 
 
 def check_equal(parameters: Mapping[str, Tensor] | Iterable[Tensor]) -> None:
-    """Raise on every rank if one of them has other values than the others. Sends about 24 bytes per parameter.
+    """Raise an error on every rank if the parameters differ between ranks. Each rank sends about 24 bytes per
+    parameter.
 
     Args:
         parameters: ``layer.state_dict()``, or tensors in the same order on every rank.
 
     Raises:
-        RanksDifferError: with the rank, the parameter, and its number of writes on each rank.
-        RuntimeError: before ``init_parallel_env``, or if a rank does not call it.
+        RanksDifferError: if they differ. The message names the rank, the parameter, and its number of writes on each
+            rank.
+        RuntimeError: before ``init_parallel_env``, or if a rank does not call this function.
     """
     link = link_for("check_equal")
     given = parameters if isinstance(parameters, Mapping) else {f"parameter {i}": x for i, x in enumerate(parameters)}
@@ -61,7 +63,7 @@ def _difference(entries: list[tuple[str, str, int]]) -> RanksDifferError:
     (most, count), *others = alike.most_common()
     if count > others[0][1]:
         odd = [rank for rank, each in enumerate(sums) if each != most]
-    else:  # no majority: ranks with more writes have written something that the others did not write
+    else:  # without a majority, report the ranks that wrote more often, because the others lack those writes
         odd = [rank for rank, each in enumerate(versions) if each > min(versions)] or list(range(len(sums)))
     all_odd = len(odd) == len(sums)
     text = f"The ranks do not agree about `{names[odd[0]]}`: " + (

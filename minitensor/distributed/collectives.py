@@ -1,4 +1,4 @@
-"""Collective operations: every rank calls them in the same order, with a tensor of the same shape."""
+"""Collective operations. Every rank has to call them in the same order, with tensors of the same shape."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ _OPERATIONS = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD, ReduceOp
 
 
 def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
-    """Overwrite ``tensor`` on every rank with the sum over all ranks, element by element, in one counted write.
+    """Overwrite ``tensor`` on every rank with the sum over all ranks, element by element, in one write that raises its
+    version.
 
     Args:
-        tensor: of one shape and dtype on all ranks, written in place. It must not want a gradient, except under
+        tensor: of one shape and dtype on all ranks, written in place. It must not need a gradient, except under
             ``no_grad``, because its history cannot contain the computation of other ranks. See :func:`sum_over_ranks`.
         op: one of :class:`ReduceOp`; SUM by default.
 
@@ -42,8 +43,8 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
         ``tensor`` itself.
 
     Raises:
-        RuntimeError: before ``init_parallel_env``; if a rank does not call it; for a tensor that wants a gradient, or
-            whose memory cannot be written.
+        RuntimeError: before ``init_parallel_env``; if a rank does not call this function; or if the tensor needs a
+            gradient or its memory is read-only.
         ValueError: if ``op`` is unknown, or if shapes or dtypes differ between ranks. Nothing is written then.
         TypeError: if ``tensor`` is not a tensor of numbers.
     """
@@ -57,9 +58,10 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
 
 
 def broadcast(tensor: Tensor, src: int) -> Tensor:
-    """Overwrite ``tensor`` on every rank with that of rank ``src``, in one counted write, on ``src`` as well.
+    """Overwrite ``tensor`` on every rank with the one of rank ``src``. The version rises by 1 on every rank, also on
+    ``src``.
 
-    Returns and raises as :func:`all_reduce`; ValueError if ``src`` is not a rank.
+    It returns and raises as :func:`all_reduce` does, and raises ValueError if ``src`` is not a rank.
     """
     link = link_for("broadcast")
     if isinstance(src, bool) or not isinstance(src, int) or not 0 <= src < link.size:
@@ -72,8 +74,9 @@ def broadcast(tensor: Tensor, src: int) -> Tensor:
 def average_gradients(parameters: Iterable[Tensor]) -> None:
     """Overwrite the gradient of every parameter with its average over all ranks, in one in-place write each.
 
-    If each rank has run backward on its share of a batch, all shares have the same size, and the loss is a mean, then
-    all ranks have the gradient of the whole batch afterwards. Raises as :func:`all_reduce`.
+    Suppose that each rank has run backward on its share of a batch, that all shares have the same size, and that the
+    loss is a mean. Then every rank has the gradient of the whole batch afterwards. It raises as :func:`all_reduce`
+    does.
     """
     tensors = checks.elements("average_gradients", "parameters", parameters, "tensors", Tensor)
     gradients = [each.grad for each in tensors if each.grad is not None]
@@ -83,7 +86,8 @@ def average_gradients(parameters: Iterable[Tensor]) -> None:
 
 
 def gather(value: Any) -> list[Any]:
-    """Return the values of all ranks as a list by rank, on all ranks: numbers, text, lists, arrays; not tensors.
+    """Return on every rank a list of the values of all ranks, ordered by rank: numbers, text, lists or arrays, not
+    tensors.
 
     Raises:
         RuntimeError: before ``init_parallel_env``, or if a rank does not call it.
@@ -101,7 +105,9 @@ def barrier() -> None:
 
 
 class _SumOverRanks(PyLayer):
-    """The sum over ranks. Each input is part of every rank's sum, so its gradient is the sum of all their gradients."""
+    """The sum over ranks. Each input is part of every rank's sum, so its gradient is the sum of the gradients of all
+    ranks.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -113,15 +119,15 @@ class _SumOverRanks(PyLayer):
 
 
 def sum_over_ranks(x: Tensor) -> Tensor:
-    """Return the sum of ``x`` over all ranks, as a new tensor: a normal operation, with a gradient.
+    """Return the sum of ``x`` over all ranks as a new tensor. Autograd records the operation.
 
-    The gradient is that of the sum of all ranks' losses. All ranks have to run backward together.
+    Backward computes the gradient of the sum of all ranks' losses, and all ranks have to run it together.
 
     Args:
         x: of one shape and dtype on all ranks; the result has the same.
 
     Raises:
-        RuntimeError, ValueError, TypeError: as in :func:`all_reduce`, except that ``x`` may want a gradient.
+        RuntimeError, ValueError, TypeError: as in :func:`all_reduce`, except that ``x`` may need a gradient.
     """
     checks.instance("sum_over_ranks", "x", x, Tensor, "a Tensor")
     summed: Tensor = _SumOverRanks.apply(x)
@@ -132,7 +138,7 @@ def sum_over_ranks(x: Tensor) -> Tensor:
 
 
 def _check_ranks(op: str, tensors: list[Tensor]) -> Link:
-    """Return the link to the other ranks, after checking that all of them can do ``op`` on ``tensors``."""
+    """Return the link to the other ranks, after checking that all of them can run ``op`` on ``tensors``."""
     link = link_for(op)
     for x in tensors:
         if not isinstance(x, Tensor):
@@ -157,7 +163,7 @@ def _check_ranks(op: str, tensors: list[Tensor]) -> Link:
 
 
 def _list_differences(everyone: list[Any]) -> str:
-    """Return one line for each different argument, with its ranks."""
+    """Return one line for each distinct argument, with the ranks that gave it."""
     lines: dict[str, list[int]] = {}
     for rank, (op, given) in enumerate(everyone):
         lines.setdefault(f"{op} of {', '.join(given) or 'nothing'}", []).append(rank)

@@ -1,7 +1,7 @@
 """Arrays and small messages between ranks, through a communicator of mpi4py.
 
 Every call has a name, and all ranks have to make the same calls in the same order. A rank that waits longer than the
-timeout sends the name of its call to the others, and receives theirs, so that it can report the ranks that are missing.
+timeout exchanges the names of calls with the other waiting ranks, so that each can report the missing ranks.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from minitensor.engine.device.arrays import gpu_of
 
 Array = Any
 
-#: Seconds: how long a rank polls without a pause, how long it sleeps between later polls, and how long it receives
-#: messages of other waiting ranks.
+#: Three times in seconds: how long a rank polls without a pause, how long it sleeps between later polls, and how long
+#: it waits for the messages of other waiting ranks.
 AT_ONCE, SLEEP, LISTENING = 2e-4, 2e-4, 1.0
-#: The tag of messages about waiting; programs use tags below it.
+#: The MPI tag of messages about waiting. Programs must use lower tags.
 WAITING = 32_000
 
 
 class Mpi:
-    """The ranks of a communicator.
+    """A connection to the ranks of a communicator.
 
     Attributes:
         rank, size: the number of this process, and the number of processes.
@@ -64,7 +64,7 @@ class Mpi:
     # ---------- small messages ----------
 
     def gather(self, value: Any, what: str) -> list[Any]:
-        """Return the values of all ranks by rank, on all ranks; they must be picklable."""
+        """Return on every rank a list of the values of all ranks, ordered by rank. The values must be picklable."""
         self.barrier(what)  # has a timeout if a rank is missing
         return list(self.comm.allgather(value))
 
@@ -92,7 +92,7 @@ class Mpi:
                 time.sleep(SLEEP)
 
     def _missing(self, what: str, waited: float) -> str:
-        """Describe the missing ranks: send the name of this rank's call to the others, and receive theirs."""
+        """Return a text that names the missing ranks, after exchanging the names of calls with the waiting ones."""
         others = [rank for rank in range(self.size) if rank != self.rank]
         sent = [self.comm.isend(what, rank, WAITING) for rank in others]
         received: dict[int, str] = {}

@@ -1,6 +1,6 @@
-"""Arrays between CUDA devices, through CuPy's NCCL: in place, without a copy on the host.
+"""Send arrays between CUDA devices through CuPy's NCCL, in place and without a copy on the host.
 
-Each rank has its own device. MPI connects the ranks and carries everything but arrays.
+Each rank has a separate device. MPI connects the ranks and sends everything except arrays.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from minitensor.engine.device.arrays import gpu_of
 
 Array = Any
 
-#: NCCL's constants for dtypes and operations (nccl.h).
+#: NCCL's numbers for dtypes and operations, from nccl.h.
 DTYPES = {
     np.dtype(name): number
     for name, number in {
@@ -31,7 +31,7 @@ OPERATIONS = {"sum": 0, "prod": 1, "max": 2, "min": 3}
 
 
 class Nccl:
-    """The ranks of an :class:`Mpi`, with arrays on CUDA devices."""
+    """A connection to the ranks of an :class:`Mpi` that sends arrays between CUDA devices."""
 
     def __init__(self, mpi: Mpi) -> None:
         try:
@@ -68,7 +68,7 @@ class Nccl:
         return array.data.ptr, array.size, DTYPES[array.dtype]
 
     def gather(self, value: Any, what: str) -> list[Any]:
-        """Return the values of all ranks by rank, on all ranks; they must be picklable."""
+        """Return on every rank a list of the values of all ranks, ordered by rank. The values must be picklable."""
         return self._mpi.gather(value, what)
 
     def all_equal(self, number: int, what: str) -> bool:

@@ -50,7 +50,7 @@ def is_initialized() -> bool:
 
 
 def get_rank() -> int:
-    """Return the number of this process among the ranks, from 0 on; 0 before :func:`init_parallel_env`."""
+    """Return the number of this process among the ranks, counted from 0; it is 0 before :func:`init_parallel_env`."""
     return 0 if _link is None else _link.rank
 
 

@@ -40,7 +40,7 @@ class SequenceSampler(samplers.InOrder):
 
 @checks.with_own_methods
 class RandomSampler(samplers.Shuffled):
-    """Every index once, in random order; with ``replacement`` independent random indices.
+    """Every index once, in random order; with ``replacement``, independent random indices instead.
 
     Raises:
         ValueError: if ``num_samples`` is below 1.
@@ -88,7 +88,7 @@ class BatchSampler(samplers.Batches):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[datasets.Subset]:
-    """Split ``dataset`` at random into parts with the given lengths or shares.
+    """Split ``dataset`` at random into parts. ``lengths`` are their lengths, or their shares of the data set.
 
     Raises:
         ValueError: if ``lengths`` do not sum to the length of the data set, or to 1.
@@ -121,8 +121,9 @@ class DataLoader(Loader):
         batch_size: the number of samples per batch; None returns single samples of the data set.
         shuffle: True for a new order each time, drawn by the engine's generator.
         drop_last: True to leave out a shorter last batch.
-        collate_fn: makes a batch of a list of samples; by default the parts of samples are stacked, which copies.
-        num_workers: must be 0; batches are made on demand.
+        collate_fn: makes a batch of a list of samples; by default it stacks corresponding parts of the samples, which
+            copies them.
+        num_workers: must be 0, because this process makes each batch on demand.
         share: True for batches that are views of the tensors of a TensorDataset, False for copies in every case, also
             with ``batch_size=None`` (an addition of minitensor).
 

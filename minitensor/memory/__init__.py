@@ -1,4 +1,4 @@
-"""Observe tensor memory: the bytes of a region, the bytes of each line, all events in order, and the present state.
+"""Observe tensor memory: count the bytes of a region or of each line, record all events, or take a snapshot.
 
     >>> from minitensor import memory
     >>> with memory.measure() as m:           # bytes and allocations of a region
@@ -12,10 +12,10 @@
     ...     memory.dump_snapshot("step.pickle")    # for PyTorch's memory viewer
     ...
     >>> recording.events, recording.dropped
-    >>> memory.snapshot()                     # devices, storages, tensors, nodes that saved them: ready for JSON
+    >>> memory.snapshot()                     # devices, storages, tensors, and nodes that saved them, as data for JSON
 
-Observing changes nothing: values, versions, lifetimes, allocated bytes and peak are the same as without it, and the
-counters of :mod:`minitensor.device` are not touched. It has no cost while nothing observes.
+Observing a program does not change it: values, versions, lifetimes, allocated bytes and peak are the same as without
+it, and so are the counters of :mod:`minitensor.device`. There is no cost while nothing is observed.
 """
 
 from minitensor.engine.device.memory_log import MemoryEvent

@@ -1,6 +1,7 @@
-"""Find the tensors that the backward of an in-place operation needs, and why, from its row of the derivative table.
+"""Find the tensors that the backward of an in-place operation needs, and the reasons, from its row of the derivative
+table.
 
-The tensors that it saved are read from the node that the operation made.
+The tensors that an operation really saved are read from its node in the graph.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from minitensor.engine.table import ROWS, Row
 from minitensor.engine.table.rows import names_in
 from minitensor.engine.views.indexing import SET_AT
 
-#: In-place operations without a row in the table, and their rules in the table's words.
+#: Derivative rules of in-place operations that have no row in the table, in the table's notation.
 _RULES: dict[str, dict[str, str]] = {
     "setitem": {"x": "g, and 0 where it was written", "value": "g where it was written"},
     "copy_": {"x": "0", "other": "g"},
@@ -31,17 +32,17 @@ def row_of(op: str) -> Row | None:
 
 
 def normal_twin(op: str) -> str:
-    """Return the normal operation that computes the same; "" if there is none."""
+    """Return the out-of-place operation that computes the same; "" if there is none."""
     row = row_of(op)
     return row.name if row is not None and row.normal else ""
 
 
 class Reason(NamedTuple):
-    """A sentence with its values, each a list of names or code.
+    """A sentence with placeholders, and the values to insert.
 
     Attributes:
         text: the sentence, with placeholders such as ``{names}``.
-        values: the name and the parts of each value.
+        values: the name of each placeholder, and the names or pieces of code to insert as a list.
     """
 
     text: str
@@ -53,15 +54,15 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True)
 class Needs:
-    """The tensors of an operation that backward needs for the requested gradients.
+    """The tensors of an in-place operation that its backward needs for the requested gradients.
 
     Attributes:
         rules: the rules that will run, as in the table: ``x: g * cos(x)``.
-        what: the tensors that they need, in words; empty if none.
-        reasons: sentences about the reason.
-        own: the operands whose gradients need the operand that is overwritten.
-        marks: the number of bits per element of it that are sufficient, or 0.
-        output: True if the result is needed.
+        what: the tensors that these rules need, in words; empty if they need none.
+        reasons: sentences that explain why they are needed, or why not.
+        own: the operands whose gradients need the old value of the overwritten operand.
+        marks: the number of bits per element that suffice instead of the old value, or 0.
+        output: True if the rules need the result.
     """
 
     rules: tuple[str, ...] = ()
@@ -73,10 +74,10 @@ class Needs:
 
 
 def needs_of(op: str, wanted: Collection[str] | None) -> Needs:
-    """Return the needs of the backward of in-place ``op``.
+    """Return the tensors that the backward of the in-place operation ``op`` needs.
 
     Args:
-        wanted: the operands whose gradients are requested; None, if unknown, means all.
+        wanted: the operands whose gradients are requested; None if that is unknown, which means all.
     """
     row = row_of(op)
     if row is None:
@@ -147,9 +148,9 @@ class NewSaves:
     """Memory that a node allocated for its saved tensors.
 
     Attributes:
-        copied: bytes of copies of overwritten elements.
-        marked: bytes of masks of them.
-        indexed: bytes of an index.
+        copied: bytes of the copies of elements before they were overwritten.
+        marked: bytes of masks with a few bits of each overwritten element.
+        indexed: bytes of the saved index of an assignment such as ``x[index] = value``.
         storages: the ids of the copies' storages.
     """
 
@@ -170,7 +171,7 @@ def node_of_write(x: Tensor) -> Node | None:
 
 
 def wanted_of(op: str, node: Node) -> list[str]:
-    """Return the operands whose gradients are wanted from the recorded in-place ``op``."""
+    """Return the operands of the recorded in-place ``op`` that need a gradient."""
     row = row_of(op)
     if row is None:
         operands = list(_RULES.get(op, {}))
@@ -180,7 +181,7 @@ def wanted_of(op: str, node: Node) -> list[str]:
 
 
 def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
-    """Return the operands of a refused operation whose gradients are wanted; None if their nodes are unknown."""
+    """Return the operands of a refused operation that need a gradient; None if their nodes are unknown."""
     row = row_of(op)
     if row is None or not nodes:
         return None
@@ -189,7 +190,9 @@ def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
 
 
 def new_saves_of(op: str, node: Node, inputs: tuple[Any, ...]) -> NewSaves:
-    """Return the memory that ``node``, made by the in-place ``op`` on ``inputs``, allocated. References count 0."""
+    """Return the memory that ``node`` allocated; the in-place ``op`` on ``inputs`` created it. Tensors saved by
+    reference do not count.
+    """
     if node.saved is FREED or not node.saved:
         return NewSaves()
     row = row_of(op)

@@ -1,4 +1,4 @@
-"""Read bytes from the engine's events: the device, the bytes allocated or freed, written, or saved."""
+"""Read from the engine's events how many bytes were allocated, freed, written or saved, and on which device."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ from minitensor.memory.backward_needs import node_of_write
 
 
 class MemoryChange(NamedTuple):
-    """A change of the allocated bytes on a device by ``nbytes``; ``made`` is True for an allocation."""
+    """A change of a device's allocated bytes by ``nbytes`` (negative for a release); ``made`` is True for an
+    allocation.
+    """
 
     device: str
     nbytes: int
@@ -36,10 +38,10 @@ class MemoryChange(NamedTuple):
 
 
 def change_of(event: Event) -> MemoryChange | None:
-    """Return the change of allocated bytes of an event; None for any other event.
+    """Return the change of allocated bytes that ``event`` reports; None if it reports none.
 
-    On the host these are storages, and gradients in flight in backward, which count as allocated without a storage. On
-    a GPU they are the blocks of its allocator.
+    On the host, storages are allocated, and so are gradients in flight: those that backward has computed and not yet
+    passed on, which have no storage. On a GPU, blocks of its allocator are.
     """
     match event:
         case StorageCreated(storage) | StorageReleased(storage):
@@ -62,21 +64,21 @@ def device_of(storage: Storage) -> str:
 
 
 def address_in(storage: Storage) -> int:
-    """Return the address of the memory of ``storage``: on a GPU, that of its block."""
+    """Return the address of the memory of ``storage``; on a GPU, the address of its block."""
     return address_of(storage.buffer if type(storage) is Storage else owner_of(storage.buffer))
 
 
 def bytes_written(x: Tensor, where: Any) -> int:
-    """Return the number of bytes that a write through ``x`` covered; ``where`` is that of the event.
+    """Return the number of bytes that a write through ``x`` covered; ``where`` is the event's attribute of that name.
 
-    Elements that an index names twice count twice. No memory of the size of ``x`` is allocated.
+    Elements that an index contains twice count twice. The count allocates no memory of the size of ``x``.
     """
     if where is None:
         return x._array.nbytes
     if not isinstance(where, tuple):
         return where.nbytes
     index = tuple(host_array(part) if hasattr(part, "dtype") else part for part in where)
-    # A mask selects from a view of one byte, so the size of the tensor does not matter.
+    # The index is applied to one byte broadcast to the shape of `x`, so that no array of that size is needed.
     return np.broadcast_to(np.zeros((), np.bool_), x._array.shape)[index].size * x._array.itemsize
 
 
@@ -84,7 +86,7 @@ def bytes_written(x: Tensor, where: Any) -> int:
 
 
 class SavedReference(NamedTuple):
-    """A tensor that an operation saved for backward: the operation's name for it, the array, its storage, version."""
+    """A tensor that an operation saved for backward: its name there, its array, its storage and the saved version."""
 
     what: str
     array: Any
@@ -93,7 +95,9 @@ class SavedReference(NamedTuple):
 
 
 def saved_by(node: Node) -> list[SavedReference]:
-    """Return the tensors that ``node`` saved for its backward; none after a backward has used it, and no numbers."""
+    """Return the tensors, but not the numbers, that ``node`` saved for backward; an empty list if backward has freed
+    them.
+    """
     if node.saved is FREED or not isinstance(node.saved, tuple):
         return []
     return [
@@ -104,17 +108,19 @@ def saved_by(node: Node) -> list[SavedReference]:
 
 
 class NewNodes:
-    """Follows the events and finds the nodes that operations have just recorded.
+    """Follow the events and find the nodes that operations have just recorded.
 
-    Some operations emit the event of a new tensor before they record it. Therefore every event is first given to
-    :meth:`late`, which checks such a tensor again; only a weak reference to it is kept.
+    Some operations emit the event of a new tensor before they record its node. At the next event, :meth:`late` checks
+    that tensor again; until then only a weak reference to it is stored.
     """
 
     def __init__(self) -> None:
         self._late: tuple[weakref.ref[Tensor], Any] | None = None
 
     def late(self, event: Event | None = None) -> list[tuple[Node, Any]]:
-        """Return the node that was recorded after the event before ``event``, if there is one, with its ``where``."""
+        """Return a node that was recorded between the previous event and ``event``, with the previous event's
+        ``where``, in a list; an empty list if there is none.
+        """
         if self._late is None:
             return []
         (link, where), self._late = self._late, None
@@ -125,7 +131,9 @@ class NewNodes:
         return [(node, where)] if node is not None and _is_operation(node) else []
 
     def on_event(self, event: Event, where: Any) -> list[tuple[Node, Any]]:
-        """Return the node that was recorded before this event, with ``where``."""
+        """Return the node that the operation of ``event`` has recorded, with ``where``, in a list; an empty list if
+        there is none yet.
+        """
         if not isinstance(event, (TensorCreated, TensorWritten)):
             return []
         x, created = event.tensor, type(event) is TensorCreated

@@ -1,7 +1,8 @@
 """The data of a recording: pieces of memory, and the events on them.
 
-A name is often found after the event. Therefore an event refers to its piece of memory, which holds the best name so
-far. A piece is kept as long as its storage, or as long as a kept event refers to it.
+The name of a tensor is often found only after the event. Therefore an event refers to its piece of memory, which has
+the best name found so far. The record of a piece of memory lives as long as its storage, or as long as a recorded event
+refers to it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.memory_log import MemoryEvent
 from minitensor.memory.naming import asked_name
 
-#: Ranks of names: read from an expression that shows the tensor; from an assignment; set by the program.
+#: Where a name was read, from the least to the most reliable source: an expression that uses the tensor, an assignment,
+#: or ``x.name``, which the program set.
 SHOWN, ASSIGNED, ASKED = 1, 2, 3
 
 
@@ -21,10 +23,11 @@ class TrackedMemory:
     """A piece of memory in the events, with the information found so far.
 
     Attributes:
-        device, address, size, requested: its place and size, in bytes.
+        device, address: its device, and its address there.
         storage: the number of its storage; 0 if it has none.
-        version: the storage's, as of the last event.
-        op, category: the operation that allocated it, and its purpose.
+        size, requested: its size in bytes, and the bytes that were requested, which an allocator may round up.
+        version: the version of its storage at the last event.
+        op, category: the operation that allocated it, and its purpose ("gradient" or "saved").
     """
 
     __slots__ = (
@@ -49,7 +52,7 @@ class TrackedMemory:
         self._tensor: weakref.ref[Tensor] | None = None
 
     def set_name(self, name: str, rank: int) -> None:
-        """Set ``name`` if it has a better rank than the present name."""
+        """Replace the name by ``name`` if ``rank`` is higher than the rank of the present name."""
         if name and rank > self._rank:
             self._name, self._rank = name, rank
 
@@ -70,7 +73,7 @@ class TrackedMemory:
         return self._tensor is not None
 
     def as_event(self) -> MemoryEvent:
-        """Return the event that allocated it, as far as known, without line and time."""
+        """Return the event that allocated this memory, as far as it is known, without line and time."""
         return MemoryEvent(
             "alloc",
             self.address,
@@ -94,7 +97,7 @@ class TrackedMemory:
 
 
 class RecordedEvent(NamedTuple):
-    """An event as it is stored; ``memory`` adds the information that is found later."""
+    """An event as a recording stores it. Information that is found later is added to ``memory``."""
 
     kind: str
     memory: TrackedMemory | None
@@ -111,7 +114,7 @@ class RecordedEvent(NamedTuple):
 
 
 def as_memory_event(entry: RecordedEvent) -> MemoryEvent:
-    """Return the event with all information found so far."""
+    """Return the event with the information that its memory has now."""
     memory = entry.memory
     name, category, storage, op = "", "", 0, entry.op
     if memory is not None:

@@ -1,6 +1,7 @@
-"""Measure the bytes that a region of a program takes: ``with memory.measure() as m: ...``.
+"""Measure the bytes that a region of a program allocates: ``with memory.measure() as m: ...``.
 
-The counters that a program reads and resets are not touched: a measure adds up the engine's events while it is open.
+A measure adds up the engine's events while it is open. It neither reads nor resets the counters of
+:mod:`minitensor.device`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Bytes:
         self.allocated = self.peak = self.allocations = self.extra_bytes = 0
 
     def add(self, change: MemoryChange) -> None:
-        """Add one change."""
+        """Add one allocation or release."""
         self.allocated += change.nbytes
         if change.made:
             self.allocations += 1
@@ -46,14 +47,14 @@ class Bytes:
 
 
 class Measure(Subscription):
-    """A context manager, created by :func:`measure`. Its figures can be read while it is open, and afterwards.
+    """A context manager that :func:`measure` creates. Its figures can be read inside the block and afterwards.
 
-    ``m.allocated``, ``m.peak``, ``m.allocations`` and ``m.extra_bytes`` are those of ``m.device``, as in
-    :class:`Bytes`; ``m["cpu"]`` and ``m["gpu:sim"]`` are the :class:`Bytes` of any device.
+    ``m.allocated``, ``m.peak``, ``m.allocations`` and ``m.extra_bytes`` are the figures of ``m.device``, as
+    :class:`Bytes` describes them; ``m["cpu"]`` and ``m["gpu:sim"]`` are the :class:`Bytes` of any device.
 
-    On the host an allocation is a new storage. Gradients in flight in backward count as allocated, also in the peak,
-    until they arrive. On a GPU an allocation is a block of its allocator, rounded as the allocator rounds; temporary
-    memory inside an operation counts, too.
+    On the host an allocation is a new storage. The gradients that a running backward has computed and not yet passed on
+    also count as allocated bytes, and for the peak. On a GPU an allocation is a block of its allocator, whose size is
+    rounded up; temporary memory inside an operation counts, too.
     """
 
     def __init__(self, device: str) -> None:
@@ -68,7 +69,7 @@ class Measure(Subscription):
         self.close()
 
     def on_event(self, event: Event) -> None:
-        """Count the change of an event."""
+        """Count the bytes that an event allocates or frees."""
         change = change_of(event)
         if change is not None:
             self._of.setdefault(change.device, Bytes()).add(change)
@@ -78,17 +79,17 @@ class Measure(Subscription):
 
     @property
     def devices(self) -> list[str]:
-        """The names of the devices with events."""
+        """The names of the devices on which memory was allocated or freed."""
         return sorted(self._of)
 
     @property
     def allocated(self) -> int:
-        """The increase of the allocated bytes."""
+        """The increase of the allocated bytes since the start."""
         return self[self.device].allocated
 
     @property
     def peak(self) -> int:
-        """The maximum of the increase of the allocated bytes."""
+        """The maximum of that increase since the start."""
         return self[self.device].peak
 
     @property
@@ -98,7 +99,7 @@ class Measure(Subscription):
 
     @property
     def extra_bytes(self) -> int:
-        """The bytes of all allocations together."""
+        """The sum of the bytes of all allocations."""
         return self[self.device].extra_bytes
 
     def __repr__(self) -> str:

@@ -2,8 +2,8 @@
 
 A name that the program set (``x.name = "weights"``) has priority. Otherwise the name is read from the source text: in
 ``h = x @ w`` the result is called ``h``, and in ``h.add_(1.0)`` the written tensor is ``h``. Local variables of running
-functions are read only at a snapshot. Before Python 3.13 the interpreter then keeps a copy of them, which is emptied at
-once, so that it keeps no tensor alive.
+functions are read only for a snapshot and at the start of a recording. Before Python 3.13 the interpreter then stores a
+copy of them in the frame. The copy is emptied at once, so that it keeps no tensor alive.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.memory.reachable_names import tensors_in
 from minitensor.memory.source_lines import Site, Sources, is_engines
 
-#: The beginning of names that :attr:`Tensor.name` generates if the program set none.
+#: The prefix of the names that :attr:`Tensor.name` generates for tensors to which the program gave no name.
 _MADE_UP = "generated_tensor_"
 
 
 def asked_name(x: Tensor) -> str:
-    """Return the name that the program gave ``x``; empty if it gave none. No name is generated."""
+    """Return the name that the program gave ``x``; empty if it gave none, because this function generates no name."""
     extra = getattr(x, "_extra", None)
     name = extra.name if extra is not None else None
     return name if name and not name.startswith(_MADE_UP) else ""
 
 
 class Naming:
-    """Reads names from source text; each position in the code is read once."""
+    """Read the names of tensors from source text, and cache the name at each position in the code."""
 
     def __init__(self) -> None:
         self._sources = Sources()
@@ -41,11 +41,15 @@ class Naming:
         self._known: dict[tuple[str, CodeType, int, str], str] = {}
 
     def written(self, site: Site, op: str) -> str:
-        """Return the name of the tensor that in-place ``op``, called at ``site``, writes; empty if that is unclear."""
+        """Return the name of the tensor that the in-place ``op``, called at ``site``, writes; empty if it cannot be
+        determined.
+        """
         return self._once("write", site, op)
 
     def viewed(self, site: Site, op: str) -> str:
-        """Return the name of the source of the view ``op``, taken at ``site``; empty if that is unclear."""
+        """Return the name of the tensor of which ``op``, called at ``site``, is a view; empty if it cannot be
+        determined.
+        """
         return self._once("view", site, op)
 
     def _once(self, what: str, site: Site, op: str) -> str:
@@ -53,7 +57,7 @@ class Naming:
         name = self._known.get(key)
         if name is None:
             name = self._sources.written(site, op) if what == "write" else self._sources.viewed(site, op)
-            # The result of a call has no name yet.
+            # An expression with a call, such as `f(x)`, is not a name.
             name = self._known[key] = "" if "(" in name else name
         return name
 
@@ -82,18 +86,20 @@ class Naming:
         return self._assigned[file]
 
 
-#: Instead of a name: a function returns the value.
+#: The marker in place of a name for an expression whose value a function returns.
 _RETURNED = "\0returned"
 
 _Span = tuple[int, int, int, int]
 
 
 class _Assignments:
-    """The assignment targets of a file's expressions, by position; on Python 3.10 by line only."""
+    """The variable to which each expression of a file is assigned, by the expression's position; on Python 3.10 by its
+    line only.
+    """
 
     def __init__(self, lines: list[str]) -> None:
         self._at: dict[_Span, str] = {}
-        self._on_line: dict[int, tuple[int, str]] = {}  # the id of the value's node, and its name
+        self._on_line: dict[int, tuple[int, str]] = {}  # by line: the id of the value's syntax node, and the variable
         try:
             tree = ast.parse("".join(lines))
         except (SyntaxError, ValueError):
@@ -123,11 +129,13 @@ class _Assignments:
             last = statement.end_lineno or statement.lineno  # type: ignore[attr-defined]  # statements have lines
             for line in range(statement.lineno, last + 1):  # type: ignore[attr-defined]  # statements have lines
                 other, _ = self._on_line.get(line, (id(value), ""))
-                # If there are two values on a line, it is unknown which of them is meant.
+                # If two values on one line are assigned, Python 3.10 cannot say which one was computed.
                 self._on_line[line] = id(value), name if other == id(value) else ""
 
     def target(self, code: CodeType, instruction: int) -> str:
-        """Return the target of the expression at this instruction; or ``_RETURNED``, or empty."""
+        """Return the variable to which the expression at this instruction is assigned; ``_RETURNED`` if a function
+        returns it, and empty otherwise.
+        """
         positions = getattr(code, "co_positions", None)
         if positions is None:
             return self._on_line.get(CallSite(code, instruction).line, (0, ""))[1]
@@ -145,7 +153,9 @@ def _span(node: Any) -> _Span:
 
 
 def names_in_reach(frame: FrameType | None) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors in variables of running functions, with names: innermost function first, one level deep."""
+    """Yield the tensors in the variables of running functions, and directly inside them, with their names. The
+    innermost function comes first.
+    """
     seen: set[int] = set()
     while frame is not None:
         if not is_engines(frame):
@@ -160,8 +170,9 @@ def names_in_reach(frame: FrameType | None) -> Iterator[tuple[str, Tensor]]:
 def _locals_of(frame: FrameType) -> list[tuple[str, Tensor]]:
     values = frame.f_locals
     found = list(_named(values))
-    # Before Python 3.13 this is a copy that the frame keeps, with its contents, until it ends. It is emptied, unless
-    # the program holds it, too (`d = locals()`). Otherwise it has three references: the frame, `values`, getrefcount.
+    # Before Python 3.13, `frame.f_locals` is a copy that the frame stores until it ends, so it would keep tensors
+    # alive. The copy is emptied unless the program uses it, too (`d = locals()`). If the program does not, it has three
+    # references: one from the frame, one from `values` and one from the call of getrefcount.
     if isinstance(values, dict) and sys.getrefcount(values) <= 3:
         values.clear()
     return found

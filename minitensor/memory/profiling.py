@@ -8,8 +8,8 @@
     ...
     >>> loss = step(x, w)        # prints the table; step.table has it as an object
 
-The function behaves as without it: the same values, versions, lifetimes, bytes and peak. Its lines are not traced,
-because a trace function would keep its variables alive: each event of the engine is counted for the line running then.
+Profiling does not change values, versions, lifetimes, bytes or peak. Each event of the engine is counted for the line
+that is running then. The lines are not traced, because a trace function would keep the variables of the function alive.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ from minitensor.engine.events import (
 from minitensor.memory.changes import NewNodes, bytes_written, change_of, device_of, saved_by
 from minitensor.memory.measuring import Bytes, name_of
 
-#: The events that change the figures of a line.
+#: The types of events that change the figures of a line.
 _COUNTED = (StorageCreated, StorageReleased, FlightChanged, AllocatorChanged, TensorCreated, TensorWritten)
 
-#: The text of the row for events after the function's last line.
+#: The text of the last row, which counts the events after the function's last line.
 RETURNED = "(on return)"
 
 
 @dataclass
 class ProfileRow:
-    """One line of the function.
+    """One line of the profiled function, with the memory that it used.
 
     Attributes (bytes, unless stated otherwise):
-        line: its number in the file; None for the return, which frees the variables of the function.
-        text: the line itself, without its line break.
+        line: the number of the line in the file; None for the return, which frees the variables of the function.
+        text: the source text of the line, without its line break.
         allocations: the number of allocations.
-        allocated: the increase of the allocated bytes; negative if it freed more.
-        peak: the maximum of the allocated bytes while it ran, minus those at the start of the function; None without
-            events.
+        allocated: the increase of the allocated bytes; negative if the line freed more than it allocated.
+        peak: the maximum of the allocated bytes while the line ran, minus the allocated bytes at the start of the
+            function; None if the line had no events.
         written: the bytes written in place.
-        saved: the sizes of the tensors that its operations saved for backward. Saving is by reference: it allocates
-            nothing, but keeps the saved tensors from being freed.
+        saved: the bytes of the tensors that the line's operations saved for backward. A saved tensor is a reference:
+            saving it allocates nothing, but prevents it from being freed.
     """
 
     line: int | None
@@ -70,7 +70,7 @@ class ProfileRow:
     saved: int = 0
 
     def reach(self, level: int) -> None:
-        """Raise the peak to ``level`` allocated bytes if it is lower."""
+        """Raise the peak to ``level`` bytes if it is lower."""
         self.peak = level if self.peak is None else max(self.peak, level)
 
 
@@ -79,7 +79,7 @@ class Table:
     """The memory use of one call of a function on one device, line by line.
 
     Attributes:
-        function, file: the function, and the file that defines it; empty if unknown.
+        function, file: the names of the function and of the file that defines it; ``file`` is empty if it is unknown.
         device: the device whose bytes are counted.
         rows: every line of the function, and a last row for the return. A line that runs several times has one row,
             with the sums and the highest peak.
@@ -124,7 +124,7 @@ def _number(value: int) -> str:
 
 
 class LineProfiler(Subscription):
-    """Counts the engine's events for the lines of a function. ``table`` has the figures."""
+    """Count the engine's events for each line of a function. The result is in ``table``."""
 
     def __init__(self, name: str, code: CodeType, device: str) -> None:
         self._codes = frozenset(_with_inner(code))
@@ -165,13 +165,13 @@ class LineProfiler(Subscription):
         super().close()
 
     def _row(self) -> ProfileRow:
-        """Return the row of the innermost line of the function that is running."""
+        """Return the row of the line of the function that is running now (the innermost one in a recursive call)."""
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code not in self._codes:
             frame = frame.f_back
         line = None if frame is None else frame.f_lineno
         row = self._rows.get(line)
-        if row is None:  # its source is unknown
+        if row is None:  # the line's source text is unknown
             row = self._rows[line] = ProfileRow(line, "")
             self.table.rows.insert(-1, row)
             self.table.rows[:-1] = sorted(self.table.rows[:-1], key=lambda row: row.line or 0)
@@ -187,7 +187,7 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
 
 
 def _source(code: CodeType) -> dict[int, ProfileRow]:
-    """Return a row for each line of the function's text, without common indentation; empty if there is no text."""
+    """Return a row for each line of the function's source text, by line number; {} if there is no source."""
     try:
         lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError, SyntaxError):
@@ -209,18 +209,20 @@ _NOT_FUNCTIONS = (
 def profile(function: Callable[..., Any] | None = None, /, *, device: Any = None, show: bool = True) -> Any:
     """Wrap ``function`` so that each call prints a table of the memory use of its lines.
 
-    The table of the last call is the attribute ``table`` (a :class:`Table`; None before the first call). If the call
-    raises an error, the table covers the events up to it, and the error is passed on. Recursive calls are counted in
-    the table of the outermost one. A called function is counted for the line that calls it.
+    The wrapped function has an attribute ``table``: the :class:`Table` of the last call, or None before the first call.
+    If a call raises an error, the table covers the events until then, and the error is raised as usual. Recursive calls
+    are counted in the table of the outermost call. The memory of a called function is counted for the line that calls
+    it.
 
     Args:
-        function: a Python function or method. Without it, return a decorator: ``@profile(show=False)``.
+        function: a Python function or method. If it is omitted, as in ``@profile(show=False)``, a decorator is
+            returned.
         device: the device whose bytes are counted; by default the device for new tensors when the call begins.
         show: True to print the table after each call.
 
     Raises:
-        TypeError: if it is not a function with lines to count: a class, a function written in C, a generator function,
-            or a coroutine function.
+        TypeError: if ``function`` is not a function with lines to count: a class, a function written in C, a generator
+            function, or a coroutine function.
     """
     if function is None:
         return functools.partial(profile, device=device, show=show)
@@ -278,14 +280,16 @@ def _describe(what: Any) -> str:
 
 @functools.cache
 def _forwarding(count: int, names: tuple[str, ...]) -> Callable[..., Any]:
-    """Return a function that calls another with the items of a list, from the end: ``count`` by position, then by name.
+    """Return a function that takes a function and a list of arguments, removes the arguments from the list and calls
+    the function with them: ``count`` by position, the others by name.
 
-    No reference to an argument is kept during the call, neither in the list nor elsewhere, so that an argument that the
-    function drops is freed at once, as without the profiler.
+    During the call neither the list nor the profiler refers to an argument. Therefore an argument that the function
+    deletes is freed at once, as it is without the profiler.
     """
     if not all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
         return lambda function, held: function(
             *[held.pop() for _ in range(count)], **{name: held.pop() for name in names}
         )
     given = ", ".join(["held.pop()"] * count + [f"{name}=held.pop()" for name in names])
-    return eval(f"lambda function, held: function({given})", {"__package__": __package__})  # only names, checked above
+    # The text contains only names, which were checked above.
+    return eval(f"lambda function, held: function({given})", {"__package__": __package__})

@@ -1,6 +1,6 @@
 """Track tensors that share a storage, with their names in the program.
 
-Only weak references are kept. A storage is identified by its id until it is freed.
+The tracker has only weak references to tensors. It identifies a storage by its id until the storage is freed.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import share_memory
 
-#: Other frameworks that a report can cover, with their names.
+#: The other frameworks that a report can cover: the name of their package, and their name in a sentence.
 _OTHERS = {"torch": "PyTorch", "paddle": "Paddle"}
 
-MOST_ENTRIES = 64  # most entries of a list, tuple or dict that are searched
+MOST_ENTRIES = 64  # the number of entries of a list, tuple or dict that are searched for tensors
 
 
 def is_leaf(x: Tensor) -> bool:
-    """True if ``x`` is a leaf that wants a gradient."""
+    """True if ``x`` is a leaf that needs a gradient."""
     return type(peek(x)) is Leaf
 
 
 def memory_of(x: Tensor) -> Storage:
-    """Return the storage of ``x``; for ``x.data``, which has a separate version, that of ``x``."""
+    """Return the storage of ``x``; if ``x`` is an alias made by ``y.data``, which has a separate version, the storage
+    of ``y``.
+    """
     return getattr(x._storage, "of", x._storage)
 
 
@@ -85,12 +87,14 @@ class Sharing:
         )
 
     def called(self, x: Tensor) -> str:
-        """Return ``x`` for use in a sentence."""
+        """Return a noun for ``x`` in a sentence: its name, or its shape if it has none."""
         name = self.name_of(x)
         return f"`{name}`" if name else f"the tensor of shape {list(x._array.shape)}"
 
     def base_of(self, x: Tensor) -> str:
-        """Describe the base of ``x`` if it is known to be a view or a detached alias; otherwise return ""."""
+        """Return a description such as "view of w" if ``x`` is known to be a view, a detached alias or a part of a
+        storage; otherwise "".
+        """
         registered = self._known(x)
         if registered is not None and registered.base:
             return registered.base
@@ -101,7 +105,7 @@ class Sharing:
         return f"part of a storage of {size} elements" if base is None and size != x._array.size else ""
 
     def others(self, x: Tensor) -> Iterator[Tensor]:
-        """Yield the living tensors that share bytes with ``x`` but not its history."""
+        """Yield the other tensors that share bytes with ``x`` but not its history."""
         below = memory_of(x)
         counters = {id(x._storage): x._storage, id(below): below}
         for registered in [registered for key in counters for registered in self._on.get(key, {}).values()]:
@@ -125,7 +129,9 @@ def _shares_bytes(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors in the arguments of a call and in the names that the function uses; lists one level deep."""
+    """Yield the tensors in the arguments of a call and in the variables that the function uses, and directly inside
+    them, with names.
+    """
     code = getattr(function, "__code__", None)
     parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
     owner = getattr(function, "__self__", None)
@@ -140,7 +146,7 @@ def in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, A
 
 
 def others_in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
-    """Return the framework of a tensor, layer or package that a call can reach: ``PyTorch``, ``Paddle``, or empty."""
+    """Return "PyTorch" or "Paddle" if a call can reach a tensor, layer or package of that framework; otherwise ""."""
     code = getattr(function, "__code__", None)
     values = [getattr(function, "__self__", None), *arguments, *keywords.values()]
     values += [value for _, value in _used_variables(function, code)] if code is not None else []
@@ -158,13 +164,13 @@ def others_in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping
 
 
 def _used_variables(function: Any, code: types.CodeType) -> list[tuple[str, Any]]:
-    """Return the global and enclosing variables that a function uses."""
+    """Return the names and values of the variables outside a function that it uses."""
     found = []
     for name, cell in zip(code.co_freevars, getattr(function, "__closure__", None) or (), strict=False):
         try:
             found.append((name, cell.cell_contents))
         except ValueError:
-            continue  # not assigned yet
+            continue  # the variable is not assigned yet
     outside = getattr(function, "__globals__", {})
     return found + [(name, outside[name]) for name in names_in(code) if name in outside]
 
@@ -176,7 +182,9 @@ def names_in(code: types.CodeType) -> list[str]:
 
 
 def tensors_in(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors of a variable: itself, or its contents one level deep."""
+    """Yield the variable's value if it is a tensor, or the tensors directly inside it (a list, tuple, dict or object),
+    with names.
+    """
     if isinstance(value, Tensor):
         yield name, value
         return

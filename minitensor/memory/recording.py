@@ -1,11 +1,10 @@
 """Record memory events in order: ``with memory.record() as recording: ...``.
 
-* Each event is a :class:`~minitensor.engine.device.memory_log.MemoryEvent`: the kind, the bytes, the operation and
-  its line,
+* Each event is a :class:`~minitensor.engine.device.memory_log.MemoryEvent` with its kind, bytes, operation and line,
   and the name of the tensor in the program.
 * The last ``limit`` events are kept; ``dropped`` is the number of earlier ones.
-* No tensor is kept alive, because a recording holds only numbers, text and weak references. Values, versions,
-  lifetimes, bytes and peak are the same as without it.
+* A recording keeps no tensor alive, because it contains only numbers, text and weak references. It changes neither
+  values, versions and lifetimes nor bytes and peak.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ from minitensor.memory.entries import ASSIGNED, SHOWN, RecordedEvent, TrackedMem
 from minitensor.memory.naming import Naming, names_in_reach
 from minitensor.memory.source_lines import Site, is_engines
 
-#: Gradients in flight have no storage. In a recording of the host they get artificial addresses from this one on, which
-#: is above all addresses of a process.
+#: Gradients in flight (those that backward has computed and not yet passed on) have no storage on the host. A recording
+#: gives them artificial addresses from this one on; it is above all addresses of a process.
 IN_FLIGHT = 1 << 48
 
 
@@ -69,22 +68,24 @@ class Recording(Subscription):
 
     @property
     def events(self) -> list[MemoryEvent]:
-        """The last events, the oldest first, with all information found so far: a name may be found after the event."""
+        """The last events, the oldest first, with all information found so far, because a name may be found after the
+        event.
+        """
         self._saved(self._nodes.late())
         return [as_memory_event(entry) for entry in self._log.events]
 
     @property
     def dropped(self) -> int:
-        """The number of events that are no longer kept."""
+        """The number of earlier events that were discarded."""
         return self._log.dropped
 
     @property
     def recorded(self) -> int:
-        """The number of events so far."""
+        """The number of events so far, with the discarded ones."""
         return self._log.recorded
 
     def live(self, device: str) -> dict[int, MemoryEvent]:
-        """Return for each address in use on ``device`` the event that allocated it, as far as the recording has it."""
+        """Return for each address in use on ``device`` the event that allocated it, if it was recorded."""
         held = [
             *self._live.values(),
             *self._blocks.values(),
@@ -236,7 +237,7 @@ class Recording(Subscription):
             for kept in saved_by(node):
                 memory = self._of(kept.storage)
                 if not memory.has_tensor and not memory.category:
-                    memory.category = "saved"  # a copy or a mask that the operation made for its backward
+                    memory.category = "saved"  # no tensor uses it: it is a copy or a mask for backward
                 self._log.add(
                     RecordedEvent(
                         "save",
@@ -264,7 +265,7 @@ class Recording(Subscription):
         size: int | None = None,
         op: str = "",
     ) -> None:
-        """Store an event at ``frame``: of ``memory``, or the ``event`` of a GPU's allocator."""
+        """Store an event that happened at ``frame``: one about ``memory``, or the ``event`` of a GPU's allocator."""
         of: Any = memory if event is None else event
         requested = of.requested if size is None else size
         if kind != "alloc":
@@ -288,7 +289,7 @@ class Recording(Subscription):
         self._log.add(entry)
 
     def _file(self, path: str) -> str:
-        """Return the name of a file; empty for code that was typed in."""
+        """Return the file's name without its folder; empty for code that is not in a file."""
         name = self._files.get(path)
         if name is None:
             name = self._files[path] = os.path.basename(path) if os.path.exists(path) else ""
@@ -297,7 +298,7 @@ class Recording(Subscription):
     # ---------- registry ----------
 
     def _of(self, storage: Storage) -> TrackedMemory:
-        """Return the memory of ``storage``, and register a storage that was created before the recording."""
+        """Return the memory of ``storage``, which is registered first if it was created before the recording."""
         memory = self._live.get(id(storage))
         if memory is None:
             self._storages += 1
@@ -324,12 +325,13 @@ class Recording(Subscription):
             self._leaves[x._node] = memory
 
     def _assigned(self, frame: FrameType, memory: TrackedMemory) -> None:
-        """Read the name of the value just computed from the running line."""
+        """Name ``memory`` after the variable to which the running line assigns its value."""
         name = self._naming.made(frame)
         if not name:
             return
         if not hasattr(frame.f_code, "co_positions"):
-            # Python 3.10 has no columns, so every value on the line would get the name. The last one keeps it.
+            # Python 3.10 has no columns, so every value computed on the line would get the name. Only the last one
+            # keeps it.
             code, instruction, _ = site = Site.of(frame)
             here = code, site.place.line, name
             if self._last is not None and self._last[0] == here and self._last[1] < instruction:
@@ -352,7 +354,7 @@ def _is_watcher(frame: FrameType) -> bool:
     return frame.f_globals.get("__package__") in watching or frame.f_code in skipped_in_tracebacks
 
 
-#: The open recordings, the last opened last.
+#: The open recordings, in the order in which they were opened.
 _open: list[Recording] = []
 
 
@@ -365,7 +367,7 @@ def record(limit: int = 100_000) -> Recording:
     """Record the events of a ``with`` block; ``recording.events`` and ``recording.dropped`` can be read at any time.
 
     Args:
-        limit: how many events are kept, the last ones. One takes some 300 bytes.
+        limit: the number of events that are kept, the last ones. An event takes about 300 bytes.
 
     Raises:
         TypeError, ValueError: if ``limit`` is not an integer, or less than 1.

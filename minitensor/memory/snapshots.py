@@ -1,6 +1,6 @@
-"""Take snapshots of all tensor memory of a program, as JSON, or as a file for PyTorch's memory viewer.
+"""Take a snapshot of all tensor memory of a program, as data for JSON or as a file for PyTorch's memory viewer.
 
-Both name the tensors. Inside ``with memory.record():`` they also contain the events that led to the present state.
+Both contain the names of tensors and, inside ``with memory.record():``, the recorded events.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ def dump_snapshot(path: str | os.PathLike[str], device: Any = None) -> None:
 
 
 class _StorageSegments:
-    """Memory without an allocator of the engine: every piece is a segment with one block."""
+    """The host's memory as segments, in the form of an allocator's: every storage is a segment with one block."""
 
     def __init__(self, live: dict[int, MemoryEvent]) -> None:
         self._live = live
         self.reserved = sum(event.size for event in live.values())
 
     def segments(self) -> list[SegmentView]:
-        """Return them as an allocator does, in the order of their addresses."""
+        """Return the segments in the order of their addresses."""
         return [
             SegmentView(address, event.size, "large", (BlockView(address, event.size, event.requested, True),))
             for address, event in sorted(self._live.items())
@@ -115,7 +115,7 @@ def _with_segment(event: MemoryEvent) -> list[MemoryEvent]:
 
 
 class _LiveObjects:
-    """The live storages of the program, its tensors, and their names."""
+    """The live storages and tensors of the program, with their names."""
 
     def __init__(self, frame: FrameType | None, recording: Recording | None) -> None:
         self.recording = recording
@@ -124,7 +124,7 @@ class _LiveObjects:
         self._names: dict[int, list[str]] = {}
         self._savers: dict[int, list[dict[str, Any]]] = {}
         wanted = {*_with_subclasses(Tensor), *_with_subclasses(Storage), *_with_subclasses(Node)}
-        # There may be millions of objects, so only the type of each is checked.
+        # There may be millions of objects, so only their type is tested, which is faster than isinstance.
         for each in [each for each in gc.get_objects() if type(each) in wanted]:
             if isinstance(each, Tensor):
                 if hasattr(each, "_storage"):
@@ -166,11 +166,11 @@ class _LiveObjects:
     # ---------- one storage ----------
 
     def names_of(self, x: Tensor) -> list[str]:
-        """Return the names of ``x``: the one that the program set, then its variables."""
+        """Return the names of ``x``: first the one that the program set, then the variables that refer to it."""
         return list(dict.fromkeys([*filter(None, [asked_name(x)]), *self._names.get(id(x), [])]))
 
     def name_of(self, storage: Storage) -> str:
-        """Return a name of the tensors on ``storage``, first of one that shows all of it; empty if there is none."""
+        """Return the recorded name of ``storage``, or a name of its largest named tensor; empty if there is none."""
         shown = sorted(self._tensors.get(id(storage), []), key=lambda x: -x._array.size)
         names = [name for x in shown for name in self.names_of(x)]
         memory = self.recording.memory_of(storage) if self.recording is not None else None
@@ -179,7 +179,7 @@ class _LiveObjects:
         return names[0] if names else ""
 
     def described(self, storage: Storage) -> dict[str, Any]:
-        """Return all information about ``storage``."""
+        """Return the snapshot's entry for ``storage``."""
         return {
             "id": self._numbers[id(storage)],
             "device": device_of(storage),
@@ -215,7 +215,7 @@ class _LiveObjects:
         }
 
     def live(self, device: str) -> dict[int, MemoryEvent]:
-        """Return the information about each piece of memory in use, by address."""
+        """Return for each address in use on ``device`` the event that allocated it, with a name."""
         known = self.recording.live(device) if self.recording is not None else {}
         for storage in self.storages:
             if device_of(storage) == device and storage.nbytes:
@@ -234,7 +234,7 @@ def _with_subclasses(kind: type) -> Iterator[type]:
 
 
 def _savers(node: Node) -> Iterator[tuple[Storage, dict[str, Any]]]:
-    """Yield the storages that ``node`` needs for its backward, with a description of each use."""
+    """Yield each storage that ``node`` saved for backward, with a description of the saved tensor."""
     saved_here = saved_by(node)
     if not saved_here:
         return
@@ -273,7 +273,7 @@ def _gpu(gpu: Any, there: _LiveObjects, events: list[MemoryEvent]) -> dict[str, 
     live = there.live(gpu.name)
     try:
         state = allocator_state(gpu.allocator, its, live)
-    except ValueError:  # the recording began with another GPU of this name, which `set_device` has replaced
+    except ValueError:  # `set_device` has replaced the GPU of this name with which the recording began
         state = allocator_state(gpu.allocator, [], {})
     ids = there.ids(gpu.name)
     for segment in state["segments"]:

@@ -1,7 +1,7 @@
 """Find the source line of an operation and the program's name for the tensor that it writes.
 
-Everything is read from the source text and from the frame's code and globals. A frame's local variables are never
-read, because before Python 3.13 the interpreter then keeps a copy of them, which would keep tensors alive.
+Names are read from the source text and from the frame's code and globals. A frame's local variables are never read,
+because before Python 3.13 the interpreter would then store a copy of them, which keeps tensors alive.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from minitensor.engine.core.storage import CallSite, of_engine
 
-LONGEST = 40  # most characters of an expression to show
+LONGEST = 40  # an expression with more characters is not shown
 
 #: Views that are attributes instead of calls.
 _VIEW_PROPERTIES = ("T",)
@@ -28,7 +28,7 @@ def is_engines(frame: FrameType) -> bool:
     return isinstance(package, str) and (of_engine[package] or package.partition(".")[0] == "numpy")
 
 
-#: Packages that call operations for a line of the program, and the names of such callers.
+#: Packages whose code calls operations on behalf of the program, and the words for such a caller.
 _CALLERS = (
     ("minitensor.optimizer", "an optimizer"),
     ("minitensor.torch.optim", "an optimizer"),
@@ -38,7 +38,7 @@ _CALLERS = (
 
 
 def caller_in_package(frame: FrameType | None) -> str:
-    """Return ``a layer`` or ``an optimizer`` if one of this package makes the call for the program, else ""."""
+    """Return "a layer" or "an optimizer" if the program called the operation through one; otherwise ""."""
     found = ""
     while frame is not None and is_engines(frame):
         module = frame.f_globals.get("__name__", "")
@@ -48,7 +48,9 @@ def caller_in_package(frame: FrameType | None) -> str:
 
 
 class Site(NamedTuple):
-    """A position in running code: the instruction, and the global names. Must not be stored."""
+    """A position in running code: the code, the instruction, and the global variables. It must not be stored, because
+    it keeps the globals alive.
+    """
 
     code: CodeType
     instruction: int
@@ -63,7 +65,7 @@ class Site(NamedTuple):
 
     @property
     def place(self) -> CallSite:
-        """The line, as plain data."""
+        """The file and line of this position, as data that may be stored."""
         return CallSite(self.code, self.instruction)
 
 
@@ -74,7 +76,7 @@ class Sources:
         self._trees: dict[str, list[ast.expr]] = {}
 
     def written(self, site: Site, op: str) -> str:
-        """Return the expression of the tensor that ``op``, called at ``site``, writes; "" if unclear."""
+        """Return the source text of the tensor that ``op``, called at ``site``, writes; "" if that is unclear."""
         store = op == "setitem"
 
         def target(node: ast.expr) -> ast.expr | None:
@@ -87,7 +89,7 @@ class Sources:
         return self._expression(site, target)
 
     def viewed(self, site: Site, op: str) -> str:
-        """Return the expression of the source of the view ``op``, taken at ``site``; "" if unclear."""
+        """Return the source text of the tensor of which ``op`` at ``site`` takes a view; "" if that is unclear."""
 
         def base(node: ast.expr) -> ast.expr | None:
             if op == "getitem":
@@ -145,18 +147,18 @@ def _name_called(call: ast.Call) -> str:
 
 
 def _writes(called: str, op: str) -> bool:
-    """True if a call of that name may be the operation, which may also be called by another of its names."""
+    """True if a call of the name ``called`` may be the in-place ``op``, which may have several names."""
     return called == op or (op.endswith("_") and called.endswith("_") and not called.startswith("_"))
 
 
 def _receiver(call: ast.Call, names: dict[str, Any]) -> ast.expr | None:
-    """Return the tensor of ``x.op(...)``, ``module.op(x, ...)`` or ``op(x, ...)``."""
+    """Return the expression ``x`` of ``x.op(...)``, ``module.op(x, ...)`` or ``op(x, ...)``."""
     function = call.func
     if isinstance(function, ast.Attribute) and not _is_module(function.value, names):
         receiver: ast.expr | None = function.value
     else:
         receiver = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "x"), None)
-    # The result of an in-place operation is the tensor that it wrote.
+    # In `x.add_(y).mul_(z)` the receiver of `mul_` is the result of an in-place operation, which is `x` itself.
     while isinstance(receiver, ast.Call) and _name_called(receiver).endswith("_"):
         receiver = _receiver(receiver, names)
     return receiver

@@ -1,6 +1,6 @@
-"""Neural networks under Paddle's names: layers, functions, initializers. Each is loaded when it is first looked up.
+"""Neural networks under Paddle's names: layers, functions and initializers. Each name is loaded when it is first used.
 
-A layer is parameters and a call; operations compute, save and count.
+A layer has parameters and calls operations, which compute the result and save tensors for backward.
 """
 
 import importlib

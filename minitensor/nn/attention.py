@@ -24,7 +24,8 @@ def scaled_dot_product_attention(
     training: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Return the attention of [batch, time, heads, length], Paddle's layout, in the same layout.
+    """Return the attention of queries, keys and values of shape [batch, time, heads, length], Paddle's layout, in that
+    layout.
 
     Args:
         attn_mask: bools, True for the keys that a query may see, or floats that are added to the scores; broadcast to
@@ -46,12 +47,12 @@ def scaled_dot_product_attention(
 class Embedding(Layer):
     """Return a row of ``weight`` for each index: see :func:`~minitensor.nn.functional.embedding`.
 
-    From integers of any shape to that shape with one dimension more, of length ``embedding_dim``; ``weight`` has the
-    shape [num_embeddings, embedding_dim].
+    The input holds integers and may have any shape. The result has one dimension more, of length ``embedding_dim``;
+    ``weight`` has the shape [num_embeddings, embedding_dim].
 
     Raises:
         ValueError: if a size is below 1.
-        IndexError: if an index is not a row; ``padding_idx``, too.
+        IndexError: if an index, or ``padding_idx``, is not the number of a row.
         TypeError: if the input is not a tensor of integers.
     """
 
@@ -90,10 +91,12 @@ class Embedding(Layer):
 
 
 class MultiHeadAttention(Layer):
-    """Attention in ``num_heads`` parts of the vectors (Vaswani et al. 2017); all are [batch, time, embed_dim].
+    """Attention with ``num_heads`` heads (Vaswani et al. 2017). Inputs and result have the shape [batch, time,
+    embed_dim].
 
     Raises:
-        ValueError: if ``embed_dim`` is not a multiple of ``num_heads``, ``need_weights`` is true, or a shape differs.
+        ValueError: if ``embed_dim`` is not a multiple of ``num_heads``, ``need_weights`` is true, or an input has
+            another shape.
         TypeError: if an input is not a tensor of floats.
     """
 

@@ -42,10 +42,10 @@ class _Listed(Layer):
 
 
 class Sequential(_Listed):
-    """Call layers in order, each with the result of the one before it. They are given in order or as pairs (name,
+    """Call layers in order, each with the result of the one before it. The arguments are layers, or pairs (name,
     layer).
 
-    Shapes are those of the layers.
+    The input has the shape that the first layer takes, and the result has the shape that the last one returns.
 
     Raises:
         TypeError: if an argument is not a layer.

@@ -1,4 +1,6 @@
-"""Functions of networks: the operations of the derivative table that belong here, and the functions of layers."""
+"""Functions for networks: activations and other operations of the derivative table, and the functions that layers
+call.
+"""
 
 import importlib
 from collections.abc import Callable
@@ -7,7 +9,7 @@ from typing import Any
 from minitensor.engine.operations import FUNCTIONS, found_in
 from minitensor.paddle.missing import missing
 
-#: Functions that are not rows of the table, by the module that defines them.
+#: For each module, the names of its functions that are no operations of the derivative table.
 _DEFINED = {
     "minitensor.engine.layers.activations": (
         *("cosine_similarity", "dropout", "gelu", "hardsigmoid", "hardswish", "log_softmax", "mish", "normalize"),
@@ -38,7 +40,7 @@ __all__ = sorted([*found_in("F"), *_MODULES])
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """Return a function, which is compiled or loaded when it is first looked up."""
+    """Compile or load the function ``name`` on first use, and return it."""
     if name not in __all__:
         raise missing(__name__, name, __all__)
     if name in _MODULES:

@@ -1,7 +1,7 @@
-"""Initializers: the numbers that weights start with, under Paddle's names.
+"""Initializers under Paddle's names. They create the numbers with which weights start.
 
-An initializer draws on the host, from the generator that ``minitensor.seed`` restarts. Called with a tensor, it loads
-its numbers into the tensor with ``set_value``: one versioned write.
+An initializer draws numbers on the host from the generator that ``minitensor.seed`` restarts. When it is called with a
+tensor, it writes the numbers into the tensor with ``set_value``, which is one versioned write.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from minitensor.engine.operations.arguments import need_tensor
 
 
 class Initializer:
-    """Draws an array of a shape. Subclasses define ``drawn``.
+    """Base class: draws an array of a given shape. Subclasses define ``drawn``.
 
     Raises:
         TypeError: on a call, if the argument is not a tensor.
@@ -97,18 +97,20 @@ class Normal(Initializer):
 
 
 def _drawable(op: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """Return the shape and the dtype of floats of an array to draw; raise TypeError or ValueError if there are none."""
+    """Return ``shape`` as lengths and ``dtype`` as a numpy dtype of floats; raise TypeError or ValueError if they are
+    not.
+    """
     return as_shape(op, shape), float_dtype(op, dtype)
 
 
 def _fan(op: str, name: str, given: Any) -> Any:
-    """Return the number of inputs or outputs, or None; raise TypeError or ValueError for anything else."""
+    """Return ``fan``, a number of inputs or outputs or None; raise TypeError or ValueError if it is anything else."""
     return None if given is None else checks.real(op, name, given, above=0)
 
 
 class TruncatedNormal(Initializer):
-    """Numbers from the normal distribution, each drawn again while it is further than ``a`` and ``b`` standard
-    deviations from the mean, in the shape of the parameter.
+    """Numbers from the normal distribution between ``mean + a * std`` and ``mean + b * std``, in the shape of the
+    parameter.
 
     Raises:
         ValueError: if the standard deviation is negative, or ``a`` is not below ``b``.
@@ -129,8 +131,8 @@ class TruncatedNormal(Initializer):
 
 
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return the number of inputs of an output, and of outputs of an input, of a weight [in, out] or kernels [out, in,
-    ...].
+    """Return ``fan_in`` and ``fan_out`` of a weight [in, out] or of kernels [out, in, ...]: the number of inputs on
+    which an output depends, and of outputs that depend on an input.
 
     For a shape of one dimension [n] both are n; for [] they are 1.
 

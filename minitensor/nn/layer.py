@@ -1,4 +1,4 @@
-"""Layer: parameters, buffers and layers inside layers, found by their attribute names."""
+"""Layer: the base class of networks, which finds parameters, buffers and inner layers by their attribute names."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Layer:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def _parameter(self, name: str) -> Any:
-        """Return the attribute ``name``, probably a parameter: 1 us faster than through ``__getattr__``."""
+        """Return the attribute ``name``, which is probably a parameter. This takes 1 us less than ``__getattr__``."""
         parameters = self._parameters
         return parameters[name] if name in parameters else getattr(self, name)
 
@@ -128,7 +128,7 @@ class Layer:
         is_bias: bool = False,
         default_initializer: Initializer | None = None,
     ) -> Parameter | None:
-        """Return a parameter for this layer; None for ``attr=False``. It is registered when it becomes an attribute."""
+        """Return a new parameter, or None if ``attr`` is False. The layer registers it when it becomes an attribute."""
         if attr is False:
             return None
         made = create_parameter(
@@ -141,7 +141,9 @@ class Layer:
         return made
 
     def add_parameter(self, name: str, parameter: Parameter | None) -> Parameter | None:
-        """Register ``parameter`` under a name; None registers that there is none."""
+        """Register ``parameter`` under ``name``. None registers that the layer has no such parameter, such as no
+        bias.
+        """
         checks.text("add_parameter", "name", name)
         if parameter is not None and not isinstance(parameter, Parameter):
             raise TypeError(
@@ -160,7 +162,7 @@ class Layer:
         return sublayer
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistable: bool = True) -> None:
-        """Register a tensor that is not a parameter; saved in ``state_dict`` unless ``persistable`` is False."""
+        """Register a tensor that is not a parameter. ``state_dict`` contains it unless ``persistable`` is False."""
         checks.text("register_buffer", "name", name)
         keep = (
             self._not_saved.discard
@@ -175,7 +177,7 @@ class Layer:
     # ---------- layers and tensors inside ----------
 
     def named_sublayers(self, prefix: str = "", include_self: bool = False) -> Iterator[tuple[str, Layer]]:
-        """Yield every layer inside, once, with its path: ``("block.fc", layer)``."""
+        """Yield every layer inside this one, at any depth, once, with its path: ``("block.fc", layer)``."""
         include_self = checks.flag("named_sublayers", "include_self", include_self)
         layers = walk(self, checks.text("named_sublayers", "prefix", prefix))
         return (found for found in layers if include_self or found[1] is not self)
@@ -189,7 +191,7 @@ class Layer:
         yield from (each for _, each in self.named_children())
 
     def sublayers(self, include_self: bool = False) -> list[Layer]:
-        """Return every layer inside, once."""
+        """Return every layer inside this one, at any depth, once."""
         return [each for _, each in self.named_sublayers(include_self=include_self)]
 
     def _named(self, place: str, prefix: str, include_sublayers: bool) -> Iterator[tuple[str, Any]]:
@@ -215,11 +217,11 @@ class Layer:
         return [each for _, each in self.named_buffers(include_sublayers=include_sublayers)]
 
     def train(self) -> Layer:
-        """Set ``training`` to True in this layer and all inside."""
+        """Set ``training`` to True in this layer and all layers inside it."""
         return self._switched(True)
 
     def eval(self) -> Layer:
-        """Set ``training`` to False in this layer and all inside."""
+        """Set ``training`` to False in this layer and all layers inside it."""
         return self._switched(False)
 
     def _switched(self, training: bool) -> Layer:
@@ -228,7 +230,7 @@ class Layer:
         return self
 
     def apply(self, function: Callable[[Layer], Any]) -> Layer:
-        """Call ``function`` with every layer inside, then with this one."""
+        """Call ``function`` with every layer inside this one, then with this one."""
         checks.function("apply", "function", function)
         for layer in self.children():
             layer.apply(function)
@@ -258,16 +260,16 @@ class Layer:
     def set_state_dict(
         self, state_dict: Mapping[str, Any], use_structured_name: bool = True
     ) -> tuple[list[str], list[str]]:
-        """Load numbers by path, or by the parameters' own names, with ``set_value``: one versioned write each.
+        """Load values by path, or by the names of the parameters, with ``set_value``: one versioned write each.
 
-        Warns of each path that is missing in ``state_dict``. Nothing is written if a value does not fit.
+        It warns of each path that is missing in ``state_dict``. If a value does not fit, nothing is written.
 
         Returns:
-            The missing paths, and those that the layer does not have.
+            Two lists: the paths that ``state_dict`` lacks, and those that the layer lacks.
 
         Raises:
-            ValueError, TypeError: if a shape or a dtype differs. The error lists all that differ, are missing or are
-                unknown.
+            ValueError, TypeError: if a shape or a dtype differs. The error lists all paths whose values differ, are
+                missing or are unknown.
         """
         return load_into(self, state_dict, checks.flag("set_state_dict", "use_structured_name", use_structured_name))
 

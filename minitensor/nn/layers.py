@@ -1,8 +1,8 @@
 """Layers under Paddle's names: each has parameters or settings and calls a function of ``nn.functional``.
 
 Activations and losses have no parameters, so they are declared in :mod:`minitensor.engine.layers.declared`. With
-``inplace=True`` an activation overwrites its input and returns it. Paddle's layers have no such setting; there, the
-functions whose names end in an underscore do the same.
+``inplace=True`` an activation overwrites its input and returns it. Paddle's layers have no such argument; its functions
+whose names end in an underscore do the same.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from minitensor.nn.parameter import as_attr
 
 
 def need_attrs(*attributes: Any) -> None:
-    """Check what a layer is given for its parameters, before it draws any numbers.
+    """Check the settings of a layer's parameters, before the layer draws any numbers.
 
     Raises:
-        TypeError: if one is no ParamAttr, initializer, name, bool or None.
+        TypeError: if a setting is not a ParamAttr, an initializer, a name, a bool or None.
     """
     for each in attributes:
         if each is not False:
@@ -41,7 +41,8 @@ def count(op: str, name: str, number: Any) -> int:
 
 
 class Linear(Layer):
-    """Return ``x @ weight + bias``; ``weight`` has the shape [in_features, out_features]. ``bias_attr=False``: no bias.
+    """Return ``x @ weight + bias``; ``weight`` has the shape [in_features, out_features]. With ``bias_attr=False``
+    there is no bias.
 
     From [..., in_features] to [..., out_features].
 
@@ -130,7 +131,7 @@ class Flatten(Layer):
     From [2, 3, 4] to [2, 12], as :func:`flatten`.
 
     Raises:
-        IndexError: if ``x`` has no such axis.
+        IndexError: if ``x`` does not have such an axis.
         ValueError: if ``start_axis`` comes after ``stop_axis``.
     """
 
@@ -147,10 +148,10 @@ class Flatten(Layer):
 class Dropout(Layer):
     """Set elements to 0 with probability ``p`` in training and divide the others by ``1 - p``.
 
-    Takes a tensor of any shape and returns one of that shape.
+    The input may have any shape, and the result has the same.
 
     Raises:
-        ValueError: if ``inplace`` is true and ``x`` is a leaf that wants a gradient, in grad mode.
+        ValueError: if ``inplace`` is true and ``x`` is a leaf that needs a gradient, in grad mode.
         TypeError: if the input is not a tensor of floats.
         ValueError: if ``p`` is not a probability.
     """
@@ -168,6 +169,6 @@ class Dropout(Layer):
         return f"p={self.p}" + (", inplace=True" if self.inplace else "")
 
 
-#: Activations and losses by name.
+#: The activations and losses, by name.
 DECLARED = classes(PADDLE, __name__, Layer, Tensor, F)
 globals().update(DECLARED)

@@ -9,11 +9,11 @@ from minitensor.engine.modes import no_grad
 
 
 def in_dtype(layer: Any, device: Any, dtype: Any) -> None:
-    """Convert the floats of ``layer`` to another dtype by ``cast_``: they get new storages, and so do their gradients.
+    """Convert the floating-point parameters and buffers of ``layer`` and their gradients with ``cast_``, to new
+    storages.
 
     Raises:
-        ValueError: if the dtype is not a floating-point one, or a device is given, because a layer remains where it
-            was made.
+        ValueError: if the dtype is not a floating-point one, or if a device is given, because a layer cannot move.
     """
     if device is not None:
         raise ValueError(f"to: a layer remains on the device where it was made; device must be None, not {device!r}")

@@ -14,7 +14,7 @@ from minitensor.nn.layers import count, need_attrs
 
 
 class _BatchNorm(Layer):
-    """Normalize each channel by the mean and variance of the batch in training, and by the running ones after
+    """Normalize each channel by the batch's mean and variance in training, and by their running averages after
     ``eval()``.
     """
 
@@ -84,11 +84,12 @@ class BatchNorm2D(_BatchNorm):
 
 
 class LayerNorm(Layer):
-    """Normalize each example to mean 0 and variance 1: see :func:`~minitensor.nn.functional.layer_norm`.
+    """Normalize each example to mean 0 and variance 1 over its last dimensions: see
+    :func:`~minitensor.nn.functional.layer_norm`.
 
     Args:
-        normalized_shape: the lengths of the last dimensions of ``x``, or of the last one; ``weight`` and ``bias`` have
-            this shape.
+        normalized_shape: the lengths of the last dimensions of ``x`` as a list, or of the last one as an integer;
+            ``weight`` and ``bias`` have this shape.
 
     Raises:
         ValueError: if ``x`` does not end in these dimensions.

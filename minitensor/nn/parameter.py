@@ -16,21 +16,20 @@ from minitensor.nn.initializer import Constant, Initializer, XavierUniform
 
 
 class Parameter(Tensor):
-    """A tensor that a :class:`~minitensor.nn.Layer` registers when it becomes its attribute.
+    """A tensor that a :class:`~minitensor.nn.Layer` registers when it becomes an attribute of the layer.
 
-    For operations it is an ordinary tensor, and they return ordinary tensors. Made by ``create_parameter``.
-
-    It has any shape and holds floats.
+    It may have any shape and holds floats. :func:`create_parameter` creates one. Operations use it as an ordinary
+    tensor, and return ordinary tensors.
 
     Raises:
-        TypeError: if the class is own_name, as ``Parameter(...)``.
+        TypeError: if the class is called, as in ``Parameter(...)``.
     """
 
     __slots__ = ()
 
     @property
     def trainable(self) -> bool:
-        """True if it wants a gradient: the opposite of ``stop_gradient``."""
+        """True if the parameter needs a gradient: the opposite of ``stop_gradient``."""
         return not self.stop_gradient
 
     @trainable.setter
@@ -51,7 +50,7 @@ class Parameter(Tensor):
 
 
 def _made_of(array: np.ndarray, stop_gradient: bool) -> Parameter:
-    """Return a parameter of ``array``, whose memory it takes over."""
+    """Return a parameter that takes over the memory of ``array``."""
     made: Any = Parameter._made(array, "create_parameter")
     made.stop_gradient = stop_gradient
     return made
@@ -62,9 +61,9 @@ class ParamAttr:
     """Settings of a parameter that a layer creates.
 
     Attributes:
-        name: for error messages.
+        name: the parameter's name in error messages.
         initializer: draws the first numbers.
-        trainable: True if it wants a gradient.
+        trainable: True if the parameter needs a gradient.
     """
 
     name: str | None = None

@@ -11,7 +11,9 @@ from minitensor.nn.layer import Layer
 
 
 class _Pool2D(Layer):
-    """Windows of ``kernel_size`` at distances of ``stride``; by default they do not overlap."""
+    """Base class of pooling over windows of ``kernel_size`` that begin ``stride`` apart; by default they do not
+    overlap.
+    """
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, name: str | None = None) -> None:
         super().__init__()

@@ -16,8 +16,8 @@ from minitensor.nn.layers import count
 
 
 class _Cell(Layer):
-    """The weights of one step, with ``gates`` blocks side by side; they are drawn uniformly within
-    1/sqrt(hidden_size).
+    """Base class of cells: the weights of one step, of which each has ``gates`` blocks of rows. They are drawn
+    uniformly between plus and minus 1/sqrt(hidden_size).
     """
 
     gates = 1
@@ -48,12 +48,12 @@ class _Cell(Layer):
         )
 
     def _start(self, x: Any, given: Any = None, op: str = "", time: int = 0, states: int = 1) -> Any:
-        """Return the first states, zeros by default, after checking their shapes and those of the inputs.
+        """Return the initial states (zeros if none are given), after checking their shapes and those of the inputs.
 
         Args:
-            op: the layer that runs the cell over a sequence; by default the cell.
-            time: 1 if the inputs have a dimension of time.
-            states: how many states there are; a tuple is returned if there are two.
+            op: the name for errors, that of the layer that runs the cell over a sequence; by default the cell's.
+            time: 1 if the inputs have a time dimension, else 0.
+            states: the number of states, 1 or 2; two are returned as a tuple.
         """
         op = op or type(self).__name__
         need_tensor(op, x, "inputs")
@@ -148,7 +148,9 @@ class GRUCell(_Cell):
 
 
 class _OneState(Layer):
-    """A cell with one state over [batch, time, input_size]: all outputs, and the last state [1, batch, hidden_size]."""
+    """Run a cell with one state over [batch, time, input_size]. Return all outputs, and the last state [1, batch,
+    hidden_size].
+    """
 
     cell: Any
 

@@ -57,7 +57,7 @@ def load_into(layer: Any, given: Mapping[str, Any], by_path: bool) -> tuple[list
     for name in missing:
         warnings.warn(f"Skip loading for {called[name]}. {name} is not found in the provided dict.", stacklevel=3)
     for each, value in {id(here[name]): (here[name], value) for name, value in values.items()}.values():
-        each.set_value(value)  # once even if it has two paths: the last one counts
+        each.set_value(value)  # one write even if the tensor has two paths: the value of the last one
     return missing, extra
 
 

@@ -20,9 +20,9 @@ from minitensor.nn.normalizing import _BatchNorm
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization of [rows, channels] or [images, channels, height, width] over the batches of all ranks.
 
-    In training the ranks add up their sums twice forward and twice backward; the gradients are those of one process
-    with the whole batch. The ranks may have batches of different sizes. After ``eval()`` the running values are used,
-    without communication.
+    In training the ranks exchange two sums in forward and two in backward. The gradients are the same as if one process
+    had the whole batch. The ranks may have batches of different sizes. After ``eval()`` the running mean and variance
+    are used, without communication.
 
     Raises:
         RuntimeError: in training, before ``distributed.init_parallel_env()``.
@@ -53,8 +53,8 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, layer: Layer) -> Any:
-        """Return ``layer`` with every batch normalization in it synchronized; a new layer gets the parameters
-        and values.
+        """Return ``layer`` with every batch normalization in it replaced by a synchronized one with the same parameters
+        and running values.
         """
         checks.instance("convert_sync_batchnorm", "layer", layer, Layer, "a Layer")
         if isinstance(layer, _BatchNorm):

@@ -35,10 +35,10 @@ def clip_grad_norm_(
         error_if_nonfinite: True to refuse a norm that is inf or nan.
 
     Returns:
-        The former norm, a tensor without dimensions.
+        The norm before scaling, a tensor without dimensions.
 
     Raises:
-        ValueError: for another ``norm_type``.
+        ValueError: if ``norm_type`` is anything else.
         RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is true. No gradient has changed then.
     """
     if checks.real("clip_grad_norm_", "norm_type", norm_type) not in NORMS:
@@ -58,12 +58,12 @@ def clip_grad_norm_(
             )
         factor = float(max_norm) / (total.item() + 1e-6)
         for each in gradients:
-            each.scale_(1.0 if factor > 1.0 else factor)  # also if the factor is nan
+            each.scale_(1.0 if factor > 1.0 else factor)  # a factor of nan is used, too
     return total
 
 
 def clip_grad_value_(parameters: Any, clip_value: float) -> None:
-    """Clamp each element of each gradient to ``-clip_value`` and ``clip_value``, in place.
+    """Limit each element of each gradient to the range from ``-clip_value`` to ``clip_value``, in place.
 
     Args:
         parameters: a tensor or several, of any shapes; those without a gradient are skipped.

@@ -22,9 +22,9 @@ class Adam(Optimizer):
     for the other arguments.
 
     Args:
-        beta1, beta2: the share of the average gradient and of the average squared gradient that is kept, from 0 up to
-            1.
-        epsilon: added to the root.
+        beta1, beta2: the share of the average gradient, and of the average squared gradient, that a step keeps; at
+            least 0, and below 1.
+        epsilon: a small number added to the root.
         weight_decay: an L2 penalty, added to the gradient.
 
     Raises:
@@ -51,7 +51,7 @@ class Adam(Optimizer):
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         first, second = self._betas
-        # The averages begin with 0; dividing by these corrects the bias.
+        # The averages begin with 0, so the first ones are too small; division by these factors corrects that.
         began, began_squared = 1 - first**step, math.sqrt(1 - second**step)
         rate, epsilon = self._rate * began_squared / began, self._epsilon * began_squared
         return first, 1 - first, second, 1 - second, rate, epsilon, self._decay, 1 - self._rate * self._decay
@@ -70,7 +70,7 @@ class Adam(Optimizer):
         np.subtract(parameter, room, parameter)
 
     def _prepared(self, gradient: Array, parameter: Array, decay: Any, shrunk: Any, room: Array) -> Array:
-        """Return the gradient to use; a subclass may change the parameter first."""
+        """Return the gradient that the step uses; a subclass may change the parameter first."""
         return penalized(gradient, parameter, decay, room) if self._decay else gradient
 
 

@@ -1,4 +1,4 @@
-"""Limit gradients before a step. The gradients themselves do not change, because a step uses a copy."""
+"""Limit gradients before a step. The attribute ``grad`` does not change, because the step uses a limited copy."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Array = Any
 
 
 class Clip:
-    """Selects the array that a step uses for each gradient."""
+    """Base class: computes the array that a step uses in place of each gradient."""
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
-        """Return new arrays for gradients that are too large, and the others unchanged."""
+        """Return a new array for each gradient that is too large; the other gradients are returned unchanged."""
         raise NotImplementedError
 
 
@@ -58,8 +58,9 @@ class ClipGradByNorm(Clip):
     def __call__(self, gradients: list[Array]) -> list[Array]:
         """Return the limited gradients."""
         gradients = _arrays("ClipGradByNorm", gradients)
+        # A norm of nan is not <= clip_norm, so its gradient becomes nan.
         return [
-            _scale(each, 1.0 if (norm := _norm([each])) <= self.clip_norm else self.clip_norm / norm)  # also for nan
+            _scale(each, 1.0 if (norm := _norm([each])) <= self.clip_norm else self.clip_norm / norm)
             for each in gradients
         ]
 

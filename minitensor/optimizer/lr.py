@@ -1,6 +1,6 @@
-"""Learning rates that change with the step, under Paddle's names: each computes the rate of a step, counted from 0.
+"""Learning-rate schedulers under Paddle's names. Each computes the learning rate of a step; steps are counted from 0.
 
-Pass one to an optimizer as ``learning_rate``, and call its ``step()`` to advance the rate.
+Pass a scheduler to an optimizer as ``learning_rate``, and call the scheduler's ``step()`` to advance the rate.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ class LRScheduler:
 
     Args:
         learning_rate: the initial rate.
-        last_epoch: the previous step; -1 at the beginning.
+        last_epoch: the number of the last step that was made; -1 if there was none.
 
     Raises:
-        ValueError: if ``learning_rate`` is not a number from 0 on.
+        ValueError: if ``learning_rate`` is not a number of at least 0.
     """
 
     def __init__(self, learning_rate: float = 0.1, last_epoch: int = -1) -> None:
@@ -32,7 +32,7 @@ class LRScheduler:
         self.step()
 
     def get_lr(self) -> float:
-        """Return the rate of step ``last_epoch``; implemented by subclasses."""
+        """Return the rate of step ``last_epoch``. Subclasses implement it."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
@@ -57,7 +57,7 @@ class LRScheduler:
         """Continue from the step and rate of ``state_dict``.
 
         Raises:
-            RuntimeError: if one of them is missing.
+            RuntimeError: if the step or the rate is missing.
         """
         op = f"{type(self).__name__}.set_state_dict"
         checks.instance(op, "state_dict", state_dict, dict, "a dict, as state_dict() returns it")
@@ -166,7 +166,8 @@ class NoamDecay(LRScheduler):
 
 
 class PiecewiseDecay(LRScheduler):
-    """The first of ``values`` before the first of the ``boundaries``, and so on; the last one after all of them.
+    """The rate is ``values[0]`` until step ``boundaries[0]``, then ``values[1]`` until step ``boundaries[1]``, and so
+    on; the last value has no end.
 
     Raises:
         ValueError: if there is not one value more than boundaries.
@@ -236,7 +237,8 @@ class ExponentialDecay(_Falling):
 class PolynomialDecay(LRScheduler):
     """Decrease the rate to ``end_lr`` in ``decay_steps`` steps, by a polynomial of degree ``power``.
 
-    With ``cycle``, the rate rises after ``decay_steps`` steps and decreases to ``end_lr`` at the next multiple of them.
+    With ``cycle=True``, the rate rises again after ``decay_steps`` steps and decreases to ``end_lr`` at the next
+    multiple of ``decay_steps``.
 
     Raises:
         ValueError: if ``decay_steps`` is below 1, or the rate is not a number from 0 on.
@@ -324,15 +326,16 @@ class MultiplicativeDecay(LRScheduler):
 
 
 class ReduceOnPlateau(LRScheduler):
-    """Multiply the rate by ``factor`` after a measure, given to ``step``, has not improved for ``patience`` steps.
+    """Multiply the rate by ``factor`` when a measure, such as the loss, has not improved for more than ``patience``
+    steps. The program passes the measure to ``step``.
 
     Args:
         mode: "min" if a smaller measure is better, or "max".
         threshold: the improvement that counts, relative to the best measure, or absolute with
             ``threshold_mode="abs"``.
-        cooldown: the number of steps after a change in which none is counted.
+        cooldown: the number of steps after a change of the rate in which no step is counted.
         min_lr: the lowest rate.
-        epsilon: smaller changes are not made.
+        epsilon: a change of the rate that is smaller than this is not made.
 
     Raises:
         ValueError: if ``factor`` is 1 or above, a mode is unknown, or the rate is not a number from 0 on.
@@ -382,9 +385,9 @@ class ReduceOnPlateau(LRScheduler):
         """Count one step with the measure ``metrics``, a number or a tensor of one element.
 
         Raises:
-            TypeError: if ``metrics`` is neither.
+            TypeError: if ``metrics`` is anything else.
         """
-        if metrics is None and self.last_epoch == -1:  # the step of the constructor
+        if metrics is None and self.last_epoch == -1:  # the constructor of the base class calls `step()` once
             self.last_epoch = 0
             return
         given = metrics.item() if isinstance(metrics, Tensor) and metrics.size == 1 else metrics

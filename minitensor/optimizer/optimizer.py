@@ -1,7 +1,7 @@
-"""Base class of optimizers: one in-place update for each parameter with a gradient, counted as one write.
+"""Base class of optimizers. A step writes each parameter that has a gradient once, in place.
 
-The update acts like a write under ``no_grad``: data and version change, but not the history. It is computed in pieces,
-so that memory beyond the parameter, its gradient and the averages is limited to the size of a piece.
+The update acts like a write under ``no_grad``: it changes data and version of the parameter, but not its history. The
+update is computed in pieces, so that it allocates only a few temporary arrays of the size of a piece.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from minitensor.optimizer.lr import LRScheduler
 
 Array = Any
 
-#: Most elements processed at a time, on the host and on a GPU. A step with momentum on 2**24 elements took 74 ms at
-#: once and 48 ms in pieces of 2**15; larger pieces are up to 8 % faster, but take more memory.
+#: The largest number of elements that are processed at a time, on the host and on a GPU. A step with momentum on 2**24
+#: elements took 74 ms in one piece and 48 ms in pieces of 2**15. Larger pieces are up to 8 % faster, but need more
+#: memory.
 PIECE, PIECE_ON_GPU = 1 << 15, 1 << 22
 
 
@@ -36,19 +37,19 @@ class Optimizer:
     """Update parameters from their gradients.
 
     Args:
-        learning_rate: a number from 0 on, which ``set_lr`` changes; or a scheduler of ``optimizer.lr``.
+        learning_rate: a number of at least 0, which ``set_lr`` changes; or a scheduler of ``optimizer.lr``.
         parameters: the tensors to update, as ``layer.parameters()`` returns them. One without a gradient, or with
             ``stop_gradient=True``, is skipped.
-        weight_decay: factor of the parameter that is added to its gradient first (an L2 penalty); None for 0.
+        weight_decay: an L2 penalty: the parameter times this number is added to its gradient first. None means 0.
         grad_clip: limits gradients that are too large: see ``nn.ClipGradByNorm`` and similar classes.
 
     Raises:
         TypeError, ValueError: if an argument is anything else.
     """
 
-    #: The names of the averages of each parameter, as in ``state_dict``.
+    #: The names under which ``state_dict`` lists the averages of each parameter.
     slots: tuple[str, ...] = ()
-    #: The number of temporary arrays for each piece of an update.
+    #: The number of temporary arrays that the update of a piece needs.
     rooms: int = 1
 
     def __init__(
@@ -97,7 +98,8 @@ class Optimizer:
     # ---------- a step ----------
 
     def step(self) -> None:
-        """Update every parameter that has a gradient, in one counted write each. If one cannot be written, none is.
+        """Update every parameter that has a gradient, with one write each. If a parameter cannot be written, none is
+        written.
 
         Raises:
             RuntimeError: if a parameter's elements share memory, or if its memory is read-only.
@@ -105,7 +107,7 @@ class Optimizer:
         self._step(None)
 
     def _step(self, chosen: set[int] | None) -> None:
-        """Update all parameters, or those with these ids."""
+        """Update all parameters, or only those with the given ids."""
         ready: list[Any] = []
         longest: dict[Any, tuple[int, Array]] = {}
         for position, parameter in enumerate(self._parameters):
@@ -123,7 +125,7 @@ class Optimizer:
             if key not in longest or piece > longest[key][0]:
                 longest[key] = piece, array
         self._rate = self.get_lr()
-        # Allocate all memory before the first write.
+        # All memory is allocated before the first write, so that an update that does not fit writes nothing.
         with np.errstate(all="ignore"):  # inf and nan are valid values
             slopes = self._slopes(ready)
         for position, parameter, *_ in ready:
@@ -135,7 +137,8 @@ class Optimizer:
         }
         numbers: dict[Any, list[Any]] = {}
         frame = calling_frame()
-        with uninterrupted(), np.errstate(all="ignore"):  # a parameter and its averages are written together
+        # An interrupt between two writes would leave a parameter and its averages at different steps.
+        with uninterrupted(), np.errstate(all="ignore"):
             for (position, parameter, gradient, key, piece), slope in zip(ready, slopes, strict=True):
                 array, storage, kept = parameter._array, parameter._storage, self._kept[position]
                 self._steps[position] = step = self._steps[position] + 1
@@ -151,7 +154,7 @@ class Optimizer:
                     watch.listener(TensorWritten(parameter, self._op, (parameter, gradient), None))
 
     def _slopes(self, ready: list[Any]) -> list[Array]:
-        """Return the array that the step uses for each gradient: clipped, and never the parameter's own memory."""
+        """Return the clipped array that the step uses for each gradient. It never shares memory with the parameter."""
         slopes = [gradient._array for _, _, gradient, *_ in ready]
         if self._clip is not None:
             slopes = self._clip(slopes)
@@ -173,11 +176,11 @@ class Optimizer:
             self._write(numbers, *[line[begin : begin + piece] for line in lines], *room)
 
     def _numbers(self, step: int) -> tuple[float, ...]:
-        """Return the numbers for a parameter's step number ``step``."""
+        """Return the numbers that the update of a parameter uses in its step number ``step``."""
         raise NotImplementedError
 
     def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *kept_and_room: Array) -> None:
-        """Update a piece of one parameter; the averages and the temporary arrays follow its gradient."""
+        """Update a piece of one parameter. ``kept_and_room`` are its averages, then the temporary arrays."""
         raise NotImplementedError
 
     # ---------- around a step ----------
@@ -185,13 +188,14 @@ class Optimizer:
     def minimize(
         self, loss: Tensor, startup_program: None = None, parameters: Any = None, no_grad_set: None = None
     ) -> tuple[list[Any], list[tuple[Tensor, Tensor]]]:
-        """Update as ``step()`` does, with the gradients of an earlier ``loss.backward()``, which is not called here.
+        """Update parameters as ``step()`` does. The program has to call ``loss.backward()`` before, because
+        ``minimize`` does not.
 
         Args:
             parameters: the tensors to update; all by default.
 
         Returns:
-            An empty list, as in Paddle's dynamic graph, and pairs of each parameter and its gradient.
+            An empty list, as in Paddle's dynamic mode, and a list of pairs (parameter, gradient).
         """
         if not isinstance(loss, Tensor):
             raise TypeError(f"{self._name}.minimize: the loss is a Tensor, not {type(loss).__name__}")
@@ -225,9 +229,11 @@ class Optimizer:
         self._rate = self._number("learning_rate", value)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the averages of each parameter, as tensors, and its number of steps, by the parameter's name.
+        """Return a dict with the averages of each parameter, as tensors, and its number of steps, by the parameter's
+        name.
 
-        They are not copies: later steps write them. ``"LR_Scheduler"`` is the state of a scheduler.
+        The tensors are not copies: later steps write into them. The key ``"LR_Scheduler"`` has the state of the
+        scheduler.
         """
         found: dict[str, Any] = {}
         for parameter, kept, steps in zip(self._parameters, self._kept, self._steps, strict=True):
@@ -239,14 +245,14 @@ class Optimizer:
         return found
 
     def set_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Continue from the ``state_dict`` of such an optimizer. Its data is copied.
+        """Continue from the ``state_dict`` of an optimizer of the same class. Its data is copied.
 
-        Entries that belong to no parameter of this optimizer cause a warning: a second network in one program has other
-        names.
+        Entries that belong to no parameter of this optimizer cause a warning. They occur if a program builds its
+        network twice, because the names of the second network's parameters differ.
 
         Raises:
             ValueError: if a parameter has only some of its averages, if one has another shape than its parameter, or if
-                the scheduler's state is missing. The message lists them all, and nothing is loaded.
+                the scheduler's state is missing. The message lists all faults, and nothing is loaded.
         """
         op = f"{self._name}.set_state_dict"
         checks.instance(op, "state_dict", state_dict, Mapping, "a dict, as state_dict() returns it")
@@ -297,15 +303,16 @@ def _piece(array: Array) -> int:
     if not array.flags.c_contiguous:
         return array.size
     most = PIECE if type(array) is np.ndarray else PIECE_ON_GPU
-    return array.size if array.size <= most else -(-array.size // -(-array.size // most))  # equal pieces, rounded up
+    # Several pieces have equal sizes, rounded up.
+    return array.size if array.size <= most else -(-array.size // -(-array.size // most))
 
 
 def penalized(gradient: Array, parameter: Array, decay: Any, room: Array) -> Array:
-    """Return the gradient with the L2 penalty added, in ``room``."""
+    """Return the gradient with the L2 penalty added; the sum is written into the temporary array ``room``."""
     np.multiply(parameter, decay, room)
     return np.add(room, gradient, room)
 
 
 def _number_for(array: Array, number: float) -> Any:
-    """Return a number in the dtype of ``array``: on the host as an array, which saves a ufunc 400 ns."""
+    """Return a number in the dtype of ``array``. On the host it is an array, with which a ufunc is 400 ns faster."""
     return np.asarray(number, array.dtype) if type(array) is np.ndarray else number

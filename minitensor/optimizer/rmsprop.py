@@ -22,9 +22,9 @@ class RMSProp(Optimizer):
     the other arguments.
 
     Args:
-        rho: the share of the average squared gradient that is kept, from 0 up to 1.
+        rho: the share of the average squared gradient that a step keeps; at least 0, and below 1.
         epsilon: added to the average before the root, as in Paddle.
-        momentum: the share of the last movement that is repeated.
+        momentum: the share of the last step that is added to this one.
         centered: True to subtract the square of the average gradient first.
 
     Raises:

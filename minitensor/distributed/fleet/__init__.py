@@ -1,4 +1,6 @@
-"""``paddle.distributed.fleet``: only :mod:`~minitensor.distributed.fleet.utils`, which needs no other process."""
+"""``paddle.distributed.fleet``. It contains only :mod:`~minitensor.distributed.fleet.utils`, which also works in one
+process.
+"""
 
 from minitensor.distributed.fleet import utils
 
