@@ -1,4 +1,4 @@
-"""Convert the layout of a tensor to the cells of its storage, if its elements have another size than the cells."""
+"""Convert the layout of a tensor to cells of its storage, for tensors whose elements and cells differ in size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def in_cells(own: CellLayout, size: int, cell: int) -> CellLayout:
 
 
 def numbers_in_cells(numbers: np.ndarray, size: int, cell: int) -> np.ndarray:
-    """Convert numbers of elements of ``size`` bytes to sorted numbers of cells of ``cell`` bytes."""
+    """Return the sorted numbers of the cells of ``cell`` bytes that elements of ``size`` bytes occupy."""
     if size > cell:
         times = size // cell
         numbers = (numbers.reshape(-1, 1) * times + np.arange(times)).reshape(-1)

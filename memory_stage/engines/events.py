@@ -1,8 +1,8 @@
 """Events that an engine emits to the recorder.
 
-An engine emits an event in the thread and at the moment in which it happens. Every operation has the user's name for it
-(``add_``), and one call emits one operation. A gradient is an array with the interface of numpy's (``shape``, ``ndim``,
-``size``, indices, ``item()``, ``tolist()``).
+An engine emits each event immediately, in the thread that caused it. ``op`` is the name by which users call the
+operation (``add_``). One call of the program emits one operation. A gradient is an array with these members of a numpy
+array (``shape``, ``ndim``, ``size``, indices, ``item()``, ``tolist()``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-# Values of the engine that emits the event: ``memory_stage.engines.protocol`` describes them.
+# Values that only the engine understands: ``memory_stage.engines.protocol`` describes them.
 Tensor: TypeAlias = Any
 Storage: TypeAlias = Any
 Node: TypeAlias = Any
@@ -21,22 +21,25 @@ Gradient: TypeAlias = Any
 
 
 class Alloc(NamedTuple):
-    """A storage was created. If an engine cannot observe that, the storage is registered with its first tensor."""
+    """A storage was created. An engine that cannot observe this emits no ``Alloc``; the recorder then registers the
+    storage with its first tensor.
+    """
 
     storage: Storage
 
 
 class Free(NamedTuple):
-    """A storage is being freed, and its memory is no longer counted.
+    """A storage is about to be freed. The meter no longer counts its memory.
 
-    The recorder only calls ``Engine.key``, ``Engine.freed`` and ``Engine.freed_on_gpu`` for it.
+    While it handles this event, the recorder calls only ``Engine.key``, ``Engine.freed`` and ``Engine.freed_on_gpu``
+    with the storage.
     """
 
     storage: Storage
 
 
 class MeterChange(NamedTuple):
-    """The meter of a GPU has changed."""
+    """The counters of a GPU's meter have changed."""
 
 
 # ---------- operations ----------
@@ -59,10 +62,10 @@ class MakeView(NamedTuple):
 
 
 class Write(NamedTuple):
-    """An operation overwrote memory through ``tensor``, and the version was incremented.
+    """An operation overwrote memory through ``tensor`` and incremented the version.
 
     Attributes:
-        where: an argument for ``Engine.written``.
+        where: the second argument for ``Engine.written``, which returns the overwritten cells.
     """
 
     tensor: Tensor
@@ -72,7 +75,7 @@ class Write(NamedTuple):
 
 
 class UnversionedWrite(NamedTuple):
-    """An operation overwrote memory through ``tensor``, and no version was incremented."""
+    """An operation overwrote memory through ``tensor`` without incrementing the version."""
 
     tensor: Tensor
     op: str
@@ -80,11 +83,11 @@ class UnversionedWrite(NamedTuple):
 
 
 class Overwrite(NamedTuple):
-    """A write overwrites saved bytes; emitted just before its :class:`Write`, possibly several times.
+    """A write is about to overwrite saved bytes. One write may emit several of these just before its :class:`Write`.
 
     Attributes:
-        savers: pairs of a node and a position in the tensors that it saved.
-        patch: the preserved bytes, a :class:`~memory_stage.engines.protocol.Patch`; None if they are lost.
+        savers: pairs of a node and the position of the overwritten tensor among those that the node saved.
+        patch: the preserved bytes, a :class:`~memory_stage.engines.protocol.PreservedBytes`; None without a copy.
     """
 
     storage: Storage
@@ -104,7 +107,7 @@ class Refusal(NamedTuple):
     """An operation is about to raise ``error`` and has written nothing.
 
     Attributes:
-        reason: a key of ``memory_stage.sentences.refusals``.
+        reason: the key of the sentence in ``memory_stage.sentences.refusals`` that explains the error.
     """
 
     error: BaseException | None
@@ -112,7 +115,10 @@ class Refusal(NamedTuple):
 
 
 class Discovery(NamedTuple):
-    """``tensor`` exists, and no event reported its creation; emitted before the operation that uses it."""
+    """The recorder meets ``tensor`` for the first time although no event reported its creation.
+
+    An engine emits it before the operation that uses the tensor.
+    """
 
     tensor: Tensor
 
@@ -124,7 +130,7 @@ class StaleRead(NamedTuple):
     """Backward is about to raise ``error``, because a saved tensor has changed.
 
     Attributes:
-        reason: a key of ``memory_stage.sentences.refusals``.
+        reason: the key of the sentence in ``memory_stage.sentences.refusals`` that explains the error.
     """
 
     error: BaseException | None
@@ -139,13 +145,13 @@ class BackwardStart(NamedTuple):
 
 
 class HookCall(NamedTuple):
-    """A hook of the program was called with the gradient of the value of ``node``.
+    """A hook of the program was called with a gradient: that of the value that ``node`` computed.
 
     Attributes:
-        node: None for a hook of a layer.
+        node: the node whose result the gradient belongs to; None for a hook of a layer.
         answer: the tensor that the hook returned, or None.
-        after: the gradient after the call, if the hook got the gradient itself and no copy.
-        layer: the name of the layer.
+        after: the gradient after the call; None if the hook got a copy, which it may overwrite without effect.
+        layer: the name of the layer; empty for a hook of a tensor.
     """
 
     node: Node | None
@@ -156,14 +162,14 @@ class HookCall(NamedTuple):
 
 
 class NodeEnter(NamedTuple):
-    """The rules of ``node`` are about to run."""
+    """Backward is about to compute the gradients that ``node`` sends to its parents."""
 
     node: Node
     gradient: Gradient
 
 
 class NodeVisit(NamedTuple):
-    """The rules of ``node`` have run.
+    """Backward has computed the gradients that ``node`` sends to its parents.
 
     Attributes:
         sent: pairs of a parent node and the gradient for it; None if the engine cannot observe them.
@@ -175,26 +181,29 @@ class NodeVisit(NamedTuple):
 
 
 class NodeLeave(NamedTuple):
-    """The tensors that ``node`` saved have been released, unless the graph is retained."""
+    """Backward has finished ``node`` and, unless the graph is retained, released the tensors that the node saved."""
 
     node: Node
 
 
 class LeafGradient(NamedTuple):
-    """A leaf now has ``gradient``."""
+    """Backward has stored ``gradient`` as the gradient of the leaf of ``node``."""
 
     node: Node
     gradient: Tensor
 
 
 class FlightChange(NamedTuple):
-    """Gradients in flight hold ``nbytes`` more (negative: fewer). An engine may be unable to emit this."""
+    """The bytes of gradients that backward has computed and not yet passed on grew by ``nbytes`` (negative: shrank).
+
+    An engine that cannot observe these gradients does not emit this event.
+    """
 
     nbytes: int
 
 
 class GradientRequest(NamedTuple):
-    """The program read the gradient of ``tensor``, which has none, because it is not a leaf."""
+    """The program read the gradient of ``tensor`` and got None, because the tensor is not a leaf."""
 
     tensor: Tensor
 
@@ -203,13 +212,13 @@ class GradientRequest(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """The engine's observer raised ``error``: the recording ends, and the program continues."""
+    """The engine's observer raised ``error``, so the recording ends. The program continues."""
 
     error: Exception
 
 
 class End(NamedTuple):
-    """The recording cannot continue from here; ``reason`` is a sentence or two for the reader."""
+    """The engine ends the recording; ``reason`` is a sentence or two for the reader."""
 
     reason: str
 
@@ -254,4 +263,4 @@ Listener: TypeAlias = Callable[[Event], None]
 
 
 def ignore(event: Event) -> None:
-    """Do nothing: the listener of a closed subscription."""
+    """Do nothing: this is the listener of a closed subscription."""

@@ -1,4 +1,4 @@
-"""Guard a program from the errors of its observers."""
+"""Guard a program against the errors of its observers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from types import TracebackType
 
 
 class Guard:
-    """A context manager that ends an observation if the observer raises an error. The program continues.
+    """A context manager around an observer: if that raises an error, the observation ends and the program continues.
 
-    An interrupt is raised again.
+    ``KeyboardInterrupt`` and ``SystemExit`` are not caught.
 
     Args:
-        fail: is called with the error, and ends the observation.
+        fail: called with the error; it has to end the observation.
     """
 
     __slots__ = ("_fail",)

@@ -1,13 +1,14 @@
-"""The protocol of an engine: the questions that the recorder asks about tensors, storages and nodes.
+"""The protocol of an engine: a method for each question that the recorder asks about tensors, storages and nodes.
 
 An engine that answers these questions and emits the events of :mod:`memory_stage.engines.events` can be recorded. The
-ledger (:mod:`memory_stage.model`) keeps identities, texts and weak references of the answers, and reads none of them.
+ledger (:mod:`memory_stage.model`) stores keys, texts and weak references from the answers and never looks inside a
+storage or a node.
 
-* **No answer has a side effect.** It updates no view, creates no node, allocates nothing that a meter counts,
-  increments no version and keeps nothing alive. If a property of a tensor does one of these, no answer reads it.
+* **No answer has a side effect.** A method updates no view, creates no node, allocates nothing that a meter counts,
+  increments no version and keeps nothing alive. It does not read a property of a tensor that does one of these.
 * A tensor is an object of the program, so the recorder uses its ``id`` and a weak reference. Storages and nodes are
-  handles that only the engine understands. While a storage or node lives, all its handles have the same
-  :meth:`Engine.key`, and :meth:`Engine.weak` returns a weak reference to it.
+  handles that only the engine understands. While a storage or node lives, :meth:`Engine.key` returns the same key for
+  all its handles, and :meth:`Engine.weak` returns a weak reference to it.
 * Positions and strides are counted in **cells**, the elements of the storage; sizes in bytes; versions in writes.
 """
 
@@ -25,7 +26,7 @@ from memory_stage.engines.events import Listener, Node, Storage, Tensor
 
 Key: TypeAlias = Hashable
 
-#: The in-place policies of minitensor (a test compares them), and the default.
+#: The in-place policies of minitensor and the default. A test compares them with minitensor's list.
 POLICIES = ("2.5", "2.6", "copy_on_write")
 DEFAULT_POLICY = "2.6"
 
@@ -34,7 +35,7 @@ DEFAULT_POLICY = "2.6"
 
 
 class CellLayout(NamedTuple):
-    """The cells of a tensor: shape, strides and offset, in cells."""
+    """The cells of a tensor, as shape, strides and offset in cells."""
 
     shape: list[int]
     strides: list[int]
@@ -42,7 +43,7 @@ class CellLayout(NamedTuple):
 
 
 class Elements(NamedTuple):
-    """The layout of a tensor in its own elements, if these have another size than the cells; ``itemsize`` in bytes."""
+    """The layout of a tensor in elements, used if elements and cells differ in size; ``itemsize`` in bytes."""
 
     shape: list[int]
     strides: list[int]
@@ -54,11 +55,11 @@ class StorageView(NamedTuple):
     """A tensor's view of its storage.
 
     Attributes:
-        dtype: its name, as ``float32``.
-        wants_gradient: True if its value has a node.
-        leaf: True if that is the node of a leaf, or there is no node; False for a view of a leaf.
-        elements: None, unless its elements have another size than the cells. Then ``layout`` has the cells that contain
-            the elements.
+        dtype: the name of the dtype, such as ``float32``.
+        wants_gradient: True if the tensor requires a gradient, so that its value has a node.
+        leaf: True if the tensor is a leaf or has no node; False for a view of a leaf.
+        elements: the layout in elements if these differ in size from the cells, otherwise None. ``layout`` then has the
+            cells that contain the elements.
     """
 
     layout: CellLayout
@@ -73,9 +74,9 @@ class StorageInfo(NamedTuple):
 
     Attributes:
         length: the number of cells.
-        itemsize: bytes of a cell.
-        nbytes: bytes of all cells.
-        counted: bytes that the meter counts: 0 for borrowed memory, and more than ``nbytes`` if an allocator rounds.
+        itemsize: the bytes of a cell.
+        nbytes: the bytes of all cells.
+        counted: the bytes that the meter counts: 0 for borrowed memory, more than ``nbytes`` if an allocator rounds up.
         version: the number of its writes.
         gpu: the meter of its GPU; None for host memory.
     """
@@ -94,15 +95,15 @@ class Counters(Protocol):
 
     @property
     def allocated(self) -> int:
-        """Allocated and not yet freed."""
+        """Bytes that are allocated and not yet freed."""
 
     @property
     def reserved(self) -> int:
-        """Reserved by the allocator, in use or not."""
+        """Bytes that the allocator has reserved, used or not."""
 
 
 class GpuMeter(Protocol):
-    """The meter of a GPU; every answer has the same object."""
+    """The meter of a GPU. Every answer contains the same object for one GPU."""
 
     @property
     def name(self) -> str:
@@ -126,12 +127,12 @@ class Saved(NamedTuple):
     """A tensor that a node saved for backward.
 
     Attributes:
-        position: its position among the saved values; it stays the same as long as the node lives.
-        what: its name in the rule: a parameter, or ``out``.
-        storage: its storage when it was saved.
+        position: the position among the saved values, which stays the same as long as the node lives.
+        what: the name in the backward rule: a parameter of the operation, or ``out`` for its result.
+        storage: the tensor's storage when it was saved.
         version: the version of that storage at that time.
-        marks: True if the saved tensor is a mask: one bit for each element instead of the elements.
-        inferred: True if the engine cannot observe it and infers it from the operation.
+        marks: True if the node saved a mask, which has one bit for each element, instead of the elements.
+        inferred: True if the engine cannot observe the saved tensor and infers it from the operation.
     """
 
     position: int
@@ -144,7 +145,7 @@ class Saved(NamedTuple):
 
 
 class SavedTensorState(Enum):
-    """The present state of a saved tensor. Backward raises an error for the last two."""
+    """The present state of a saved tensor. Backward raises an error in the last two states."""
 
     RELEASED = "backward is done with it"
     RIGHT = "as it was"
@@ -155,12 +156,12 @@ class SavedTensorState(Enum):
 
 
 class Copied(NamedTuple):
-    """A copy of bytes of a saved tensor, preserved before a write.
+    """A copy of saved bytes that was made before a write overwrote them.
 
     Attributes:
         layout: the layout of the copy in ``storage``.
-        ranges: the first and the last cell of each preserved range of the original storage; None if ``storage`` has
-            replaced that storage.
+        ranges: the first and the last cell of each copied range of the original storage; None if the copy is of the
+            whole storage.
     """
 
     storage: Storage
@@ -169,23 +170,23 @@ class Copied(NamedTuple):
 
 
 class PreservedBytes(Protocol):
-    """Bytes preserved by one write: ``storages[0]`` has the values, and further storages have their positions."""
+    """Bytes copied before one write: ``storages[0]`` has the values, and further storages have their positions."""
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all its storages."""
+        """The bytes of all storages in :attr:`storages`."""
 
     @property
     def storages(self) -> Sequence[Storage]:
-        """The storages that contain the bytes."""
+        """The storages that contain the copies."""
 
 
 class NotRecordable(Exception):
-    """An imported framework cannot be recorded; the text is a sentence with the reason."""
+    """Raised if an imported framework cannot be recorded. The text is a sentence with the reason."""
 
 
 class EngineSubscription(Protocol):
-    """A subscription to the events of an engine, open or closed."""
+    """A subscription to the events of an engine. It is not open until :meth:`open` is called."""
 
     def open(self) -> None:
         """Emit events from now on."""
@@ -198,28 +199,30 @@ class EngineSubscription(Protocol):
 
 
 class Engine(Protocol):
-    """An engine of tensors. Its methods are called in any thread, at any moment, with living objects."""
+    """An engine of tensors. Its methods may be called in any thread and at any time, with living objects."""
 
     # ----- the engine -----
 
     def listen(self, emit: Listener) -> EngineSubscription:
-        """Return a subscription of ``emit``, not open yet. An error in ``emit`` ends it, and never the program."""
+        """Return a subscription that passes events to ``emit`` once it is open. An error in ``emit`` ends only it."""
 
     @property
     def has_framework(self) -> bool:
-        """True if it records tensors of a library other than minitensor."""
+        """True if the engine records tensors of a library other than minitensor."""
 
     def discover_frameworks(self) -> None:
-        """Add the frameworks that the program has imported since the last call. It is called before each statement."""
+        """Add the frameworks that the program has imported since the last call. The recorder calls this before each
+        statement.
+        """
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
-        """Set the in-place policy for the block; an engine with one rule does nothing."""
+        """Set the in-place policy inside the ``with`` block. An engine that has only one policy does nothing."""
 
     def current_policy(self) -> str:
-        """Return the policy in force; of an engine with one rule, :data:`DEFAULT_POLICY`."""
+        """Return the present in-place policy; :data:`DEFAULT_POLICY` for an engine that has only one."""
 
     def same_random_numbers(self) -> AbstractContextManager[Any]:
-        """Restore the random generators at the end of the block."""
+        """Restore the random generators to their present state at the end of the ``with`` block."""
 
     def allocated(self) -> int:
         """Return the bytes allocated in host memory."""
@@ -233,40 +236,44 @@ class Engine(Protocol):
         """True if a value is a tensor of this engine."""
 
     def is_shown(self, value: Any) -> bool:
-        """True for a tensor of the program; False for a tensor that an operation made of a number."""
+        """True for a tensor that the program made; False for one that an operation made of a Python number."""
 
     def storage_view(self, x: Tensor) -> StorageView:
         """Return the tensor's view of its storage."""
 
     def storage(self, x: Tensor) -> Storage:
-        """Return its storage, or its version counter if it shares memory and counts versions separately."""
+        """Return the storage of ``x``, or its version counter if it shares memory and counts its versions
+        separately.
+        """
 
     def version(self, x: Tensor) -> int:
         """Return the version of :meth:`storage`."""
 
     def group(self, x: Tensor) -> Key | None:
-        """Return the key of the views that share its history, itself included; None while it has no views."""
+        """Return the key of the history that ``x`` shares with its base and views; None if there are no views."""
 
     def stamp(self, x: Tensor) -> Any:
-        """Return a value that is equal to an earlier one as long as all other answers are the same."""
+        """Return a value that changes whenever another answer about ``x`` may have changed."""
 
     def node(self, x: Tensor) -> Node | None:
-        """Return the node of its value; for an outdated view that of its group; None if it requires no gradient."""
+        """Return the node of the value of ``x``; for an outdated view, the node of the group; None without gradient."""
 
     def gradient(self, x: Tensor) -> Tensor | None:
-        """Return its gradient; None if backward has not computed one."""
+        """Return the gradient of ``x``; None if backward has not computed one."""
 
     def preserves(self, x: Tensor) -> bool:
-        """True if a write through it would first copy the bytes that nodes still need."""
+        """True if a write through ``x`` would first copy the bytes that nodes have saved."""
 
     def records(self, x: Tensor) -> bool:
-        """True if operations on it are recorded for backward now."""
+        """True if operations on ``x`` are recorded for backward at present."""
 
     def has_other_names(self, x: Tensor) -> bool:
-        """True if the program may call its operations by other names than events do: ``mul_`` for ``multiply_``."""
+        """True if the program and the events may use different names for an operation on ``x``: ``mul_``,
+        ``multiply_``.
+        """
 
     def other_name(self, op: str) -> str:
-        """Return the other vocabulary's name of the operation that events call ``op``."""
+        """Return the name that the other vocabulary has for the operation ``op``."""
 
     def has_name(self, x: Tensor, name: str) -> bool:
         """True if the vocabulary of ``x`` has a method, a property or a function of that name."""
@@ -275,13 +282,15 @@ class Engine(Protocol):
         """True if a frame of the engine runs code of the other vocabulary."""
 
     def is_inside(self, frame: FrameType) -> bool:
-        """True if a frame belongs to the engine or a library that it uses, and not to the program."""
+        """True if a frame runs code of the engine or of a library that it uses, and not of the program."""
 
     def array(self, x: Tensor) -> Any:
-        """Return its elements as an array, if possible without copying them."""
+        """Return the elements of ``x`` as an array, without copying if possible."""
 
     def slots(self, value: Any) -> Iterable[tuple[str, Tensor, int, Tensor]] | None:
-        """Return the slots of an optimizer: name, parameter, its number, tensor. None if it is not an optimizer."""
+        """Return the slots of an optimizer as (slot's name, parameter, parameter's number, tensor); None for other
+        values.
+        """
 
     # ----- storages -----
 
@@ -289,77 +298,86 @@ class Engine(Protocol):
         """True if a storage or a node belongs to this engine."""
 
     def key(self, thing: Storage | Node) -> Key:
-        """Return the identity of a storage or a node while it lives."""
+        """Return a key that identifies a storage or a node while it lives."""
 
     def weak(self, thing: Storage | Node, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
-        """Return a weak reference to a storage or a node; ``on_freed`` is called with it when that is freed."""
+        """Return a weak reference to a storage or a node, which calls ``on_freed`` with itself when that is freed."""
 
     def below(self, storage: Storage) -> Storage | None:
         """Return the storage below a separate version counter; None for any other storage."""
 
     def block(self, storage: Storage) -> StorageInfo:
-        """Return the properties of its memory."""
+        """Describe the memory of a storage."""
 
     def freed(self, storage: Storage) -> int:
-        """Return the bytes that the host's meter has subtracted for it; called on its ``Free``."""
+        """Return the bytes that the host's meter has subtracted for a freed storage. Called while ``Free`` is
+        handled.
+        """
 
     def freed_on_gpu(self, storage: Storage) -> tuple[GpuMeter, int] | None:
-        """Return its GPU's meter and the bytes that this subtracts; called on its ``Free``. None on the host."""
+        """Return the meter of the storage's GPU and the bytes that it subtracts; None on the host. Called like
+        ``freed``.
+        """
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
-        """Return the values of some cells as Python numbers."""
+        """Return the values of the given cells as Python numbers."""
 
     def writer(self, storage: Storage, version: int) -> str:
-        """Return the operation that wrote this version; empty if it is unknown."""
+        """Return the name of the operation that wrote this version; an empty string if it is unknown."""
 
     # ----- writes -----
 
     def written(self, x: Tensor, where: Any) -> CellLayout | np.ndarray:
-        """Return the cells that a write through ``x`` covered: a layout, or the sorted numbers of the cells."""
+        """Return the cells that a write through ``x`` covered, as a layout or as the sorted numbers of the cells."""
 
     def nodes_of_write(self, x: Tensor) -> list[tuple[Node, bool]]:
-        """Return the nodes of the new value after a write, the node of the view group before the tensor's own.
+        """Return the nodes of the new value after a write through ``x``: the node of the view group, then that of
+        ``x``.
 
-        Each comes with True if it is the value of only a part of the group's memory.
+        The second item of each pair is True if the node's value covers only a part of the group's memory.
         """
 
     # ----- nodes -----
 
     def role(self, node: Node) -> Role:
-        """Return its role."""
+        """Return the role of the node in the graph."""
 
     def name(self, node: Node) -> str:
-        """Return the name of its operation, or ``leaf``."""
+        """Return the name of the node's operation, or ``leaf``."""
 
     def parents(self, node: Node) -> Sequence[Node | None]:
-        """Return the nodes of its inputs; None for an input that requires no gradient."""
+        """Return the nodes of the operation's inputs, with None for an input that requires no gradient."""
 
     def moves_only(self, node: Node) -> bool:
-        """True if its operation only moves the values of its parents, as a view does."""
+        """True if the operation only moves the values of its inputs, as a view does."""
 
     def place(self, node: Node) -> tuple[Any, int]:
-        """Return the code object that called its operation, and the line."""
+        """Return the code object and the line of the program that called the operation."""
 
     def saved(self, node: Node) -> list[Saved] | None:
-        """Return the tensors that it saved; None if they are unknown. Called right after the event of its operation."""
+        """Return the tensors that the node saved; None if they are unknown. Called right after the operation's
+        event.
+        """
 
     def indices(self, node: Node) -> list[Storage]:
-        """Return the storages of indices that it saved."""
+        """Return the storages of the index tensors that the node saved."""
 
     def saved_state(self, node: Node, position: int) -> SavedTensorState:
-        """Return the state of the tensor that it saved at ``position``."""
+        """Return the state of the tensor that the node saved at ``position``."""
 
     def is_released(self, node: Node) -> bool:
-        """True if backward has released all that it saved."""
+        """True if backward has released everything that the node saved."""
 
     def copies(self, node: Node, position: int, storage: Storage) -> list[Copied]:
-        """Return the copies of overwritten bytes that it saved from ``storage`` at ``position``, the oldest first."""
+        """Return the copies of bytes of ``storage`` that were overwritten after the node saved them, the oldest
+        first.
+        """
 
     def is_checked(self, node: Node, position: int) -> bool:
-        """True if backward compares the tensor at ``position`` with a copy, to find foreign writes."""
+        """True if backward compares the saved tensor with a copy, to find writes that no version counts."""
 
     def elements(self, gradient: Any) -> np.ndarray:
-        """Return a gradient as a numpy array, copied if it is on a GPU."""
+        """Return a gradient as a numpy array. A gradient on a GPU is copied to the host."""
 
     # ----- shared memory -----
 
@@ -370,10 +388,12 @@ class Engine(Protocol):
         """Call ``notify`` with each storage that becomes shared; the returned function unsubscribes."""
 
     def storage_behind(self, array: np.ndarray) -> Storage | None:
-        """Return the shared storage whose cells a numpy array contains; None if there is none, or its cells differ."""
+        """Return the shared storage that a numpy array is a view of; None if there is none or their cells differ in
+        size.
+        """
 
     def storage_view_of_array(self, storage: Storage, array: np.ndarray) -> StorageView:
-        """Return the array's view of the storage."""
+        """Return the view that the array has of the storage."""
 
     def bits(self, storage: Storage) -> np.ndarray | None:
-        """Return its cells as unsigned integers, without copying; None if it is empty or on a GPU."""
+        """Return the cells of a storage as unsigned integers, without copying; None if it is empty or on a GPU."""

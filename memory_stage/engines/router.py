@@ -1,8 +1,8 @@
-"""Route the questions of the recorder to the engines that a program uses.
+"""Route each question of the recorder to one or all of the engines that a program uses.
 
 * minitensor's own tensors are recorded whenever minitensor is installed.
-* A framework is recorded as soon as the program has imported it; nothing imports it earlier.
-* A further framework is a further line in :data:`FRAMEWORKS`.
+* A framework is recorded as soon as the program has imported it. The stage never imports it first.
+* To add a framework, add a line to :data:`FRAMEWORKS`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from memory_stage.engines.protocol import (
     Tensor,
 )
 
-#: The module that a program imports, and the module whose function ``engine()`` returns the engine for one recording.
-#: That function raises :class:`NotRecordable` if this version of the framework cannot be recorded.
+#: Maps the module that a program imports to the module of its engine, whose function ``engine()`` returns it.
+#: ``engine()`` raises :class:`NotRecordable` if this version of the framework cannot be recorded.
 FRAMEWORKS: dict[str, str] = {
     "paddle": "memory_stage.engines.paddle.engine",
     "torch": "memory_stage.engines.torch.engine",
@@ -40,13 +40,13 @@ Question = TypeVar("Question", bound=Callable[..., Any])
 
 
 def has_minitensor() -> bool:
-    """Return True if minitensor can be imported. Programs of the frameworks are recorded without it, too."""
+    """Return True if minitensor can be imported. Programs that use only a framework can be recorded without it."""
     found = importlib.util.find_spec("minitensor")
     return found is not None and found.origin is not None
 
 
 class Subscriptions:
-    """A subscription at each engine."""
+    """Subscriptions of one listener to all engines."""
 
     def __init__(self, router: Router, emit: Listener) -> None:
         self._router, self._emit = router, emit
@@ -54,34 +54,34 @@ class Subscriptions:
         self._is_open = False
 
     def open(self) -> None:
-        """Open all of them."""
+        """Open all subscriptions."""
         self._is_open = True
         for each in self._each:
             each.open()
 
     def close(self) -> None:
-        """Close all of them, the last first. At the end of a program it may be called again."""
+        """Close all subscriptions, the last one first. A second call, at the end of a program, does nothing."""
         self._is_open = False
         for each in reversed(self._each):
             each.close()
         self._router.forget(self)
-        self._emit = ignore  # it refers to a recorder, which refers to this object
+        self._emit = ignore  # the listener refers to a recorder, which refers to this object
 
     def add(self, engine: Engine) -> None:
-        """Subscribe to a further engine."""
+        """Subscribe the listener to a further engine."""
         each = engine.listen(self._emit)
         self._each.append(each)
         if self._is_open:
             each.open()
 
     def emit(self, event: Event) -> None:
-        """Emit an event that belongs to no engine."""
+        """Emit an event that no engine emits."""
         if self._is_open:
             self._emit(event)
 
 
 def _by_tensor(question: Question) -> Question:
-    """Ask the engine of the tensor that is the first argument."""
+    """Make a method that asks the engine of the tensor that is the first argument."""
     name = question.__name__
 
     def ask(self: Router, x: Tensor, *further: Any) -> Any:
@@ -91,7 +91,7 @@ def _by_tensor(question: Question) -> Question:
 
 
 def _by_handle(question: Question) -> Question:
-    """Ask the engine of the storage or node that is the first argument."""
+    """Make a method that asks the engine of the storage or node that is the first argument."""
     name = question.__name__
 
     def ask(self: Router, thing: Storage | Node, *further: Any) -> Any:
@@ -101,7 +101,7 @@ def _by_handle(question: Question) -> Question:
 
 
 def _by_any(question: Question) -> Question:
-    """Return True if at least one engine returns True."""
+    """Make a method that returns True if at least one engine returns True."""
     name = question.__name__
 
     def ask(self: Router, thing: Any) -> bool:
@@ -111,7 +111,7 @@ def _by_any(question: Question) -> Question:
 
 
 def _by_first_answer(question: Question) -> Question:
-    """Return the first answer that is not None."""
+    """Make a method that returns the first answer that is not None."""
     name = question.__name__
 
     def ask(self: Router, thing: Any) -> Any:
@@ -122,7 +122,7 @@ def _by_first_answer(question: Question) -> Question:
 
 
 def _by_all(question: Question) -> Question:
-    """Return the answers of all engines in one list."""
+    """Make a method that returns the answers of all engines in one list."""
     name = question.__name__
 
     def ask(self: Router) -> list[Any]:
@@ -134,7 +134,7 @@ def _by_all(question: Question) -> Question:
 class Router:
     """An :class:`~memory_stage.engines.protocol.Engine` that passes each question to the engine it concerns."""
 
-    # by the tensor asked about
+    # answered by the engine of the first argument, a tensor
     storage_view = _by_tensor(Engine.storage_view)
     storage = _by_tensor(Engine.storage)
     version = _by_tensor(Engine.version)
@@ -149,7 +149,7 @@ class Router:
     array = _by_tensor(Engine.array)
     written = _by_tensor(Engine.written)
     nodes_of_write = _by_tensor(Engine.nodes_of_write)
-    # by the storage or the node asked about
+    # answered by the engine of the first argument, a storage or a node
     key = _by_handle(Engine.key)
     weak = _by_handle(Engine.weak)
     below = _by_handle(Engine.below)
@@ -171,7 +171,7 @@ class Router:
     is_checked = _by_handle(Engine.is_checked)
     storage_view_of_array = _by_handle(Engine.storage_view_of_array)
     bits = _by_handle(Engine.bits)
-    # by all engines
+    # answered by all engines together
     is_tensor = _by_any(Engine.is_tensor)
     is_shown = _by_any(Engine.is_shown)
     owns = _by_any(Engine.owns)
@@ -223,17 +223,17 @@ class Router:
 
     @property
     def has_framework(self) -> bool:
-        """True if the program uses a framework beside minitensor."""
+        """True if the program has imported a framework."""
         return any(engine.has_framework for engine in self.engines)
 
     def listen(self, emit: Listener) -> EngineSubscription:
-        """Subscribe to all engines, and to those that are added later."""
+        """Return a subscription to all engines, including those that are added later."""
         made = Subscriptions(self, emit)
         self._subscriptions.append(made)
         return made
 
     def forget(self, subscriptions: Subscriptions) -> None:
-        """Drop closed subscriptions."""
+        """Remove closed subscriptions."""
         if subscriptions in self._subscriptions:
             self._subscriptions.remove(subscriptions)
 
@@ -245,12 +245,12 @@ class Router:
         return stack
 
     def current_policy(self) -> str:
-        """Return the policy of minitensor, the only engine with several."""
+        """Return the policy of minitensor, which is the only engine with several policies."""
         return self.engines[0].current_policy() if self.engines else DEFAULT_POLICY
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """Restore the generators of all engines, and of those that are added inside."""
+        """Restore the random generators of all engines, including engines that are added inside the block."""
         with contextlib.ExitStack() as self._random:
             for engine in self.engines:
                 self._random.enter_context(engine.same_random_numbers())
@@ -258,20 +258,20 @@ class Router:
         self._random = None
 
     def allocated(self) -> int:
-        """Return the sum over all engines."""
+        """Return the bytes allocated in host memory by all engines."""
         return sum(engine.allocated() for engine in self.engines)
 
     def other_name(self, op: str) -> str:
-        """Return the second name of an operation; only minitensor has one."""
+        """Return the other vocabulary's name of an operation. Only minitensor has two vocabularies."""
         return self.engines[0].other_name(op)
 
     def is_inside(self, frame: FrameType) -> bool:
-        """Return True for a frame of an engine, of numpy or of this package."""
+        """True for a frame of an engine, of numpy or of this package."""
         package = str(frame.f_globals.get("__package__")).partition(".")[0]
         return package in ("memory_stage", "numpy") or any(engine.is_inside(frame) for engine in self.engines)
 
     def elements(self, gradient: Any) -> np.ndarray:
-        """Return a gradient as a numpy array; only minitensor's gradients are not arrays already."""
+        """Return a gradient as a numpy array. Only minitensor's gradients are not numpy arrays already."""
         return gradient if isinstance(gradient, np.ndarray) else self.engines[0].elements(gradient)
 
     def when_shared(self, tell: Callable[[Storage], None]) -> Callable[[], None]:
@@ -290,6 +290,6 @@ class Router:
 
 
 def _is_imported(name: str) -> bool:
-    """True if a framework has been imported; False for another module under its name."""
+    """True if the framework is imported; False if a module of another name is registered under its name."""
     found = sys.modules.get(name)
     return found is not None and getattr(found, "__name__", None) == name

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memory_stage.model.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
 
 
-#: The operation of a write that emitted no event and was found by comparing versions.
+#: The operation of a write that emitted no event and was found because a version had changed.
 UNREPORTED_WRITE = "an update"
 
 
@@ -42,9 +42,9 @@ class Operated:
     """A change made by an operation.
 
     Attributes:
-        op: its name in the engine; empty if no operation emitted an event.
-        word: its name in sentences, if that differs from ``op``.
-        at: the instruction in the program and the expressions there, if they are known.
+        op: the operation's name in the engine; empty if no operation emitted an event.
+        word: the operation's name in sentences, if that differs from ``op``.
+        at: the code object, the instruction or line, and the program's names of the operations there; None if unknown.
     """
 
     op: str
@@ -53,7 +53,7 @@ class Operated:
 
     @property
     def called(self) -> str:
-        """The name of the operation in sentences."""
+        """The name of the operation for sentences."""
         return self.word or self.op
 
 
@@ -73,39 +73,40 @@ class Viewed(Operated):
     tensor: TensorEntry
     base: TensorEntry | None
     same_group: bool
-    node: NodeEntry | None = None  # of a custom layer, whose call gives its result a history
+    node: NodeEntry | None = None  # the node of a custom layer, whose call gives its result a history
 
 
 @dataclass(eq=False)
 class BytesPreserved:
     """Saved bytes were copied just before a write, or by an earlier write.
 
-    A node that existed before the first step is represented by the name of its operation.
+    A node that was created before the first step is represented by the name of its operation.
     """
 
-    savers: list[NodeEntry | str] = field(default_factory=list)  # nodes whose bytes were copied
-    idle: list[NodeEntry | str] = field(default_factory=list)  # nodes whose bytes had been copied before
-    nbytes: int = 0  # copied for this write
-    storages: list[StorageEntry] = field(default_factory=list)  # of the copies
+    savers: list[NodeEntry | str] = field(default_factory=list)  # nodes whose saved bytes this write copied
+    idle: list[NodeEntry | str] = field(default_factory=list)  # nodes whose saved bytes an earlier write had copied
+    nbytes: int = 0  # the bytes that were copied for this write
+    storages: list[StorageEntry] = field(default_factory=list)  # the storages of the copies
 
 
 @dataclass(eq=False)
 class Wrote(Operated):
-    """An in-place operation wrote."""
+    """An in-place operation overwrote memory."""
 
     tensor: TensorEntry
     storage: StorageEntry
-    before: int  # version
+    before: int  # the version before the write
     cover: Cover
     victims: list[SaveEntry]  # saved tensors that became stale
-    preserved: BytesPreserved | None  # under "copy_on_write", if the write covers saved cells
-    spared: list[SaveEntry]  # under "copy_on_write": still valid, in cells that the write did not cover
-    wanted_gradient: bool  # before the write
+    preserved: BytesPreserved | None  # set under "copy_on_write", if the write covers saved cells
+    spared: list[SaveEntry]  # under "copy_on_write": saved tensors on this storage whose cells the write did not cover
+    wanted_gradient: bool  # True if the tensor required a gradient before the write
     node: NodeEntry | None = None
-    own: list[StorageEntry] = field(default_factory=list)  # copies or marks of its input that the operation saved
-    recording: bool = True  # True if gradients were recorded
-    reads: list[TensorEntry] = field(default_factory=list)  # other tensors that it read
-    taken: list[SaveEntry] = field(default_factory=list)  # overwritten, without a version that backward compares
+    own: list[StorageEntry] = field(default_factory=list)  # copies or masks of its input that the operation saved
+    recording: bool = True  # True if the grad mode was on
+    reads: list[TensorEntry] = field(default_factory=list)  # other tensors that the operation read
+    # overwritten saved tensors whose versions backward does not compare
+    taken: list[SaveEntry] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -121,7 +122,7 @@ class Moved(Operated):
     """A tensor moved to another storage; ``op`` is empty if no operation emitted an event."""
 
     tensor: TensorEntry
-    old: dict[str, Any]  # its shape, strides and so on before
+    old: dict[str, Any]  # the former shape, strides and so on
     left: StorageEntry
 
 
@@ -132,13 +133,13 @@ class Unversioned(Operated):
     tensor: TensorEntry | None  # the written tensor; None if numpy or another library wrote the memory
     storage: StorageEntry
     cover: Cover
-    used: list[SaveEntry]  # saved tensors with these cells, which backward will use although they have changed
-    checked: bool  # True if backward will raise: ``check_foreign_writes`` has copies of all of them
+    used: list[SaveEntry]  # saved tensors in these cells, which backward will use although the cells have changed
+    checked: bool  # True if backward will raise an error: ``check_foreign_writes`` has copies of all of them
 
 
 @dataclass(eq=False)
 class Asked:
-    """The program has read ``.grad`` of a tensor that has none because it is not a leaf."""
+    """The program read ``.grad`` of a tensor and got None, because the tensor is not a leaf."""
 
     tensor: TensorEntry
 
@@ -147,7 +148,7 @@ class Asked:
 class Unseen:
     """The program does something that is not recorded."""
 
-    text: Text  # a sentence with the reason
+    text: Text  # a sentence that says what is not recorded, and why
 
 
 @dataclass(eq=False)
@@ -155,16 +156,16 @@ class Elsewhere:
     """Another thread, whose steps are not recorded, made a storage or wrote to it."""
 
     storage: StorageEntry
-    before: int | None  # version; None if the thread made the storage
-    version: int  # after the write
+    before: int | None  # the version before the write; None if the thread made the storage
+    version: int  # the version after the write
     victims: list[SaveEntry]  # saved tensors that became stale
 
 
 @dataclass(eq=False)
 class Refused:
-    """The engine refused an operation, or a saved tensor, and raises."""
+    """The engine raised an error because it refuses an operation or the use of a saved tensor."""
 
-    reason: str  # the function in ``errors`` that made the error
+    reason: str  # the name of the function in ``errors`` that made the error
 
 
 @dataclass(eq=False)
@@ -188,7 +189,7 @@ class Unnamed:
 class Started:
     """Backward started."""
 
-    label: Text  # the name of the state at which it starts; empty if the trace does not show it
+    label: Text  # the name of the memory state at which backward starts; empty if the trace does not show the state
     gradient: str
 
 
@@ -197,9 +198,9 @@ class Sent:
     """A gradient that a node passed on."""
 
     to: NodeEntry | None
-    label: Text  # the name of the state whose gradient it is; empty if the trace does not show it
+    label: Text  # the name of the memory state whose gradient this is; empty if the trace does not show the state
     text: str
-    total: str  # the sum of the gradients that have arrived there so far
+    total: str  # the sum of all gradients that have arrived at this state so far
 
 
 @dataclass(eq=False)
@@ -208,18 +209,18 @@ class Passed:
 
     node: NodeEntry | None
     op: str
-    gradient: str  # the gradient that it received; empty if the sentence of an earlier step has it
+    gradient: str  # the gradient that the node received; empty if the sentence of an earlier step contains it
     sent: list[Sent]
-    done: bool = False  # True once its backward function has run
-    seen: bool = True  # True if the gradients that it sends are known
-    reshapes: bool = False  # True if these have another shape than the gradient that it received
+    done: bool = False  # True once the node's backward function has run
+    seen: bool = True  # True if the gradients that the node sends are known
+    reshapes: bool = False  # True if the gradients that the node sends have another shape than the one that it received
 
 
 @dataclass(eq=False)
 class Collected:
-    """A leaf received its gradient."""
+    """The gradient of a leaf was stored."""
 
-    leaf: str  # its name; empty if it has none
+    leaf: str  # the name of the leaf; empty if it has none
     gradient: str
     storage: StorageEntry
 
@@ -228,36 +229,36 @@ class Collected:
 class Called:
     """A function of the notebook was called."""
 
-    function: str  # with its class: ``Net.forward``
+    function: str  # the name, for a method with the class: ``Net.forward``
 
 
 @dataclass(eq=False)
 class Returned:
     """A function of the notebook returned to this statement, or yielded."""
 
-    function: str  # with its class
-    may_go_on: bool = False  # True for a generator, which may be suspended
-    since: int = 0  # the step in which it began or resumed
-    value: TensorEntry | None = None  # its result, if that is a tensor
-    inside: list[TensorEntry] = field(default_factory=list)  # the tensors in its result
+    function: str  # the name, for a method with the class
+    may_go_on: bool = False  # True for a generator, which may be suspended and not finished
+    since: int = 0  # the step in which the function began or resumed
+    value: TensorEntry | None = None  # the function's result, if that is a tensor
+    inside: list[TensorEntry] = field(default_factory=list)  # the tensors in the function's result
 
 
 @dataclass(eq=False)
 class Resumed:
     """A generator of the notebook resumed."""
 
-    function: str  # with its class
-    place: str  # the function and its number, as sentences append them to its local names
-    names: dict[str, TensorEntry]  # its local names for tensors when it was suspended
+    function: str  # the name, for a method with the class
+    place: str  # the name and number of the function, which sentences append to its local names
+    names: dict[str, TensorEntry]  # the generator's local names for tensors when it was suspended
 
 
 @dataclass(eq=False)
 class HookReturned:
     """A hook of the program was called with a gradient in backward."""
 
-    of: Text  # the name of the state with this gradient; empty if the trace does not show it
+    of: Text  # the name of the memory state with this gradient; empty if the trace does not show the state
     given: str
-    answer: str  # its result; empty if it returned None, so that backward uses the given gradient
-    storage: StorageEntry | None = None  # of the result
+    answer: str  # the hook's result; empty if it returned None, so that backward uses the given gradient
+    storage: StorageEntry | None = None  # the storage of the hook's result
     itself: bool = False  # True if the hook got the gradient itself and not a copy
     now: str = ""  # the gradient after the hook, if the hook wrote into it

@@ -11,7 +11,8 @@ import numpy as np
 from memory_stage.engines.protocol import CellLayout
 from memory_stage.trace import cells
 
-MOST_PICKED = 10_000  # cells selected by an index; of more, only the first and the last are in ``runs``
+# the most cells selected by an index that are listed; of more, ``runs`` has only the first and the last
+MOST_PICKED = 10_000
 
 
 @dataclass
@@ -19,9 +20,9 @@ class Cover:
     """The cells that a write covered.
 
     Attributes:
-        runs: first and last cells of contiguous runs, in rising order.
-        count: number of cells.
-        exact: True if all cells of the runs were written.
+        runs: pairs of the first and the last cell of a run of neighbouring cells, in ascending order.
+        count: the number of covered cells.
+        exact: True if every cell in ``runs`` was written.
     """
 
     runs: list[cells.Run]
@@ -30,7 +31,7 @@ class Cover:
     _holds: Callable[[int], bool] | None = None
 
     def holds(self, cell: int) -> bool:
-        """True if a cell was written."""
+        """True if the write covered ``cell``."""
         if not any(first <= cell <= last for first, last in self.runs):
             return False
         return self._holds is None or self._holds(cell)
@@ -42,7 +43,7 @@ class Cover:
 
     @classmethod
     def of_write(cls, written: CellLayout | np.ndarray) -> Cover:
-        """Return the cover of a write: a layout, or the rising indexes of its cells."""
+        """Return the cover of a write, which is given as a layout or as the ascending numbers of its cells."""
         if isinstance(written, np.ndarray):
             return cls.picked(written)
         shape, strides, offset = written
@@ -55,13 +56,13 @@ class Cover:
 
     @classmethod
     def picked(cls, numbers: np.ndarray) -> Cover:
-        """Return the cover of cells that are given by their rising indexes."""
+        """Return the cover of cells that are given by their ascending numbers."""
         if numbers.size <= MOST_PICKED:
             return cls(cells.merged((i, i) for i in numbers.tolist()), numbers.size)
         first, last = int(numbers[0]), int(numbers[-1])
         marks = np.zeros(last - first + 1, bool)
         marks[numbers - first] = True
-        bits = np.packbits(marks)  # packed, because it is kept as long as the recording
+        bits = np.packbits(marks)  # packed to save memory, because the recording keeps it until its end
 
         def holds(cell: int) -> bool:
             byte, bit = divmod(cell - first, 8)

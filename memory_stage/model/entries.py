@@ -1,6 +1,6 @@
 """Entries of a recording for storages, tensors, groups, memory states, nodes and saved tensors.
 
-Entries have identities, texts and weak references, and never refer to an object of the program.
+Entries contain ids, texts and weak references. They never refer to an object of the program strongly.
 """
 
 from __future__ import annotations
@@ -26,38 +26,41 @@ class StorageEntry:
     nbytes: int
     version: int
     event: Event
-    step: int  # that made it; -1 if it existed before the first step
-    counted: int = 0  # its bytes that the meter counts
-    #: The storage with this memory, if this is a second counter of versions over it.
+    step: int  # the step that made the storage; -1 if it existed before the first step
+    counted: int = 0  # the bytes of the storage that the meter counts
+    #: The storage that has the memory, if this entry is only a second version counter over it.
     over: StorageEntry | None = None
-    ref: Any = None  # a weak reference to that counter
+    ref: Any = None  # a weak reference to that version counter
     seen_by_tensor: bool = False
     freed: bool = False
-    aliases: dict[int, TensorEntry] = field(default_factory=dict)  # tensors and numpy arrays on it, by id
-    groups: list[ViewGroup] = field(default_factory=list)  # groups that have had tensors on it
-    saves: list[SaveEntry] = field(default_factory=list)  # tensors on it that were saved for backward
-    known: set[int] = field(default_factory=set)  # cells whose numbers are shown
-    #: Writes so far, each with the cells that it covered; empty if all cells of the storage are shown.
+    aliases: dict[int, TensorEntry] = field(default_factory=dict)  # tensors and numpy arrays on the storage, by id
+    groups: list[ViewGroup] = field(default_factory=list)  # groups that have had tensors on the storage
+    saves: list[SaveEntry] = field(default_factory=list)  # tensors on the storage that were saved for backward
+    known: set[int] = field(default_factory=set)  # the numbers of the cells whose values are shown
+    #: All writes so far, each with the cells that it covered; empty if all cells of the storage are shown.
     writes: list[tuple[Event, Any]] = field(default_factory=list)
     raster: Raster | None = None  # the cells whose values are shown as grey levels
 
     @property
     def root(self) -> StorageEntry:
-        """The storage that the trace shows for this one."""
+        """The storage that the trace shows: this one, or the one with the memory of this version counter."""
         return self if self.over is None else self.over
 
     @property
     def is_small(self) -> bool:
-        """True if each of its cells is shown."""
+        """True if the trace shows all cells of the storage."""
         return self.length <= cells.SMALL
 
     @property
     def is_borrowed(self) -> bool:
-        """True if numpy or another library owns its memory."""
+        """True if numpy or another library owns the memory."""
         return "borrowed" in self.event
 
     def label(self, text: Text) -> None:
-        """Set the text that names the purpose of a storage without a name. The trace gets it as text at its end."""
+        """Set the text that describes the purpose of a storage without a name.
+
+        It becomes a text of the trace at the end of the recording.
+        """
         self.event["label"] = text
 
 
@@ -68,29 +71,29 @@ class ViewGroup:
     id: str
     storage: StorageEntry
     label: str = ""
-    key: Key | None = None  # of the engine, once it has grouped them
+    key: Key | None = None  # the engine's key, set once the engine has grouped the tensors
     members: dict[int, TensorEntry] = field(default_factory=dict)
-    states: dict[int, StateEntry] = field(default_factory=dict)  # by version
-    shown: tuple[Any, ...] = ()  # names and states in the last group event
+    states: dict[int, StateEntry] = field(default_factory=dict)  # the memory states, by version
+    shown: tuple[Any, ...] = ()  # the names and states in the group's last event
 
 
 @dataclass(eq=False)
 class StateEntry:
-    """The numbers of a group at one version."""
+    """The numbers of a view group at one version."""
 
     id: str
     group: ViewGroup
     version: int
     event: Event
     names: list[str] = field(default_factory=list)
-    step: int = -1  # that made it
-    holders: int = 0  # nodes that made it or read it
+    step: int = -1  # the step that made the state
+    holders: int = 0  # the number of nodes that made the state or read it
     dropped: bool = False
-    gradient: str | None = None  # that has arrived in backward, as a text
+    gradient: str | None = None  # the gradient that has arrived in backward, as text
 
     @property
     def label(self) -> str:
-        """The text by which sentences name it: ``a@0``."""
+        """The name of the state in sentences: ``a@0``."""
         return self.event["label"]
 
 
@@ -99,41 +102,42 @@ class TensorEntry:
     """A tensor that the trace shows, or a numpy array on the memory of one."""
 
     id: str
-    ref: Callable[[], Any]  # a weak reference
+    ref: Callable[[], Any]  # a weak reference to the tensor or array
     group: ViewGroup
     look: dict[str, Any]
-    op: str = ""  # the operation that made it
+    op: str = ""  # the operation that made the tensor
     names: list[str] = field(default_factory=list)
     last_name: str = ""
     held: str = ""  # "line 5", while only the running line refers to it
-    holder: Text = ""  # the object that refers to it, in words, while no name and no line does
+    holder: Text = ""  # a phrase for the object that refers to the tensor, while no name and no line does
     was_named: bool = False
     freed: bool = False
-    otherwise: bool = False  # True if its vocabulary has other names for operations than events have
-    run: int = 0  # number of the execution of the statement that made it
-    step: int = -1  # with its event; -1 if it existed before the first step
+    otherwise: bool = False  # True if the tensor's vocabulary has other names for operations than events have
+    run: int = 0  # the number of the execution of the statement that made the tensor
+    step: int = -1  # the step with the tensor's event; -1 if the tensor existed before the first step
     event: Event = field(default_factory=dict)
-    seen: Any = None  # the engine's stamp when it was last compared
-    pending: tuple[str, dict[Key, StateEntry]] | None = None  # op and states read, until its node exists
+    seen: Any = None  # the engine's stamp when the tensor was last compared with this entry
+    # the name of an operation and the states that it read, until its node exists
+    pending: tuple[str, dict[Key, StateEntry]] | None = None
 
     @property
     def storage(self) -> StorageEntry:
-        """The storage of its group."""
+        """The storage of the tensor's group."""
         return self.group.storage
 
     @property
     def is_array(self) -> bool:
-        """True if it is an array of numpy."""
+        """True if this is an array of numpy."""
         return "outside" in self.event
 
     @property
     def name(self) -> str:
-        """Its first name, or the last name that it had; empty if it never had one."""
+        """The first present name, or else the last name that it had; empty if it never had one."""
         return self.names[0] if self.names else self.last_name
 
     @property
     def short_name(self) -> str:
-        """The name without the function, if it is a local variable."""
+        """The name without the function that it is a local variable of."""
         return self.name.split(" in ")[0]
 
 
@@ -144,23 +148,24 @@ class NodeEntry:
     state: StateEntry
     op: str
     line: int
-    drawn: str | None  # id in the trace
+    drawn: str | None  # the node's id in the trace; None if the node is not drawn
     saves: list[SaveEntry] = field(default_factory=list)
-    reads: dict[Key, StateEntry] = field(default_factory=dict)  # by the keys of the parent nodes
-    of: TensorEntry | None = None  # the tensor that had its value first
+    # the states that the operation read, by the keys of the parent nodes
+    reads: dict[Key, StateEntry] = field(default_factory=dict)
+    of: TensorEntry | None = None  # the first tensor that had the node's value
     ref: Callable[[], Node | None] | None = None
-    partial: bool = False  # True for the value of a part of its group's memory
-    stands: bool = False  # True for the first result of a call: the node of the call is drawn in its place
-    inner: bool = False  # True for the call of a layer with several outputs: no tensor has its value
-    arrived: Any = None  # the sum of gradients so far, as nested lists of numbers; None if it is long
-    dead: bool = False  # True after it was freed
+    partial: bool = False  # True if the node's value covers only a part of its group's memory
+    stands: bool = False  # True for the first result of a call that has several; the call's node is drawn in its place
+    inner: bool = False  # True for the call of a layer with several outputs, whose own value no tensor has
+    arrived: Any = None  # the sum of the gradients so far, as nested lists of numbers; None if they are too long
+    dead: bool = False  # True after the node was freed
     word: str = ""  # the operation's name in sentences, if that differs from ``op``
-    unknown: bool = False  # True if the engine does not know its saved tensors
-    earlier: bool = False  # True if it was recorded before the first step, so no line of the trace made it
+    unknown: bool = False  # True if the engine does not know the saved tensors of the node
+    earlier: bool = False  # True if the node was created before the first step, so that no line of the trace made it
 
     @property
     def called(self) -> str:
-        """The name of the operation in sentences."""
+        """The name of the operation for sentences."""
         return self.word or self.op
 
 
@@ -173,14 +178,15 @@ class SaveEntry:
     storage: StorageEntry
     version: int
     node: NodeEntry
-    state: StateEntry | None = None  # that had these numbers
+    state: StateEntry | None = None  # the memory state with the saved numbers
     of: TensorEntry | None = None  # a tensor on the same storage, if no state is known
-    position: int = 0  # in the node's list of saved tensors
-    #: "lost" once a write has overwritten some of its bytes, "moved" if only the version of its storage changed;
-    #: backward refuses both. Empty while it is right.
+    position: int = 0  # the position in the node's list of saved tensors
+    #: Empty while backward can use the saved tensor. "lost" after a write has overwritten some of its bytes; "moved" if
+    #: only the version of its storage has changed. Backward raises an error for both.
     stale: str = ""
-    taken: bool = False  # True if a write has overwritten its bytes and backward will not notice
-    copies: list[StorageEntry] = field(default_factory=list)  # of its bytes, made before writes
+    taken: bool = False  # True if a write has overwritten bytes of the saved tensor and backward will not notice
+    # the storages of copies of its bytes that were made before writes
+    copies: list[StorageEntry] = field(default_factory=list)
     released: bool = False
     event: Event = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""A finished step: its facts, and everything else that its sentence depends on."""
+"""A finished step: its facts, and everything else that its sentence is made from."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memory_stage.model.statement import Statement
 
 @dataclass
 class FinishedStep:
-    """A finished step."""
+    """A step of the recording that has ended."""
 
     statement: Statement
     line: int
     phase: str
-    partly: bool  # True if the statement has not ended
+    partly: bool  # True if the statement continues in a later step
     facts: list[Any]
     printed: bool
     error: BaseException | None
@@ -25,8 +25,8 @@ class FinishedStep:
     previous: str  # the sentence of the previous step
     ledger: Ledger
     events: list[dict[str, Any]]
-    unreserved: int = 0  # bytes that the GPU's allocator released
-    reserved: int = 0  # bytes that it has reserved
+    unreserved: int = 0  # the bytes that the GPU's allocator gave back to the GPU
+    reserved: int = 0  # the bytes that the GPU's allocator still has reserved
 
     def all(self, *kinds: type) -> list[Any]:
         """Return the facts of these kinds, in order."""

@@ -1,8 +1,8 @@
 """The history: memory states, the operations between them, and the nodes of the engine.
 
-A view group has one sequence of memory states. The node of an operation is drawn between the states that it read and
-the state that it made. A node that only shows a group's value in another
-way (a view, a part of a view's memory) is not drawn: it shares the state that it shows.
+A view group has one sequence of memory states. The node of an operation is drawn between the states that the operation
+read and the state that it made. A node whose value is only another view of a group's memory is not drawn and belongs to
+the group's state.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ class Graph:
     """The nodes and states of a recording.
 
     Attributes:
-        nodes: by the engine's key.
-        states: the states that have not been dropped, by id.
-        other_names: True while the running operation has another name in the program's vocabulary.
-        line_of_call: returns the line of the trace that called the operation of a node; set by the recorder.
+        nodes: the entries of nodes, by the engine's key.
+        states: the memory states that have not been dropped, by id.
+        other_names: True if the running operation has another name in the program's vocabulary.
+        line_of_call: a function that returns the line of the trace that called a node's operation. The recorder sets
+            it.
     """
 
     def __init__(
@@ -43,16 +44,16 @@ class Graph:
         self._storages = storages
         self._tensors = tensors
         self._saved = saved
-        self._freed: list[NodeEntry] = []  # since the last step
+        self._freed: list[NodeEntry] = []  # nodes that were freed since the last step
 
     # ---------- the node of a tensor's value ----------
 
     def observe_all(self, inputs: tuple[Any, ...]) -> list[TensorEntry]:
-        """Observe those inputs of an operation that are tensors."""
+        """Register those inputs of an operation that are tensors, and the nodes of their values."""
         return [self.observe(x) for x in inputs if self._engine.is_shown(x)]
 
     def observe(self, x: Tensor) -> TensorEntry:
-        """Register a tensor and the node of its value; return the tensor's entry."""
+        """Register a tensor and the node of its value. Return the tensor's entry."""
         entry = self._tensors.register(x)
         self._follow_group(x, entry)
         node = self._engine.node(x)
@@ -69,7 +70,7 @@ class Graph:
         if not self.is_operation(node):
             op = None
         elif op is None and not self._only_shows_group(node, entry):
-            op = self._engine.name(node)  # a custom layer made this value
+            op = self._engine.name(node)  # this value is a result of a custom layer
             call = self._call_of(node, entry)
             if call is not None:
                 self._add_result(call, node, entry)
@@ -81,13 +82,15 @@ class Graph:
         return entry
 
     def _add_result(self, call: NodeEntry, node: Node, entry: TensorEntry) -> None:
-        """Add the node of one result of a layer's call; the call itself is drawn in place of the first result."""
+        """Add the node of one result of a layer's call. The call's node is drawn in place of the first result's."""
         first = call.state is self.state_of(entry)
         added = self.add_node(node, entry, None if first else self._engine.name(node), call.reads, line=call.line)
         added.stands = True
 
     def _set_state(self, node: NodeEntry, state: StateEntry) -> None:
-        """Set the state of a leaf that was written without a history, or moved to another storage."""
+        """Set the state of a leaf that was written while nothing was recorded for backward, or moved to another
+        storage.
+        """
         if node.state is not state:
             node.state.holders -= 1
             self._tensors.touched |= {node.state.group: None, state.group: None}
@@ -95,23 +98,23 @@ class Graph:
             state.holders += 1
 
     def _set_node_of_fact(self, entry: TensorEntry, node: NodeEntry) -> None:
-        """Add the node to the fact of the operation that made a tensor."""
+        """Add the node to the recorded change in which its operation made a tensor."""
         for fact in reversed(self._journal.facts):
             if type(fact) in (changes.Made, changes.Viewed) and fact.tensor is entry:
                 fact.node = node
                 break
 
     def _call_of(self, node: Node, entry: TensorEntry) -> NodeEntry | None:
-        """Return the call of a layer with several outputs if ``node`` is the value of one of them.
+        """Return the node of a layer's call if ``node`` is the value of one of its several outputs.
 
-        The call is the value of no tensor; it is drawn as the operation that made the first output.
+        No tensor has the call itself as its value. It is drawn as the operation that made the first output.
         """
         parents = self._engine.parents(node)
         call = parents[0] if len(parents) == 1 else None
         if call is None or not self.is_operation(call):
             return None
         if not self._engine.name(node).startswith(f"{self._engine.name(call)}["):
-            return None  # a view that was recorded before the first step
+            return None  # a view that was created before the first step
         known = self.entry_of(call)
         if known is None:
             name, line = self._engine.name(call), self.line_of_call(call)
@@ -121,7 +124,7 @@ class Graph:
         return known if known.inner else None
 
     def _follow_group(self, x: Tensor, entry: TensorEntry) -> None:
-        """Record that a tensor has started a group, left one or joined another."""
+        """Record that a tensor has started a group, or has left or joined one."""
         key, group = self._engine.group(x), entry.group
         if group.key == key:
             return
@@ -131,12 +134,12 @@ class Graph:
             self._tensors.join(x, entry, self._tensors.group_of(x, entry.storage))
 
     def _only_shows_group(self, node: Node, entry: TensorEntry) -> bool:
-        """True if a node without an operation's event shows a value of the tensor's group another way."""
+        """True if a node, for which no operation emitted an event, has a view of the group's value as its value."""
         parents = [known for parent in self._engine.parents(node) if (known := self.entry_of(parent)) is not None]
         return self._engine.moves_only(node) and any(parent.state.group is entry.group for parent in parents)
 
     def _states_read_by(self, node: Node) -> dict[Key, StateEntry]:
-        """Return the current states of a node's inputs, by the keys of their nodes."""
+        """Return the present states of a node's inputs, by the keys of the parent nodes."""
         found: dict[Key, StateEntry] = {}
         for parent in self._engine.parents(node):
             known = self.entry_of(parent)
@@ -146,11 +149,11 @@ class Graph:
         return found
 
     def entry_of(self, node: Node | None) -> NodeEntry | None:
-        """Return the entry of a node, if it has one."""
+        """Return the entry of a node; None if it has none."""
         return None if node is None else self.nodes.get(self._engine.key(node))
 
     def save_at(self, node: Node, position: int) -> SaveEntry | None:
-        """Return the entry of a saved tensor of a node, if it has one."""
+        """Return the entry of a node's saved tensor at a position; None if it has none."""
         known = self.entry_of(node)
         return next((save for save in known.saves if save.position == position), None) if known is not None else None
 
@@ -160,13 +163,13 @@ class Graph:
         return own is not None and self._engine.key(own) == self._engine.key(node)
 
     def is_operation(self, node: Node) -> bool:
-        """True if an operation made the node: it is not a leaf and does not only show a group's value."""
+        """True if an operation made the node: it is no leaf and its value is not only a view of a group's value."""
         return self._engine.role(node) is Role.OPERATION
 
     # ---------- states ----------
 
     def state_of(self, entry: TensorEntry) -> StateEntry:
-        """Return the state of a tensor's group at the storage's version, new or known."""
+        """Return the state of a tensor's group at the present version of the storage. Add it if it is new."""
         group, version = entry.group, entry.storage.version
         state = group.states.get(version)
         if state is None:
@@ -190,7 +193,9 @@ class Graph:
         return state
 
     def _state_before(self, entry: TensorEntry) -> StateEntry | None:
-        """Return the state of a tensor's node if its memory was written since, without a history of that write."""
+        """Return the earlier state that a tensor's node belongs to, if its memory was written without a history since
+        then.
+        """
         x = entry.ref()
         node = self.entry_of(self._engine.node(x) if x is not None else None)
         if node is None or node.state.dropped or node.state.group is not entry.group:
@@ -198,10 +203,10 @@ class Graph:
         return node.state
 
     def states_of(self, inputs: tuple[Any, ...], besides: Tensor | None = None) -> dict[Key, StateEntry]:
-        """Return the states that an operation read, of inputs that need a gradient, by the keys of their nodes.
+        """Return the states that an operation read, for the inputs that require a gradient, by the keys of their nodes.
 
         Args:
-            besides: a tensor to leave out, which the operation wrote.
+            besides: a tensor to leave out, because the operation wrote it.
         """
         found: dict[Key, StateEntry] = {}
         for x in inputs:
@@ -211,7 +216,7 @@ class Graph:
             entry = self._tensors.register(x)
             group, version = entry.group, entry.storage.version
             if besides is not None and self._tensors.storage_of(x) is self._tensors.storage_of(besides):
-                state = group.states.get(version - 1)  # it was read before the write
+                state = group.states.get(version - 1)  # the operation read it before the write
             else:
                 state = self.state_of(entry)
             if state is not None:
@@ -229,7 +234,7 @@ class Graph:
         state: StateEntry | None = None,
         line: int | None = None,
     ) -> NodeEntry:
-        """Add a node, the current value of ``entry``. It is drawn if ``op``, an operation, made it."""
+        """Add a node, which is the value of ``entry`` now. It is drawn if an operation, ``op``, made it."""
         journal = self._journal
         state = state or self.state_of(entry)
         name, line = self._engine.name(node), journal.line if line is None else line
@@ -247,7 +252,7 @@ class Graph:
         added.drawn = journal.new_id("n")
         ins = list(dict.fromkeys(each.id for each in reads.values()))
         if op != name:
-            added.op = op  # the engine records `cast_` as a cast
+            added.op = op  # the engine records ``cast_`` as the node of a cast
         if self.other_names or entry.otherwise or (x is not None and self._engine.has_other_names(x)):
             added.word = op = self._engine.other_name(op)
         event: Event = {"do": "node", "id": added.drawn, "op": op, "line": line, "ins": ins, "out": state.id}
@@ -262,14 +267,14 @@ class Graph:
         return added
 
     def add_reads(self, node: Node, old: StateEntry | None, entry: TensorEntry) -> None:
-        """Add the node of a view that was brought up to date for a write; it never was the value of its tensor."""
+        """Add the node of a view that the engine updated for a write. The view's tensor never had this node's value."""
         for parent in self._engine.parents(node):
             known = parent is None or self.entry_of(parent) is not None
             if not known and self._engine.role(parent) is Role.READ and old is not None:
                 self.add_node(parent, entry, None, {}, old)
 
     def free(self, key: Key) -> None:
-        """Record that the node with this key is freed, and its saved tensors with it, when the step ends."""
+        """Record that the node with this key is freed. At the end of the step it is dropped with its saved tensors."""
         node = self.nodes.pop(key, None)
         if node is not None:
             node.dead = True
@@ -307,7 +312,7 @@ class Graph:
             self._journal.events.append({"do": "group", "id": group.id, "names": names, "states": shown[1]})
 
     def _drop(self) -> None:
-        """Drop the freed nodes, and the states that no tensor shows and no node made or read."""
+        """Drop the freed nodes. Also drop the states that no tensor shows and that no node made or read."""
         touched = self._tensors.touched
         nodes = [node.drawn for node in self._freed if node.drawn]
         candidates = dict.fromkeys(state for group in touched for state in group.states.values())
@@ -332,7 +337,7 @@ class Graph:
 
 
 def _is_shown(state: StateEntry) -> bool:
-    """True if a tensor that needs a gradient has the numbers of this state."""
+    """True if the numbers of this state are those of a living tensor that requires a gradient."""
     group = state.group
     if state.version != group.storage.version:
         return False
@@ -346,5 +351,5 @@ def _on_node_freed(graph: weakref.ref[Graph], key: Key) -> None:
 
 
 def first_line(node: Node) -> int:
-    """Return 1, before a recorder sets :attr:`Graph.line_of_call` and after it stops."""
+    """Return 1. The recorder replaces this function (:attr:`Graph.line_of_call`) while it runs."""
     return 1

@@ -1,4 +1,4 @@
-"""Find the objects that refer to a tensor without a name in the program."""
+"""Find the object that refers to a tensor for which the program has no name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ SOMETHING = message("something else")
 
 
 def holder_of(value: Any) -> Text:
-    """Return the first container that the garbage collector finds, in words: ``a list``, ``an object of class Net``."""
+    """Return a phrase for the first container that the garbage collector finds: ``a list``, ``an object of
+    class Net``.
+    """
     for each in gc.get_referrers(value):
         for kind, text in _KINDS:
             if type(each) is kind and not _is_namespace(each):
@@ -32,12 +34,12 @@ def holder_of(value: Any) -> Text:
 
 
 def _is_object(holder: Any) -> bool:
-    """True if it is an object of the program, with a dict of attributes or with slots."""
+    """True if a value is an object of the program, with a dict of attributes or with slots."""
     if isinstance(holder, (types.ModuleType, type, types.FunctionType)):
         return False
     return hasattr(holder, "__dict__") or hasattr(type(holder), "__slots__")
 
 
 def _is_namespace(container: Any) -> bool:
-    """True if a dict has the names of a module or of a running function."""
+    """True if a dict is the namespace of a module or of a running function."""
     return type(container) is dict and ("__builtins__" in container or "__name__" in container)

@@ -1,6 +1,6 @@
-"""Turn the engine's events into events of a trace and into facts for the sentences.
+"""Turn the engine's events into events of a trace, and into changes from which sentences are written.
 
-The ledger has identities and weak references only, so that a recording frees nothing later than usual.
+The ledger contains only ids and weak references, so that a recording delays the end of no object.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Ledger:
     """The recorded state of the program's memory and history.
 
     Attributes:
-        journal: events and facts of the running step.
+        journal: events and changes of the running step.
         storages: storages, their cells and meters.
         saved: tensors saved for backward.
-        unannounced: writes of other libraries and threads.
+        unannounced: finds the writes of other libraries and threads.
         tensors: tensors, numpy arrays and view groups.
         graph: nodes and memory states.
     """
@@ -43,14 +43,14 @@ class Ledger:
         self.graph = Graph(engine, self.journal, self.storages, self.tensors, self.saved)
 
     def begin(self) -> None:
-        """Start the first step: everything that is registered so far existed before it."""
+        """Start the first step. Everything that is registered so far existed before it."""
         self.update()
         self.graph.close_step()
         self.journal.begin()
         self.unannounced.shared.open()
 
     def stop(self) -> None:
-        """Drop all references that lead to the program's objects."""
+        """Drop all references that lead to objects of the program."""
         self.journal.on_freed, self.graph.line_of_call = call, first_line
         self.unannounced.shared.close()
         for entry in self.tensors.entries.values():
@@ -59,7 +59,7 @@ class Ledger:
             node.ref = _none
 
     def update(self) -> None:
-        """Compare every tensor with its entry: its node, its shape, its need for a gradient; and shared memory."""
+        """Update the entries of all tensors: node, shape, required gradient. Find writes to shared memory."""
         for entry in list(self.tensors.entries.values()):
             self._update(entry)
         if self.journal.step >= 0:
@@ -72,7 +72,7 @@ class Ledger:
             return
         node, stamp = self.engine.node(x), self.engine.stamp(x)
         if node is None:
-            entry.pending = None  # if the tensor gets a node later, that belongs to another operation
+            entry.pending = None  # a node that the tensor gets later belongs to another operation
         if stamp == entry.seen and (node is None or self.graph.entry_of(node) is not None):
             return
         self.graph.observe(x)
@@ -80,7 +80,7 @@ class Ledger:
         entry.seen = stamp
 
     def _label_kept(self) -> None:
-        """Label storages that an operation of this step made for its backward and that no tensor uses."""
+        """Label the storages that an operation of this step made for its backward and that no tensor uses."""
         facts = self.journal.facts
         for fact in facts:
             if type(fact) is changes.Allocated and not (
@@ -91,7 +91,7 @@ class Ledger:
                     fact.storage.label(message("kept by {operation}", operation=op))
 
     def record(self, event: events.Event) -> None:
-        """Record an event about storages and tensors; do nothing for another one."""
+        """Record an event about storages and tensors. Ignore events of backward."""
         match event:
             case events.Alloc(storage):
                 self.storages.alloc(storage)
@@ -122,7 +122,7 @@ class Ledger:
             self.storages.free_other(self.engine.freed(storage), self.engine.freed_on_gpu(storage))
 
     def free_key(self, key: Key) -> None:
-        """Record that the storage with this key is freed."""
+        """Record that the storage with this key is about to be freed."""
         entry = self.storages.entries.get(key)
         if entry is not None:
             self.tensors.free_arrays(entry)
@@ -136,21 +136,21 @@ class Ledger:
     # ---------- operations ----------
 
     def add_result(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
-        """Record a normal operation, which made ``x``: on a new storage, unless that borrows shared memory."""
+        """Record that a normal operation made ``x``, on a new storage or on borrowed memory."""
         if not self.engine.is_shown(x):
             return
         given = self.graph.observe_all(inputs)
         known = self.tensors.storage_of(x)
         shared = known is not None and any(not other.is_array for other in known.aliases.values())
         entry = self.tensors.register(x, op)
-        if self.engine.records(x):  # otherwise another call gives it a history, as a custom function does
+        if self.engine.records(x):  # otherwise a later event gives the tensor a history, as for a custom function
             entry.pending = op, self.graph.states_of(inputs)
         fact = changes.Viewed(op, entry, None, False) if shared else changes.Made(op, entry, given)
         self.journal.facts.append(fact)
         self.graph.observe(x)
 
     def add_view(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
-        """Record a view, which made ``x`` on an existing storage."""
+        """Record that a view operation made ``x`` on an existing storage."""
         given = self.graph.observe_all(inputs)
         key = self.engine.group(x)
         together = key is not None and key == self.engine.group(inputs[0])
@@ -158,12 +158,12 @@ class Ledger:
         if group is not None and key is not None:
             self.tensors.set_key(group, key)
         entry = self.tensors.register(x, op, group)
-        entry.pending = None  # the view made its node, even if another operation made the tensor just before
+        entry.pending = None  # the view operation made the node, even if another operation made the tensor just before
         self.journal.facts.append(changes.Viewed(op, entry, given[0] if given else None, group is not None))
         self.graph.observe(x)
 
     def add_write(self, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any = None) -> None:
-        """Record an in-place operation, which wrote all cells of ``x`` or those that ``where`` selects."""
+        """Record that an in-place operation wrote all cells of ``x``, or those that ``where`` selects."""
         engine, graph, tensors, journal = self.engine, self.graph, self.tensors, self.journal
         entry = tensors.entries.get(id(x))
         if entry is None or tensors.storage_of(x) is not entry.storage:
@@ -178,7 +178,7 @@ class Ledger:
             event["unversioned"] = True
         old = entry.group.states.get(before)
         reads = graph.states_of(inputs, besides=x)
-        if before != storage.version:  # otherwise the write was found by its version before its event arrived
+        if before != storage.version:  # otherwise the changed version has revealed this write before its event arrived
             journal.events.append(event)
         preserved = self.saved.pop_preserved()
         held = {save for save in storage.saves if not save.taken}
@@ -205,7 +205,7 @@ class Ledger:
         fact.reads = [other for other in graph.observe_all(inputs) if other is not entry]
 
     def add_overwrite(self, storage: Storage, savers: list[tuple[Node, int]], patch: PreservedBytes | None) -> None:
-        """Record that the running write overwrites bytes that ``savers`` saved, as pairs of a node and a position."""
+        """Record that the running write overwrites bytes that the nodes in ``savers`` have saved."""
         known = [(node, position, self.graph.save_at(node, position)) for node, position in savers]
         self.saved.add_overwrite(storage, known, patch)
 
@@ -228,7 +228,9 @@ class Ledger:
         self.journal.facts.append(changes.Reshaped(op, entry, old))
 
     def add_unversioned_write(self, x: Tensor, op: str, where: Any = None) -> None:
-        """Record an operation that wrote ``x`` and raised no version, as the fused step of an optimizer does."""
+        """Record that an operation wrote ``x`` without incrementing a version, as the fused step of an
+        optimizer does.
+        """
         entry = self.graph.observe(x)
         kept = self.engine.storage(x)
         kept = self.engine.below(kept) or kept
@@ -238,4 +240,4 @@ class Ledger:
 
 
 def _none() -> None:
-    """Replace a weak reference that is no longer needed."""
+    """Return None; this replaces a weak reference that is no longer needed."""

@@ -1,6 +1,6 @@
-"""Tensors that nodes save for backward, and how writes affect them.
+"""The tensors that nodes save for backward, and the effects of writes on them.
 
-Only the engine decides if a saved tensor is still valid; this module never derives that itself.
+Only the engine decides if a saved tensor is still valid. This module asks it and never decides itself.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from memory_stage.model.storages import Storages
 
 
 class SavedTensors:
-    """The saved tensors of a recording; each is in the lists of its node and of its storage."""
+    """The saved tensors of a recording. Each is listed at its node and at its storage."""
 
     def __init__(self, engine: Engine, journal: Journal, storages: Storages) -> None:
         self._engine = engine
         self._journal = journal
         self._storages = storages
         self._unlabelled: list[SaveEntry] = []
-        self._preserved: changes.BytesPreserved | None = None  # by the running write
-        self._at_risk: set[SaveEntry] = set()  # from the running write
+        self._preserved: changes.BytesPreserved | None = None  # bytes that the running write has copied
+        self._at_risk: set[SaveEntry] = set()  # saved tensors that the running write has overwritten
 
     # ---------- saving and releasing ----------
 
@@ -62,13 +62,15 @@ class SavedTensors:
             entry.event["values"] = {i: f"{int(bits):08b}" for i, bits in entry.event["values"].items()}
 
     def label_unlabelled(self) -> None:
-        """Label saved tensors that have no state, at the end of the step, when their tensors may have names."""
+        """Label the saved tensors that have no memory state. This runs at the end of a step, when tensors may have
+        names.
+        """
         for save in self._unlabelled:
             save.event["what"] = save.label
         self._unlabelled.clear()
 
     def label_own(self, fact: changes.Wrote, old: StateEntry | None) -> None:
-        """Label the copies that an in-place operation saved of the input that it overwrites."""
+        """Label the copies of an input that an in-place operation saved before it overwrote the input."""
         entry = fact.tensor
         of = old.label if old is not None else f"{entry.name or entry.op}@{fact.before}"
         for save in fact.node.saves if fact.node is not None else ():
@@ -98,11 +100,11 @@ class SavedTensors:
     def add_overwrite(
         self, storage: Storage, savers: list[tuple[Node, int, SaveEntry | None]], patch: PreservedBytes | None
     ) -> None:
-        """Record that the running write overwrites saved bytes of ``storage``; one write may call this more than once.
+        """Record that the running write overwrites saved bytes of ``storage``. One write may call this several times.
 
         Args:
-            savers: nodes, each with the position of the saved tensor, and its entry if it is known.
-            patch: preserves the bytes. None if earlier patches preserve them, or if they are lost.
+            savers: for each overwritten saved tensor, its node, its position there, and its entry or None.
+            patch: the copy of the bytes; None if an earlier write copied them, or if they are lost.
         """
         kept = [each for each in savers if self._engine.saved_state(each[0], each[1]) is not SavedTensorState.LOST]
         if not kept:
@@ -127,7 +129,7 @@ class SavedTensors:
                 self._preserve(save, self._engine.copies(node, position, storage))
 
     def _preserve(self, save: SaveEntry, copied: list[Copied]) -> None:
-        """Record where the bytes of a saved tensor are now: all in one copy, or parts in one or more copies."""
+        """Record where the bytes of a saved tensor are now: in one copy, or distributed over several."""
         copies = []
         for each in copied:
             copy = self._storages.entry_of(each.storage)
@@ -140,7 +142,7 @@ class SavedTensors:
             elif copy in save.copies:
                 copies.append(copy)
                 continue
-            elif "label" not in copy.event:  # several copies were joined
+            elif "label" not in copy.event:  # several earlier copies were joined in a new one
                 copy.label(message("part of {state}", state=save.label))
             copies.append(copy)
             self._add_copy(save, copy, each)
@@ -162,12 +164,14 @@ class SavedTensors:
         self._storages.show_ends(copy, copied.storage, event)
 
     def pop_preserved(self) -> changes.BytesPreserved | None:
-        """Return the bytes that the running write preserved, and forget them."""
+        """Return the bytes that the running write copied, and start with an empty record for the next write."""
         preserved, self._preserved = self._preserved, None
         return preserved
 
     def overwrite_unnoticed(self, saves: list[SaveEntry]) -> None:
-        """Record that a write overwrote saved bytes and no version changed, so backward will use the new numbers."""
+        """Record that a write overwrote saved bytes without a change of version, so backward will use the new
+        numbers.
+        """
         ids = [save.id for save in saves if not save.taken]
         for save in saves:
             save.taken = True
@@ -175,10 +179,10 @@ class SavedTensors:
             self._journal.events.append({"do": "stale", "ids": ids, "lost": True, "unnoticed": True})
 
     def judge(self, storage: StorageEntry, preserves: bool) -> tuple[list[SaveEntry], list[SaveEntry]]:
-        """Return the saved tensors that a write to ``storage`` made stale, and those that it did not affect.
+        """Return the saved tensors that a write to ``storage`` made stale, and those whose cells it did not cover.
 
         Args:
-            preserves: True if the write first copied saved bytes; the second list is empty if it did not.
+            preserves: True under the policy that copies saved bytes before a write. Otherwise the second list is empty.
         """
         stale: list[SaveEntry] = []
         spared: list[SaveEntry] = []

@@ -1,6 +1,6 @@
-"""Copies of memory that numpy and DLPack libraries may write; their writes emit no event.
+"""Copies of the memory that numpy or a DLPack library may write without emitting an event.
 
-Memory is compared with its copy when a step ends.
+When a step ends, the memory is compared with its copy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import as_strided
 from memory_stage.engines.protocol import CellLayout, Engine, Key, Storage
 from memory_stage.trace import cells
 
-MOST_BYTES = 1 << 20  # only the shown cells of a larger storage are compared
+MOST_BYTES = 1 << 20  # of a longer storage, only the cells that the trace shows are compared
 
 
 class SharedMemory:
@@ -23,40 +23,47 @@ class SharedMemory:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._end: Callable[[], None] | None = None
-        #: A weak reference to each storage, the indexes of its copied cells, and their bits.
+        #: By the engine's key: a weak reference to each storage, the numbers of its copied cells, and their bits.
         self._copies: dict[Key, tuple[Callable[[], Storage | None], Any, np.ndarray]] = {}
-        self._ended: set[Key] = set()  # no longer shared, and compared for the last time
+        self._ended: set[Key] = set()  # storages that are no longer shared and are compared for the last time
 
     def open(self) -> None:
-        """Copy all shared storages, and each storage once it is shared: the same line may write it."""
+        """Copy all shared storages now, and later ones as soon as they are shared, because the same line may write
+        them.
+        """
         self._end = self._engine.when_shared(self.copy)
         for storage in self.storages():
             self.copy(storage)
 
     def close(self) -> None:
-        """Drop the copies, and copy no more storages."""
+        """Drop the copies, and stop copying."""
         self._copies.clear()
         if self._end is not None:
             self._end()
             self._end = None
 
     def copy(self, storage: Storage, shown: set[int] | None = None) -> None:
-        """Copy ``storage``, or only the cells ``shown`` of a large one."""
+        """Copy ``storage``; of a large storage, copy only the cells ``shown``."""
         flat = self._engine.bits(storage)
         if flat is None:
             return
         indexes: Any = slice(None)
         if flat.nbytes > MOST_BYTES:
             indexes = np.array(sorted(shown or (0, flat.size - 1)))
-        # Bits are compared because a NaN differs from itself. Numpy allocates the copy, which no meter counts.
+        # Bits are compared, because a NaN is not equal to itself. Numpy allocates the copy, so no meter counts it.
         self._copies[self._engine.key(storage)] = self._engine.weak(storage, _ignore), indexes, flat[indexes].copy()
 
     def is_copied(self, storage: Storage) -> bool:
-        """True if ``storage`` has a copy, so that :meth:`wrote` must be called for the engine's writes to it."""
+        """True if ``storage`` has a copy. Then :meth:`wrote` must be called when the engine itself writes the
+        storage.
+        """
         return self._engine.key(storage) in self._copies
 
     def storages(self) -> list[Storage]:
-        """Return the shared storages, and one last time those that were shared: one line may make and free an array."""
+        """Return the shared storages, and those that stopped being shared since the last call.
+
+        One line may make an array and free it.
+        """
         found = self._engine.shared_storages()
         keys = {self._engine.key(storage) for storage in found}
         self._ended &= self._copies.keys() - keys
@@ -70,7 +77,7 @@ class SharedMemory:
         return found
 
     def changed(self, storage: Storage, shown: set[int]) -> np.ndarray:
-        """Return the indexes of cells that differ from the copy, and copy them again."""
+        """Return the numbers of the cells that differ from the copy, and update the copy."""
         indexes, bits = self._copy_of(storage)
         flat = self._engine.bits(storage)
         if bits is None or flat is None:
@@ -82,7 +89,7 @@ class SharedMemory:
         return found if isinstance(indexes, slice) else indexes[found]
 
     def wrote(self, storage: Storage, written: CellLayout | np.ndarray) -> None:
-        """Copy the cells that the engine itself wrote, and no others."""
+        """Update the copy in the cells that the engine itself wrote, and in no others."""
         indexes, bits = self._copy_of(storage)
         flat = self._engine.bits(storage)
         if bits is None or flat is None:
@@ -93,13 +100,13 @@ class SharedMemory:
             bits[written] = flat[written]
         elif 0 not in written.shape:
             low, _ = cells.reach(*written)
-            if low < written.offset:  # a negative stride
+            if low < written.offset:  # the layout has a negative stride
                 self.copy(storage)
             else:
                 _at(bits, written)[...] = _at(flat, written)
 
     def _copy_of(self, storage: Storage) -> tuple[Any, np.ndarray | None]:
-        """Return the indexes of a storage's copied cells and their bits; None if there is no copy."""
+        """Return the numbers of a storage's copied cells and their bits; None if there is no copy."""
         key = self._engine.key(storage)
         ref, indexes, bits = self._copies.get(key, (_none, None, None))
         alive = ref()
@@ -113,8 +120,8 @@ def _at(flat: np.ndarray, layout: CellLayout) -> np.ndarray:
 
 
 def _none() -> None:
-    """Replace a weak reference that does not exist."""
+    """Return None, as a weak reference to a freed object does."""
 
 
 def _ignore(ref: Any) -> None:
-    """Ignore that a storage is freed: :meth:`SharedMemory.storages` finds out."""
+    """Do nothing when a storage is freed, because :meth:`SharedMemory.storages` finds that out."""

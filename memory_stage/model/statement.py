@@ -12,12 +12,12 @@ class Statement:
     line: int
     end: int
     kind: str  # assign, augment, delete, expression, return, raise, for, while, def, method, or quiet
-    text: str  # source of the value or of the whole statement, on one line
+    text: str  # the source of the value or of the whole statement, on one line
     file: str
-    function: str  # with the statement; "" for the top level
-    loops: tuple[int, ...] = ()  # hooks of the loops around it, the outermost first
+    function: str  # the function that contains the statement; "" for the top level
+    loops: tuple[int, ...] = ()  # the hooks of the loops around the statement, the outermost first
 
     @property
     def is_quiet(self) -> bool:
-        """True if it gets a step only if it changed memory."""
+        """True if the statement gets a step only when it changed memory."""
         return self.kind in ("quiet", "for", "while", "def", "method", "return")

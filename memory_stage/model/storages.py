@@ -1,4 +1,4 @@
-"""Storages, their cells that a trace shows, and the writes that covered them."""
+"""The storages that a trace shows, their cells, and the writes that covered these."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from memory_stage.model.meters import Meters
 from memory_stage.trace import cells
 from memory_stage.trace.rasters import Raster
 
-SAMPLES = 40_000  # of all rasters of a recording, one byte each; later writes have none
+SAMPLES = 40_000  # the bytes of all rasters in a recording; a write after that has no raster
 
 
 class Storages:
     """The storages that a trace shows.
 
     Attributes:
-        entries: by the engine's key.
-        meters: of the computer's memory and of the GPU.
-        bytes_before: bytes in the computer's memory of storages that existed before the first step.
-        bytes_of_others_freed: bytes in the computer's memory of freed storages that the trace does not show.
+        entries: the entries of storages, by the engine's key.
+        meters: the meters of host memory and of the GPU.
+        bytes_before: the bytes of the storages in host memory that existed before the first step.
+        bytes_of_others_freed: the bytes of freed storages in host memory that the trace does not show.
     """
 
     def __init__(self, engine: Engine, journal: Journal) -> None:
@@ -72,7 +72,9 @@ class Storages:
         return self._engine.key(storage) in self.entries
 
     def entry_of(self, storage: Storage) -> StorageEntry:
-        """Return the entry of a storage. One whose allocation emitted no event existed before the first step."""
+        """Return the entry of a storage. A storage without one emitted no event, so it existed before the first
+        step.
+        """
         entry = self.entries.get(self._engine.key(storage))
         if entry is not None:
             return entry
@@ -92,18 +94,18 @@ class Storages:
         return entry
 
     def _add_counter(self, storage: Storage, below: StorageEntry) -> StorageEntry:
-        """Add an entry for a counter of versions over the memory of ``below``; it is not a storage of the trace."""
+        """Add an entry for a version counter over the memory of ``below``. The trace does not show it as a storage."""
         version = self._engine.block(storage).version
         entry = StorageEntry(below.id, below.length, below.nbytes, version, below.event, below.step, over=below.root)
         entry.seen_by_tensor = True
         key, entries = self._engine.key(storage), self.entries
-        # The engine emits no event when it frees a counter.
+        # The engine emits no event when it frees a version counter.
         entry.ref = self._engine.weak(storage, lambda ref: _remove(entries, key, ref))
         self.entries[key] = entry
         return entry
 
     def free(self, key: Key) -> None:
-        """Record that the storage with this key is freed."""
+        """Record that the storage with this key is freed. Do nothing if the trace does not show it."""
         entry = self.entries.pop(key, None)
         if entry is None:
             return
@@ -120,15 +122,15 @@ class Storages:
     # ---------- cells ----------
 
     def _texts(self, storage: Storage, indexes: Iterable[int]) -> dict[str, str]:
-        """Return the texts of some cells of a storage, by index."""
+        """Return the values of some cells of a storage as texts, by cell."""
         wanted = list(indexes)
         numbers = self._engine.numbers(storage, wanted)
         return {str(i): cells.text_of(number) for i, number in zip(wanted, numbers, strict=True)}
 
     def show_ends(self, entry: StorageEntry, storage: Storage, layout: dict[str, Any]) -> None:
-        """Show the first and last cells of each run that ``layout`` reads.
+        """Let the trace show the first and the last cells of each run of cells in ``layout``.
 
-        Their numbers are added to the event that wrote them last: a write, or the allocation.
+        Their values are added to the event that wrote them last, which is a write or the allocation.
         """
         entry = entry.root
         self._show_raster(entry, storage, layout)
@@ -146,7 +148,7 @@ class Storages:
                 entry.event["values"][index] = text
 
     def _show_raster(self, entry: StorageEntry, storage: Storage, layout: dict[str, Any]) -> None:
-        """Sample a storage as the first tensor that reads all of it arranges its cells."""
+        """Choose sample cells of a large storage, in the arrangement of the first tensor that covers all of it."""
         if entry.length <= cells.LARGEST_IN_NUMBERS or entry.raster is not None:
             return
         entry.raster = Raster.of_layout(layout["shape"], layout["strides"], layout["offset"], entry.length)
@@ -154,7 +156,9 @@ class Storages:
         self._sample(entry, storage, event)
 
     def _sample(self, entry: StorageEntry, storage: Storage, event: Event) -> None:
-        """Add the values of the sampled cells to an event; of a GPU none, because reading it would wait for it."""
+        """Add the values of the sample cells to an event. On a GPU none are read, because that would wait for
+        the GPU.
+        """
         if entry.raster is None or self._engine.block(storage).gpu is not None:
             return
         picked = entry.raster.cells.ravel()
@@ -163,7 +167,9 @@ class Storages:
             event["raster"] = entry.raster.with_values(self._engine.numbers(storage, picked.tolist()))
 
     def write_event(self, entry: StorageEntry, storage: Storage, cover: Cover) -> Event:
-        """Return the event of a write that covered these cells; ``entry.version`` is already the new one."""
+        """Return the event of a write that covered these cells. ``entry.version`` is already the version after the
+        write.
+        """
         root, runs = entry.root, cover.runs
         event: Event = {"do": "write", "storage": root.id, "cells": {}, "count": cover.count, "version": root.version}
         if root.is_small:

@@ -17,17 +17,17 @@ from memory_stage.model.journal import Journal
 from memory_stage.model.storages import Storages
 from memory_stage.model.unannounced_writes import UnannouncedWrites
 
-MOST_SEARCHES = 20  # of the heap for holders, in one recording
+MOST_SEARCHES = 20  # how many times one recording may search the heap for the object that refers to a tensor
 
 
 class Tensors:
     """The tensors and arrays of a trace.
 
     Attributes:
-        entries: of tensors, by id.
-        arrays: entries of numpy arrays, by id.
+        entries: the entries of tensors, by id.
+        arrays: the entries of numpy arrays, by id.
         touched: groups whose members or states have changed in this step.
-        labels: how many memory states have each label.
+        labels: the number of memory states with each label.
     """
 
     def __init__(self, engine: Engine, journal: Journal, storages: Storages, unannounced: UnannouncedWrites) -> None:
@@ -40,12 +40,14 @@ class Tensors:
         self._storages = storages
         self._unannounced = unannounced
         self._searches = 0
-        self._groups: dict[Key | None, ViewGroup] = {}  # by the engine's key
+        self._groups: dict[Key | None, ViewGroup] = {}  # the groups, by the engine's key
 
     # ---------- tensors ----------
 
     def register(self, x: Tensor, op: str = "", group: ViewGroup | None = None) -> TensorEntry:
-        """Return the entry of a tensor, new or known; record that it moved to another storage, or was written."""
+        """Return the entry of a tensor; add it if it is new. Record if the tensor moved to another storage, or was
+        written.
+        """
         entry = self.entries.get(id(x))
         if entry is not None:
             if self.storage_of(x) is not entry.storage:
@@ -59,7 +61,8 @@ class Tensors:
         if group is None:
             group = self.group_of(x, storage)
         key = id(x)
-        # The callback holds an id and a weak reference, so that it keeps neither the tensor nor the recording alive.
+        # The callback refers only to an id and to a weak reference, so that it keeps neither tensor nor recording
+        # alive.
         me = weakref.ref(self)
         ref = weakref.ref(x, lambda _: _on_alias_freed(me, key, "entries"))
         entry = TensorEntry(journal.new_id("t"), ref, group, self._look(x, storage), op, run=journal.run)
@@ -67,7 +70,7 @@ class Tensors:
         group.members[key] = storage.aliases[key] = entry
         self.touched[group] = None
         entry.event = event = {"do": "tensor", "id": entry.id, "storage": storage.id, **entry.look}
-        # On a storage from before the first step, a tensor that no operation made existed before, too.
+        # A tensor without an operation, on a storage from before the first step, existed before that step, too.
         existed = storage.root.step < 0 <= journal.step and not op
         (journal.before if existed else journal.events).append(event)
         entry.step = -1 if existed else journal.step
@@ -77,22 +80,22 @@ class Tensors:
         return entry
 
     def storage_of(self, x: Tensor) -> StorageEntry | None:
-        """Return the entry of a tensor's storage, if it has one."""
+        """Return the entry of a tensor's storage; None if it has none."""
         return self._storages.entries.get(self._engine.key(self._engine.storage(x)))
 
     def _move(self, x: Tensor, entry: TensorEntry) -> None:
-        """Record that the tensor has another storage than before."""
+        """Record that a tensor has moved to another storage."""
         old, left = dict(entry.look), entry.storage
         kept, version = self._engine.storage(x), self._engine.version(x)
         storage = self._storages.entry_of(kept)
         storage.seen_by_tensor = True
-        if storage.version != version:  # a new storage, whose version was raised after its event
+        if storage.version != version:  # a new storage whose version was incremented after its event
             storage.version = storage.event["version"] = version
         self.join(x, entry, self.group_of(x, storage))
         entry.look = look = self._look(x, storage)
         event = {"do": "retensor", "id": entry.id, "storage": storage.id}
         event |= _changes(old, look)
-        # If the old storage has been freed, the tensor left it first.
+        # If the old storage has been freed, the tensor left it before that.
         events = self._journal.events
         freed_since = left.root.freed and events and events[-1]["do"] == "free"
         events.insert(len(events) - bool(freed_since), event)
@@ -121,7 +124,7 @@ class Tensors:
     # ---------- groups ----------
 
     def group_of(self, x: Tensor, storage: StorageEntry) -> ViewGroup:
-        """Return the group of a tensor on ``storage``, new or known."""
+        """Return the group of a tensor on ``storage``; add it if it is new."""
         key = self._engine.group(x)
         if key is not None:
             group = self._groups.get(key)
@@ -148,7 +151,7 @@ class Tensors:
             del self._groups[group.key]
 
     def join(self, x: Tensor, entry: TensorEntry, group: ViewGroup) -> None:
-        """Move the tensor from its group to another group."""
+        """Move a tensor from its group to another group."""
         key = id(x)
         entry.group.members.pop(key, None)
         entry.storage.aliases.pop(key, None)
@@ -159,7 +162,9 @@ class Tensors:
             self.name_group(entry)
 
     def name_group(self, entry: TensorEntry) -> None:
-        """Label the group of a tensor by its first name, and its states that have no other label."""
+        """Label the group of a tensor with the tensor's first name, and also the group's states that have no other
+        label.
+        """
         group = entry.group
         if not group.label:
             group.label = entry.short_name
@@ -172,7 +177,7 @@ class Tensors:
     # ---------- arrays of numpy ----------
 
     def register_array(self, array: np.ndarray) -> TensorEntry | None:
-        """Return the entry of a numpy array on the memory of a storage; None if it shares memory with none."""
+        """Return the entry of a numpy array; None if the array shares memory with no storage."""
         shared = self._engine.storage_behind(array)
         if shared is None:
             return None
@@ -194,12 +199,12 @@ class Tensors:
     # ---------- aliases and holders ----------
 
     def aliases_of(self, storage: StorageEntry) -> list[TensorEntry]:
-        """Return the tensors and arrays on the memory of ``storage``, including those with a separate version."""
+        """Return all tensors and arrays on the memory of ``storage``, also those that count versions separately."""
         counters = [each for each in self._storages.entries.values() if each.over is storage]
         return [entry for each in (storage, *counters) for entry in each.aliases.values()]
 
     def holder_of(self, entry: TensorEntry) -> Text:
-        """Return the object that refers to a tensor without a name, in words; only a few calls search the heap."""
+        """Return a phrase for the object that refers to a tensor without a name. The number of searches is limited."""
         if entry.names or entry.held:
             entry.holder = ""
         elif not entry.holder:
@@ -221,7 +226,7 @@ class Tensors:
     # ---------- freeing ----------
 
     def free(self, key: int, kind: str) -> None:
-        """Record that a tensor or array is freed; ``kind``: the attribute that has its entry."""
+        """Record that a tensor or array is freed. ``kind`` is the attribute that contains its entry."""
         entry = getattr(self, kind).pop(key, None)
         if entry is not None:
             self._free(key, entry)
@@ -236,7 +241,10 @@ class Tensors:
         self._journal.facts.append(changes.TensorFreed(entry))
 
     def free_arrays(self, storage: StorageEntry) -> None:
-        """Drop the arrays of a storage that is being freed: the trace cannot show an array that lent its memory."""
+        """Drop the entries of arrays on a storage that is freed.
+
+        An array may own the memory and live on, but the trace cannot show it without the storage.
+        """
         for key, alias in list(storage.aliases.items()):
             if alias.is_array and self.arrays.pop(key, None) is not None:
                 self._free(key, alias)
@@ -255,7 +263,7 @@ def _changes(old: dict[str, Any], look: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_event(look: StorageView) -> dict[str, Any]:
-    """Return the properties of a tensor as an event has them."""
+    """Return the properties of a tensor in the form that an event has."""
     (shape, strides, offset), dtype, wants_gradient, leaf, elements = look
     own = {} if elements is None else {"elements": elements._asdict()}
     return {

@@ -1,4 +1,4 @@
-"""Find writes for which the engine emits no event in the recorded thread.
+"""Find the writes for which the engine emits no event in the recorded thread.
 
 Numpy and DLPack libraries write shared memory, other threads write any storage, and some operations write without
 an event.
@@ -18,7 +18,7 @@ from memory_stage.trace import cells
 
 
 class UnannouncedWrites:
-    """Find such writes by versions and by comparing memory, and record them."""
+    """Find unannounced writes by comparing versions and memory, and record them."""
 
     def __init__(self, engine: Engine, journal: Journal, storages: Storages, saved: SavedTensors) -> None:
         self.shared = SharedMemory(engine)
@@ -28,7 +28,7 @@ class UnannouncedWrites:
         self._saved = saved
 
     def find_by_version(self, x: Tensor, entry: TensorEntry) -> None:
-        """Record a write that raised the version of ``x`` without an event, as some optimizers' steps do."""
+        """Record a write that changed the version of ``x`` without an event, as some optimizers' steps do."""
         storage, kept = entry.storage, self._engine.storage(x)
         before, storage.version = storage.version, self._engine.version(x)
         writes = [fact.op for fact in self._journal.facts if type(fact) is changes.Wrote]
@@ -39,14 +39,14 @@ class UnannouncedWrites:
         self._journal.facts.append(changes.Wrote(op, entry, storage, before, cover, victims, None, [], wanted))
 
     def _add(self, storage: StorageEntry, kept: Storage, cover: Cover) -> list[SaveEntry]:
-        """Add the event of a write that raised the version; return the saved tensors that became stale."""
+        """Add the event of a write that changed the version. Return the saved tensors that became stale."""
         self._journal.events.append(self._storages.write_event(storage, kept, cover))
         self.shared.copy(kept, storage.root.known)
         victims, _ = self._saved.judge(storage, preserves=False)
         return victims
 
     def add_from_other_thread(self, key: Key, version: int) -> None:
-        """Record that another thread has written the storage with this key and raised it to ``version``."""
+        """Record that another thread wrote the storage with this key, which then had the version ``version``."""
         storage = self._storages.entries.get(key)
         aliases = [] if storage is None else storage.aliases.values()
         x = next((x for entry in aliases if not entry.is_array and (x := entry.ref()) is not None), None)
@@ -63,7 +63,7 @@ class UnannouncedWrites:
             facts.append(changes.Elsewhere(storage, before, version, victims))
 
     def find_in_shared_memory(self) -> None:
-        """Record cells that other libraries have written in shared memory since the last step."""
+        """Record the cells of shared memory that other libraries have written since the last step."""
         for storage in self.shared.storages():
             entry = self._storages.entries.get(self._engine.key(storage))
             if entry is None:
@@ -75,7 +75,7 @@ class UnannouncedWrites:
     def add_unversioned(
         self, op: str, entry: TensorEntry | None, shown: StorageEntry, storage: Storage, cover: Cover
     ) -> None:
-        """Record a write that raised no version: its event and its fact."""
+        """Add the event and the change of a write that changed no version."""
         event = self._storages.write_event(shown, storage, cover)
         event["unversioned"] = True
         self._journal.events.append(event)
@@ -84,7 +84,7 @@ class UnannouncedWrites:
     def unversioned(
         self, op: str, entry: TensorEntry | None, storage: StorageEntry, cover: Cover
     ) -> changes.Unversioned:
-        """Return the fact of a write that raised no version: backward will read the new numbers."""
+        """Return the change for a write that changed no version. Backward will read the new numbers."""
         right = [
             save for save in storage.saves if save.storage is storage and not save.stale and self._may_be_read(save)
         ]
@@ -95,11 +95,11 @@ class UnannouncedWrites:
         return changes.Unversioned(op, entry, storage, cover, used, checked)
 
     def _may_be_read(self, save: SaveEntry) -> bool:
-        """True if backward may still read a saved tensor; its release may have emitted no event."""
+        """True if backward may still read a saved tensor. The engine may emit no event when it is released."""
         node = save.node.ref() if save.node.ref is not None else None
         return not save.released and node is not None and not self._engine.is_released(node)
 
     def _is_checked(self, save: SaveEntry) -> bool:
-        """True if backward will compare a saved tensor with a copy of it."""
+        """True if backward will compare a saved tensor with a copy, and therefore notice the write."""
         node = save.node.ref() if save.node.ref is not None else None
         return node is not None and self._engine.is_checked(node, save.position)

@@ -1,4 +1,4 @@
-"""Answer the questions of the recorder for minitensor."""
+"""The engine that answers the questions of the recorder for minitensor."""
 
 from minitensor.engine.core.storage import of_engine
 

@@ -1,6 +1,6 @@
 """Answer the questions of :mod:`memory_stage.engines.protocol` for tensors of minitensor, in both vocabularies.
 
-Tensors are read without their properties, because these may update a view's history.
+The engine reads the private fields of a tensor, because reading a property may update a view's history.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ _ROLES = {READ: Role.READ, WRITE: Role.WRITE, RESHAPED: Role.RESHAPED}
 
 @functools.cache
 def _pytorch_names() -> dict[str, str]:
-    """Return row -> PyTorch's name, for the rows whose names differ. It is called for PyTorch's tensors only."""
+    """Return the rows whose names differ in PyTorch's vocabulary, with those names. Only PyTorch's tensors need it."""
     spelling = importlib.import_module("minitensor.torch.operation_table")
     return {"concat": "cat", **{each.row.name: each.names[0] for each in spelling.SPELLINGS}}
 
 
-#: The stage's events for those of minitensor with the same fields.
+#: Maps an event class of minitensor to the event class of the stage with the same fields.
 TRANSLATED: dict[type, Callable[..., events.Event]] = {
     engine_events.StorageCreated: events.Alloc,
     engine_events.StorageReleased: events.Free,
@@ -80,13 +80,13 @@ TRANSLATED: dict[type, Callable[..., events.Event]] = {
 
 
 class MinitensorSubscription(engine_events.Subscription):
-    """A subscription of a recorder. Other listeners may open and close meanwhile, in any order."""
+    """A recorder's subscription to minitensor's events. Other listeners may subscribe and unsubscribe in any order."""
 
     def __init__(self, emit: events.Listener) -> None:
         self.emit = emit
 
     def on_event(self, event: engine_events.Event) -> None:
-        """Emit an event of minitensor as one of the stage."""
+        """Translate an event of minitensor to an event of the stage and emit it."""
         match event:
             case engine_events.OperationRefused(error, reason):
                 self.emit(events.Refusal(error, reason))
@@ -98,13 +98,13 @@ class MinitensorSubscription(engine_events.Subscription):
                 self.emit(TRANSLATED[type(event)](*event))
 
     def close(self) -> None:
-        """Unsubscribe. A listener that opened later may still forward events to this one."""
+        """Unsubscribe. A listener that subscribed later may still forward events to this subscription."""
         super().close()
         self.emit = events.ignore
 
 
 class MinitensorEngine:
-    """An :class:`~memory_stage.engines.protocol.Engine`, which describes the answers."""
+    """The :class:`~memory_stage.engines.protocol.Engine` of minitensor. The protocol describes each method."""
 
     # ----- the engine -----
 
@@ -118,7 +118,7 @@ class MinitensorEngine:
         return False
 
     def discover_frameworks(self) -> None:
-        """Do nothing: minitensor is imported from the beginning."""
+        """Do nothing: minitensor has been imported already."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
         """Set minitensor's in-place policy."""
@@ -130,7 +130,7 @@ class MinitensorEngine:
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """Replace the generator by a copy until the end of the block."""
+        """Copy the random generator at the start of the block and restore it at the end."""
         before = random_source.generator
         random_source.generator = copy.deepcopy(before)
         try:
@@ -139,11 +139,11 @@ class MinitensorEngine:
             random_source.generator = before
 
     def allocated(self) -> int:
-        """Return the bytes of the host's meter."""
+        """Return the bytes that the host's meter counts."""
         return cpu_meter.allocated
 
     def gpus(self) -> list[Any]:
-        """Return the simulated GPU and the real one, once they are in use."""
+        """Return the meters of the simulated and of the real GPU, each only if the program uses it."""
         return [gpu for gpu in (current.simulated, current.cuda) if gpu is not None]
 
     # ----- tensors -----
@@ -153,11 +153,11 @@ class MinitensorEngine:
         return isinstance(value, Tensor)
 
     def is_shown(self, value: Any) -> bool:
-        """True, unless it is a constant that an operation made of a number."""
+        """True unless ``value`` is a constant that an operation made of a Python number."""
         return isinstance(value, Tensor) and value._storage is not CONSTANT and not isinstance(value._array, np.generic)
 
     def storage_view(self, x: Tensor) -> StorageView:
-        """Read its array, its storage's buffer and its node."""
+        """Describe ``x`` by its array, the buffer of its storage, and its node."""
         node = peek(x)
         leaf = node is None or (type(node) is Leaf and _shows_all_of_it(x))
         array, buffer = x._array, x._storage.buffer
@@ -166,29 +166,29 @@ class MinitensorEngine:
         return StorageView(_layout(array, buffer), _dtype_name(array), node is not None, leaf, own)
 
     def storage(self, x: Tensor) -> Storage:
-        """Return its storage. That of ``x.data`` has separate versions."""
+        """Return the storage of ``x``. The storage of ``x.data`` counts its versions separately."""
         return x._storage
 
     def version(self, x: Tensor) -> int:
-        """Return the version of its storage."""
+        """Return the version of the storage of ``x``."""
         return x._storage.version
 
     def group(self, x: Tensor) -> int | None:
-        """Return the identity of its history."""
+        """Return the id of the history that ``x`` shares with its views."""
         return None if x._history is None else id(x._history)
 
     def stamp(self, x: Tensor) -> tuple[Any, ...]:
-        """Return the identities of its parts, and the versions."""
+        """Return the ids of the objects that ``x`` consists of, and their versions."""
         history = x._history
         version = None if history is None else history.version
         return id(x._array), id(x._storage), x._storage.version, id(peek(x)), id(history), version
 
     def node(self, x: Tensor) -> Node | None:
-        """Return its node without updating it."""
+        """Return the node of ``x`` without updating an outdated view."""
         return peek(x)
 
     def gradient(self, x: Tensor) -> Tensor | None:
-        """Return the gradient from the node of a leaf, or from the box of another tensor."""
+        """Return the gradient, which the node of a leaf or the box of another tensor stores."""
         node = peek(x)
         if type(node) is Leaf:
             return node.saved if isinstance(node.saved, Tensor) else None
@@ -196,43 +196,43 @@ class MinitensorEngine:
         return box.gradient if box is not None and isinstance(box.gradient, Tensor) else None
 
     def preserves(self, x: Tensor) -> bool:
-        """True under copy on write."""
+        """True under the policy that copies saved bytes before a write."""
         return modes.policy == "copy_on_write"
 
     def records(self, x: Tensor) -> bool:
-        """Return the grad mode."""
+        """Return True if the grad mode is on."""
         return modes.grad
 
     def has_other_names(self, x: Tensor) -> bool:
-        """True in PyTorch's vocabulary."""
+        """True for a tensor of PyTorch's vocabulary."""
         return x._spelled_otherwise
 
     def other_name(self, op: str) -> str:
-        """Return PyTorch's name of the row."""
+        """Return PyTorch's name of the operation ``op``."""
         twin = op.removesuffix("_")
         return _pytorch_names().get(twin, twin) + op[len(twin) :]
 
     def has_name(self, x: Tensor, name: str) -> bool:
-        """True for a member of its class, or a function of its package."""
+        """True if the class of ``x`` has a member, or its package a function, of this name."""
         package = sys.modules[type(x).__module__.rpartition(".")[0] or "minitensor"]
         return any(
             hasattr(each, name) for each in (type(x), package, sys.modules.get(f"{package.__name__}.nn.functional"))
         )
 
     def is_other_vocabulary(self, frame: FrameType) -> bool:
-        """True in ``minitensor.torch``."""
+        """True if the frame runs code of ``minitensor.torch``."""
         return str(frame.f_globals.get("__name__")).startswith("minitensor.torch")
 
     def is_inside(self, frame: FrameType) -> bool:
-        """True for a frame of minitensor or numpy."""
+        """True if the frame runs code of minitensor or numpy."""
         return is_engines(frame)
 
     def array(self, x: Tensor) -> np.ndarray:
-        """Return its array."""
+        """Return the array of ``x``."""
         return x._array
 
     def slots(self, value: Any) -> Iterator[tuple[str, Tensor, int, Tensor]] | None:
-        """Return the slots in the order of the parameters."""
+        """Return the slots of an optimizer, in the order of its parameters."""
         return _slots(value) if isinstance(value, Optimizer) else None
 
     # ----- storages -----
@@ -242,19 +242,19 @@ class MinitensorEngine:
         return isinstance(thing, (Storage, Node))
 
     def key(self, thing: Storage | Node) -> int:
-        """Return the id, because each storage and each node is one object."""
+        """Return the id of the object, which does not change while the object lives."""
         return id(thing)
 
     def weak(self, thing: Storage | Node, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
-        """Return a weak reference to the object."""
+        """Return a weak reference to the storage or node."""
         return weakref.ref(thing, on_freed)
 
     def below(self, storage: Storage) -> Storage | None:
-        """Return the storage below that of ``x.data``."""
+        """Return the storage that ``x.data`` shares its memory with; None for any other storage."""
         return getattr(storage, "of", None)
 
     def block(self, storage: Storage) -> StorageInfo:
-        """Read its buffer."""
+        """Describe the memory of the storage by its buffer."""
         buffer = storage.buffer
         gpu = gpu_of(buffer)
         counted = gpu.counted(buffer) if gpu is not None and storage.nbytes else storage.nbytes
@@ -262,36 +262,36 @@ class MinitensorEngine:
         return StorageInfo(buffer.size, buffer.itemsize, buffer.nbytes, counted, dtype, storage.version, gpu)
 
     def freed(self, storage: Storage) -> int:
-        """Return 0 for a storage on a GPU, which its allocator counts."""
+        """Return the bytes of the storage on the host; 0 on a GPU, whose own meter counts them."""
         return storage.nbytes if type(storage) is Storage else 0
 
     def freed_on_gpu(self, storage: Storage) -> tuple[Any, int] | None:
-        """Return the bytes of its block, which is freed after it."""
+        """Return the bytes of the storage's block on the GPU. The block is freed after the storage."""
         gpu = gpu_of(storage.buffer)
         return None if gpu is None else (gpu, gpu.counted(storage.buffer))
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
-        """Read the cells one by one, so that the cost does not depend on the size of the storage."""
+        """Read only the requested cells, so that the cost does not depend on the size of the storage."""
         buffer = storage.buffer
         flat = restrided(buffer, (buffer.size,), (buffer.itemsize,))
         return [host_array(flat[i : i + 1]).item() for i in cells]
 
     def writer(self, storage: Storage, version: int) -> str:
-        """Read the log of writes."""
+        """Return the operation of the version from the log of writes."""
         found = write_that_made(storage, version)
         return "" if found is None else found[0]
 
     # ----- writes -----
 
     def written(self, x: Tensor, where: Any) -> CellLayout | np.ndarray:
-        """Return the cells. ``where`` is None for all of ``x``, the array that was written, or an advanced index."""
+        """Return the cells of ``where``: None for all of ``x``, the overwritten array, or an advanced index."""
         buffer = x._storage.buffer
         if isinstance(where, tuple):
             return _positions(x, buffer, where)
         return _layout(x._array if where is None else where, buffer)
 
     def nodes_of_write(self, x: Tensor) -> list[tuple[Node, bool]]:
-        """Return the group's node, for a write to a part also the operation's node, and the tensor's node."""
+        """Return the node of the view group, the operation's node if it wrote only a part, and the node of ``x``."""
         history = x._history
         of_group = None if history is None else history.node
         found = [] if of_group is None else [of_group]
@@ -304,27 +304,27 @@ class MinitensorEngine:
     # ----- nodes -----
 
     def role(self, node: Node) -> Role:
-        """Return the role, which its operation determines."""
+        """Return the role that belongs to the operation of the node."""
         return Role.LEAF if type(node) is Leaf else _ROLES.get(node.op, Role.OPERATION)
 
     def name(self, node: Node) -> str:
-        """Return the name that error messages use."""
+        """Return the name of the node in error messages."""
         return node.op.name
 
     def parents(self, node: Node) -> Sequence[Node | None]:
-        """Return the nodes of its inputs."""
+        """Return the nodes of the operation's inputs."""
         return node.inputs
 
     def moves_only(self, node: Node) -> bool:
-        """True for linear operations with a forward rule: views and joins."""
+        """True for linear operations with a forward-mode rule, which are views and joins."""
         return node.op.jvp is not None
 
     def place(self, node: Node) -> tuple[CodeType, int]:
-        """Return the place where its operation was called."""
+        """Return the place where the program called the operation."""
         return node.code, node.place.line
 
     def saved(self, node: Node) -> list[Saved]:
-        """Return the saved triples of an array, a storage and a version; other values are not tensors."""
+        """Return the saved tensors: of the saved values, those that consist of an array, a storage and a version."""
         row = ROWS.get(node.op.name.removesuffix("_"))
         found = []
         for position, (what, saved) in enumerate(_entries(node)):
@@ -335,12 +335,12 @@ class MinitensorEngine:
         return found
 
     def indices(self, node: Node) -> list[Storage]:
-        """Return the storages of an advanced index that item assignment saved."""
+        """Return the storages of the index arrays that an item assignment saved."""
         there = any(what == "index" and not _is_tensor(saved) for what, saved in _entries(node))
         return list(node.saved[1]) if there else []
 
     def saved_state(self, node: Node, position: int) -> SavedTensorState:
-        """Return the state that backward would find."""
+        """Return the state in which backward would find the saved tensor now."""
         if node.saved is FREED:
             return SavedTensorState.RELEASED
         saved = node.saved[position]
@@ -349,11 +349,11 @@ class MinitensorEngine:
         return SavedTensorState.APART if type(saved[2]) is Preserved and saved[2].left == 0 else SavedTensorState.RIGHT
 
     def is_released(self, node: Node) -> bool:
-        """True after a backward without ``retain_graph``."""
+        """True if a backward without ``retain_graph`` has visited the node."""
         return node.saved is FREED
 
     def copies(self, node: Node, position: int, storage: Storage) -> list[Copied]:
-        """Return one copy of all bytes, or a copy for each patch."""
+        """Return the copies of overwritten bytes: one copy of the whole storage, or one for each write."""
         array, now, version = node.saved[position]
         if type(version) is not Preserved:
             return [Copied(now, _layout(array, now.buffer), None)]
@@ -363,55 +363,55 @@ class MinitensorEngine:
         ]
 
     def is_checked(self, node: Node, position: int) -> bool:
-        """True under ``check_foreign_writes``."""
+        """True under ``check_foreign_writes``, if the node has a copy to compare with."""
         return node.saved is not FREED and getattr(node.saved[position][2], "noted", None) is not None
 
     def elements(self, gradient: Any) -> np.ndarray:
-        """Return the array on the host."""
+        """Return the array of the gradient, copied to the host if it is on a GPU."""
         return host_array(gradient)
 
     # ----- shared memory -----
 
     def shared_storages(self) -> list[Storage]:
-        """Return the storages shared with numpy or by DLPack."""
+        """Return the storages that numpy or another library can write."""
         return numpy_memory.shared_storages()
 
     def when_shared(self, notify: Callable[[Storage], None]) -> Callable[[], None]:
-        """Subscribe to sharing by numpy and by DLPack."""
+        """Subscribe to the moments when a storage becomes shared with numpy or, by DLPack, with another library."""
         numpy_memory.when_shared.append(notify)
         return lambda: numpy_memory.when_shared.remove(notify) if notify in numpy_memory.when_shared else None
 
     def storage_behind(self, array: np.ndarray) -> Storage | None:
-        """Find the storage by the addresses of the array."""
+        """Find the shared storage whose address range contains the array."""
         if type(array) not in (np.ndarray, np.memmap, np.matrix) or array.size == 0:
             return None
         storage = numpy_memory.storage_around(*byte_bounds(array))
         return storage if storage is not None and storage.buffer.itemsize == array.itemsize else None
 
     def storage_view_of_array(self, storage: Storage, array: np.ndarray) -> StorageView:
-        """Read the strides and the address of the array."""
+        """Describe the array by its strides and its address."""
         return StorageView(_layout(array, storage.buffer), _dtype_name(array), False, True)
 
     def bits(self, storage: Storage) -> np.ndarray | None:
-        """Return the cells as integers, so that a NaN is equal to itself."""
+        """Return the cells as unsigned integers, so that a NaN compares equal to itself."""
         buffer = storage.buffer
         if gpu_of(buffer) is not None or not buffer.size:
             return None
         return restrided(buffer, (buffer.size,), (buffer.itemsize,)).view(f"u{buffer.itemsize}")
 
 
-#: It has no state: all answers are in the objects.
+#: The only engine of minitensor. It stores nothing, because every answer is read from the objects.
 MINITENSOR = MinitensorEngine()
 
 
 def _shows_all_of_it(x: Tensor) -> bool:
-    """True if ``peek(x)`` is the value of ``x`` itself and not of its view group."""
+    """True if ``peek(x)`` has the value of ``x`` itself, False if it has that of the whole view group."""
     history = x._history
     return history is None or x._seen == history.version or x._array is history.base
 
 
 def _entries(node: Node) -> Iterator[tuple[str, Any]]:
-    """Yield the values that it saved, with their names in the rule."""
+    """Yield the values that the node saved, with their names in the backward rule."""
     return iter(() if type(node) is Leaf or node.saved is FREED else zip(node.op.saved_names, node.saved, strict=False))
 
 
@@ -438,7 +438,7 @@ def _own_layout(array: Any, buffer: Any) -> CellLayout:
 
 
 def _dtype_name(array: Any) -> str:
-    """Return the name of the dtype, also of one that tensors cannot have."""
+    """Return the name of a dtype, including dtypes that no tensor can have."""
     return BY_NUMPY[array.dtype].name if array.dtype in BY_NUMPY else array.dtype.name
 
 
@@ -448,7 +448,7 @@ def _positions(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
 
 
 def _elements(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
-    """Return the numbers of the selected elements, counted from the begin of ``buffer`` in elements."""
+    """Return the numbers of the selected elements, counted from the start of ``buffer``."""
     shape, strides, offset = _own_layout(x._array, buffer)
     if len(where) == 1 and x._array.flags.c_contiguous and hasattr(where[0], "dtype"):
         mask = host_array(where[0])
@@ -463,7 +463,9 @@ def _elements(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
 
 
 def _ranges(patch: Patch, buffer: np.ndarray) -> list[Run]:
-    """Return the runs of cells of ``buffer`` that ``patch`` preserves; if there are many, one run around all."""
+    """Return the runs of consecutive cells of ``buffer`` that ``patch`` preserves; instead of many runs, one that
+    covers all.
+    """
     at, start = patch.cells, address(buffer) // buffer.itemsize
     whole = [(at.lowest // buffer.itemsize - start, (at.end * at.itemsize - 1) // buffer.itemsize - start)]
     if at.is_stretch or at.itemsize != buffer.itemsize:

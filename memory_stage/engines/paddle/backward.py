@@ -1,9 +1,9 @@
 """Observe backward: its start, the nodes that it visits, the gradients of leaves, and its errors.
 
-In Paddle 3 each node can be observed as it runs. In Paddle 2.6 only living tensors can be observed, so a node emits no
-event if its tensor has been freed. In both versions the order of the nodes is computed by Paddle's rule
-(``RunBackward`` in ``paddle/fluid/eager/backward.cc``): a node joins a queue when all nodes that send to it have run,
-and a leaf joins at its front.
+In Paddle 3 the engine observes each node as it runs. In Paddle 2.6 it can only observe living tensors, so it emits no
+event for a node whose tensor has been freed. In both versions it computes the order of the nodes by Paddle's rule
+(``RunBackward`` in ``paddle/fluid/eager/backward.cc``): a node is appended to a queue when all nodes that send
+gradients to it have run, and the node of a leaf is put at the front.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class PaddleBackward:
     """One run of backward.
 
     Args:
-        name: ``run_backward``, or ``run_partial_grad`` of ``paddle.grad``.
+        name: the function that was called: ``run_backward``, or ``run_partial_grad`` for ``paddle.grad``.
         gradients: the gradients that the program passed for the roots.
         retains: True if the graph is retained.
-        guard: the guard of hooks.
+        guard: ends the recording if a hook of the recorder raises an error.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class PaddleBackward:
         self._handles: list[Any] = []
         self._passed: list[int] = []
         self._open: tuple[GradNode, np.ndarray] | None = None
-        self._sent: list[tuple[GradNode, np.ndarray]] | None = None  # None if it cannot be observed
+        self._sent: list[tuple[GradNode, np.ndarray]] | None = None  # None if the engine cannot observe it
         self._gradients = {id(x): self._gradient_of(x) for x in self._living_leaves()}
         nodes = [x.grad_fn for x in roots if not x.stop_gradient and x.grad_fn is not None]
         self._find_order(nodes)
@@ -121,7 +121,7 @@ class PaddleBackward:
         return post_hook
 
     def _after_node(self, address: int, parents: list[int | None], sent: Any, arrived: Any) -> None:
-        """Emit the events of a node that has run; Paddle frees its saved tensors afterwards."""
+        """Emit the events of a node that has run. Paddle frees the node's saved tensors afterwards."""
         self._passed.append(address)
         node = self._entries[address]
         if self._open is None or self._open[0] is not node:
@@ -139,7 +139,7 @@ class PaddleBackward:
         self._open, self._sent = (node, gradient), []
 
     def _leave(self) -> None:
-        """Finish the node that ran last."""
+        """Emit that backward has finished the node that ran last."""
         if self._open is None:
             return
         (node, gradient), self._open = self._open, None
@@ -161,13 +161,14 @@ class PaddleBackward:
             if x is None or x.stop_gradient or x.grad_fn is None or x.is_leaf:
                 continue
             address = x.grad_fn.node_ptr()
-            if address in addresses and not self._entries[address].is_custom:  # those are observed themselves
+            # the backward of a custom node is observed directly
+            if address in addresses and not self._entries[address].is_custom:
                 addresses.discard(address)
                 number = x._register_grad_hook(ArrivalHook(self, address, self._guard))
                 self._handles.append(_TensorHookHandle(record.ref, number))
 
     def on_gradient(self, address: int, gradient: np.ndarray) -> None:
-        """Emit the events of a gradient that has arrived at a tensor, whose node runs next."""
+        """Emit the events of a gradient that has arrived at a tensor. The tensor's node runs next."""
         node = self._entries[address]
         self._passed.append(address)
         from_open = self._open is not None and any(parent is node for parent in self._open[0].parents)
@@ -179,16 +180,16 @@ class PaddleBackward:
     # ---------- hooks and functions of the program ----------
 
     def settle(self) -> None:
-        """Finish the node that ran last, because a hook of the program is about to run."""
+        """Emit the end of the node that ran last, because a hook of the program is about to run."""
         self._leave()
 
     def pending(self) -> list[GradNode]:
-        """Return the nodes that have not run, in the order in which they will."""
+        """Return the nodes that have not run yet, in the order in which backward runs them."""
         passed = set(self._passed)
         return [self._entries[address] for address in self._order if address not in passed]
 
     def enter_custom(self, node: GradNode | None, arrived: list[Any]) -> GradNode | None:
-        """Emit that the ``backward`` of a ``PyLayer`` is about to run; return None if it is not observed."""
+        """Emit that the ``backward`` of a ``PyLayer`` is about to run. Return its node; None if it is not observed."""
         if node is None or not self._observes_nodes:
             return None
         gradient = _first_gradient(arrived)
@@ -202,7 +203,7 @@ class PaddleBackward:
         """Store the gradients that the ``backward`` of a ``PyLayer`` has returned."""
         flat = _flat([sent])
         parents = list(node.parents)
-        if len(flat) != len(parents):  # it may leave out parents that require no gradient
+        if len(flat) != len(parents):  # ``backward`` may return no gradient for a parent that requires none
             parents = [each for each in parents if each is not None]
         self._sent = [
             (parent, tensor_access.copied(x))
@@ -213,7 +214,7 @@ class PaddleBackward:
     # ---------- end ----------
 
     def finish(self, error: BaseException | None) -> None:
-        """Emit the last events of a backward that has returned, or raised ``error``."""
+        """Emit the last events of a backward: it has returned, or it has raised ``error``."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
@@ -227,7 +228,9 @@ class PaddleBackward:
             self._emit_stale(error)
 
     def _emit_stale(self, error: BaseException) -> None:
-        """Emit the error at the node that raised it: the first pending one whose saved tensors a write has changed."""
+        """Emit the error at the node that raised it, which is the first pending node whose saved tensors a write has
+        changed.
+        """
         passed = set(self._passed)
         for address in self._order:
             node = self._entries[address]
@@ -271,12 +274,12 @@ def _first_gradient(arrived: Any) -> np.ndarray:
 
 
 def _flat(gradients: Any) -> list[Any]:
-    """Return one gradient for each edge: an operation on a list of tensors has theirs in a nested list."""
+    """Return a list with one gradient for each edge. An operation on a list of tensors has a nested list for them."""
     return [x for each in gradients for x in (each if isinstance(each, (list, tuple)) else [each])]
 
 
 class ArrivalHook:
-    """A hook of the recorder on a tensor, in Paddle 2.6."""
+    """A hook of the recorder on a tensor, used in Paddle 2.6."""
 
     def __init__(self, run: PaddleBackward, address: int, guard: Guard) -> None:
         self._run, self._address, self._guard = run, address, guard
@@ -284,7 +287,8 @@ class ArrivalHook:
     def __call__(self, gradient: Any) -> None:
         """Report the gradient that arrives at the tensor."""
         with self._guard:
-            has_memory = tensor_access.is_drawable(gradient)  # a gradient without memory is a zero
+            # Paddle passes a gradient of zeros as a tensor without memory
+            has_memory = tensor_access.is_drawable(gradient)
             self._run.on_gradient(self._address, tensor_access.copied(gradient) if has_memory else np.zeros(()))
 
 

@@ -1,6 +1,6 @@
 """Track the program's calls of Paddle's functions, and observe each of them before and after it runs.
 
-A call of the program is one operation, even if it calls several functions of Paddle.
+A call that the program makes is one operation, even if Paddle calls several of its functions inside.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class CallTracker:
     """Run the functions that a program calls, and emit the events of each call.
 
     Each of its public methods runs a patched function of one kind, as ``method(name, function, arguments, keywords)``.
-    An error of the tracker ends the recording, and the function runs all the same.
+    If the tracker raises an error, the recording ends and the patched function still runs.
     """
 
     def __init__(self, state: ShadowState, paddle: Any, is_tensor: Callable[[Any], bool]) -> None:
@@ -36,7 +36,7 @@ class CallTracker:
         self._call: OpenCall | None = None
         self._failed = False
         self._guard = Guard(self._fail)
-        self._backward: PaddleBackward | None = None  # while it runs
+        self._backward: PaddleBackward | None = None  # the running backward, or None
         self._observer = OperationObserver(state, paddle, is_tensor)
         self._custom = CustomFunctions(state, is_tensor)
 
@@ -48,10 +48,11 @@ class CallTracker:
     # ---------- patched functions ----------
 
     def whole(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Run a function that a program, or another function, calls."""
+        """Run a function of Paddle that may call other functions of Paddle."""
         if self._call is not None or not self._is_observing():
             return function(*arguments, **keywords)
-        if name == "to_static":  # it translates the running code, which must not contain a recorder
+        # it translates the program's functions, which must not call a recorder while they are translated
+        if name == "to_static":
             reason = "The recording stopped here: a function is made static. The program ran on."
             self._state.emit(events.End(reason))
             return function(*arguments, **keywords)
@@ -64,7 +65,7 @@ class CallTracker:
         except BaseException as error:
             call, self._call = self._call, None
             self._observe(self._observer.fail, call, error)
-            del call, arguments, keywords  # the traceback leads here
+            del call, arguments, keywords  # the traceback refers to this frame, which must not keep tensors alive
             raise
         call, self._call = self._call, None
         self._observe(self._observer.finish, call, result)
@@ -84,7 +85,7 @@ class CallTracker:
             result = function(*arguments, **keywords)
         except BaseException:
             self._observe(self._observer.find_unversioned, self._call, inner)
-            del inner, arguments, keywords  # the traceback leads here
+            del inner, arguments, keywords  # the traceback refers to this frame, which must not keep tensors alive
             raise
         self._observe(self._observer.after, self._call, inner, result)
         return result
@@ -127,7 +128,7 @@ class CallTracker:
         return function(*arguments, **keywords)
 
     def gradient(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Run ``.grad`` of a tensor."""
+        """Run the property ``.grad`` of a tensor."""
         found = function(*arguments, **keywords)
         (x,) = arguments
         if found is None and self._call is None and self._is_observing() and not is_inside(sys._getframe(3)):
@@ -154,7 +155,7 @@ class CallTracker:
         except BaseException:
             if applied is not None:
                 self._observe(self._custom.finish, applied, None)
-            del applied, arguments, keywords  # the traceback leads here
+            del applied, arguments, keywords  # the traceback refers to this frame, which must not keep tensors alive
             raise
         if applied is not None:
             self._observe(self._custom.finish, applied, result)
@@ -175,7 +176,7 @@ class CallTracker:
         return result
 
     def _before_hook(self, gradient: Any) -> np.ndarray | None:
-        """Return the numbers of a gradient before a hook runs; None if the hook is not observed."""
+        """Return a copy of a gradient's numbers before a hook runs; None if the hook is not observed."""
         if self._backward is None or not self._is_observing():
             return None
         found = None

@@ -41,10 +41,10 @@ _engines: list[PaddleEngine] = []
 
 
 def engine() -> PaddleEngine:
-    """Return the engine of the imported Paddle; one for all recordings, so that its functions are patched once.
+    """Return the engine of the imported Paddle. All recordings share it, so that Paddle's functions are patched once.
 
     Raises:
-        NotRecordable: if the version is older than 2.6, because its functions are called in other ways.
+        NotRecordable: if Paddle is older than 2.6, because it calls its functions in other ways.
     """
     paddle = sys.modules["paddle"]
     version = str(getattr(paddle, "__version__", ""))
@@ -56,10 +56,10 @@ def engine() -> PaddleEngine:
 
 
 class PaddleEngine:
-    """An :class:`~memory_stage.engines.protocol.Engine`.
+    """The :class:`~memory_stage.engines.protocol.Engine` of Paddle. The protocol describes each method.
 
     Args:
-        paddle: the module, which the program has imported.
+        paddle: the module ``paddle``, which the program has imported.
     """
 
     def __init__(self, paddle: types.ModuleType) -> None:
@@ -82,19 +82,19 @@ class PaddleEngine:
         return True
 
     def discover_frameworks(self) -> None:
-        """Do nothing: no further framework belongs to this engine."""
+        """Do nothing: this engine is for one framework only."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
-        """Change nothing: Paddle has one rule."""
+        """Change nothing: Paddle has only one in-place policy."""
         return contextlib.nullcontext()
 
     def current_policy(self) -> str:
-        """Return the default: Paddle has one rule."""
+        """Return the default policy, because Paddle has only one."""
         return DEFAULT_POLICY
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """Restore the states of Paddle's generators at the end of the block."""
+        """Save the states of Paddle's random generators and restore them at the end of the block."""
         before = self.paddle.get_rng_state()
         try:
             yield
@@ -102,20 +102,20 @@ class PaddleEngine:
             self.paddle.set_rng_state(before)
 
     def allocated(self) -> int:
-        """Return the bytes of Paddle's meter."""
+        """Return the bytes that Paddle's meter counts."""
         return self.state.allocated(self._tracker is None or self._tracker.is_quiet)
 
     def _meter(self) -> int:
         return int(self.paddle.base.core.host_memory_stat_current_value("Allocated", 0))
 
     def gpus(self) -> list[Any]:
-        """Return an empty list: tensors on a GPU are not recorded."""
+        """Return an empty list, because tensors on a GPU are not recorded."""
         return []
 
     # ----- tensors -----
 
     def is_tensor(self, value: Any) -> bool:
-        """True for a dense tensor on the host, and for the handle of a gradient."""
+        """True for a dense tensor on the host, and for a handle of a gradient."""
         if isinstance(value, self.paddle.Tensor):
             return tensor_access.is_drawable(value) or self.state.is_registered(value)
         return isinstance(value, GradientHandle)
@@ -125,7 +125,7 @@ class PaddleEngine:
         return self.is_tensor(value)
 
     def storage_view(self, x: Any) -> StorageView:
-        """Return the properties that Paddle reports."""
+        """Describe ``x`` by the properties that Paddle reports."""
         real = self._real(x)
         if real is None:
             look: StorageView = x.view
@@ -139,19 +139,19 @@ class PaddleEngine:
         return look
 
     def storage(self, x: Any) -> PaddleStorage:
-        """Return the entry of its storage."""
+        """Return the entry of the storage of ``x``."""
         return x.storage if isinstance(x, GradientHandle) else self.state.record(x).memory
 
     def version(self, x: Any) -> int:
-        """Return Paddle's version, which all tensors on the same bytes share."""
+        """Return Paddle's version of ``x``, which is the same for all tensors on the same memory."""
         real = self._real(x)
         return int(x.storage.version if real is None else real._inplace_version())
 
     def group(self, x: Any) -> None:
-        """Return None: a view and its base have separate histories in Paddle."""
+        """Return None, because a view and its base have separate histories in Paddle."""
 
     def stamp(self, x: Any) -> Any:
-        """Return all properties that the answers depend on."""
+        """Return all properties of ``x`` that the other answers depend on."""
         real = self._real(x)
         if real is None:
             return id(x)
@@ -159,23 +159,23 @@ class PaddleEngine:
         return real.data_ptr(), tuple(real.shape), tuple(real.strides), real._inplace_version(), node
 
     def node(self, x: Any) -> GradNode | None:
-        """Return the node of its current value."""
+        """Return the node of the present value of ``x``."""
         return None if isinstance(x, GradientHandle) else self.state.record(x).node
 
     def gradient(self, x: Any) -> GradientHandle | None:
-        """Return its handle, because Paddle returns a new object each time."""
+        """Return a handle of the gradient, because Paddle creates a new object at each access."""
         return None if isinstance(x, GradientHandle) else self.state.gradient(x)
 
     def preserves(self, x: Any) -> bool:
-        """Return False: Paddle preserves nothing."""
+        """Return False, because Paddle copies no saved bytes before a write."""
         return False
 
     def records(self, x: Any) -> bool:
-        """Return Paddle's grad mode."""
+        """Return True if Paddle's grad mode is on."""
         return bool(self.paddle.is_grad_enabled())
 
     def has_other_names(self, x: Any) -> bool:
-        """Return False: events have the names of Paddle's functions."""
+        """Return False, because events have the names of Paddle's functions."""
         return False
 
     def other_name(self, op: str) -> str:
@@ -187,21 +187,22 @@ class PaddleEngine:
         return any(hasattr(each, name) for each in (self.paddle.Tensor, self.paddle, self.paddle.nn.functional))
 
     def is_other_vocabulary(self, frame: FrameType) -> bool:
-        """Return False: there is one vocabulary."""
+        """Return False, because Paddle has one vocabulary."""
         return False
 
     def is_inside(self, frame: FrameType) -> bool:
-        """True for a frame of Paddle or of this package."""
+        """True if the frame runs code of Paddle or of this package."""
         return is_inside(frame)
 
     def array(self, x: Any) -> np.ndarray:
-        """Return a copy, in memory that Paddle does not count."""
+        """Return a copy of the elements, in memory that Paddle does not count."""
         real = self._real(x)
         return np.zeros(()) if real is None else tensor_access.copied(real)
 
     def slots(self, value: Any) -> Iterable[tuple[str, Any, int, Any]] | None:
-        """Return the accumulators of an optimizer."""
-        if type(value).__name__ == "TensorHookRemoveHelper":  # it refers to the tensor and does not show it
+        """Return the accumulators of an optimizer as its slots."""
+        # no slots, so that the tensor inside the handle of a hook is not shown
+        if type(value).__name__ == "TensorHookRemoveHelper":
             return ()
         return _slots(value) if isinstance(value, self.paddle.optimizer.Optimizer) else None
 
@@ -212,7 +213,7 @@ class PaddleEngine:
         return isinstance(thing, (PaddleStorage, GradNode))
 
     def key(self, thing: PaddleStorage | GradNode) -> int:
-        """Return the id of the entry."""
+        """Return the id of the entry, which does not change while the entry lives."""
         return id(thing)
 
     def weak(self, thing: PaddleStorage | GradNode, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
@@ -220,67 +221,67 @@ class PaddleEngine:
         return weakref.ref(thing, on_freed)
 
     def below(self, storage: PaddleStorage) -> PaddleStorage | None:
-        """Return the storage of a tensor from DLPack."""
+        """Return the storage that a tensor from DLPack shares its memory with; None for any other storage."""
         return storage.counts_over
 
     def block(self, storage: PaddleStorage) -> StorageInfo:
-        """Return the memory: its size as Paddle reports it, or else the size that its tensors need."""
+        """Describe the memory. If Paddle does not report the size, it is computed from the tensors on the storage."""
         size = storage.nbytes
         return StorageInfo(storage.length, storage.itemsize, size, size, storage.dtype, storage.version, None)
 
     def freed(self, storage: PaddleStorage) -> int:
-        """Return 0: the event is emitted just before Paddle's meter changes."""
+        """Return 0, because the event is emitted just before Paddle's meter changes."""
         return 0
 
     def freed_on_gpu(self, storage: PaddleStorage) -> None:
-        """Return None: no storage is on a GPU."""
+        """Return None, because no recorded storage is on a GPU."""
 
     def numbers(self, storage: PaddleStorage, cells: Iterable[int]) -> list[Any]:
-        """Return the values; ``?`` for hidden cells."""
+        """Return the numbers of the cells; ``?`` for a cell that only a node can read."""
         if storage.copied is None and not storage.address:
             return ["?" for _ in cells]
         flat = storage.cells()
         return [tensor_access.as_numbers(flat[i : i + 1], storage.dtype).item() for i in cells]
 
     def writer(self, storage: PaddleStorage, version: int) -> str:
-        """Return an empty name: Paddle keeps no log."""
+        """Return an empty string, because Paddle logs no writes."""
         return ""
 
     # ----- writes -----
 
     def written(self, x: Any, where: CellLayout | np.ndarray | None) -> CellLayout | np.ndarray:
-        """Return ``where``, or the layout of ``x`` if it is None."""
+        """Return ``where``, or the layout of ``x`` if ``where`` is None."""
         return self.storage_view(x).layout if where is None else where
 
     def nodes_of_write(self, x: Any) -> list[tuple[GradNode, bool]]:
-        """Return its own node: a write through a view is not in the history of its base."""
+        """Return the node of ``x``. A write through a view does not enter the history of the base."""
         node = self.node(x)
         return [] if node is None else [(node, False)]
 
     # ----- nodes -----
 
     def role(self, node: GradNode) -> Role:
-        """Return the role of a leaf or an operation."""
+        """Return the role of the node: leaf or operation."""
         return node.role
 
     def name(self, node: GradNode) -> str:
-        """Return the name by which its operation was called."""
+        """Return the name by which the program called the operation."""
         return node.name
 
     def parents(self, node: GradNode) -> Sequence[GradNode | None]:
-        """Return the nodes of its inputs."""
+        """Return the nodes of the operation's inputs."""
         return node.parents
 
     def moves_only(self, node: GradNode) -> bool:
-        """True for operations that only move values."""
+        """True for operations that only move values to other positions."""
         return node.name in _MOVES
 
     def place(self, node: GradNode) -> tuple[CodeType, int]:
-        """Return the place where it was created or registered."""
+        """Return the place in the program where the node was created or registered."""
         return node.code, node.line
 
     def saved(self, node: GradNode) -> list[Saved] | None:
-        """Return the tensors that the table contains for it."""
+        """Return the tensors that the node saved according to the table."""
         if node.is_unknown:
             return None
         return [
@@ -289,11 +290,11 @@ class PaddleEngine:
         ]
 
     def indices(self, node: GradNode) -> list[PaddleStorage]:
-        """Return an empty list: no index is known."""
+        """Return an empty list, because the table does not contain indices."""
         return []
 
     def saved_state(self, node: GradNode, position: int) -> SavedTensorState:
-        """Compare the versions, as Paddle does."""
+        """Return the state of the saved tensor. It compares versions, as Paddle does."""
         if node.is_released:
             return SavedTensorState.RELEASED
         save = node.saved[position]
@@ -304,40 +305,40 @@ class PaddleEngine:
         return SavedTensorState.LOST if save.is_lost else SavedTensorState.MOVED
 
     def is_released(self, node: GradNode) -> bool:
-        """True after a backward without ``retain_graph``."""
+        """True if a backward without ``retain_graph`` has visited the node."""
         return node.is_released
 
     def copies(self, node: GradNode, position: int, storage: PaddleStorage) -> list[Copied]:
-        """Return an empty list: Paddle preserves nothing."""
+        """Return an empty list, because Paddle copies no saved bytes before a write."""
         return []
 
     def is_checked(self, node: GradNode, position: int) -> bool:
-        """Return False: Paddle compares versions, never bytes."""
+        """Return False, because Paddle compares versions and never bytes."""
         return False
 
     def elements(self, gradient: Any) -> np.ndarray:
-        """Return the gradient, which is an array."""
+        """Return the gradient unchanged, because it is an array already."""
         return np.asarray(gradient)
 
     # ----- shared memory -----
 
     def shared_storages(self) -> list[PaddleStorage]:
-        """Return an empty list: memory that Paddle shares with numpy is not observed."""
+        """Return an empty list, because memory that Paddle shares with numpy is not observed."""
         return []
 
     def when_shared(self, notify: Callable[[PaddleStorage], None]) -> Callable[[], None]:
-        """Do nothing."""
+        """Do nothing, because memory that Paddle shares with numpy is not observed."""
         return _nothing
 
     def storage_behind(self, array: np.ndarray) -> None:
-        """Return None: ``numpy()`` copies."""
+        """Return None, because ``numpy()`` copies and therefore shares no storage."""
 
     def storage_view_of_array(self, storage: PaddleStorage, array: np.ndarray) -> StorageView:
-        """Raise NotImplementedError: no array shares a storage."""
+        """Raise NotImplementedError, because no array shares a storage."""
         raise NotImplementedError
 
     def bits(self, storage: PaddleStorage) -> np.ndarray | None:
-        """Return its cells without copying them."""
+        """Return the cells as unsigned integers, without copying."""
         cells = storage.cells()
         return cells.view(f"uint{8 * cells.itemsize}") if cells.itemsize <= 8 and cells.size else None
 
@@ -347,11 +348,11 @@ class PaddleEngine:
         return isinstance(value, self.paddle.Tensor) and tensor_access.is_drawable(value)
 
     def _real(self, x: Any) -> Any:
-        """Return the tensor, also for the handle of a gradient; None if that was freed."""
+        """Return the tensor itself for a tensor or for the handle of a gradient; None if the gradient was freed."""
         return x.tensor() if isinstance(x, GradientHandle) else x
 
     def _runner(self, method: str) -> Callable[..., Any]:
-        """Return a function that runs a patched function by a method of the tracker."""
+        """Return a function that passes each call of a patched function to the tracker's method of this name."""
 
         def run(name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
             if self._tracker is None:
@@ -363,16 +364,17 @@ class PaddleEngine:
     # ----- subscriptions -----
 
     def opened(self, subscription: PaddleSubscription) -> None:
-        """Add an open subscription; the first one patches Paddle's functions."""
+        """Record that a subscription was opened. The first one patches Paddle's functions."""
         if not self._subscriptions:
             self._tracker = CallTracker(self.state, self.paddle, self._is_drawable)
             self.state.emit = self._emit
             self.state.others = self._meter() - self.state.registered
             self._patches.apply(self.paddle)
-        self._subscriptions.append(subscription)  # last: if an interrupt comes earlier, none is open
+        # after patching, so that no subscription is open if an interrupt stops the patching
+        self._subscriptions.append(subscription)
 
     def closed(self, subscription: PaddleSubscription) -> None:
-        """Remove a subscription; the last one restores the patched functions."""
+        """Record that a subscription was closed. The last one restores the patched functions."""
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
         if not self._subscriptions:

@@ -1,4 +1,6 @@
-"""Entries for a storage, a node, a tensor and a gradient of Paddle. They refer to each other as Paddle's objects do."""
+"""Entries that represent a storage, a node, a tensor and a gradient of Paddle. They refer to each other as Paddle's
+own objects do.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,18 @@ import numpy as np
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.protocol import CellLayout, Role
 
-#: Paddle's name of an accumulation node, the node of a leaf.
+#: Paddle's name for the node that accumulates the gradient of a leaf.
 LEAF = "GradNodeAccumulation"
 
 
 class PaddleStorage:
-    """A storage: the bytes from an address on.
+    """A storage of Paddle: a range of bytes at an address.
 
     Attributes:
-        copied: a copy of its cells if a node hides it; None if its cells are at ``address``.
-        counts_over: the storage whose memory it shares, if it only counts versions, as for a tensor from DLPack.
-        on_freed: called when the entry is freed.
+        copied: a copy of the cells, if only a node refers to the memory; None if the cells can be read at ``address``.
+        counts_over: the storage whose memory this one shares, if it is only a separate version counter, as for a tensor
+            from DLPack; otherwise None.
+        on_freed: the function to call when the entry is freed.
     """
 
     __slots__ = (
@@ -46,7 +49,7 @@ class PaddleStorage:
         return self.nbytes // self.itemsize
 
     def cells(self) -> np.ndarray:
-        """Return its cells without copying them."""
+        """Return the cells as an array, without copying them."""
         if self.copied is not None:
             return self.copied
         return tensor_access.cells_at(self.address, self.length, self.dtype)
@@ -57,11 +60,11 @@ class InferredSave:
     """A tensor that a node saved.
 
     Attributes:
-        what: its name in the rule.
-        version: the version of ``storage`` when it was saved.
-        is_lost: True if a versioned write overlapped its cells.
-        is_unchecked: True if Paddle reads it without comparing versions.
-        is_inferred: True if the table says that it was saved; False if the save was observed.
+        what: the name of the tensor in the backward rule.
+        version: the version of ``storage`` when the tensor was saved.
+        is_lost: True if a versioned write has overwritten at least one of its cells.
+        is_unchecked: True if backward reads the tensor without comparing versions.
+        is_inferred: True if the table says that the node saves it; False if the engine observed the save.
         tensor: a weak reference to the saved tensor.
     """
 
@@ -77,11 +80,11 @@ class InferredSave:
 
 @dataclass(eq=False)
 class GradNode:
-    """A node of the graph, or all nodes that one call created.
+    """A node of the graph. It may represent all nodes that one call created.
 
     Attributes:
         is_unknown: True if the table does not contain its operation, so that its saved tensors are unknown.
-        is_custom: True for a ``PyLayer`` of the program.
+        is_custom: True for the node of a ``PyLayer`` that the program defines.
     """
 
     address: int
@@ -97,9 +100,9 @@ class GradNode:
 
 
 class TensorRecord:
-    """The state of a tensor of the program when it was last read.
+    """The state of a tensor of the program when the engine last read it.
 
-    Python frees slots in the order of their names, so ``memory``, its storage, is freed before the node.
+    Python frees slots in alphabetical order, so the storage in ``memory`` is freed before the node in ``node``.
     """
 
     __slots__ = ("gradient", "memory", "node", "ref")
@@ -111,7 +114,7 @@ class TensorRecord:
 
 
 class GradientHandle:
-    """A handle of ``x.grad``, because Paddle returns a new object each time that the attribute is read."""
+    """A handle of ``x.grad``. It is needed because Paddle creates a new object each time the attribute is read."""
 
     def __init__(self, owner: weakref.ref[Any], storage: PaddleStorage, view: Any) -> None:
         self.owner, self.storage, self.view = owner, storage, view

@@ -1,4 +1,4 @@
-"""Remove the recorder's frames from the text of an error that Paddle raises for a hook."""
+"""Remove the recorder's frames from the text of an error that Paddle raises when a hook fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FRAME = re.compile(r"^  (.+)\(\d+\): \S+$")
 
 
 def without_frames(error: BaseException) -> None:
-    """Remove the frames of this package and of the module that started it from the text of Paddle's error."""
+    """Return Paddle's error text without the frames of this package and of the module that started it."""
     text = error.args[0] if len(error.args) == 1 else None
     if not isinstance(text, str) or "\nAt:\n" not in text or _HERE not in text:
         return

@@ -1,8 +1,9 @@
 """Observe the ``PyLayer`` functions of a program: the tensors that they save, and their ``backward``.
 
-They pass the tensors that they save to ``save_for_backward``, so these are observed and not inferred. Paddle compares
-no version of them. A node does not show the context that its ``backward`` will get: the context is found by the
-tensors that it saved, or else by the name of the function, in the order in which nodes run.
+A function passes the tensors that it saves to ``save_for_backward``, so the engine observes these saves and need not
+infer them. Paddle does not compare their versions. Python cannot ask a node for the context that its ``backward`` will
+get. Therefore the engine matches contexts and nodes by the saved tensors, or else by the name of the function and the
+order in which nodes run.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class AppliedFunction:
 
     Attributes:
         nodes: the addresses of the nodes of its inputs.
-        not_in_place: True if it has marked an input as not in place.
-        saved: the tensors that it saved, each with its layout and version at that time.
+        not_in_place: True if the function called ``mark_not_inplace``.
+        saved: the tensors that the function saved, each with its layout and version at that time.
     """
 
     name: str
@@ -65,7 +66,7 @@ class CustomFunctions:
         return applied
 
     def save(self, context: Any, tensors: Any) -> None:
-        """Store the arguments of ``save_for_backward``."""
+        """Record the arguments of ``save_for_backward``."""
         applied = self._of(context)
         if applied is None:
             return
@@ -74,19 +75,19 @@ class CustomFunctions:
         applied.saved = [(x, tensor_access.layout_of(x), x._inplace_version()) for x in found]
 
     def mark_not_in_place(self, context: Any, tensors: Any) -> None:
-        """Store that ``mark_not_inplace`` was called."""
+        """Record that ``mark_not_inplace`` was called."""
         applied = self._of(context)
         if applied is not None:
             applied.not_in_place = True
 
     def _of(self, context: Any) -> AppliedFunction | None:
-        """Return the call that a context belongs to."""
+        """Return the call of ``apply`` that a context belongs to."""
         name = getattr(getattr(type(context), "_forward_cls", None), "__name__", None)
         applied = self._running[-1] if self._running else None
         return applied if applied is not None and applied.name == name else None
 
     def finish(self, applied: AppliedFunction, result: Any) -> None:
-        """Emit the events of ``apply`` after it has run; ``result`` is None if it has raised an error."""
+        """Emit the events of a call of ``apply``. ``result`` is None if the call has raised an error."""
         if applied in self._running:
             del self._running[self._running.index(applied) :]
         results = [x for _, x in saved_table.paths(result, self._is_tensor)]
@@ -100,7 +101,8 @@ class CustomFunctions:
             if fn is None or fn.name() == LEAF or fn.node_ptr() in applied.nodes:
                 continue
             applied.nodes.add(fn.node_ptr())
-            self._state.register(x).node = self._entry(fn, applied)  # keeps it alive: the state has weak references
+            # keeps the node's entry alive, because the shadow state refers to it weakly
+            self._state.register(x).node = self._entry(fn, applied)
             views += [] if any(x is each for each in given) else [x]
         for x in returned:
             self._state.record(x)
@@ -111,7 +113,7 @@ class CustomFunctions:
             self._state.emit(events.Omission(_CUT.format(applied.name)))
 
     def _is_cut(self, applied: AppliedFunction, results: list[Any]) -> bool:
-        """True if a result has the memory of an input and no history."""
+        """True if a result shares the memory of an input and has no history."""
         storages = [storage for _, storage in applied.inputs]
         return any(
             x.grad_fn is None
@@ -121,7 +123,7 @@ class CustomFunctions:
         )
 
     def _entry(self, fn: Any, applied: AppliedFunction) -> GradNode:
-        self._state.nodes.pop(fn.node_ptr(), None)  # an earlier node that had this address was freed
+        self._state.nodes.pop(fn.node_ptr(), None)  # the address belonged to an earlier node, which has been freed
         parents = [None if each is None else self._state.node(each) for each in fn.next_functions]
         node = self._state.add_node(fn, applied.name, parents)
         node.is_custom = True
@@ -143,5 +145,7 @@ class CustomFunctions:
 
 
 def _is_versioned(x: Any, storage: PaddleStorage) -> bool:
-    """True if the version of a tensor is newer than its last event: Paddle increments it if an input is returned."""
+    """True if the version of a tensor is newer than its last event. Paddle increments it if ``forward`` returns an
+    input.
+    """
     return tensor_access.base_of(x) == storage.address and x._inplace_version() > storage.version

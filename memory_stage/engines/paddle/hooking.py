@@ -1,8 +1,8 @@
 """Observe the gradient hooks of a program.
 
-Paddle does not show its hooks. Therefore, while a subscription is open, a hook that the program registers is replaced
-by an :class:`ObservedHook`, which calls the hook and reports the call. It stays after the recording and then only calls
-the hook.
+Python cannot list the hooks of a tensor of Paddle. Therefore, while a subscription is open, each hook that the program
+registers is replaced by an :class:`ObservedHook`, which calls the hook and reports the call. The replacement remains
+after the recording and then only calls the hook.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ IGNORED_ANSWER = (
     "they return."
 )
 
-MOST_COPIED = 1 << 12  # elements of a gradient that are copied, to find out whether a hook has written into it
+# gradients with more elements are not copied, so that a write of the hook into them remains unknown
+MOST_COPIED = 1 << 12
 
 
 class ObservedHook:
     """A hook of the program that reports its calls.
 
     Args:
-        before: is called before the hook, and returns the numbers of the gradient, or None to report nothing.
-        after: is called after it with the node, these numbers, the gradient and the hook's answer.
+        before: called before the hook; it returns the numbers of the gradient, or None if the call is not to be
+            reported.
+        after: called after the hook with the node, these numbers, the gradient and the hook's result.
     """
 
     def __init__(
@@ -45,7 +47,7 @@ class ObservedHook:
         self._hook, self._node, self._before, self._after = hook, node, before, after
 
     def __call__(self, gradient: Any) -> Any:
-        """Call the hook and report it."""
+        """Call the hook and report the call."""
         before = self._before(gradient)
         answer = self._hook(gradient)
         if before is not None:
@@ -54,7 +56,7 @@ class ObservedHook:
 
 
 def numbers(gradient: Any) -> np.ndarray | None:
-    """Return a copy of a gradient's numbers, empty if it is long; None if they cannot be read."""
+    """Return a copy of a gradient's numbers; an empty array for a long gradient, None if it cannot be read."""
     if not tensor_access.is_drawable(gradient):
         return None
     if int(np.prod([int(n) for n in gradient.shape])) > MOST_COPIED:
@@ -63,6 +65,6 @@ def numbers(gradient: Any) -> np.ndarray | None:
 
 
 def before_and_after(before: np.ndarray, gradient: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of a gradient before and after a hook; those after it twice if the former were not copied."""
+    """Return the numbers of a gradient before and after a hook. If no copy was made before, both are those after it."""
     after = tensor_access.copied(gradient)
     return (before, after) if before.shape == after.shape else (after, after)

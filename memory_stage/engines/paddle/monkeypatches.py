@@ -1,7 +1,7 @@
 """Patch the functions of Paddle that create and write tensors, and restore them.
 
-These are the functions of ``paddle._C_ops``, in each module of Paddle that has bound one of them, and the methods of
-``paddle.Tensor`` that do not call these.
+The patched functions are those of ``paddle._C_ops``, also where other modules of Paddle have imported them, and the
+methods of ``paddle.Tensor`` that call none of these.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-#: Runs ``function``: ``runner(name, function, arguments, keywords)``.
+#: A function that runs a patched function: ``runner(name, function, arguments, keywords)``.
 Runner = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
-#: Methods of a tensor that call no other operation -> the name of their operation.
+#: Maps a method of a tensor that calls no other operation to the name of its operation.
 _METHODS = {
     "_getitem_dygraph": "getitem",
     "_setitem_dygraph": "setitem",
@@ -34,7 +34,7 @@ _METHODS = {
     "clear_gradient": "clear_gradient",
 }
 
-#: Operators -> the name of the function that does the same.
+#: Maps an operator to the name of the function that does the same.
 _OPERATORS = {
     "add": "add",
     "radd": "add",
@@ -64,10 +64,10 @@ _OPERATORS = {
 
 _PROPERTIES = ("T", "mT")
 
-#: Modules with functions of tensors.
+#: Modules whose functions take tensors.
 _OF_TENSORS = ("paddle.tensor.", "paddle.nn.functional", "paddle.base.dygraph.math_op_patch")
 
-#: Functions in these modules that create no tensor.
+#: Functions in these modules that are not patched, because they create no tensor.
 _NO_OPERATIONS = frozenset(
     ("is_tensor", "is_complex", "is_floating_point", "is_integer", "shape", "rank", "broadcast_shape", "tolist", "item")
     + ("to_string", "set_printoptions", "dim", "ndimension", "is_empty", "__len__", "__int__", "__float__", "__bool__")
@@ -76,7 +76,7 @@ _NO_OPERATIONS = frozenset(
 
 
 class PatchedAttribute(NamedTuple):
-    """An attribute and its former value."""
+    """A patched attribute and its original value."""
 
     owner: Any
     name: str
@@ -84,14 +84,14 @@ class PatchedAttribute(NamedTuple):
 
 
 class Runners(NamedTuple):
-    """The functions that run patched functions, by their kind.
+    """The functions that run patched functions, one for each kind.
 
     Attributes:
-        single: of functions that call no other patched function.
-        whole: of functions that call these.
-        hooks: of the method that registers a hook of a tensor.
-        functions: of the methods of ``PyLayer``.
-        gradient: of ``.grad``.
+        single: runs functions that call no other patched function.
+        whole: runs functions that call these.
+        hooks: runs the method that registers a hook of a tensor.
+        functions: runs the methods of ``PyLayer``.
+        gradient: runs the property ``.grad``.
     """
 
     single: Runner
@@ -106,14 +106,14 @@ _ABSENT = object()
 
 
 class PaddlePatches:
-    """The patches of Paddle, which call ``runners`` while they are applied."""
+    """The patches of Paddle's functions. While they are applied, they call ``runners``."""
 
     def __init__(self, runners: Runners) -> None:
         self._runners = runners
         self._applied: list[PatchedAttribute] = []
 
     def apply(self, paddle: Any) -> None:
-        """Replace each function by a wrapper; if that is interrupted, restore all."""
+        """Replace each function by a wrapper. If this is interrupted, restore all functions."""
         try:
             for patched, wrapper in self._wrappers(paddle):
                 self._applied.append(patched)
@@ -130,7 +130,7 @@ class PaddlePatches:
                 setattr(owner, name, value)
             elif name in vars(owner):
                 delattr(owner, name)
-            self._applied.pop()  # last: an interrupted call is repeated from here
+            self._applied.pop()  # last, so that a repeated call restores everything if this one is interrupted
 
     def _wrappers(self, paddle: Any) -> Iterator[tuple[PatchedAttribute, Any]]:
         single = self._runners.single
@@ -141,7 +141,7 @@ class PaddlePatches:
             for name, value in vars(module).items()
             if isinstance(value, types.BuiltinFunctionType) and not name.startswith("_")
         }
-        # Other modules bind some of them, too: ``paddle.matmul`` is ``_C_ops.matmul`` itself in 3.3.
+        # Other modules import some of these functions: ``paddle.matmul`` is ``_C_ops.matmul`` itself in Paddle 3.3.
         for module in [each for name, each in sys.modules.items() if name.partition(".")[0] == "paddle"]:
             for name, value in list(vars(module).items()) if isinstance(module, types.ModuleType) else ():
                 known = functions.get(id(value))
@@ -184,7 +184,7 @@ class PaddlePatches:
             yield PatchedAttribute(owner, name, value), _wrapper(name, value, self._runners.functions)
 
     def _whole_ones(self, paddle: Any) -> Iterator[tuple[PatchedAttribute, Any]]:
-        """Yield the functions that call these: a call of the program is one operation."""
+        """Yield the functions that call other patched functions. A program's call of one is one operation."""
         for owner in (paddle, paddle.nn.functional, paddle.linalg, paddle.Tensor):
             for name, value in list(vars(owner).items()):
                 if isinstance(value, types.FunctionType) and name not in _NO_OPERATIONS and _is_whole(value):
@@ -208,7 +208,7 @@ def _is_whole(function: types.FunctionType) -> bool:
 
 
 def _apply_of_class(owner: Any) -> Callable[..., Any]:
-    """Return ``apply`` as a function of the class on which it is called."""
+    """Return ``apply`` of a class of ``PyLayer`` as a plain function."""
     method = next(vars(each)["apply"] for each in owner.__mro__ if "apply" in vars(each))
 
     def apply(cls: type, *arguments: Any, **keywords: Any) -> Any:

@@ -1,7 +1,7 @@
 """Observe the tensors of a call before and after Paddle's functions run, and emit the events of the call.
 
-After each function: the tensors whose versions were incremented, those whose cells have changed without it, and the new
-nodes with the tensors that they saved.
+After each function it finds the tensors whose versions were incremented, those whose cells have changed without that,
+and the new nodes with the tensors that they saved.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from memory_stage.engines.paddle.places import dense, indexed, overlaps
 from memory_stage.engines.paddle.shadow_state import ShadowState
 from memory_stage.engines.protocol import CellLayout
 
-#: Unversioned writes are found only in tensors of at most so many bytes, by comparing cells.
+#: The largest tensor, in bytes, in which unversioned writes are found by comparing cells.
 MOST_COMPARED = 1 << 20
 
-#: In-place operations that write no cell: they change shape and strides.
+#: In-place operations that overwrite nothing: they change only shape and strides.
 _METADATA = frozenset(
     f"{name}_" for name in ("reshape", "squeeze", "unsqueeze", "flatten", "transpose", "t", "detach", "unflatten")
 )
@@ -33,12 +33,12 @@ _CLEARING = frozenset(("clear_gradient", "_zero_grads"))
 
 @dataclass
 class TensorBefore:
-    """A tensor before a call.
+    """The state of a tensor before a call.
 
     Attributes:
         node: the address of its node; 0 if it has none.
-        is_registered: True if it was registered before this call.
-        cells: a copy of its elements, or None.
+        is_registered: True if the tensor was registered before the call.
+        cells: a copy of the elements, if unversioned writes are to be found; otherwise None.
     """
 
     x: Any
@@ -52,12 +52,12 @@ class TensorBefore:
 
 
 class InnerCall(NamedTuple):
-    """A function of Paddle inside a call of the program, before it runs.
+    """The state before one function of Paddle runs inside a call of the program.
 
     Attributes:
         kinds: the kinds of its arguments, as :func:`saved_table.signature` returns them.
-        tensors: its tensors, by their paths.
-        allocated: bytes of Paddle's meter.
+        tensors: the tensors among its arguments, by their paths.
+        allocated: the bytes that Paddle's meter counts.
     """
 
     name: str
@@ -71,12 +71,12 @@ class OpenCall:
     """A running call of the program.
 
     Attributes:
-        created: the tensors that new nodes saved, by the addresses of the nodes.
+        created: the tensors that each new node saved, by the address of the node.
         joined: the addresses of new nodes that already have an entry.
-        not_in_table: True if it called a function that the table does not contain.
-        unversioned: tensors that a function overwrote without a version, each with the function.
-        where: the index of an assignment.
-        gradients: gradients that the call may set to zero, each with its numbers.
+        not_in_table: True if the call used a function that the table does not contain.
+        unversioned: tensors that were overwritten without incrementing the version, each with the name of the function.
+        where: the index, if the call is an assignment to a part of a tensor.
+        gradients: gradients that the call may set to zero, each with the bytes of its numbers.
     """
 
     name: str
@@ -90,7 +90,7 @@ class OpenCall:
 
 
 class OperationObserver:
-    """Compare the tensors of calls before and after, and emit the events of each call.
+    """Compare the tensors of each call before and after it, and emit the events of the call.
 
     Attributes:
         used_elsewhere: True if another thread has called Paddle.
@@ -158,7 +158,7 @@ class OperationObserver:
             self._find_inner_nodes(call, fn, old)
 
     def _register_results(self, inner: InnerCall, outputs: dict[str, Any]) -> int:
-        """Register the results of a function; return the allocated bytes that belong to none of them."""
+        """Register the results of a function. Return the allocated bytes that belong to none of them."""
         inputs = {id(each.x) for each in inner.tensors.values()}
         addresses = {each.storage.address for each in inner.tensors.values()}
         hidden = self._state.meter() - inner.allocated
@@ -170,11 +170,12 @@ class OperationObserver:
         return hidden
 
     def _find_inner_nodes(self, call: OpenCall, fn: Any, old: set[int]) -> None:
-        """Add the other new nodes of a function that creates several: they are parents of ``fn``."""
+        """Add entries for the other new nodes of a function that creates several. They are ancestors of ``fn``."""
         todo = [fn]
         while todo:
             each = todo.pop()
-            self._state.nodes.pop(each.node_ptr(), None)  # an earlier node that had this address was freed
+            # the address belonged to an earlier node, which has been freed
+            self._state.nodes.pop(each.node_ptr(), None)
             for other in each.next_functions:
                 is_inner = other is not None and other.name() != LEAF
                 if is_inner and other.node_ptr() not in old and other.node_ptr() not in call.created:
@@ -193,7 +194,7 @@ class OperationObserver:
         """Return the tensors that a new node saved according to the table.
 
         Args:
-            hidden: bytes of the call that no result accounts for.
+            hidden: the bytes that the function allocated and that belong to no result.
         """
         found = []
         for role in roles:
@@ -252,7 +253,9 @@ class OperationObserver:
             self._state.emit(events.UnversionedWrite(each.x, op, None))
 
     def _emit_cleared(self, call: OpenCall) -> None:
-        """Emit the writes of zeros into gradients: a reference that the program keeps shows zeros now."""
+        """Emit a write of zeros for each gradient that the call set to zero, because the program may still
+        refer to it.
+        """
         for gradient, before in call.gradients:
             tensor = gradient.tensor()
             if tensor is not None and tensor_access.copied(tensor).tobytes() != before:
@@ -322,7 +325,7 @@ class OperationObserver:
             top.saved += call.created[address]
         top.is_unknown = call.not_in_table
         call.joined |= region.keys()
-        self._state.register(x).node = top  # keeps the entry alive: `nodes` has weak references
+        self._state.register(x).node = top  # keeps the entry alive, because ``nodes`` refers to it weakly
 
     def _where(self, call: OpenCall, each: TensorBefore) -> CellLayout | np.ndarray:
         """Return the cells that a write through a tensor covered."""
@@ -334,7 +337,7 @@ class OperationObserver:
         return indexed(layout, call.where, self._is_tensor)
 
     def _lose_saves(self, each: TensorBefore, where: CellLayout | np.ndarray) -> None:
-        """Mark the saved tensors whose cells a versioned write overlaps."""
+        """Mark the saved tensors that a versioned write overlaps as lost."""
         for node in {id(node): node for node in list(self._state.nodes.values())}.values():
             for save in node.saved:
                 if save.storage is each.storage and save.version < each.x._inplace_version():
@@ -359,6 +362,6 @@ class OperationObserver:
 
 
 def _what(path: str) -> str:
-    """Return the name of an argument: ``input 1``."""
+    """Return the name of an argument in the backward rule: ``input 1``."""
     number = path.partition(".")[0]
     return f"input {int(number) + 1}" if number.isdigit() else number

@@ -1,4 +1,4 @@
-"""Find the cells that a layout reads or an index selects, and whether a write overlaps them."""
+"""Find the cells that a layout covers or an index selects, and find out if a write overlaps them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.protocol import CellLayout
 from memory_stage.trace.cells import SMALL, runs_of
 
-#: The cells of an index are found for tensors of at most so many elements.
+#: The largest tensor, in elements, for which the cells of an index are found.
 MOST_INDEXED = 1 << 20
 
 
@@ -25,7 +25,7 @@ def dense(shape: list[int]) -> CellLayout:
 
 
 def cells_of(layout: CellLayout) -> np.ndarray:
-    """Return the numbers of the cells that a layout reads, in its shape."""
+    """Return the numbers of the cells of a layout, as an array of the layout's shape."""
     found = np.asarray(layout.offset)
     for axis, (n, stride) in enumerate(zip(layout.shape, layout.strides, strict=True)):
         along = [-1 if d == axis else 1 for d in range(len(layout.shape))]
@@ -34,7 +34,7 @@ def cells_of(layout: CellLayout) -> np.ndarray:
 
 
 def indexed(layout: CellLayout, index: Any, is_tensor: Callable[[Any], bool]) -> CellLayout | np.ndarray:
-    """Return the cells that an index selects, sorted; the whole layout if numpy does not accept the index."""
+    """Return the sorted cells that an index selects, or the whole layout if numpy does not accept the index."""
     if int(np.prod(layout.shape)) > MOST_INDEXED:
         return layout
     parts = index if isinstance(index, tuple) else (index,)
@@ -49,7 +49,7 @@ def indexed(layout: CellLayout, index: Any, is_tensor: Callable[[Any], bool]) ->
 
 
 def overlaps(layout: CellLayout, where: CellLayout | np.ndarray) -> bool:
-    """True if a write covered a cell of a layout."""
+    """True if a write covered at least one cell of a layout."""
     if isinstance(where, np.ndarray):
         if not where.size or 0 in layout.shape:
             return False

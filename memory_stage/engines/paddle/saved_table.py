@@ -1,8 +1,9 @@
 """Look up the tensors that each operation of Paddle saves for backward, in a table learned from Paddle.
 
-Paddle does not show the tensors that a node saved. But it passes each tensor to a hook before it saves it, if a hook is
-set. ``facts/paddle_saved.py`` set one, called each operation and recorded which arguments and results came to the hook.
-A recorded program gets no such hook, because Paddle saves other tensors if one is set.
+Python cannot read the tensors that a node of Paddle saved. But Paddle passes each tensor to a hook before it saves it,
+if one is set (``register_saved_tensors_hooks``). ``facts/paddle_saved.py`` sets this hook, calls each operation and
+records which arguments and results the hook gets. The hook is not set in a recorded program, because Paddle then saves
+other tensors.
 
 The key of a row is an operation, a kind of node, and the kinds of its arguments. Its values are the saved tensors:
 
@@ -21,22 +22,23 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import Any
 
-#: In the kinds of a call: a list of tensors one of which requires a gradient.
+#: In the kinds of a call: a list of tensors of which at least one requires a gradient.
 _LISTED = re.compile(r"\[[^]]*T")
 
-#: Kinds of arguments: a tensor that requires a gradient, one that does not, any other value. A list has brackets.
+#: The kinds of arguments: a tensor that requires a gradient, one that does not, and any other value. A list has
+#: brackets.
 WANTS, WANTS_NONE, OTHER = "T", "t", "."
 
 
 def signature(arguments: tuple[Any, ...], keywords: dict[str, Any], is_tensor: Any) -> str:
-    """Return the kinds of a call's arguments: ``Tt..``, ``[TT].``; tensors among keywords as ``T,y=t``."""
+    """Return the kinds of a call's arguments, as ``Tt..`` or ``[TT].``; a keyword argument ``y`` adds ``,y=t``."""
     named = {name: _kind(each, is_tensor) for name, each in keywords.items()}
     ends = "".join(f",{name}={kind}" for name, kind in named.items() if kind != OTHER)
     return "".join(_kind(each, is_tensor) for each in arguments) + ends
 
 
 def inputs(arguments: tuple[Any, ...], keywords: dict[str, Any], is_tensor: Any) -> dict[str, Any]:
-    """Return the tensors among a call's arguments, by their paths; those among keywords by their names."""
+    """Return the tensors among a call's arguments, by their paths, and those among the keywords by their names."""
     found = dict(paths(arguments, is_tensor))
     for name, each in keywords.items():
         found |= dict(paths(each, is_tensor, name))
@@ -52,7 +54,7 @@ def _kind(value: Any, is_tensor: Any) -> str:
 
 
 def paths(value: Any, is_tensor: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the tensors among arguments or results, with the path of each: ``0``, ``0.2``."""
+    """Yield the tensors among arguments or results, each with its path: ``0``, ``0.2``."""
     if is_tensor(value):
         yield path or "0", value
     elif isinstance(value, (list, tuple)):
@@ -69,16 +71,16 @@ def _table() -> dict[str, Any]:
 
 @functools.cache
 def version_used(version: str) -> str:
-    """Return the version of the table to use for ``version``: the last one that is not newer, else the first."""
+    """Return the version of the table for Paddle's ``version``: the newest that is not newer, or else the oldest."""
     learned = sorted(_table()["versions"], key=_number)
     return ([each for each in learned if _number(each) <= _number(version)] or learned[:1])[-1]
 
 
 @functools.cache
 def single_nodes(version: str) -> frozenset[str]:
-    """Return the kinds of nodes that send one gradient for each input, and no list of them.
+    """Return the kinds of nodes that send single gradients to their inputs and no list of gradients.
 
-    If a node sends a list, Paddle 3.3 does not accept from a hook the list that it passed to the hook.
+    Other nodes get no hook: Paddle 3.3 passes the list to a hook and then rejects the same list as the hook's result.
     """
     rows: dict[str, dict[str, Any]] = _table()["versions"][version_used(version)]
     listed = {key.split()[1] for key, kinds in rows.items() if any(_LISTED.search(each) for each in kinds)}
@@ -86,7 +88,7 @@ def single_nodes(version: str) -> frozenset[str]:
 
 
 def _plain(kinds: str) -> str:
-    """Return kinds without the distinction of gradients and without the other arguments at the end."""
+    """Return kinds without the marks of required gradients and without the values after the last tensor."""
     return kinds.replace(WANTS_NONE, WANTS).rstrip(OTHER)
 
 
@@ -95,16 +97,16 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def saves(version: str, op: str, node: str, kinds: str) -> list[str] | None:
-    """Return the tensors that a call saves; None if the table does not contain it.
+    """Return the tensors that a call saves, in the notation of the table; None if the table does not contain the call.
 
     Args:
-        op: the function of Paddle that was called, as ``multiply``.
-        node: the kind of the new node, as ``MultiplyGradNode``.
+        op: the name of the called function, such as ``multiply``.
+        node: the kind of the new node, such as ``MultiplyGradNode``.
         kinds: the kinds of its arguments, as :func:`signature` returns them.
     """
     rows: dict[str, list[str]] = _table()["versions"][version_used(version)].get(f"{op} {node}", {})
     if kinds in rows:
         return rows[kinds]
-    # It seldom matters which arguments require a gradient: not if all rows for these arguments agree.
+    # If all rows for these arguments agree, it does not matter which arguments require a gradient.
     alike = [row for known, row in rows.items() if _plain(known) == _plain(kinds)]
     return alike[0] if alike and all(row == alike[0] for row in alike) else None

@@ -1,8 +1,8 @@
-"""Keep the state that Paddle hides: its storages and nodes, by address, and the tensors that each node saved.
+"""Keep a copy of the state that Python cannot read from Paddle: storages and nodes by address, and saved tensors.
 
-The entries refer to each other as Paddle's own objects do: a tensor to its storage and its node, a node to the nodes
-of its inputs and to the storages of the tensors that it saved. Therefore an entry is freed together with the object of
-Paddle, and an event is emitted then. The entries hold no object of Paddle.
+The entries refer to each other as Paddle's own objects do: a tensor to its storage and its node, a node to the nodes of
+its inputs and to the storages of the tensors that it saved. No entry refers to an object of Paddle. Therefore an entry
+is freed at the same time as the object that it represents, and its event is emitted at that time.
 """
 
 from __future__ import annotations
@@ -27,31 +27,32 @@ def snake(name: str) -> str:
 
 
 def program_frame(frame: Any) -> Any:
-    """Return the innermost frame of the program."""
+    """Return the innermost frame that runs code of the program."""
     while frame is not None and is_inside(frame):
         frame = frame.f_back
     return frame
 
 
 def is_inside(frame: Any) -> bool:
-    """True if a frame runs code of Paddle, of this package, or of a library that they use."""
+    """True if a frame runs code of Paddle, of this package, or of a library that Paddle uses."""
     name = str(frame.f_globals.get("__name__")).partition(".")[0]
     return name in ("paddle", "memory_stage", "book_kit", "numpy", "decorator", "contextlib")
 
 
 class ShadowState:
-    """The entries of one process.
+    """The entries that represent Paddle's objects in one process.
 
     Attributes:
         records: a record for each tensor, by the id of the tensor.
-        storages: by their addresses.
-        nodes: by their addresses.
-        counters: version counters, by the storage over whose memory they count.
-        registered: bytes of the registered storages.
-        others: the smallest difference between Paddle's meter and ``registered`` since a subscription was opened.
-        others_freed: bytes by which ``others`` has shrunk.
-        in_backward: True while backward runs; the gradients of leaves are emitted at its end.
-        emit: the listener of the engine; it does nothing while no subscription is open.
+        storages: the entries of storages, by address.
+        nodes: the entries of nodes, by address.
+        counters: the separate version counters on a storage, by that storage.
+        registered: the bytes of all registered storages.
+        others: the bytes of unregistered storages: the smallest difference between Paddle's meter and ``registered``
+            since a subscription was opened.
+        others_freed: the bytes by which ``others`` has shrunk since then.
+        in_backward: True while backward runs. The gradients of leaves are emitted when it ends.
+        emit: the function that receives the events. It does nothing while no subscription is open.
     """
 
     def __init__(self, meter: Callable[[], int]) -> None:
@@ -67,7 +68,7 @@ class ShadowState:
         self._omitted: set[str] = set()
 
     def omit(self, reason: str) -> None:
-        """Emit once that a part of the program is not recorded."""
+        """Emit that a part of the program is not recorded; only once for each reason."""
         if reason not in self._omitted:
             self._omitted.add(reason)
             self.emit(events.Omission(reason))
@@ -75,11 +76,11 @@ class ShadowState:
     # ---------- storages ----------
 
     def storage(self, x: Any, fresh: bool = False) -> PaddleStorage:
-        """Return the storage of a tensor, and register a new one.
+        """Return the storage of a tensor, and register it if it is new.
 
         Args:
-            fresh: True if an operation has just created the tensor on its own memory. Then the storage that had this
-                address was freed, even if that was not noticed.
+            fresh: True if an operation has just created the tensor on its own memory. Then an older entry with this
+                address is out of date, because its storage must have been freed.
         """
         base, layout = tensor_access.base_of(x), tensor_access.layout_of(x)
         itemsize = x.element_size()
@@ -96,14 +97,15 @@ class ShadowState:
     def _add_storage(self, storage: PaddleStorage) -> None:
         storage.on_freed = self._on_freed
         self.registered += storage.nbytes
-        self.others = min(self.others, self.meter() - self.registered)  # it may have been one of the others before
+        # it may have been one of the unregistered storages
+        self.others = min(self.others, self.meter() - self.registered)
         self.emit(events.Alloc(storage))
 
     def allocated(self, is_quiet: bool) -> int:
-        """Return the bytes of Paddle's meter, as if no unregistered storage had been freed.
+        """Return the bytes of Paddle's meter, plus those of unregistered storages that were freed since the start.
 
         Args:
-            is_quiet: True if no function of Paddle is running, so that the meter agrees with the entries.
+            is_quiet: True if no function of Paddle is running, so that the meter can be compared with the entries.
         """
         now = self.meter()
         if is_quiet and not self.in_backward and now - self.registered < self.others:
@@ -113,17 +115,19 @@ class ShadowState:
 
     @staticmethod
     def _size(x: Any, layout: CellLayout, itemsize: int) -> int:
-        """Return the bytes of a tensor's storage; if Paddle does not report them, those that the tensor needs."""
+        """Return the bytes of a tensor's storage. If Paddle does not report them, return those that the tensor
+        covers.
+        """
         whole = getattr(x, "_holder_size", None)
         return int(whole()) if whole is not None else tensor_access.reach_of(layout) * itemsize
 
     def _on_freed(self, storage: PaddleStorage) -> None:
         self.registered -= storage.nbytes
-        if self.storages is not None:  # None while the interpreter shuts down
+        if self.storages is not None:  # it is None while the interpreter shuts down
             self.emit(events.Free(storage))
 
     def add_hidden(self, nbytes: int, cells: np.ndarray | None, dtype: str) -> PaddleStorage:
-        """Register memory that a node hides: it is counted, and only a copy of its ``cells`` can be read."""
+        """Register memory that only a node refers to. Its bytes are counted, and its ``cells`` are a copy."""
         found = PaddleStorage(0, nbytes, 1 if cells is None else cells.itemsize, dtype, 0)
         found.copied = None if cells is None else cells.reshape(-1)
         self._add_storage(found)
@@ -132,17 +136,17 @@ class ShadowState:
     # ---------- tensors ----------
 
     def record(self, x: Any) -> TensorRecord:
-        """Return the updated record of a tensor."""
+        """Return the record of a tensor after updating it."""
         record = self.register(x)
         record.memory.version = x._inplace_version()
         record.node = self.node_of(x)
         return record
 
     def register(self, x: Any, fresh: bool = False) -> TensorRecord:
-        """Return the record of a tensor without updating its node, which may have no entry yet.
+        """Return the record of a tensor without updating the node in it, because that node may have no entry yet.
 
         Args:
-            fresh: as for :meth:`storage`.
+            fresh: the argument of :meth:`storage`.
         """
         key = id(x)
         record = self.records.get(key)
@@ -156,14 +160,14 @@ class ShadowState:
         return record
 
     def _move_saves(self, x: Any, record: TensorRecord, old: PaddleStorage) -> None:
-        """Redirect the saves of a tensor that has other memory now and the same counter, as Paddle does."""
+        """Redirect the saved tensors to the new memory of a tensor that kept its version counter, as Paddle does."""
         for node in list(self.nodes.values()):
             for save in node.saved:
                 if save.tensor is record.ref and save.storage is old and save.version < x._inplace_version():
                     save.storage, save.is_lost = record.memory, True
 
     def _counter_for(self, x: Any, storage: PaddleStorage) -> PaddleStorage:
-        """Return the counter of a tensor's versions: its storage, or for a tensor from DLPack a further counter."""
+        """Return the counter of a tensor's versions: its storage, or a separate counter for a tensor from DLPack."""
         for each in [storage, *self.counters.get(storage, ())]:
             other = next((other for other in self.aliases_of(each) if other is not x), None)
             if other is None or other._is_shared_buffer_with(x):
@@ -177,7 +181,9 @@ class ShadowState:
         return found
 
     def separate_counter(self, x: Any) -> None:
-        """Give a tensor its own counter: it has the memory of another tensor now, and has kept its versions."""
+        """Give a tensor a separate version counter, because it now shares another tensor's memory but kept its
+        versions.
+        """
         record = self.register(x)
         if record.memory.counts_over is None:
             record.memory = self._new_counter(x, record.memory)
@@ -188,14 +194,14 @@ class ShadowState:
         return record is not None and record.ref() is x
 
     def aliases_of(self, storage: PaddleStorage) -> Iterator[Any]:
-        """Yield the tensors on a storage."""
+        """Yield all registered tensors on a storage."""
         for record in list(self.records.values()):
             x = record.ref() if record.memory is storage else None
             if x is not None:
                 yield x
 
     def gradient(self, x: Any) -> GradientHandle | None:
-        """Return the handle of ``x.grad``, the same one as long as its storage is the same."""
+        """Return the handle of ``x.grad``, which stays the same as long as the gradient's storage does."""
         record = self.records.get(id(x))
         if record is None or record.ref() is not x:
             record = self.record(x)
@@ -218,15 +224,18 @@ class ShadowState:
         return None if fn is None else self.node(fn)
 
     def node(self, fn: Any) -> GradNode:
-        """Return the entry of a node of Paddle. If its creation was not observed, its saved tensors are unknown."""
+        """Return the entry of a node of Paddle. The saved tensors of a node whose creation was not observed are
+        unknown.
+        """
         known = self.nodes.get(fn.node_ptr())
         if known is not None:
             return known
-        made = [self.add_node(each) for each in self._without_entry(fn)]  # held until the last one refers to the others
+        # keeps all entries alive until the last one refers to the others
+        made = [self.add_node(each) for each in self._without_entry(fn)]
         return made[-1]
 
     def add_node(self, fn: Any, name: str = "", parents: Sequence[GradNode | None] | None = None) -> GradNode:
-        """Add an entry for a node whose inputs have entries, or for the nodes between ``fn`` and ``parents``."""
+        """Add an entry for one node whose parents have entries, or for all nodes between ``fn`` and ``parents``."""
         frame = program_frame(sys._getframe(1))
         called = fn.name()
         role = Role.LEAF if called == LEAF else Role.OPERATION
@@ -245,7 +254,9 @@ class ShadowState:
         return found
 
     def _without_entry(self, fn: Any) -> list[Any]:
-        """Return the nodes below ``fn`` that have no entry, parents first. It does not recurse."""
+        """Return the ancestors of ``fn`` that have no entry, parents first. This is a loop, because a graph can be
+        deep.
+        """
         order: list[Any] = []
         done: set[int] = set()
         todo = [fn]

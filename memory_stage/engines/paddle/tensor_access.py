@@ -1,4 +1,4 @@
-"""Read tensors of Paddle without a side effect: their addresses, layouts and elements.
+"""Read the addresses, layouts and elements of Paddle's tensors without side effects.
 
 This module calls no function that :mod:`.monkeypatches` patches.
 """
@@ -12,17 +12,17 @@ import numpy as np
 
 from memory_stage.engines.protocol import CellLayout
 
-#: The dtype of the bits, for dtypes that numpy does not have.
+#: Integer dtypes for the bits of elements whose dtype numpy does not have.
 _BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
 
 
 def dtype_of(x: Any) -> str:
-    """Return the name of the dtype: ``float32``."""
+    """Return the name of a tensor's dtype, such as ``float32``."""
     return str(x.dtype).rpartition(".")[2]
 
 
 def is_drawable(x: Any) -> bool:
-    """True if a tensor is dense, has memory, and has it on the host."""
+    """True if a tensor is dense and has memory on the host."""
     return x.is_dense() and x._is_initialized() and x.place.is_cpu_place()
 
 
@@ -32,20 +32,22 @@ def base_of(x: Any) -> int:
 
 
 def layout_of(x: Any) -> CellLayout:
-    """Return shape, strides and offset, in cells."""
+    """Return the shape, strides and offset of a tensor, in cells."""
     shape = [int(n) for n in x.shape]
     return CellLayout(shape, [int(n) for n in x.strides], int(x.offset) // x.element_size())
 
 
 def reach_of(layout: CellLayout) -> int:
-    """Return the number of cells from the first of the storage to the last that the layout reads."""
+    """Return how many cells the storage must have to contain the layout."""
     if 0 in layout.shape:
         return layout.offset
     return layout.offset + 1 + sum((n - 1) * stride for n, stride in zip(layout.shape, layout.strides, strict=True))
 
 
 def cells_at(address: int, length: int, dtype: str) -> np.ndarray:
-    """Return the cells from an address on without copying them. Read them at once: nothing keeps them alive."""
+    """Return an array over the cells at an address, without copying. Read it at once, because it keeps nothing
+    alive.
+    """
     kind = np.dtype(_BITS.get(dtype, dtype))
     if not length or not address:
         return np.empty(0, kind)
@@ -54,7 +56,7 @@ def cells_at(address: int, length: int, dtype: str) -> np.ndarray:
 
 
 def as_numbers(cells: np.ndarray, dtype: str) -> np.ndarray:
-    """Return cells as numbers that numpy can print: a bfloat16 is the first half of a float32."""
+    """Return cells as numbers that numpy can print. A bfloat16 is the upper half of a float32."""
     if dtype == "bfloat16":
         return (cells.astype("uint32") << 16).view("float32")
     return cells

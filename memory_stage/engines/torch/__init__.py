@@ -1,4 +1,4 @@
-"""Answer the questions of the recorder for PyTorch, from its function calls, its graph nodes and its allocator.
+"""The engine that answers the recorder's questions for PyTorch, from its function calls, graph nodes and allocator.
 
-PyTorch is imported only after the program has imported it.
+This package imports PyTorch only after the program has imported it.
 """

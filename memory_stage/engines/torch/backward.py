@@ -1,7 +1,7 @@
-"""Observe backward of torch, node by node.
+"""Observe torch's backward, node by node.
 
-``Tensor.backward``, ``torch.autograd.backward`` and ``torch.autograd.grad`` call one function. It is patched to add
-hooks to every node before backward, and to remove them afterwards. The hooks only read, and keep no gradient.
+``Tensor.backward``, ``torch.autograd.backward`` and ``torch.autograd.grad`` all call one function of torch. Its patch
+adds hooks to every node before backward and removes them afterwards. The hooks only read gradients and keep none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STALE = "modified by an inplace operation"
 
 
 class _Part:
-    """One call of the forward pass whose nodes, possibly several, backward is running."""
+    """One call of the forward pass that backward has reached. It may have created several nodes."""
 
     def __init__(self, left: int, gradient: np.ndarray) -> None:
         self.left, self.gradient = left, gradient
@@ -49,14 +49,14 @@ class Backward:
         self._in_flight: dict[int, tuple[int, Any]] = {}
 
     def patch(self) -> None:
-        """Patch backward."""
+        """Replace torch's function."""
         self._real = torch.autograd._engine_run_backward
         self._mode.hooks = self.hooks
         self._mine = self._run
         torch.autograd._engine_run_backward = self._mine
 
     def restore(self) -> None:
-        """Restore backward."""
+        """Restore torch's function."""
         if torch.autograd._engine_run_backward is self._mine:
             torch.autograd._engine_run_backward = self._real
         self._mine = None
@@ -74,7 +74,7 @@ class Backward:
             self._passes.append(passing)
             hooks = self.hooks.install()
         self._registry.backwards += 1
-        again = mode.is_inside  # hooks of the program are observed during a call of torch
+        again = mode.is_inside  # during this call of torch, hooks of the program are observed, too
         if again:
             mode.__enter__()
             mode.is_inside = False
@@ -87,7 +87,7 @@ class Backward:
             raise
         finally:
             if again:
-                remove_mode(mode)  # unless the recording ended in a hook
+                remove_mode(mode)  # skipped if the recording has ended in a hook
                 mode.is_inside = True
             self._registry.backwards -= 1
             self.hooks.restore(hooks)
@@ -96,14 +96,16 @@ class Backward:
                 self._passes.remove(passing)
 
     def _settle(self) -> None:
-        """Finish the previous node, because a hook of the program is about to run."""
+        """Emit the end of the previous node, because a hook of the program is about to run."""
         if self._passes:
             self._passes[-1].settle()
 
     # ---------- gradients in flight ----------
 
     def count_in_flight(self, gradient: torch.Tensor) -> None:
-        """Count a gradient in flight by its address; reading its storage would change how torch adds to it."""
+        """Count the bytes of a gradient in flight by its address. Reading its storage would change how torch adds to
+        it.
+        """
         if not gradient.numel() or gradient.device.type != "cpu" or self._registry.memory_at(gradient) is not None:
             return
         begin = gradient.data_ptr() - gradient.storage_offset() * gradient.element_size()
@@ -116,20 +118,20 @@ class Backward:
         self._emit(events.FlightChange(size))
 
     def register_received(self, gradient: Any) -> None:
-        """Register a gradient that a hook or the program receives, and stop counting it as in flight."""
+        """Register a gradient that a hook or the program receives. It is no longer in flight."""
         if isinstance(gradient, torch.Tensor) and is_drawable(gradient) and self._registry.memory_at(gradient) is None:
             self.stop_counting(gradient.data_ptr() - gradient.storage_offset() * gradient.element_size())
             self._registry.register(gradient, is_new=True)
 
     def stop_counting(self, begin: int) -> None:
-        """Stop counting a gradient that was freed or has arrived."""
+        """Stop counting a gradient, because it was freed or stored at a leaf."""
         size, _ = self._in_flight.pop(begin, (0, None))
         self._registry.allocated -= size
         if size and self._mode.is_open:
             self._emit(events.FlightChange(-size))
 
     def stop_counting_all(self) -> None:
-        """Stop counting all gradients, at the end of a pass."""
+        """Stop counting all gradients, because the backward pass has ended."""
         for begin in list(self._in_flight):
             self.stop_counting(begin)
 
@@ -141,7 +143,7 @@ def _on_gradient_freed(backward: weakref.ref[Backward], begin: int) -> None:
 
 
 class _Pass:
-    """The hooks of one backward pass."""
+    """The hooks of the recorder in one backward pass."""
 
     def __init__(self, of: Backward, roots: Any, args: Sequence[Any]) -> None:
         self._of, self._nodes, self._registry = of, of._nodes, of._registry
@@ -150,7 +152,7 @@ class _Pass:
         self._handles: list[Any] = []
         self._parts: dict[int, _Part] = {}
         self._left: NodeTag | None = None
-        self._later: list[events.Event] = []  # of a thread that torch runs for a GPU
+        self._later: list[events.Event] = []  # events of the threads in which torch runs nodes on a GPU
         roots = [x for x in ((roots,) if isinstance(roots, torch.Tensor) else roots) if isinstance(x, torch.Tensor)]
         starts = [(self._nodes.of(x), x, g) for x, g in zip(roots, grads or (None,) * len(roots), strict=False)]
         self._listen([fn for x in roots if (fn := self._nodes.fn_of(x)) is not None])
@@ -182,14 +184,14 @@ class _Pass:
                     todo.append(parent)
 
     def _parent(self, tag: NodeTag, parent: Any, output: int) -> NodeTag | None:
-        """Return the tag of a parent; ``tag`` itself for another node of the same call."""
+        """Return the tag of a parent node; ``tag`` itself if the parent belongs to the same call."""
         if parent is None:
             return None
         within = not is_leaf(parent) and self._nodes.known(parent) is tag
         return tag if within else self._nodes.parent(parent, output)
 
     def end(self) -> None:
-        """Remove the hooks at the end of the pass, or after an error."""
+        """Remove the hooks, at the end of the pass or after an error."""
         with muted():
             self.settle()
             for handle in self._handles:
@@ -206,11 +208,11 @@ class _Pass:
     def _emit(self, event: events.Event) -> None:
         if threading.get_ident() == self._of._thread:
             self._of._emit(event)
-        else:  # its arrays are copied from the GPU
+        else:  # its arrays are copies in host memory, so the event can be emitted later
             self._later.append(event)
 
     def before_node(self, tag: NodeTag, grads: Sequence[torch.Tensor | None]) -> None:
-        """Emit that the rule of a node is about to run."""
+        """Emit that backward is about to run a node."""
         self.settle()
         tag.begin_reading()
         gradient = next((g for g in grads if g is not None), None)
@@ -218,7 +220,7 @@ class _Pass:
             return
         self._of.count_in_flight(gradient)
         if id(tag) in self._parts:
-            return  # another node of a call that was entered
+            return  # another node of the same call has emitted it already
         elements = elements_of(gradient.detach())
         self._parts[id(tag)] = _Part(tag.size, elements.copy() if elements.size <= 64 else elements[:0])
         self._emit(events.NodeEnter(tag, elements))
@@ -227,7 +229,7 @@ class _Pass:
                 self._of.register_received(each)
 
     def after_node(self, tag: NodeTag, parents: Sequence[NodeTag | None], given: Sequence[torch.Tensor | None]) -> None:
-        """Emit that the rule of a node has run."""
+        """Emit that backward has run a node."""
         part = self._parts.get(id(tag))
         if part is None:
             return
@@ -246,7 +248,7 @@ class _Pass:
         self._left = tag
 
     def settle(self) -> None:
-        """Release the tensors that the last node saved, after its hooks."""
+        """Emit that the saved tensors of the previous node are released. This runs after the hooks at that node."""
         tag, self._left = self._left, None
         if tag is None:
             return
@@ -255,7 +257,7 @@ class _Pass:
         self._emit(events.NodeLeave(tag))
 
     def after_leaf(self, tag: NodeTag, x: torch.Tensor | None) -> None:
-        """Emit that a leaf has its gradient."""
+        """Emit that backward has stored the gradient of a leaf."""
         self.settle()
         gradient = None if x is None else x.grad
         self._registry.awaited.pop(id(x), None)

@@ -1,4 +1,4 @@
-"""Classify the functions of torch that a mode observes, and find their names for a user."""
+"""Classify the functions of torch that a function mode observes, and find the names that users call them by."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-#: Properties that return another tensor on the same memory.
+#: Properties that return another tensor on the same memory, so that reading them emits an event.
 _LOOKS = frozenset(("data", "T", "mT", "H", "mH", "real", "imag"))
 
-#: Functions that read a tensor or do not change memory.
+#: Functions that emit no event, because they only read a tensor or do not change memory.
 _SILENT = frozenset((
     "__bool__", "__complex__", "__contains__", "__dir__", "__float__", "__format__", "__hash__", "__index__", "__int__",
     "__len__", "__repr__", "__reduce_ex__", "__array_wrap__", "_is_view", "_set_grad_enabled", "data_ptr", "dim",
@@ -21,21 +21,21 @@ _SILENT = frozenset((
     "is_storage", "is_tensor", "result_type", "can_cast", "broadcast_shapes", "_assert", "backward", "grad",
 ))  # fmt: skip
 
-#: Functions that pass the address of the memory to another library.
+#: Functions that pass the address of a tensor's memory to another library.
 _EXPORTS = frozenset(
     ("numpy", "__array__", "__dlpack__", "untyped_storage", "storage", "_typed_storage", "share_memory_")
 )
 
-#: Functions that write without incrementing a version.
+#: Functions that overwrite memory without incrementing a version.
 _UNCOUNTED = frozenset(("batch_norm", "instance_norm", "apply_", "map_", "map2_", "native_batch_norm"))
 
-#: Functions that change the layout of a tensor and increment its version, although they overwrite nothing.
+#: Functions that change the layout of a tensor and increment its version without overwriting anything.
 _OF_LOOKS = frozenset((
     "as_strided_", "detach_", "resize_", "resize_as_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_",
     "unsqueeze_", "_bump_version",
 ))  # fmt: skip
 
-#: Python's names of operators -> the name of their operation.
+#: Maps Python's name of an operator to the name of its operation.
 _OPERATORS = {
     "__getitem__": "getitem", "__setitem__": "setitem", "__rsub__": "sub", "__rpow__": "pow", "__rdiv__": "div",
     "__rtruediv__": "div", "__rfloordiv__": "floor_divide", "__floordiv__": "floor_divide", "__rmod__": "remainder",
@@ -49,14 +49,14 @@ class Call:
     """The properties of a function of torch.
 
     Attributes:
-        name: the name that a user calls.
-        is_silent: True if it emits no event.
-        exports: True if another library gets the memory of its first argument.
-        is_uncounted: True if it may write without incrementing a version.
-        writes_nothing: True if it increments the version and overwrites nothing.
-        is_gradient: True if it reads ``x.grad``.
-        hooks: True if it registers a hook of a tensor.
-        is_data: True for ``x.data``, which has its own version counter.
+        name: the name by which users call the function.
+        is_silent: True if a call emits no event.
+        exports: True if a call passes the memory of its first argument to another library.
+        is_uncounted: True if a call may overwrite memory without incrementing a version.
+        writes_nothing: True if a call increments the version without overwriting anything.
+        is_gradient: True for reading ``x.grad``.
+        hooks: True if a call registers a hook of a tensor.
+        is_data: True for ``x.data``, whose result has a separate version counter.
     """
 
     __slots__ = ("name", "is_silent", "exports", "is_uncounted", "writes_nothing", "is_gradient", "is_data", "hooks")
@@ -90,12 +90,12 @@ def call_of(function: Any) -> Call:
         if found is None:
             found = _known[function] = Call(function)
         return found
-    except TypeError:  # not hashable
+    except TypeError:  # the function is not hashable
         return Call(function)
 
 
 def written_name(name: str) -> str:
-    """Return the name of an operation that has written its target: ``relu_`` for ``relu(x, inplace=True)``."""
+    """Return the in-place name of an operation: ``relu_`` for ``relu(x, inplace=True)``."""
     return name if name.endswith("_") or name in ("setitem", "data") else f"{name}_"
 
 

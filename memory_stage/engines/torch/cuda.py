@@ -1,11 +1,11 @@
 """Read the meters of NVIDIA GPUs from torch's allocator.
 
-It follows torch's documentation. Without a GPU most of its tests are skipped.
+The code follows torch's documentation. Most of its tests need a GPU and are skipped without one.
 
-* The counters are on the host, so reading them does not wait for the GPU. This module uses a GPU only after the
-  program has used it.
-* Reading a number waits for the GPU, which changes times and no result. It would break the capture of a CUDA graph, so
-  nothing is recorded during a capture.
+* The counters are in host memory, so reading them does not wait for the GPU. This module touches a GPU only if the
+  program has used it already.
+* Reading a tensor's numbers waits for the GPU, which changes the run time but no result. It would make the capture of a
+  CUDA graph fail, so nothing is recorded during a capture.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-#: Torch's allocator allocates multiples of so many bytes.
+#: Torch's allocator rounds the size of a block up to a multiple of these bytes.
 ROUNDED_TO = 512
 
 
@@ -23,7 +23,7 @@ CAPTURED = "What a CUDA graph captures is not recorded, only what it leaves in m
 
 
 def is_capturing() -> bool:
-    """True while the GPU's work is captured as a graph, so that nothing may wait for it."""
+    """True while torch captures the GPU's work as a CUDA graph, so that nothing may wait for the GPU."""
     return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
 
@@ -36,7 +36,7 @@ class Counted:
 
 
 class Gpu:
-    """The meter of one GPU."""
+    """The meter of one NVIDIA GPU."""
 
     def __init__(self, index: int) -> None:
         self._index = index
@@ -47,12 +47,12 @@ class Gpu:
         return f"cuda:{self._index}"
 
     def counters(self) -> Counted:
-        """Return the counters now."""
+        """Return the present counters."""
         return Counted(torch.cuda.memory_allocated(self._index), torch.cuda.memory_reserved(self._index))
 
     @staticmethod
     def counted(nbytes: int) -> int:
-        """Return the bytes that the allocator counts for a storage; for a large one it may count a little more."""
+        """Return the bytes that the allocator counts for a storage. For a large storage it may count slightly more."""
         return -(-nbytes // ROUNDED_TO) * ROUNDED_TO
 
 

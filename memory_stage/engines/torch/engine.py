@@ -1,11 +1,11 @@
 """Answer the questions of :mod:`memory_stage.engines.protocol` for tensors of PyTorch.
 
-* ``memory``: storages and their bytes; ``cuda``: the meters of GPUs.
-* ``registry``: the storages and tensors of a program, and their version counters.
-* ``node_tags``, ``nodes``: the graph of autograd, and the tensors that its nodes saved; ``meta_probe``: hidden ones.
-* ``calls``: the functions of torch; ``function_mode``: the program's calls; ``backward``: the nodes of backward.
-* ``node_hooks``: hooks of the recorder; ``user_hooks``: hooks of the program; ``monkeypatches``: patched functions.
-* ``session``: the subscription, which applies and removes all of these.
+* ``memory`` contains the storages and their bytes; ``cuda`` the meters of GPUs.
+* ``registry`` contains the storages and tensors of a program, and their version counters.
+* ``node_tags`` and ``nodes`` read autograd's graph and its saved tensors; ``meta_probe`` finds those that torch hides.
+* ``calls`` classifies torch's functions; ``function_mode`` observes the program's calls, and ``backward`` the nodes.
+* ``node_hooks`` has the recorder's hooks, ``user_hooks`` the program's; ``monkeypatches`` patches functions of torch.
+* ``session`` is the subscription, which installs and removes all of these.
 
 The program imports torch before it imports these modules.
 """
@@ -55,17 +55,17 @@ from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
 from memory_stage.engines.torch.session import TorchSubscription
 
-#: From this version on, the end of a storage can be observed.
+#: The first version of torch in which the end of a storage can be observed.
 OLDEST = (2, 10)
 
 Question = TypeVar("Question", bound=Callable[..., Any])
 
 
 def engine() -> TorchEngine:
-    """Return an engine for one recording.
+    """Return a new engine, for one recording.
 
     Raises:
-        NotRecordable: if torch is too old.
+        NotRecordable: if torch is older than :data:`OLDEST`.
     """
     version = tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2])
     if version < OLDEST:
@@ -76,7 +76,9 @@ def engine() -> TorchEngine:
 
 
 def _mute(question: Question) -> Question:
-    """Return ``question`` as a function whose reads of tensors no mode and no subclass observes."""
+    """Return ``question`` as a function during which the program's modes and subclasses do not observe reads of
+    tensors.
+    """
 
     @functools.wraps(question)
     def quiet(*arguments: Any) -> Any:
@@ -87,7 +89,7 @@ def _mute(question: Question) -> Question:
 
 
 class TorchEngine:
-    """An :class:`~memory_stage.engines.protocol.Engine`, which describes the answers."""
+    """The :class:`~memory_stage.engines.protocol.Engine` of PyTorch. The protocol describes each method."""
 
     def __init__(self) -> None:
         self._registry = Registry()
@@ -105,25 +107,25 @@ class TorchEngine:
         return True
 
     def discover_frameworks(self) -> None:
-        """Do nothing: torch has been imported."""
+        """Do nothing: this engine is for one framework only."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
-        """Change nothing: torch has one rule, by versions."""
+        """Change nothing: torch has only one in-place policy, which compares versions."""
         return contextlib.nullcontext()
 
     def current_policy(self) -> str:
-        """Return the default: torch has one rule."""
+        """Return the default policy, because torch has only one."""
         return DEFAULT_POLICY
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """Restore the host's generator, and those of GPUs in use."""
+        """Restore the random generators of the host and of all GPUs in use at the end of the block."""
         devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
         with torch.random.fork_rng(devices=list(devices)):
             yield
 
     def allocated(self) -> int:
-        """Return the bytes of storages created while it is subscribed, less those that were freed."""
+        """Return the bytes of the storages that were created since the subscription was opened and not freed yet."""
         return self._registry.allocated
 
     def gpus(self) -> list[GpuMeter]:
@@ -139,12 +141,12 @@ class TorchEngine:
 
     @_mute
     def is_shown(self, value: Any) -> bool:
-        """True for a tensor: torch wraps its numbers elsewhere."""
+        """True for every tensor, because torch's wrapped Python numbers never reach the recorder."""
         return self._registry.is_tensor(value)
 
     @_mute
     def storage_view(self, x: torch.Tensor) -> StorageView:
-        """Read the tensor and its node."""
+        """Describe ``x`` by its properties and its node."""
         node = self._nodes.of(x)
         of_leaf = x._is_view() and x._base.requires_grad
         is_leaf = node is None or (node.role is Role.LEAF and not of_leaf)
@@ -154,34 +156,34 @@ class TorchEngine:
 
     @_mute
     def storage(self, x: torch.Tensor) -> Kept:
-        """Return its storage, or its version counter."""
+        """Return the storage of ``x``, or its separate version counter."""
         return self._registry.kept(x)
 
     @_mute
     def version(self, x: torch.Tensor) -> int:
-        """Return torch's version."""
+        """Return torch's version of ``x``."""
         return self._registry.version(x)
 
     @_mute
     def group(self, x: torch.Tensor) -> int | None:
-        """Return the key of the base of its views."""
+        """Return the key of the tensor that ``x`` is a view of, or of ``x`` itself."""
         return self._registry.group(x)
 
     @_mute
     def stamp(self, x: torch.Tensor) -> tuple[Any, ...]:
-        """Return its address, layout, version and node."""
+        """Return the address, layout, version and node of ``x``."""
         node = self._nodes.of(x)
         at = x.data_ptr() if x.numel() else 0
         return at, x.shape, x.stride(), x._version, id(node), self._registry.group(x), id(self._registry.kept(x))
 
     @_mute
     def node(self, x: torch.Tensor) -> NodeTag | None:
-        """Return its node without reading that of an outdated view."""
+        """Return the node of ``x``. It is not read from an outdated view, because torch would create a new one."""
         return self._nodes.of(x)
 
     @_mute
     def gradient(self, x: torch.Tensor) -> torch.Tensor | None:
-        """Return the gradient of a leaf, or a retained one. Reading any other ``.grad`` would make torch warn."""
+        """Return the gradient of a leaf, or a retained gradient. For other tensors torch would warn if it were read."""
         if not x.requires_grad or not (self._nodes.fn_of(x) is None or x.retains_grad):
             return None
         gradient = x.grad
@@ -191,15 +193,15 @@ class TorchEngine:
         return None if awaited.get(id(x), id(gradient)) != id(gradient) else gradient
 
     def preserves(self, x: torch.Tensor) -> bool:
-        """Return False: torch preserves nothing."""
+        """Return False, because torch copies no saved bytes before a write."""
         return False
 
     def records(self, x: torch.Tensor) -> bool:
-        """Return torch's grad mode."""
+        """Return True if torch's grad mode is on."""
         return torch.is_grad_enabled()
 
     def has_other_names(self, x: torch.Tensor) -> bool:
-        """Return False: events have torch's names."""
+        """Return False, because events have torch's names."""
         return False
 
     def other_name(self, op: str) -> str:
@@ -211,21 +213,21 @@ class TorchEngine:
         return any(hasattr(each, name) for each in (torch.Tensor, torch, torch.nn.functional))
 
     def is_other_vocabulary(self, frame: FrameType) -> bool:
-        """Return False: there is one vocabulary."""
+        """Return False, because torch has one vocabulary."""
         return False
 
     def is_inside(self, frame: FrameType) -> bool:
-        """True for a frame of torch."""
+        """True if the frame runs code of torch."""
         return is_inside(frame)
 
     @_mute
     def array(self, x: torch.Tensor) -> np.ndarray:
-        """Return its elements, which must be read at once."""
+        """Return an array over the elements, which must be read at once, because it keeps nothing alive."""
         return elements_of(x)
 
     @_mute
     def slots(self, value: Any) -> list[tuple[str, torch.Tensor, int, torch.Tensor]] | None:
-        """Return the state of an optimizer of ``torch.optim``."""
+        """Return the slots of an optimizer of ``torch.optim``."""
         if not isinstance(value, torch.optim.Optimizer):
             return None
         parameters = [x for group in value.param_groups for x in group["params"]]
@@ -243,29 +245,29 @@ class TorchEngine:
         return isinstance(thing, (Memory, Counter, NodeTag))
 
     def key(self, thing: Kept | NodeTag) -> int:
-        """Return the id of the entry: there is one for each thing."""
+        """Return the id of the entry, which does not change while the entry lives."""
         return id(thing)
 
     def weak(self, thing: Kept | NodeTag, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
-        """Return a weak reference to the entry, which is freed with the thing."""
+        """Return a weak reference to the entry, which is freed at the same time as torch's object."""
         return weakref.ref(thing, on_freed)
 
     def below(self, storage: Kept) -> Memory | None:
-        """Return the storage below a version counter."""
+        """Return the storage of a separate version counter; None for any other storage."""
         return storage.memory if isinstance(storage, Counter) else None
 
     @_mute
     def block(self, storage: Kept) -> StorageInfo:
-        """Read torch's storage."""
+        """Describe the memory of the storage."""
         return storage.memory.block(storage.version)
 
     def freed(self, storage: Kept) -> int:
-        """Return the bytes of a storage on the host."""
+        """Return the bytes of a storage on the host; 0 on a GPU."""
         memory = storage.memory
         return memory.counted if memory.gpu is None else 0
 
     def freed_on_gpu(self, storage: Kept) -> tuple[GpuMeter, int] | None:
-        """Return the bytes of its block."""
+        """Return the GPU's meter and the bytes of the storage's block; None on the host."""
         memory = storage.memory
         return None if memory.gpu is None else (memory.gpu, memory.counted)
 
@@ -275,41 +277,41 @@ class TorchEngine:
         return storage.memory.numbers(cells)
 
     def writer(self, storage: Kept, version: int) -> str:
-        """Return an empty name: torch keeps no log."""
+        """Return an empty string, because torch logs no writes."""
         return ""
 
     # ----- writes -----
 
     @_mute
     def written(self, x: torch.Tensor, where: Any) -> CellLayout | np.ndarray:
-        """``where`` is None for all of ``x``, or the cells."""
+        """Return the cells; ``where`` is None for all of ``x``."""
         return layout_of(x) if where is None else where
 
     @_mute
     def nodes_of_write(self, x: torch.Tensor) -> list[tuple[NodeTag, bool]]:
-        """Return the node of the base, and that of a view that was written."""
+        """Return the node of the base and, if ``x`` is a view of it, the node of ``x``."""
         if not x.requires_grad:
             return []
         base = x._base if x._is_view() and x._base.requires_grad else x
         found = [(node, False)] if (node := self._nodes.of(base)) is not None else []
         own = self._nodes.of(x)
         if own is not None and all(own is not node for node, _ in found):
-            own.role = Role.READ  # torch has created it again, from the base's
+            own.role = Role.READ  # torch has created the view's node again, from the new node of the base
             found.append((own, True))
         return found
 
     # ----- nodes -----
 
     def role(self, node: NodeTag) -> Role:
-        """Return the role of a leaf or an operation: torch has one node for a write through a view."""
+        """Return the role of the node: leaf or operation. A write through a view has one node in torch."""
         return node.role
 
     def name(self, node: NodeTag) -> str:
-        """Return the name of the call that created it."""
+        """Return the name of the call that created the node."""
         return node.name
 
     def parents(self, node: NodeTag) -> Sequence[NodeTag | None]:
-        """Return the parents of all nodes of its call."""
+        """Return the parents of all nodes that the call created."""
         return node.parents
 
     def moves_only(self, node: NodeTag) -> bool:
@@ -317,56 +319,56 @@ class TorchEngine:
         return node.moves
 
     def place(self, node: NodeTag) -> tuple[Any, int]:
-        """Return the place of its call."""
+        """Return the place of the call that created the node."""
         return node.place
 
     def saved(self, node: NodeTag) -> list[Saved]:
-        """Return the tensors that were read when the node was created."""
+        """Return the saved tensors that were read right after the node was created."""
         return [
             Saved(position, entry.what, entry.kept, entry.layout, entry.version, False)
             for position, entry in enumerate(node.entries)
         ]
 
     def indices(self, node: NodeTag) -> list[Kept]:
-        """Return an empty list: indices are saved tensors like others."""
+        """Return an empty list, because torch saves index tensors like other tensors."""
         return []
 
     def saved_state(self, node: NodeTag, position: int) -> SavedTensorState:
-        """Return the state that backward would find."""
+        """Return the state in which backward would find the saved tensor now."""
         return node.saved_state(position)
 
     def is_released(self, node: NodeTag) -> bool:
-        """True after a backward that does not retain the graph."""
+        """True if a backward that does not retain the graph has visited the node."""
         return node.released
 
     def copies(self, node: NodeTag, position: int, storage: Kept) -> list[Copied]:
-        """Return an empty list: torch preserves nothing."""
+        """Return an empty list, because torch copies no saved bytes before a write."""
         return []
 
     def is_checked(self, node: NodeTag, position: int) -> bool:
-        """Return False: torch checks only versions."""
+        """Return False, because torch compares only versions."""
         return False
 
     def elements(self, gradient: np.ndarray) -> np.ndarray:
-        """Return the gradient, which is an array."""
+        """Return the gradient unchanged, because it is an array already."""
         return gradient
 
     # ----- shared memory -----
 
     @_mute
     def shared_storages(self) -> list[Memory]:
-        """Return the storages shared with numpy or by DLPack."""
+        """Return the storages that are shared with numpy or, by DLPack, with another library."""
         return [memory for memory in list(self._registry.memories.values()) if memory.is_shared]
 
     def when_shared(self, notify: Callable[[Memory], None]) -> Callable[[], None]:
-        """Subscribe to calls that pass the address to another library."""
+        """Subscribe to the calls that pass the address of a tensor's memory to another library."""
         registered = self._registry.when_shared
         registered.append(notify)
         return lambda: registered.remove(notify) if notify in registered else None
 
     @_mute
     def storage_behind(self, array: np.ndarray) -> Memory | None:
-        """Find the storage by the addresses of the array."""
+        """Find the shared storage whose address range contains the array."""
         if type(array) not in (np.ndarray, np.memmap, np.matrix) or array.size == 0:
             return None
         first, end = np.lib.array_utils.byte_bounds(array)
@@ -377,7 +379,7 @@ class TorchEngine:
         return None
 
     def storage_view_of_array(self, storage: Memory, array: np.ndarray) -> StorageView:
-        """Read the strides and the address of the array."""
+        """Describe the array by its strides and its address."""
         begin, _ = storage.place()
         offset = (array.__array_interface__["data"][0] - begin) // array.itemsize
         strides = [stride // array.itemsize for stride in array.strides]
@@ -385,5 +387,5 @@ class TorchEngine:
 
     @_mute
     def bits(self, storage: Kept) -> np.ndarray | None:
-        """Read the cells without copying them."""
+        """Return the cells as unsigned integers, without copying them."""
         return storage.memory.flat()

@@ -1,4 +1,4 @@
-"""Distinguish frames of torch, of this package and of the program."""
+"""Distinguish the frames of torch, of this package and of the program."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _CALLING: CodeType = _calling.__code__.replace(co_name="calling for the stage")
 _PASSING_ITSELF = torch.overrides.handle_torch_function.__code__
 _OWN = "memory_stage."
 
-#: The number of outer frames that a warning of a function of torch may name.
+#: How many frames further out than its caller a function of torch may report a warning at.
 _OUTWARDS = 4
 
 
 class Caller:
-    """Calls functions of torch so that a warning names the same line as without a recorder.
+    """Calls functions of torch in such a way that a warning names the same line as without a recorder.
 
-    A warning names the calling frame, or an outer one. Therefore the call is made in frames that have the files, lines
-    and globals of the callers; they are removed from tracebacks.
+    A warning names the line of the calling frame, or of one further out. Therefore the call is made inside frames that
+    imitate the files, lines and globals of the program's frames. Tracebacks do not contain these frames.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,8 @@ class Caller:
     def call(self, caller_frame: Any, func: Any, args: Any, kwargs: Any) -> Any:
         """Call ``func(*args, **kwargs)`` for the frame ``caller_frame``."""
         callers = [caller_frame]
-        if caller_frame.f_code is _PASSING_ITSELF:  # a function of torch that has passed itself to the mode
+        # a function of torch that has passed itself to the mode: its own frame is the caller
+        if caller_frame.f_code is _PASSING_ITSELF:
             callers = self._frames_around(caller_frame)
         for caller in callers:
             func, args, kwargs = self._function_at(caller), (func, args, kwargs), {}
@@ -47,7 +48,7 @@ class Caller:
 
     @staticmethod
     def _frames_around(caller_frame: Any) -> list[Any]:
-        """Return the frames around a function that has passed itself to the mode, the innermost first."""
+        """Return the frames around a function of torch that has passed itself to the mode, the innermost first."""
         frame: Any = caller_frame.f_back.f_back
         found: list[Any] = []
         while frame is not None and len(found) < _OUTWARDS:
@@ -70,9 +71,10 @@ def _is_calling(traceback: TracebackType | None) -> bool:
 
 
 def remove_recorder_frames(error: BaseException, caller_frame: Any) -> None:
-    """Remove the frames of this package from the start of an error's traceback, in the handler that raises it again.
+    """Remove the frames of this package from the start of an error's traceback. Call it where the error is raised
+    again.
 
-    A function of torch that has passed itself to the mode is in the traceback twice; its frames stay.
+    The traceback has two frames of a function of torch that has passed itself to the mode. Both remain.
     """
     if caller_frame.f_code is _PASSING_ITSELF:
         return
@@ -83,7 +85,7 @@ def remove_recorder_frames(error: BaseException, caller_frame: Any) -> None:
 
 
 def place_of(frame: Any) -> tuple[CodeType, int]:
-    """Return the innermost code of the program around ``frame``, and its line."""
+    """Return the innermost code object of the program around ``frame``, and the line that it runs."""
     while frame is not None and is_inside(frame):
         frame = frame.f_back
     return UNKNOWN_PLACE if frame is None else (frame.f_code, frame.f_lineno)

@@ -1,9 +1,9 @@
 """Observe a program's calls of torch, and emit their events.
 
-* A mode (``TorchFunctionMode``) observes every call with tensors. It reads the versions of the arguments before the
-  call; afterwards it emits writes, new tensors and changed layouts.
-* An error of the mode ends the recording and never the program.
-* Other threads and forked processes run unobserved.
+* A mode (``TorchFunctionMode``) observes every call with tensors. Before the call it reads the versions of the
+  arguments; after the call it emits writes, new tensors and changed layouts.
+* An error in the mode ends the recording, and the program continues.
+* The mode does not observe other threads and forked processes.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from memory_stage.engines.torch.writes import NOWHERE, bits_of, cells_written, r
 
 
 class ArgumentState(NamedTuple):
-    """An argument of a call, with its state before the call."""
+    """An argument of a call, and its state before the call."""
 
     x: torch.Tensor
     version: int
-    bits: np.ndarray | None  # its elements, if the call may write without a version
+    bits: np.ndarray | None  # a copy of its elements, if the call may overwrite memory without incrementing a version
 
 
 class Mode(TorchFunctionMode):
-    """Observes the calls of one thread."""
+    """A mode that observes the calls of one thread."""
 
     def __init__(self, registry: Registry, nodes: Nodes, emit: events.Listener) -> None:
         super().__init__()
         self.registry, self.nodes, self.emit = registry, nodes, emit
         self.is_open = True
         self.guard = Guard(self._fail)
-        self.is_inside = False  # True while a call of torch is running, so that the mode is not on the stack
-        self.calls = 0  # running calls: torch puts the mode back at their end
+        self.is_inside = False  # True while a call of torch runs, during which torch takes the mode off the stack
+        self.calls = 0  # the number of running calls, each of which puts the mode back on the stack at its end
         self.hooks: UserHooks | None = None
         self._caller = Caller()
         self._process, self._thread = os.getpid(), threading.get_ident()
-        self._named: set[str] = set()  # reasons emitted so far
+        self._named: set[str] = set()  # reasons that were emitted already
 
     # ---------- a call ----------
 
@@ -71,7 +71,7 @@ class Mode(TorchFunctionMode):
             try:
                 result = self._caller.call(sys._getframe(1), func, args, kwargs)
             except BaseException as error:
-                args = kwargs = None  # the traceback leads here
+                args = kwargs = None  # the traceback refers to this frame, which must not keep tensors alive
                 remove_recorder_frames(error, sys._getframe(1))
                 raise
             finally:
@@ -106,25 +106,25 @@ class Mode(TorchFunctionMode):
         return result
 
     def _is_elsewhere(self) -> bool:
-        """True in a forked process, and while a graph of the GPU is captured."""
+        """True in a forked process, and while torch captures the GPU's work as a CUDA graph."""
         if is_capturing():
             self.report_unrecorded(CAPTURED)
             return True
         return os.getpid() != self._process
 
     def _fail(self, failure: Exception) -> None:
-        """End the recording after an error of the recorder."""
+        """End the recording because the recorder has raised an error."""
         self.is_open = False
         self.emit(events.Failure(failure))
 
     def report_unrecorded(self, text: str) -> None:
-        """Emit once that a part of the program is not recorded."""
+        """Emit that a part of the program is not recorded; only once for each reason."""
         if text not in self._named:
             self._named.add(text)
             self.emit(events.Omission(text))
 
     def made(self, name: str, x: torch.Tensor) -> None:
-        """Emit a tensor created by a function that no mode observes."""
+        """Emit a tensor that was created by a function that no mode observes."""
         if not self.is_open or self.is_inside or threading.get_ident() != self._thread:
             return
         with self.guard, muted():
@@ -134,7 +134,7 @@ class Mode(TorchFunctionMode):
                 self.emit(events.Make(x, name, ()))
 
     def _reads_missing_gradient(self, x: torch.Tensor) -> bool:
-        """True if the program reads ``x.grad`` of a tensor that has none, about which torch warns."""
+        """True if the program reads ``x.grad`` of a non-leaf tensor without a gradient, about which torch warns."""
         with self.guard, muted():
             known = self.registry.is_tensor(x) and self.registry.is_registered(x) and self.nodes.fn_of(x) is not None
             if known and not x.retains_grad and not is_inside(sys._getframe(2)):
@@ -145,7 +145,7 @@ class Mode(TorchFunctionMode):
     # ---------- before it ----------
 
     def _before(self, call: Call, args: Any, kwargs: dict[str, Any]) -> list[ArgumentState] | None:
-        """Return the arguments of a call; None if it is not recorded."""
+        """Return the arguments of a call with their states; None if the call is not recorded."""
         registry = self.registry
         given: dict[int, ArgumentState] = {}
         for x in tensors_in([*args, *kwargs.values()], 4):
@@ -158,11 +158,11 @@ class Mode(TorchFunctionMode):
                 continue
             if not registry.is_registered(x):
                 if registry.backwards and registry.memory_at(x) is None:
-                    continue  # a gradient in flight, which must not be read
+                    continue  # a gradient in flight; reading its storage would change how torch adds to it
                 registry.record(x)
                 self.emit(events.Discovery(x))
             elif registry.kept(x).version != x._version:
-                self.emit(events.Discovery(x))  # written by an unobserved call
+                self.emit(events.Discovery(x))  # it was written by a call that was not observed
             if x.requires_grad:
                 self.nodes.of(x)
             given[id(x)] = ArgumentState(x, x._version, bits_of(x) if call.is_uncounted else None)
@@ -175,7 +175,7 @@ class Mode(TorchFunctionMode):
         self.report_unrecorded(f"Not recorded: {why_not(x)}.")
 
     def _hidden(self, call: Call, func: Any, args: Any, kwargs: dict[str, Any]) -> list[Entry]:
-        """Return the tensors that a write through a view will save in a hidden node."""
+        """Return the tensors that a write through a view will save in a node that torch hides."""
         x = args[0] if args else None
         if not isinstance(x, torch.Tensor) or not torch.is_grad_enabled() or not x._is_view():
             return []
@@ -205,7 +205,7 @@ class Mode(TorchFunctionMode):
         if not (written or results or call.is_uncounted or inputs):
             return
         name = call.name
-        for x in written:  # before its node is read: a write through a view creates a new one
+        for x in written:  # emitted before the node is read, because a write through a view creates a new node
             self.registry.record(x).current = x._version if self._is_own_history(x) else None
         targets = [x._base if x._is_view() and x._base.requires_grad else x for x in written]
         fresh = self._register_results(results, inputs, call)
@@ -227,7 +227,7 @@ class Mode(TorchFunctionMode):
             self.registry.record(x).stamp = stamp_of(x)
 
     def _written_tensors(self, given: list[ArgumentState]) -> list[torch.Tensor]:
-        """Return the written tensors, the first argument for each version counter."""
+        """Return the written tensors. If several share a version counter, only the first argument is returned."""
         found: dict[int, torch.Tensor] = {}
         for x, version, _ in given:
             if x._version != version:
@@ -236,13 +236,15 @@ class Mode(TorchFunctionMode):
 
     @staticmethod
     def _is_own_history(x: torch.Tensor) -> bool:
-        """True if the write through ``x`` was recorded, so that torch has updated its node."""
+        """True if the write through ``x`` was recorded for backward, so that torch has updated the node of ``x``."""
         return torch.is_grad_enabled() and x.requires_grad
 
     def _register_results(
         self, results: list[torch.Tensor], inputs: Sequence[torch.Tensor], call: Call
     ) -> list[tuple[torch.Tensor, torch.Tensor | None]]:
-        """Return the new tensors among the results, each with its base, and register new storages."""
+        """Return the new tensors among the results, each with the tensor that it is a view of, and register new
+        storages.
+        """
         registry = self.registry
         fresh: list[tuple[torch.Tensor, torch.Tensor | None]] = []
         for x in results:
@@ -271,13 +273,13 @@ class Mode(TorchFunctionMode):
         self.emit(events.Write(x, written_name(name), inputs, where))
 
     def _emit_unversioned(self, x: torch.Tensor, name: str, before: np.ndarray) -> None:
-        """Emit a write without a version, if the elements have changed."""
+        """Emit an unversioned write if the elements have changed."""
         now = bits_of(x)
         if now is not None and x._version == self.registry.kept(x).version and not np.array_equal(now, before):
             self.emit(events.UnversionedWrite(x, written_name(name), None))
 
     def _emit_relayout(self, x: torch.Tensor, name: str, inputs: tuple[Any, ...], resized: bool) -> None:
-        """Emit a changed layout of an argument."""
+        """Emit that the layout of an argument has changed, if it has."""
         record, stamp = self.registry.record(x), stamp_of(x)
         if (record.stamp is not None and record.stamp != stamp) or resized:
             self.registry.kept(x)

@@ -1,7 +1,7 @@
-"""Handles of torch's storages. A handle reads the bytes of its storage and observes when the storage is freed.
+"""Handles of torch's storages. A handle reads the bytes of a storage and reports when the storage is freed.
 
-* A handle keeps no memory alive. It has a weak reference to torch's Python object for the storage, and torch frees
-  that object with the last reference to the storage in C++.
+* A handle keeps no memory alive. It has only a weak reference to torch's Python object for the storage, which torch
+  frees together with the storage in C++.
 * Bytes are read at their address, because ``t.numpy()`` would prevent the storage from being resized.
 * While backward still accumulates a gradient, its storage must not get a Python object, because torch would then
   write the sum to new memory instead of adding in place. Storages registered during a backward are identified by
@@ -25,7 +25,9 @@ from memory_stage.engines.torch.cuda import Gpu, gpu_at, is_capturing
 
 
 class muted:  # noqa: N801  # a context manager named like a function
-    """A context in which function modes, subclasses and traces of the program do not observe that tensors are read."""
+    """A context in which the program's function modes, subclasses and traces do not observe that the stage reads
+    tensors.
+    """
 
     __slots__ = ("_disabled", "_tracing")
 
@@ -33,7 +35,7 @@ class muted:  # noqa: N801  # a context manager named like a function
         self._disabled: Any = torch._C.DisableTorchFunction()
         self._disabled.__enter__()
         self._tracing = torch._C._get_tracing_state()
-        if self._tracing is not None:  # reading a size would add a node to the trace
+        if self._tracing is not None:  # otherwise reading a size would add a node to the trace
             torch._C._set_tracing_state(None)
 
     def __exit__(self, *error: object) -> None:
@@ -44,26 +46,26 @@ class muted:  # noqa: N801  # a context manager named like a function
 
 address_of: Callable[[torch.Tensor], int] = torch._C._storage_address
 
-#: The dtype with which the bits of an element are read, by its bytes. Numpy has no integers of 16 bytes.
+#: Maps the bytes of an element to the integer dtype for its bits. Numpy has no integers of 16 bytes.
 _BITS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 
 
-#: Maps the address of a storage to the bytes of a cell, if a tensor on it has elements of another size.
+#: Maps the address of a storage to the bytes of its cells, if a tensor on it has elements of another size.
 cell_sizes: dict[int, int] = {}
 
 
 class Memory:
-    """A storage of torch, and the version counter of its first tensor.
+    """A storage of torch, which is also the version counter of its first tensor.
 
     Attributes:
         address: the address of torch's storage in C++, its identity while it lives.
-        itemsize, dtype: of the first tensor on it.
-        counted: bytes that the meter counts; 0 for borrowed memory.
-        version: the version when it was last read.
+        itemsize, dtype: the bytes and the dtype of a cell, which are those of the first tensor on the storage.
+        counted: the bytes that the meter counts; 0 for borrowed memory.
+        version: the version that was read last.
         ref: a weak reference to torch's object.
-        tensors: weak references to the tensors on it, while there is no ``ref`` yet.
-        savers: weak references to saved tensors on it (:class:`~memory_stage.engines.torch.saved.Entry`).
-        exported: True if another library got its address.
+        tensors: weak references to the tensors on the storage, until ``ref`` is set.
+        savers: weak references to the saved tensors on the storage (:class:`~memory_stage.engines.torch.saved.Entry`).
+        exported: True if another library has the address of the storage.
     """
 
     __slots__ = (
@@ -81,11 +83,11 @@ class Memory:
         self.tensors: list[weakref.ref[Any]] | None = None
         self.savers: list[weakref.ref[Any]] = []
         self.exported = self.freed = False
-        if self.address in cell_sizes:  # of an earlier storage at this address
+        if self.address in cell_sizes:  # an earlier storage at this address may have left an entry
             cell_sizes[self.address] = self.itemsize
 
     def note_cell_size(self, x: torch.Tensor) -> None:
-        """Record the size of the cells of this storage if the elements of ``x`` have another size."""
+        """Record the size of the cells of this storage, if the elements of ``x`` have another size."""
         if self.itemsize != x.element_size():
             cell_sizes[self.address] = self.itemsize
 
@@ -95,11 +97,11 @@ class Memory:
 
     @property
     def memory(self) -> Memory:
-        """Return itself; a :class:`Counter` returns its storage."""
+        """This storage itself. The same attribute of a :class:`Counter` is the storage below the counter."""
         return self
 
     def place(self) -> tuple[int, int]:
-        """Return the address and the number of its bytes now; ``(0, 0)`` if it was freed."""
+        """The present address and number of bytes; ``(0, 0)`` if the storage was freed."""
         if self.freed:
             return 0, 0
         storage = self.ref()
@@ -115,26 +117,26 @@ class Memory:
 
     @property
     def is_shared(self) -> bool:
-        """True if another library can write the storage. Torch makes a storage not resizable if numpy shares it."""
+        """True if another library can write the storage. Torch makes a storage not resizable when numpy shares it."""
         storage = self.ref()
         return self.exported or (storage is not None and not storage.resizable())
 
     def flat(self) -> np.ndarray | None:
-        """Return its cells as unsigned integers, without copying; None if it is empty or on a GPU."""
+        """Return the cells as unsigned integers, without copying; None if the storage is empty or on a GPU."""
         begin, nbytes = self.place()
         if not begin or nbytes < self.itemsize or self.gpu is not None:
             return None
         return at_address(begin, nbytes // self.itemsize, self.itemsize)
 
     def block(self, version: int) -> StorageInfo:
-        """Return the properties of its memory."""
+        """Describe the memory of the storage."""
         _, nbytes = self.place()
         return StorageInfo(
             nbytes // self.itemsize, self.itemsize, nbytes, self.counted, name_of(self.dtype), version, self.gpu
         )
 
     def numbers(self, cells: Iterable[int]) -> list[Any]:
-        """Return the values of some cells."""
+        """Return the values of the given cells."""
         begin, nbytes = self.place()
         wanted = np.fromiter(cells, np.int64)
         if not begin:
@@ -155,10 +157,10 @@ class Memory:
 
 
 class Counter:
-    """A separate version counter on a storage: of ``x.data``, of a tensor after ``set_``, or of one from DLPack.
+    """A separate version counter on a storage, for ``x.data``, for a tensor after ``set_``, or for one from DLPack.
 
-    If torch imported this memory from another library, it has a second object for the storage; ``end`` is a weak
-    reference that reports when that object is freed.
+    If torch imported the memory from another library, it has a second object for the storage. ``end`` is a weak
+    reference to that object, which reports when it is freed.
     """
 
     __slots__ = ("_memory", "version", "end", "__weakref__")
@@ -169,7 +171,7 @@ class Counter:
 
     @property
     def memory(self) -> Memory:
-        """Return the storage below."""
+        """The storage that this object counts versions for."""
         return self._memory
 
 
@@ -178,17 +180,17 @@ Kept = Memory | Counter
 
 
 def _nothing() -> None:
-    """Return None, as a dead weak reference does: the value of ``ref`` before there is a storage."""
+    """Return None, as a weak reference to a freed object does. It replaces ``ref`` until torch's object is known."""
 
 
 def at_address(begin: int, length: int, itemsize: int) -> np.ndarray:
-    """Return cells as unsigned integers; the array neither owns them nor keeps them alive."""
+    """Return an array of unsigned integers over the cells at an address. It neither owns them nor keeps them alive."""
     lent: Any = (ctypes.c_char * (length * itemsize)).from_address(begin)
     return np.frombuffer(lent, _BITS[itemsize])
 
 
 def name_of(dtype: torch.dtype) -> str:
-    """Return the name of a dtype: ``float32``."""
+    """Return the name of a dtype, such as ``float32``."""
     return str(dtype).removeprefix("torch.")
 
 
@@ -199,31 +201,33 @@ def as_numbers(bits: np.ndarray, dtype: torch.dtype) -> np.ndarray:
     return bits.view(np.dtype(name_of(dtype)))
 
 
-#: Dtypes with numbers that can be read: those of numpy, and bfloat16.
+#: Dtypes whose numbers can be read: those that numpy has, and bfloat16.
 _DRAWN = frozenset((
     "bfloat16", "bool", "complex128", "complex64", "float16", "float32", "float64", "int16", "int32", "int64", "int8",
     "uint16", "uint32", "uint64", "uint8",
 ))  # fmt: skip
 
-#: Maps the address of a second object for a storage to the cell of the original at which it begins.
+#: Maps the address of a second object for a storage to the cell of the original storage at which it begins.
 shifts: dict[int, int] = {}
 
 
 def layout_of(x: torch.Tensor) -> CellLayout:
-    """Return the cells of a tensor; if the elements are smaller than cells, the cells that contain them."""
+    """Return the cells of a tensor. If its elements are smaller than cells, return the cells that contain them."""
     own = own_layout_of(x)
     size = cell_sizes.get(address_of(x), 0) if cell_sizes else 0
     return own if not size else in_cells(own, x.element_size(), size)
 
 
 def own_layout_of(x: torch.Tensor) -> CellLayout:
-    """Return shape, strides and offset in the registered storage, in elements."""
+    """Return the shape, strides and offset of a tensor in its registered storage, counted in elements."""
     shift = shifts.get(address_of(x), 0) if shifts else 0
     return CellLayout(list(x.shape), list(x.stride()), x.storage_offset() + shift)
 
 
 def elements_of(x: torch.Tensor) -> np.ndarray:
-    """Return the elements of a tensor. Read them at once: nothing keeps them alive. Those of a GPU are copied."""
+    """Return an array over the elements of a tensor. Read it at once, because it keeps nothing alive. A GPU's are
+    copied.
+    """
     if x.device.type != "cpu":
         x = x.detach().cpu()
     shape, size = tuple(x.shape), x.element_size()
@@ -233,7 +237,7 @@ def elements_of(x: torch.Tensor) -> np.ndarray:
     flat = as_numbers(at_address(x.data_ptr(), reach, size), x.dtype)
     strides = [stride * flat.itemsize for stride in x.stride()]
     elements = np.lib.stride_tricks.as_strided(flat, shape, strides, writeable=False)
-    if x.is_neg():  # lazily negated, as the imaginary part of a conjugate
+    if x.is_neg():  # torch negates it only when it is read, as for the imaginary part of a conjugate
         return -elements
     return elements.conj() if x.is_conj() else elements
 
@@ -248,7 +252,7 @@ is_in_transform: Callable[[torch.Tensor], bool] = torch._C._functorch.is_functor
 
 
 def why_not(x: Any) -> str:
-    """Return the reason why the stage cannot show a tensor, in words; empty if it can."""
+    """Return the reason why the stage cannot show a tensor, as a phrase; an empty string if it can."""
     if is_lazy(x):
         return "a parameter that has no shape yet"
     if x.layout is not torch.strided:

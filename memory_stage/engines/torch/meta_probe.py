@@ -1,9 +1,9 @@
 """Find the tensors that a write through a view saves for backward.
 
-Torch puts the node of such a write inside another one (``CopySlices``), which hides the saved tensors. Therefore the
-same operation is called on tensors without memory (the device ``meta``), which computes nothing and draws no random
-number, and the new node shows the operands that it saved. Each kind of call is made once, in a separate thread, because
-torch makes a small tensor of a number argument, which must not appear in the program's allocator.
+Torch puts the node of such a write inside another one (``CopySlices``), which hides the saved tensors. Therefore this
+module calls the same operation on tensors without memory (on the device ``meta``), and reads from the new node which
+operands it saved. Such a call computes nothing and draws no random number. Each kind of call is probed once, in a
+separate thread: torch allocates a small tensor for a number argument, which must not appear in the program's allocator.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import torch
 from memory_stage.engines.torch.calls import tensors_in
 from memory_stage.engines.torch.saved import saved_in
 
-OWN = -1  # the target after the write
-BEFORE = -2  # the target before it: the write overwrites the saved tensor, as in ``x.mul_(x)``
+OWN = -1  # the number of the target after the write
+BEFORE = -2  # the number of the target before the write, which overwrites the saved tensor, as in ``x.mul_(x)``
 
 
 class ProbeResult(NamedTuple):
-    """A saved operand: its name in the rule, and its number among the tensors of the call.
+    """A saved operand: its name in the backward rule, and its number among the tensors of the call.
 
     The number may be :data:`OWN` or :data:`BEFORE`.
     """
@@ -37,7 +37,7 @@ _found: dict[Hashable, list[ProbeResult]] = {}
 def saved_by(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[ProbeResult]:
     """Return the operands that ``function(*args, **kwargs)`` saves if it writes through its first argument.
 
-    The list is empty if torch cannot find them without computing, for example if an index is a mask.
+    The list is empty if torch cannot run the call without computing values, for example if an index is a mask.
     """
     seen: dict[int, int] = {}
     kind = function, *(_kind(each, seen) for each in args), *((name, _kind(kwargs[name], seen)) for name in kwargs)
@@ -51,7 +51,7 @@ def saved_by(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list
 
 
 def _kind(value: Any, seen: dict[int, int]) -> Hashable:
-    """Return the properties of an argument on which the saved tensors depend."""
+    """Return the properties of an argument that decide which tensors are saved."""
     if isinstance(value, torch.Tensor):
         number = seen.setdefault(id(value), len(seen))
         return number, value.dtype, value.dim(), value.requires_grad
@@ -84,12 +84,12 @@ def _probe(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[P
                 for what, number in kept
                 if number is not None
             ]
-    except Exception:  # torch cannot do this without memory
+    except Exception:  # torch cannot run this call without memory
         return []
 
 
 def _without_memory(value: Any, stand_ins: dict[int, torch.Tensor], depth: int = 3) -> Any:
-    """Return an argument with tensors without memory, always the same one for a tensor."""
+    """Return an argument in which each tensor is replaced by one without memory, always the same one for a tensor."""
     if isinstance(value, torch.Tensor):
         if id(value) not in stand_ins:
             bare = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")

@@ -1,15 +1,15 @@
 """Patch functions of torch during a recording, so that the program runs as if it were not recorded.
 
-* ``torch.compile``: compiled code runs without the mode on the stack, because torch would compile the mode, too.
-* ``torch.jit.trace``: traced code runs without the mode, too, because torch reads names from the frames around an
-  operation.
-* Scripted functions: their calls are reported.
-* The functions with which threads begin (``threads``).
-* ``torch.utils.swap_tensors`` refuses tensors that have weak references, so the recording ends before it.
-* ``torch.from_numpy`` and other functions that no mode observes: their results are emitted.
-* ``torch.overrides.has_torch_function``: if a mode is on the stack, layers use slower code, and their results differ in
-  the last digit.
-* ``torch.utils.hooks.BackwardHook``: calls of the hooks of layers are reported.
+* ``torch.compile``: the mode is off the stack while compiled code runs, because torch would compile the mode, too.
+* ``torch.jit.trace``: the mode is off the stack while code is traced, because torch reads names from the frames around
+  an operation.
+* Scripted functions: a call is reported as not recorded.
+* The functions with which threads begin: computations in other threads are reported (``threads``).
+* ``torch.utils.swap_tensors`` refuses tensors that have weak references, so the recording ends before it runs.
+* ``torch.from_numpy`` and other functions that no mode observes: the patches emit their results.
+* ``torch.overrides.has_torch_function`` returns False for plain tensors: with a mode on the stack, layers would use
+  slower code, whose results differ in the last digit.
+* ``torch.utils.hooks.BackwardHook``: the hooks of layers report their calls.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from memory_stage.engines.torch.threads import Bystander, places_of_threads, rem
 
 _DYNAMO = "torch._dynamo.eval_frame"
 
-#: Functions of torch that create tensors and that no mode observes.
+#: Functions that create tensors and that no mode observes.
 _UNOBSERVED = ("from_numpy", "from_dlpack", "frombuffer")
 
 #: Functions that trace, in the modules where torch looks them up.
@@ -50,11 +50,11 @@ class TorchPatches:
     """The patches of torch's functions.
 
     Args:
-        modes: the mode of the recorded thread, and that of other threads.
-        note: is called, once for each text, with the reason why a part is not recorded.
-        emit: receives the end of the recording.
-        made: is called with the name of a function, the tensor that it created and its arguments.
-        of_layer: returns the patch of torch's hooks of layers.
+        modes: the mode of the recorded thread, and the one that other threads get.
+        note: called with the reason why a part of the program is not recorded, once for each reason.
+        emit: called with the event that ends the recording.
+        made: called with the name of a function, the tensor that it created and its arguments.
+        of_layer: returns the patched initializer of ``BackwardHook``, given the original one.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class TorchPatches:
         self._thread = 0
         self._caller = Caller()
         self._placed: list[tuple[Any, str, Any, Any]] = []
-        #: By thread: the removed mode, and the id of the frame that runs compiled code.
+        #: Maps a thread to the mode that was taken off its stack, and the id of the frame that runs compiled code.
         self._off_for: dict[int, tuple[TorchFunctionMode, int]] = {}
 
     def patch(self) -> None:
-        """Apply all patches, for this thread."""
+        """Apply all patches in this thread."""
         self._thread = threading.get_ident()
         self._place(torch, "compile", self._compile)
         self._place(torch.utils, "swap_tensors", self._swap)
@@ -124,7 +124,7 @@ class TorchPatches:
         return compile
 
     def _patch_loaded_compiler(self) -> None:
-        """Patch torch's compiler once it is loaded, to observe the start and end of compiled code."""
+        """Patch torch's compiler once it is loaded, so that the start and end of compiled code are observed."""
         dynamo = sys.modules.get(_DYNAMO)
         if dynamo is not None and all(owner is not dynamo for owner, *_ in self._placed):
             self._place(dynamo, "_maybe_set_eval_frame", self._patched_eval_frame)
@@ -162,7 +162,7 @@ class TorchPatches:
         return function
 
     def _report_scripted(self) -> None:
-        """Report that a scripted function is about to run, unless a recorded call calls it."""
+        """Report that a scripted function is about to run, unless a recorded call has called it."""
         mode = self._modes[0]
         if mode.is_open and not mode.is_inside and threading.get_ident() == self._thread:
             self._note(SCRIPTED)
@@ -198,7 +198,9 @@ class TorchPatches:
 
 
 class _ReportingMethod:
-    """A method that reports each access and returns the original, so that no frame of this package is in the call."""
+    """A descriptor that reports each access to a method and returns the original one, so that the call has no frame of
+    this package.
+    """
 
     def __init__(self, note: Callable[[], None], real: Any) -> None:
         self._note, self._real = note, real

@@ -23,7 +23,7 @@ def is_leaf(fn: Any) -> bool:
 
 
 def short_name(name: str) -> str:
-    """Return ``slice`` for ``SliceBackward0``, and the name of the class for a custom function."""
+    """Return ``slice`` for ``SliceBackward0``; for the node of a custom function, the name of its class."""
     if re.search(r"[^:]Backward$", name):
         return name.removesuffix("Backward")
     short = re.sub(r"Backward\d*$", "", name.rpartition("::")[2])

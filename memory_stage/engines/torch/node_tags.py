@@ -1,4 +1,4 @@
-"""Tags of nodes of torch, which are freed together with the nodes (see ``nodes``)."""
+"""Tags that the recorder attaches to nodes of torch. A tag is freed together with its nodes (see ``nodes``)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from memory_stage.engines.torch.saved import Entry
 
 
 def _unknown() -> None:
-    """Replace an unknown place."""
+    """Return an unknown place; this replaces the function that finds the place."""
 
 
 UNKNOWN_PLACE = _unknown.__code__, 0
 
 
 class NodeTag:
-    """The tag of all nodes of a call, or of a leaf.
+    """The tag of all nodes that a call created, or of the node of a leaf.
 
     Attributes:
-        owner: the engine that created it; a later recording creates its own.
-        outputs: the tags of further results, by the number of the result, and of inner nodes at which a backward
-            starts, by ``-1`` and below.
-        size: the number of its nodes.
-        is_custom: True if its rule is a function of the program, which gets the gradients as tensors.
-        is_unreported: True if no call reported it, for example for a node that a recorded backward creates.
+        owner: the engine that created the tag. A later recording creates new tags.
+        outputs: the tags of further results, by the number of the result. Negative keys have the tags of inner nodes at
+            which a backward starts.
+        size: the number of nodes that share the tag.
+        is_custom: True if the backward rule is a function of the program, which gets the gradients as tensors.
+        is_unreported: True if no observed call created the nodes, for example if a backward with ``create_graph`` did.
     """
 
     __slots__ = (
@@ -48,7 +48,7 @@ class NodeTag:
         self.entries = []
 
     def begin_reading(self) -> None:
-        """Note which saved tensors backward reads now."""
+        """Record which saved tensors backward reads now."""
         for entry in self.entries:
             entry.is_read = not entry.is_compared
 

@@ -1,10 +1,10 @@
 """Tag the nodes of torch's autograd, and read the tensors that they saved.
 
-* A node of torch has no weak references, and a strong one keeps the graph alive. Its dict ``metadata`` lives as long as
-  the node does in C++, so it contains the tag, a :class:`NodeTag`.
-* One call may create several nodes. They share one tag.
-* A saved tensor is read right after its operation, without torch's check of its version. Only its storage, its layout
-  and its version are stored.
+* A node of torch does not support weak references, and a strong reference keeps the graph alive. The node's dict
+  ``metadata`` lives as long as the node does in C++, so the tag, a :class:`NodeTag`, is stored in this dict.
+* One call may create several nodes, which share one tag.
+* The saved tensors of a node are read right after the operation, without torch's check of versions. The tag stores only
+  the storage, layout and version of each.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from memory_stage.engines.torch.registry import Registry
 from memory_stage.engines.torch.saved import Entry, attributes_of, is_custom, saved_in, touches
 
 KEY = "memory_stage"
-INNER = "memory_stage.inner"  # the number of a node among several of a call; absent for the node of the result
+# the key of a node's number among several nodes of a call; the node of the result has no such key
+INNER = "memory_stage.inner"
 
-MOST_IN_A_CALL = 40  # nodes; if a call seems to have created more, they belong to an older graph
-MOST_TAGGED = 2_000  # nodes of an existing graph that are tagged at a time
+MOST_IN_A_CALL = 40  # the most nodes that one call may create; if more are untagged, they belong to an older graph
+MOST_TAGGED = 2_000  # the number of nodes of an older graph that are tagged at a time
 
 _EXPECTED = re.compile(r"expected version (\d+) instead")
 
@@ -42,7 +43,7 @@ class Nodes:
     # ---------- finding ----------
 
     def of(self, x: torch.Tensor, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> NodeTag | None:
-        """Return the tag of a tensor's value; for an outdated view that of its base."""
+        """Return the tag of a tensor's node; for an outdated view, that of the base's node."""
         if not x.requires_grad:
             return None
         fn = self.fn_of(x)
@@ -55,7 +56,7 @@ class Nodes:
         return self.leaf(x._base)
 
     def fn_of(self, x: torch.Tensor) -> Any:
-        """Return the node of a tensor's value. It is not read from an outdated view, which would create a node."""
+        """Return a tensor's node. It is not read from an outdated view, because torch would create a new one."""
         if not x._is_view():
             return x.grad_fn
         base = x._base
@@ -65,7 +66,7 @@ class Nodes:
         if record.current == x._version:
             try:
                 fn = x.grad_fn
-            except RuntimeError:  # one of several views whose base was written
+            except RuntimeError:  # `x` is one of several views made by one call, and their base was overwritten
                 return None
             record.is_apart = fn is None
             return fn
@@ -86,12 +87,12 @@ class Nodes:
         return tag
 
     def known(self, fn: Any) -> NodeTag | None:
-        """Return the tag of a node, or None."""
+        """Return the tag of a node; None if it has none."""
         tag: NodeTag | None = fn.metadata.get(KEY)
         return tag if tag is not None and tag.owner is self._registry else None
 
     def at(self, fn: Any, output: int = 0, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> NodeTag:
-        """Return the tag of a node's result."""
+        """Return the tag for a result of a node."""
         tag = self.known(fn)
         if tag is None:
             self._tag_all(fn, place)
@@ -105,13 +106,13 @@ class Nodes:
         return tag.outputs.get(output, tag)
 
     def _further(self, tag: NodeTag) -> NodeTag:
-        """Return the tag of a further result of a call."""
+        """Return the tag of a further result of the same call."""
         other = NodeTag(self._registry, tag.name, Role.OPERATION, tag.place)
         other.parents, other.released = tag.parents, True
         return other
 
     def _tag_all(self, fn: Any, place: tuple[CodeType, int]) -> None:
-        """Tag nodes whose calls were not observed, each separately, parents first."""
+        """Tag nodes whose calls were not observed. Each gets a separate tag, and parents are tagged first."""
         order: list[Any] = []
         todo, seen = [fn], {fn}
         while todo and len(order) < MOST_TAGGED:
@@ -125,7 +126,7 @@ class Nodes:
             self._tag([node], "", place)
 
     def new_in(self, fn: Any) -> list[Any]:
-        """Return the nodes from ``fn`` on without a tag, which a call has just created."""
+        """Return the nodes without a tag from ``fn`` towards the leaves, which a call has just created."""
         fresh: list[Any] = []
         todo, seen = [fn], {fn}
         while todo:
@@ -144,7 +145,7 @@ class Nodes:
     # ---------- marking ----------
 
     def made(self, op: str, results: Sequence[torch.Tensor], place: tuple[CodeType, int], extra: list[Entry]) -> None:
-        """Tag the nodes of a call; if it has several ``results``, each of them gets a tag."""
+        """Tag the nodes that a call created. If the call has several ``results``, each of them gets a tag."""
         fns: dict[Any, list[torch.Tensor]] = {}
         for x in results:
             fn = self.fn_of(x) if x.requires_grad else None
@@ -199,26 +200,28 @@ class Nodes:
         """Add a saved tensor to a tag."""
         try:
             data = saved.data
-        except RuntimeError:  # released
+        except RuntimeError:  # backward has released it
             return
         if not isinstance(data, torch.Tensor) or not is_drawable(data):
             return
         registry = self._registry
         memory = registry.memory_at(data)
         if memory is None and data.dim() == 0 and data.dtype in (torch.float64, torch.int64, torch.bool):
-            return  # a Python number that torch has wrapped
+            return  # a Python number that torch has made a tensor of
         version: int = data._version
         memory = registry.register(data, is_new=True)
         kept = self._counter_of(data, memory, version)
         try:
             saved.unpack()
-        except RuntimeError as error:  # overwritten by the operation that saved it
+        except RuntimeError as error:  # the operation that saved it has overwritten it
             found = _EXPECTED.search(str(error))
             version = int(found[1]) if found else version
         self._add_entry(tag, Entry(what, kept, layout_of(data), version))
 
     def _read_attribute(self, tag: NodeTag, what: str, x: torch.Tensor) -> None:
-        """Add an attribute of a custom function to a tag, unless the function has saved the tensor, too."""
+        """Add a tensor that a custom function stored as an attribute to a tag, unless the function has saved
+        it, too.
+        """
         if not is_drawable(x):
             return
         memory = self._registry.register(x, is_new=True)
@@ -227,7 +230,9 @@ class Nodes:
             self._add_entry(tag, Entry(what, kept, layout, version, is_compared=False))
 
     def _counter_of(self, data: torch.Tensor, memory: Memory, version: int) -> Kept:
-        """Return the version counter of a saved tensor: that of a tensor with the same storage and version."""
+        """Return the version counter of a saved tensor: that of a registered tensor with the same storage and
+        version.
+        """
         if self._registry.is_registered(data):
             return self._registry.kept(data)
         if (alias := self._registry.counter_of(data)) is not None:
@@ -248,7 +253,9 @@ class Nodes:
     # ---------- writes ----------
 
     def written(self, kept: Kept, cells: CellLayout | Any | None) -> None:
-        """Mark the saved tensors that the last write of ``kept`` overwrote; ``cells`` is None if it wrote all."""
+        """Mark the saved tensors that the last write to ``kept`` overwrote; ``cells`` is None if it wrote
+        everything.
+        """
         for ref in kept.memory.savers:
             entry = ref()
             if entry is None or entry.lost or entry.is_read or entry.kept is not kept or entry.version >= kept.version:

@@ -1,4 +1,4 @@
-"""Records of the registered tensors of torch."""
+"""Records of the registered tensors of a program that uses torch."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class Record:
     """The state of a registered tensor.
 
     Attributes:
-        ref: a weak reference to it.
-        kept: its storage, or its own version counter.
-        current: the version at which ``grad_fn`` belonged to its present value, or None. At any other version, reading
-            ``grad_fn`` of a view would create a node.
-        is_apart: True for a view created under ``no_grad``, which does not share its base's history.
-        leaf: its tag in the graph if it is a leaf.
-        stamp: its address and layout after the last call that used it.
+        ref: a weak reference to the tensor.
+        kept: the tensor's storage, or its separate version counter.
+        current: the version at which ``grad_fn`` was known to belong to the tensor's value, or None. At any other
+            version, reading ``grad_fn`` of a view would create a node.
+        is_apart: True for a view created under ``no_grad``, which does not share the history of its base.
+        leaf: the tag of the tensor's node, if the tensor is a leaf.
+        stamp: the address and layout after the last call that used the tensor.
     """
 
     __slots__ = ("ref", "kept", "current", "is_apart", "leaf", "stamp")

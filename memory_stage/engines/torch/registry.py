@@ -1,7 +1,7 @@
 """Register a program's tensors, their storages, and their version counters.
 
-Torch does not show which tensors share a version counter. Tensors on one storage do, except ``x.data``, a tensor that
-got another storage (``set_``, ``x.data = y``), and tensors whose versions differ.
+Python cannot ask torch which tensors share a version counter. The tensors on one storage do, except for ``x.data``, for
+a tensor that got another storage (``set_``, ``x.data = y``), and for tensors whose versions differ.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Registry:
     """The storages and tensors registered in one recording.
 
     Attributes:
-        emit: receives the events of created and freed storages; None without a subscription.
-        allocated: host bytes of storages created during the recording, less those of freed storages.
+        emit: called with the events of created and freed storages; None while no subscription is open.
+        allocated: the host bytes of storages that were created during the recording and not freed yet.
         backwards: the number of running backward passes.
-        awaited: the ids of the gradients that leaves had before a backward, by the ids of leaves not yet reached.
-        when_shared: functions to call with a storage that becomes shared with another library.
+        awaited: the ids of the gradients that leaves had before backward, by the ids of leaves whose turn has not come.
+        when_shared: the functions to call with each storage that becomes shared with another library.
     """
 
     def __init__(self) -> None:
@@ -39,17 +39,17 @@ class Registry:
         self.when_shared: list[Callable[[Memory], None]] = []
         self._bases: dict[int, weakref.ref[Any]] = {}
         self._loose: list[Memory] = []
-        self._aliases: dict[int, Counter] = {}  # by the address of a storage on borrowed memory
+        self._aliases: dict[int, Counter] = {}  # entries of storages on borrowed memory, by address
         self._lock = threading.RLock()
 
     # ---------- storages ----------
 
     def memory_at(self, x: torch.Tensor) -> Memory | None:
-        """Return the storage of a tensor if it is registered."""
+        """Return the storage of a tensor; None if it is not registered."""
         return self.memories.get(address_of(x))
 
     def register(self, x: torch.Tensor, is_new: bool) -> Memory:
-        """Return the storage of a tensor and register it; ``is_new`` is True to emit its creation."""
+        """Return the storage of a tensor, and register it if necessary. If ``is_new``, emit that it was created."""
         memory = self.memory_at(x) or self._alias(x)
         if memory is not None:
             memory.note_cell_size(x)
@@ -73,7 +73,9 @@ class Registry:
         return memory
 
     def _alias(self, x: torch.Tensor) -> Memory | None:
-        """Return the storage whose memory torch has imported back from another library as a second storage."""
+        """Return the storage whose memory torch has imported back from another library as a second storage;
+        else None.
+        """
         lent = [memory for memory in self.memories.values() if memory.exported and memory.counted and not memory.freed]
         if not lent or self.backwards or not x.numel():
             return None
@@ -93,25 +95,25 @@ class Registry:
         return None
 
     def remove_alias(self, address: int) -> None:
-        """Remove a freed second storage."""
+        """Forget a second storage that was freed."""
         shifts.pop(address, None)
         if self._aliases.pop(address, None) is not None:
             self.memories.pop(address, None)
 
     def counter_of(self, x: torch.Tensor) -> Counter | None:
-        """Return the version counter of a second storage; None for any other storage."""
+        """Return the version counter that belongs to a second storage; None for any other storage."""
         return self._aliases.get(address_of(x)) if self._aliases else None
 
     def _observe_object(self, memory: Memory, x: torch.Tensor) -> None:
-        """Keep a weak reference to torch's object of the storage, to observe when it is freed."""
+        """Keep a weak reference to torch's object of the storage, which reports when the storage is freed."""
         storage = x.untyped_storage()
         me = weakref.ref(self)
         memory.ref = weakref.ref(storage, lambda _: _on_storage_freed(me, memory))
-        size = storage.nbytes() if storage.resizable() else 0  # otherwise borrowed memory
+        size = storage.nbytes() if storage.resizable() else 0  # memory without such an object is borrowed
         memory.counted = memory.gpu.counted(size) if memory.gpu is not None else size
 
     def _observe_tensors(self, memory: Memory, x: torch.Tensor) -> None:
-        """Keep weak references to the tensors on the storage, to observe when they are freed during a backward."""
+        """Keep weak references to the tensors on the storage, which report when it is freed during a backward."""
         me = weakref.ref(self)
         if memory.tensors is not None and all(ref() is not x for ref in memory.tensors):
             memory.tensors.append(weakref.ref(x, lambda _: _on_last_tensor_freed(me, memory)))
@@ -119,7 +121,9 @@ class Registry:
                 memory.counted = memory.place()[1]
 
     def read_objects(self) -> None:
-        """Get torch's objects of the storages registered during backward. No backward may be running."""
+        """Read torch's objects of the storages that were registered during backward. Call this when no backward
+        runs.
+        """
         loose, self._loose = self._loose, []
         for memory in loose:
             tensors, memory.tensors = memory.tensors or [], None
@@ -133,7 +137,7 @@ class Registry:
                 self.allocated += memory.counted - before
 
     def remove(self, memory: Memory) -> None:
-        """Remove a freed storage, and emit that it is freed."""
+        """Forget a freed storage, and emit that it was freed."""
         with self._lock:
             if memory.freed:
                 return
@@ -147,7 +151,7 @@ class Registry:
             self.emit(events.Free(memory))
 
     def resized(self, x: torch.Tensor) -> bool:
-        """True if the storage of a tensor was resized; it is then registered as another storage."""
+        """True if a tensor's storage was resized. It is registered as another storage then."""
         memory = self.memory_at(x)
         if memory is None or memory.ref() is None:
             return False
@@ -173,8 +177,8 @@ class Registry:
         """Return the record of a tensor.
 
         Args:
-            like: its version counter, if it is registered now and has the same storage.
-            own: True if it has its own version counter.
+            like: the version counter to share, if the tensor is not registered yet and is on the same storage.
+            own: True if the tensor has a separate version counter.
         """
         record = self.tensors.get(id(x))
         if record is not None and record.ref() is x:
@@ -213,7 +217,7 @@ class Registry:
         return Counter(memory, version)
 
     def kept(self, x: torch.Tensor) -> Kept:
-        """Return a tensor's storage or version counter, updated."""
+        """Return a tensor's storage or separate version counter after updating its record."""
         record = self.record(x)
         memory = record.kept.memory
         if memory.freed or self.memories.get(address_of(x)) is not memory:
@@ -222,25 +226,25 @@ class Registry:
                 memory if memory.version == x._version else Counter(memory, x._version)
             )
             record.current = None
-        elif x._version < record.kept.version:  # its version is lower than that of the others
+        elif x._version < record.kept.version:  # a lower version than the others' means a separate counter
             record.kept = Counter(memory, x._version)
         return record.kept
 
     def version(self, x: torch.Tensor) -> int:
-        """Return the version of a tensor and store it."""
+        """Read the version of a tensor and record it."""
         version: int = x._version
         self.kept(x).version = version
         return version
 
     def group(self, x: torch.Tensor) -> int | None:
-        """Return the id of a view's base; for a base its own id."""
+        """Return the id of the tensor that ``x`` is a view of, or of ``x`` itself."""
         if x._is_view():
             return id(x._base)
         ref = self._bases.get(id(x))
         return id(x) if ref is not None and ref() is x else None
 
     def forget(self) -> None:
-        """Drop all references."""
+        """Remove all entries, at the end of the recording."""
         self.emit = None
         self.when_shared.clear()
         self.tensors.clear()
@@ -268,7 +272,7 @@ class Registry:
 
 
 def _no_object() -> None:
-    """Replace a weak reference that is no longer needed."""
+    """Return None; this replaces a weak reference that is no longer needed."""
 
 
 def _on_storage_freed(registry: weakref.ref[Registry], memory: Memory) -> None:

@@ -1,4 +1,4 @@
-"""Read the tensors that a node of torch saved for backward, and track the writes to them."""
+"""Read the tensors that a node of torch saved for backward, and track writes to them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Entry:
     """A tensor that a node saved.
 
     Attributes:
-        what: its name at the node; ``out`` for the result.
-        kept: its storage, or its version counter.
-        version: the version when it was saved.
-        lost: True if a write has overwritten at least a part of it.
-        moved: the last version at which its bytes were known to be unchanged.
-        is_compared: True if backward compares the version. It does not compare attributes of a custom function.
-        is_read: True if a backward has reached the node and reads it without comparing it.
+        what: the name of the saved tensor at the node; ``out`` for the result.
+        kept: the tensor's storage, or its separate version counter.
+        version: the version at which the tensor was saved.
+        lost: True if a write has overwritten at least one element.
+        moved: the newest version at which the bytes were known to be unchanged.
+        is_compared: True if backward compares versions. It does not for attributes of a custom function's ``ctx``.
+        is_read: True if backward has reached the node and reads the tensor without comparing versions.
     """
 
     __slots__ = ("what", "kept", "layout", "version", "lost", "moved", "is_compared", "is_read", "__weakref__")
@@ -34,7 +34,7 @@ class Entry:
         self.lost, self.moved, self.is_compared, self.is_read = False, version, is_compared, False
 
     def saved_state(self) -> SavedTensorState:
-        """Return its state, unless it has been released."""
+        """Return the state of the saved tensor, assuming that it has not been released."""
         if not self.is_compared:
             return SavedTensorState.TAKEN if self.lost else SavedTensorState.RIGHT
         if self.lost:
@@ -53,7 +53,7 @@ def saved_in(fn: Any) -> Iterator[tuple[str, Any]]:
     for name in _NAMES_SAVED[kind]:
         try:
             saved = getattr(fn, name)
-        except RuntimeError:  # an earlier backward has released it
+        except RuntimeError:  # an earlier backward has released the tensor
             continue
         what = name.removeprefix("_raw_saved_")
         what = "out" if what == "result" else what
@@ -80,10 +80,10 @@ def attributes_of(fn: Any) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def touches(layout: CellLayout, cells: Any) -> bool:
-    """True if two layouts have a common cell, or if their ranges overlap and one has many runs."""
+    """True if two layouts have a common cell. If one has many runs of cells, True if their ranges overlap."""
     if cells is None:
         return True
-    if not isinstance(cells, CellLayout):  # numbers, rising
+    if not isinstance(cells, CellLayout):  # sorted cell numbers
         if not len(cells):
             return False
         runs = [(int(cells[0]), int(cells[-1]))] if len(cells) > SMALL else [(int(i), int(i)) for i in cells]

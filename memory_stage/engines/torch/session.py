@@ -22,7 +22,7 @@ class TorchSubscription:
         self._bystander: Bystander | None = None
 
     def open(self) -> None:
-        """Enter the mode on this thread's stack, and patch torch's functions."""
+        """Put the mode on this thread's stack, and patch torch's functions."""
         self._registry.emit = self._emit
         self._mode = Mode(self._registry, self._nodes, self._emit)
         mode = self._mode
@@ -40,13 +40,13 @@ class TorchSubscription:
         self._mode.__enter__()
 
     def close(self) -> None:
-        """Emit no further event. If a call of torch is running, the mode leaves the stack at its next call."""
+        """Emit no further event. If a call of torch is running, the mode is removed from the stack at the next call."""
         if self._mode is None:
             return
         self._mode.is_open = False
         if self._bystander is not None:
             self._bystander.note = None
-        self._emit = self._mode.emit = ignore  # it refers to the recorder, which refers to this object
+        self._emit = self._mode.emit = ignore  # the listener refers to the recorder, which refers to this object
         if self._backward is not None and self._patches is not None:
             self._backward.restore()
             self._patches.restore()

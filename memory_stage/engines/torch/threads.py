@@ -1,8 +1,8 @@
-"""Report once that another thread of the program computes with tensors.
+"""Report when another thread of the program computes with tensors, because it is not recorded.
 
 A mode of torch observes one thread. Each new thread, and each task of an existing pool, gets a mode that reports the
-first operation and then leaves the stack. Threads of torch's data loaders and of this package get none, and neither do
-those that torch runs for backward on a GPU.
+first operation and is then removed from the stack. Threads of torch's data loaders and of this package get no mode, and
+neither do the threads that torch runs for backward on a GPU.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 
 ELSEWHERE = "Another thread computes with tensors: its operations are not recorded, only what they leave in memory."
 
-#: Modules with threads whose operations do not belong to the program.
+#: Modules whose threads do not belong to the program.
 _NOT_THE_PROGRAMS = ("torch.utils.data", "memory_stage", "book_kit")
 
 
 class Bystander(TorchFunctionMode):
-    """Reports once that a thread computes with tensors."""
+    """A mode that reports, once, that a thread computes with tensors."""
 
     def __init__(self, note: Callable[[str], None]) -> None:
         super().__init__()
         self.note: Callable[[str], None] | None = note
         self._caller = Caller()
         self._process = os.getpid()
-        # Threads that have or had this mode: a task of a pool runs inside a thread that has started.
+        # Threads that have or had this mode, because a task of a pool may run in a thread that got the mode at its
+        # start.
         self._registered: set[int] = set()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -52,7 +53,7 @@ class Bystander(TorchFunctionMode):
             raise
 
     def about(self, real: Any) -> Callable[..., Any]:
-        """Return a patch of the function that runs a thread, or a task of a pool."""
+        """Return a patch of ``function``, which runs a thread or a task of a pool."""
 
         def run(this: Any, *args: Any) -> Any:
             thread = threading.get_ident()
@@ -76,7 +77,7 @@ def _is_another(this: Any) -> bool:
 
 
 def places_of_threads() -> list[tuple[Any, str]]:
-    """Return the classes and methods that run functions in another thread."""
+    """Return the classes and the names of their methods that run functions in another thread."""
     found: list[tuple[Any, str]] = [(threading.Thread, "_bootstrap_inner")]
     pools = sys.modules.get("concurrent.futures.thread")
     if pools is not None:
@@ -99,10 +100,11 @@ def remove_mode(mode: TorchFunctionMode) -> bool:
 
 
 def remove_mode_soon(mode: TorchFunctionMode) -> None:
-    """Remove a mode, which has just been called, from this thread's stack.
+    """Remove a mode from this thread's stack while the mode handles a call.
 
-    Torch removes the mode during the call and puts it back afterwards. Therefore the mode is removed when Python next
-    calls a function or returns from one. If the thread is being profiled already, the mode stays.
+    Torch takes the mode off the stack during the call and puts it back afterwards. Therefore a profiling function
+    removes the mode when Python next calls a function or returns from one. If the thread has a profiling function
+    already, the mode stays.
     """
     if sys.getprofile() is not None:
         return

@@ -1,8 +1,9 @@
 """Observe the gradient hooks of a program.
 
-* A hook of a tensor is in a dict of torch, which the node shares. While a backward runs, it is replaced by a hook that
-  calls it and reports the call; afterwards the dict is restored. No hook and no tensor is kept alive.
-* Hooks of layers are in a list that torch creates for its ``BackwardHook``: observed hooks replace its entries.
+* A hook of a tensor is in a dict that the tensor shares with its node. While backward runs, each hook is replaced by
+  one that calls the original and reports the call; afterwards the dict is restored. No hook and no tensor is kept
+  alive.
+* The hooks of a layer are in a list that torch creates for its ``BackwardHook``. Observed hooks replace the entries.
 """
 
 from __future__ import annotations
@@ -23,31 +24,35 @@ from memory_stage.engines.torch.node_tags import NodeTag
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
 
-MOST_COPIED = 1 << 12  # elements of a gradient that are copied, to find out whether a hook wrote into it
+# gradients with more elements are not copied, so that a write of the hook into them remains unknown
+MOST_COPIED = 1 << 12
 
 
 class UserHooks:
-    """The hooks of the tensors of one recording.
+    """The hooks of all tensors in one recording.
 
-    ``settle`` finishes the previous node; ``received`` registers a gradient that a hook gets.
+    ``settle`` emits the end of the previous node; ``received`` registers a gradient that a hook gets.
     """
 
     def __init__(
         self, registry: Registry, nodes: Nodes, mode: Any, settle: Callable[[], None], received: Callable[[Any], None]
     ) -> None:
         self._registry, self._nodes, self._mode, self._settle, self._received = registry, nodes, mode, settle, received
-        self._noted: dict[int, tuple[weakref.ref[Any], weakref.ref[NodeTag]]] = {}  # by the id of the dict
+        # the hooks, by the id of the dict that contains them
+        self._noted: dict[int, tuple[weakref.ref[Any], weakref.ref[NodeTag]]] = {}
         self._thread = threading.get_ident()
 
     def registered(self, x: torch.Tensor) -> None:
-        """Register a tensor that gets a hook of the program."""
+        """Record a tensor for which the program has registered a hook."""
         with self._mode.guard, muted():
             if self._registry.is_tensor(x):
                 self._registry.record(x)
                 self.note(x)
 
     def note(self, x: torch.Tensor) -> None:
-        """Store the hooks of a tensor, because its node keeps them after the tensor is freed or gets another node."""
+        """Record the dict of a tensor's hooks, which the node uses even after the tensor is freed or gets
+        another node.
+        """
         for hooks in (x._backward_hooks, getattr(x, "_post_accumulate_grad_hooks", None)):
             if not hooks:
                 continue
@@ -59,7 +64,7 @@ class UserHooks:
                 self._noted[id(hooks)] = weakref.ref(hooks), weakref.ref(tag)
 
     def install(self) -> list[tuple[Any, Any]]:
-        """Replace all hooks; return the argument of :meth:`restore`."""
+        """Replace all hooks by observed ones. Return the argument of :meth:`restore`."""
         for record in list(self._registry.tensors.values()):
             x = record.ref()
             if x is not None and x.requires_grad:
@@ -78,14 +83,14 @@ class UserHooks:
 
     @staticmethod
     def restore(placed: list[tuple[Any, Any]]) -> None:
-        """Restore the program's hooks, except those that were removed meanwhile."""
+        """Restore the program's hooks, except those that the program has removed meanwhile."""
         for ref, number in placed:
             hooks = ref()
             if hooks is not None and isinstance(hooks.get(number), _ObservedHook):
                 hooks[number] = hooks[number].hook
 
     def of_layer(self, real: Any) -> Any:
-        """Return a patched ``BackwardHook.__init__`` that replaces the entries of its list of hooks."""
+        """Return a patch of ``BackwardHook.__init__`` that replaces the layer's hooks by observed ones."""
 
         @functools.wraps(real)
         def made(this: Any, module: Any, user_hooks: Any, *others: Any, **named: Any) -> None:
@@ -97,7 +102,7 @@ class UserHooks:
         return made
 
     def _before(self, x: Any, *others: Any) -> np.ndarray | None:
-        """Return the numbers of the first gradient before a hook, empty if it is long; None if it is not observed."""
+        """Return the numbers of the first gradient before a hook runs, empty if it is large; None if not observed."""
         mode = self._mode
         if not mode.is_open or threading.get_ident() != self._thread or not isinstance(x, torch.Tensor):
             return None
@@ -134,7 +139,8 @@ class _ObservedHook:
         self.hook, self._before, self._after, self._of = hook, before, after, of
 
     def __call__(self, x: torch.Tensor) -> Any:
-        gradient = x.grad if x.requires_grad and x.is_leaf and x.grad is not None else x  # torch passes the leaf itself
+        # a hook that runs after a leaf's gradient is accumulated gets the leaf
+        gradient = x.grad if x.requires_grad and x.is_leaf and x.grad is not None else x
         before = self._before(gradient)
         answer = self.hook(x)
         if before is not None:
