@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -50,8 +51,31 @@ def moderate(x: Dual) -> Dual:
     return x
 
 
+@lru_cache(maxsize=1 << 12)
+def _joined(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        return None
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return numpy's answer, which is the same for the same shapes, or raise ValueError."""
+    shape = _joined(*shapes)
+    if shape is None:
+        raise ValueError(f"shapes {shapes} do not fit")
+    return shape
+
+
+def broadcast_to(v: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return ``v`` itself if it has this shape."""
+    return v if v.shape == shape else np.broadcast_to(v, shape)
+
+
 def spread(t: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Broadcast a tangent like its value."""
+    if t.shape[:-1] == shape:
+        return t
     missing = len(shape) + 1 - t.ndim
     return np.broadcast_to(t.reshape((1,) * missing + t.shape), (*shape, t.shape[-1]))
 
@@ -130,8 +154,8 @@ def clone(x: Dual) -> Dual:
 
 def _binary(rule: Callable) -> Callable:
     def broadcasting(x: Dual, y: Dual) -> Dual:
-        shape = np.broadcast_shapes(x.v.shape, y.v.shape)
-        xv, yv = np.broadcast_to(x.v, shape), np.broadcast_to(y.v, shape)
+        shape = broadcast_shapes(x.v.shape, y.v.shape)
+        xv, yv = broadcast_to(x.v, shape), broadcast_to(y.v, shape)
         return rule(xv, spread(x.t, shape), yv, spread(y.t, shape))
 
     return broadcasting
@@ -189,7 +213,7 @@ def minimum(xv, xt, yv, yt) -> Dual:
 
 
 def where(condition: Dual, x: Dual, y: Dual) -> Dual:
-    shape = np.broadcast_shapes(condition.v.shape, x.v.shape, y.v.shape)
+    shape = broadcast_shapes(condition.v.shape, x.v.shape, y.v.shape)
     chosen = np.broadcast_to(condition.v, shape)[..., None]
     return Dual(np.where(condition.v, x.v, y.v), np.where(chosen, spread(x.t, shape), spread(y.t, shape)))
 
@@ -200,7 +224,12 @@ def matmul(x: Dual, y: Dual, transpose_x: bool = False, transpose_y: bool = Fals
     if transpose_y:
         y = Dual(y.v.swapaxes(-1, -2), y.t.swapaxes(-2, -3))
     value = np.matmul(x.v, y.v)
-    directions = [np.matmul(x.t[..., k], y.v) + np.matmul(x.v, y.t[..., k]) for k in range(DIRECTIONS)]
+    directions = [  # only those in which an operand changes; the others are 0
+        np.matmul(x.t[..., k], y.v) + np.matmul(x.v, y.t[..., k])
+        if x.t[..., k].any() or y.t[..., k].any()
+        else np.zeros(value.shape)
+        for k in range(DIRECTIONS)
+    ]
     return Dual(value, np.stack(directions, axis=-1))
 
 

@@ -69,6 +69,37 @@ class Storage:
         self.cells = np.arange(values.size)  # every tensor's ``cells`` is a numpy view of this array
 
 
+class Accepted(NamedTuple):
+    """Numbers of the engine that agree with those of some cells at one version of their storage.
+
+    The same numbers need no second comparison until the cells are written.
+    """
+
+    cells: np.ndarray | None = None
+    version: int = 0
+    dtype: np.dtype | None = None
+    shape: tuple[int, ...] = ()
+    data: bytes = b""
+
+    @classmethod
+    def of(cls, tensor, actual: np.ndarray) -> Accepted:
+        """Record that ``actual`` agrees with ``tensor``, a tensor of the reference."""
+        return cls(tensor.cells, tensor.storage.version, actual.dtype, actual.shape, actual.tobytes())
+
+    def covers(self, tensor, actual: np.ndarray) -> bool:
+        """True if ``actual`` is what was compared with ``tensor``, which has not been written since."""
+        return (
+            self.cells is tensor.cells
+            and self.version == tensor.storage.version
+            and self.shape == actual.shape
+            and self.dtype == actual.dtype
+            and self.data == actual.tobytes()
+        )
+
+
+NOTHING = Accepted()
+
+
 class Saved(NamedTuple):
     """Some cells of a storage that a derivative may read, at the expected version."""
 
@@ -84,10 +115,11 @@ class Saved(NamedTuple):
         """Return the state since the first write that preserves nothing. Later writes preserve nothing of a stale
         tensor.
         """
-        since = [version for version in self.storage.harmful if version > self.version]
-        if not since:
+        harmful = self.storage.harmful
+        if not harmful or harmful[-1] <= self.version:
             return None
-        overwritten = (self.storage.written[self.cells] >= since[0]).any()
+        first = next(version for version in harmful if version > self.version)
+        overwritten = (self.storage.written[self.cells] >= first).any()
         return STALE_BYTES if overwritten else STALE_VERSION
 
     def is_overwritten(self) -> bool:

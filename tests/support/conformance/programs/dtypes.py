@@ -15,13 +15,15 @@ if importlib.util.find_spec("ml_dtypes"):
 DTYPES = {name: dtype for dtype, name in NAMES.items()}
 #: The relative distance of two numbers, for dtypes of 16 bits.
 SPACING = {"float16": 2**-10, "bfloat16": 2**-7}
+#: The kinds of dtypes whose tensors may have gradients; numpy calls bfloat16 V.
+FLOATS = "fV"
 _ORDER = ("float16", "bfloat16", "float32", "float64")
 _WIDER = {DTYPES[name]: width for width, name in enumerate(_ORDER) if name in DTYPES}
 
 
 def is_float(dtype: np.dtype) -> bool:
     """True for a dtype whose tensors may have gradients."""
-    return "float" in NAMES[dtype]
+    return dtype.kind in FLOATS
 
 
 def promoted(dtypes: list[np.dtype]) -> np.dtype:

@@ -8,11 +8,14 @@ a trace. ``tags`` name the subject of a statement, so that a test can check that
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from itertools import accumulate
 from random import Random
+from types import CodeType
 
 from . import indices as ix
 from .calculus import OutsideDomain
-from .dtypes import SPACING, is_float
+from .dtypes import FLOATS, SPACING
 from .moves_history import Histories
 from .moves_math import Mathematics
 from .moves_memory import Memory
@@ -66,6 +69,12 @@ ROUGH |= {"wrong", "cast", "gradient_write"}
 BARE = ROUGH - {"detach", "cast", "load_leaf"} | {"forget", "change_policy"}
 
 
+@lru_cache(maxsize=1 << 14)
+def expression(text: str) -> CodeType:
+    """Compile an operand once, because many statements have it."""
+    return compile(text, "<operand>", "eval")
+
+
 class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
     """Generate statements for ``world``, whose names are in ``env``.
 
@@ -99,7 +108,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
             del moves["change_policy"]
         if self.whole:
             moves |= OF_WHOLE
-        self.moves, self.weights = list(moves), list(moves.values())
+        self.moves, self.weights = list(moves), list(accumulate(moves.values()))
 
     @property
     def tolerance(self) -> float:
@@ -140,7 +149,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         """Return the next statement. ``tags`` then names its subject."""
         while True:
             self.tags = set()
-            move = self.rng.choices(self.moves, self.weights)[0]
+            move = self.rng.choices(self.moves, cum_weights=self.weights)[0]
             around = None if self.smooth or move in BARE else self.surroundings()
             with self.world.grad_mode(around != "with mt.no_grad()"):
                 text = getattr(self, move)()
@@ -181,10 +190,14 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
     # ---- the current names, for the moves ----------------------------------------------------------------------------
 
     def tensors(self, condition=lambda t: True) -> list[str]:
-        return [n for n, t in self.env.items() if isinstance(t, CellTensor) and condition(t)]
+        return [n for n, t in self.env.items() if type(t) is CellTensor and condition(t)]
 
     def floats(self, condition=lambda t: True) -> list[str]:
-        return self.tensors(lambda t: is_float(t.dtype) and condition(t))
+        return [
+            name
+            for name, t in self.env.items()
+            if type(t) is CellTensor and t.storage.values.dtype.kind in FLOATS and condition(t)
+        ]
 
     def pick(self, names: list[str]) -> str | None:
         """Return one of the names; recent ones are more likely."""
@@ -196,7 +209,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         """Evaluate an operand's text: a name, a number, or an expression."""
         if not isinstance(x, str):
             return x
-        return self.env[x] if x in self.env else eval(x, self.env)
+        return self.env[x] if x in self.env else eval(expression(x), self.env)
 
     def any_float(self) -> str:
         return self.unnamed(self.pick(self.floats()))
@@ -239,7 +252,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
     def defined(self, name: str, *operands, **params) -> bool:
         """True if the operation is smooth and moderate at these operands."""
         try:
-            self.world.evaluate(name, list(operands), params)
+            self.world.foresee(name, list(operands), params)
         except (OutsideDomain, ValueError):
             return False
         return True

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from . import indices as ix
-from .calculus import BINARY, REDUCTIONS, UNARY, OutsideDomain
+from .calculus import BINARY, REDUCTIONS, UNARY, OutsideDomain, broadcast_shapes
 from .tensor import CellTensor
 
 SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "pow": "**"}
@@ -17,7 +17,7 @@ LARGEST_RESULT = 16  # elements
 def fits(shape, t) -> bool:
     """True if ``t`` broadcasts with ``shape``."""
     try:
-        np.broadcast_shapes(shape, np.shape(t.cells if isinstance(t, CellTensor) else t))
+        broadcast_shapes(tuple(shape), np.shape(t.cells if isinstance(t, CellTensor) else t))
     except ValueError:
         return False
     return True
@@ -96,7 +96,7 @@ class Mathematics:
         def possible(t: CellTensor) -> bool:
             if not fits(shape, t):
                 return False
-            result = np.broadcast_shapes(t.cells.shape, shape)
+            result = broadcast_shapes(t.cells.shape, shape)
             return result == shape if fits_into else math.prod(result) <= LARGEST_RESULT
 
         names = self.floats(possible)

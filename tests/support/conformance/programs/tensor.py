@@ -26,6 +26,7 @@ class CellTensor(Views, Elements):
         self.emptied_at: int | None = None  # for a gradient: the version that clear_gradient made
         self.noise = 0.0  # for a gradient: the size of the terms that cancelled in it
         self.settled_cells: np.ndarray | None = None  # the cells whose layout was compared
+        self.accepted = self.accepted_gradient = c.NOTHING  # numbers of the engine that agree
         self.folded = False  # whether it is a view of a tensor whose elements share memory
         self.directions: dict[int, int] = {}  # for a leaf, or if gradients are retained: cell -> direction
         if group.first is None:
