@@ -5,6 +5,10 @@
 * :func:`gradcheck`: compares backward with finite differences, in the first and the second order.
 """
 
-from minitensor.engine.autograd import PyLayer, PyLayerContext, backward, grad, gradcheck
+from minitensor.engine.autograd.context import PyLayerContext
+from minitensor.engine.autograd.gradcheck import gradcheck
+from minitensor.engine.autograd.gradients import grad
+from minitensor.engine.autograd.py_layer import PyLayer
+from minitensor.engine.autograd.several_roots import backward
 
 __all__ = ["PyLayer", "PyLayerContext", "backward", "grad", "gradcheck"]

@@ -4,20 +4,18 @@ The rules come from the book's contract: of two floats or two integers, the wide
 float32, and uint8 with int8 gives int16; an integer with a float gives that float; integer division gives float32, and
 a Python number never widens a tensor.
 
-numpy has no bfloat16. The package ml_dtypes adds it; without that package, only bfloat16 is missing.
+numpy has no bfloat16. The package ml_dtypes adds it; without that package, only bfloat16 is missing. The package takes
+2 MB of memory, so it is imported when a program first uses bfloat16.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-
-try:
-    ml_dtypes: Any = import_module("ml_dtypes")
-except ImportError:
-    ml_dtypes = None
 
 
 class DType:
@@ -30,7 +28,7 @@ class DType:
 
     def __init__(self, name: str) -> None:
         if isinstance(name, str) and name == "bfloat16":
-            made = None if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
+            made = None
         else:
             try:
                 made = np.dtype(name if isinstance(name, str) else "none")
@@ -51,9 +49,7 @@ class DType:
             ImportError: for bfloat16 without the package ml_dtypes.
         """
         if self._numpy is None:
-            raise ImportError(
-                "the dtype bfloat16 needs the package ml_dtypes. Install it with: pip install 'minitensor[bfloat16]'"
-            )
+            object.__setattr__(self, "_numpy", _load_bfloat16())
         return self._numpy
 
     @property
@@ -64,7 +60,7 @@ class DType:
     @property
     def is_available(self) -> bool:
         """False for bfloat16 without the package ml_dtypes."""
-        return self._numpy is not None
+        return self._numpy is not None or find_spec("ml_dtypes") is not None
 
     def __repr__(self) -> str:
         return f"minitensor.{self.name}"
@@ -76,7 +72,8 @@ class DType:
             return other == self.name
         if isinstance(other, (np.dtype, type)):
             try:
-                return self._numpy is not None and self._numpy == _as_everywhere(other)
+                made = np.dtype(_as_everywhere(other))
+                return made.name == self.name and self.numpy == made
             except TypeError:
                 return False
         return NotImplemented
@@ -95,15 +92,48 @@ DTYPES = {
 }
 bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = DTYPES.values()
 
-BY_NUMPY = {dtype._numpy: dtype for dtype in DTYPES.values() if dtype._numpy is not None}
+
+class ByNumpyDType(dict[np.dtype, Any]):
+    """A table with an entry for the numpy dtype of each element type. The entry of bfloat16 is added on first use."""
+
+    def __init__(self, value: Callable[[DType], Any]) -> None:
+        super().__init__((dtype.numpy, value(dtype)) for dtype in DTYPES.values() if dtype is not bfloat16)
+        self._value = value
+
+    def __missing__(self, dtype: np.dtype) -> Any:
+        if dtype.name != bfloat16.name:
+            raise KeyError(dtype)
+        return self.setdefault(dtype, self._value(bfloat16))
+
+
+BY_NUMPY = ByNumpyDType(lambda dtype: dtype)
 #: Floats of 16 bits. Operations compute on them in float32 and round the result once, as processors and frameworks do.
-HALVES = frozenset(dtype._numpy for dtype in (float16, bfloat16) if dtype._numpy is not None)
-FLOATS = HALVES | {float32.numpy, float64.numpy}
+#: The sets contain bfloat16 as soon as a program uses it.
+HALVES = {float16.numpy}
+FLOATS = {*HALVES, float32.numpy, float64.numpy}
 INTEGERS = frozenset(dtype.numpy for dtype in (uint8, int8, int16, int32, int64))
 #: Integers of 8 and 16 bits.
 SMALL = frozenset(dtype.numpy for dtype in (uint8, int8, int16))
 #: Integers that may be positions or classes.
 INDICES = frozenset((int32.numpy, int64.numpy))
+
+
+def _load_bfloat16() -> np.dtype:
+    """Import ml_dtypes, and return its bfloat16."""
+    try:
+        made = np.dtype(import_module("ml_dtypes").bfloat16)
+    except ImportError:
+        raise ImportError(
+            "the dtype bfloat16 needs the package ml_dtypes. Install it with: pip install 'minitensor[bfloat16]'"
+        ) from None
+    HALVES.add(made)
+    FLOATS.add(made)
+    return made
+
+
+def is_supported(dtype: np.dtype) -> bool:
+    """True if tensors have the elements of arrays of this numpy dtype."""
+    return dtype in BY_NUMPY or dtype.name == bfloat16.name
 
 
 def dtype_of(given: Any) -> DType:
@@ -150,4 +180,4 @@ def promoted(a: np.dtype, b: np.dtype) -> np.dtype:
 
 def limits(dtype: np.dtype) -> Any:
     """Return the limits of a floating dtype, as ``np.finfo`` gives them."""
-    return np.finfo(dtype) if ml_dtypes is None else ml_dtypes.finfo(dtype)
+    return import_module("ml_dtypes").finfo(dtype) if dtype.name == bfloat16.name else np.finfo(dtype)

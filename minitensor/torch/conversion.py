@@ -17,7 +17,7 @@ from minitensor.torch import cuda
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.creation import tensor, zeros
-from minitensor.torch.dtypes import BY_NAME, SCALAR_NAMES, dtype_of
+from minitensor.torch.dtypes import BY_NAME, SCALARS, dtype_of
 from minitensor.torch.dtypes import device as Device
 from minitensor.torch.dtypes import dtype as DType
 from minitensor.torch.errors import warn
@@ -127,7 +127,7 @@ def is_floating_point(input: Tensor) -> bool:
 
 
 #: PyTorch's type of an element type: ``FloatTensor`` of float32.
-_TYPE_NAMES = {dtype: f"{scalar}Tensor" for dtype, scalar in SCALAR_NAMES.items()}
+_TYPE_NAMES = {dtype: f"{scalar}Tensor" for dtype, scalar in SCALARS.items()}
 
 
 class _Kind(type):
@@ -168,8 +168,8 @@ TENSOR_TYPES: dict[str, type] = {
         name,
         (),
         {
-            "name": dtype.name,
-            "__doc__": f"{'An' if dtype.name[0] == 'i' else 'A'} {dtype.name} tensor of data, or of a size.\n{_KIND}",
+            "name": dtype,
+            "__doc__": f"{'An' if dtype[0] == 'i' else 'A'} {dtype} tensor of data, or of a size.\n{_KIND}",
         },
     )
     for dtype, name in _TYPE_NAMES.items()
@@ -186,7 +186,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         ValueError: if there is no such type.
     """
     if dtype is None:
-        return f"torch.{'cuda.' if input.is_cuda else ''}{_TYPE_NAMES[input._array.dtype]}"
+        return f"torch.{'cuda.' if input.is_cuda else ''}{_TYPE_NAMES[input._array.dtype.name]}"
     if isinstance(dtype, _Kind):
         return to(input, BY_NAME[dtype.name])
     if isinstance(dtype, str):

@@ -14,14 +14,14 @@ from minitensor.engine.creation import making as engine
 from minitensor.engine.creation.from_data import MOST_DIMENSIONS, array_of
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import current, device_named
-from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.dtypes import DTYPES, FLOATS, is_supported
 from minitensor.engine.kernels.numbers import stored
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.engine.sharing import dlpack
 from minitensor.engine.sharing.numpy_memory import borrowed, plain
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_int, sizes_of
-from minitensor.torch.dtypes import BY_NUMPY, dtype_of, engine_place, float32, int64
+from minitensor.torch.dtypes import dtype_of, engine_place, float32, int64
 from minitensor.torch.errors import warn
 from minitensor.torch.scalars import fits
 from minitensor.torch.tensor import Tensor, as_kind
@@ -124,7 +124,7 @@ def _dtype_of_first(data: Any) -> np.dtype | None:
     """Return the dtype of the first number in nested lists if it is a NumPy number; PyTorch keeps that dtype."""
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
-    return data.dtype if isinstance(data, np.generic) and data.dtype in BY_NUMPY else None
+    return data.dtype if isinstance(data, np.generic) and is_supported(data.dtype) else None
 
 
 def _ragged_error(data: Any, dim: int = 0) -> ValueError:
@@ -151,7 +151,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """
     if isinstance(data, BaseTensor):
         shared = data if isinstance(data, Tensor) else as_kind(data.__copy__())
-    elif isinstance(data, np.ndarray) and data.dtype in BY_NUMPY and data.dtype.isnative:
+    elif isinstance(data, np.ndarray) and is_supported(data.dtype) and data.dtype.isnative:
         shared = from_numpy(data)
     else:
         shared = tensor(data)
@@ -174,8 +174,8 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    if ndarray.dtype not in BY_NUMPY:
-        known = ", ".join(each.name for each in BY_NUMPY.values())
+    if not is_supported(ndarray.dtype):
+        known = ", ".join(DTYPES)
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{ndarray.dtype}. The supported types here are: {known}."
         )

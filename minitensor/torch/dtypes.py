@@ -11,8 +11,7 @@ from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import current, set_device
-from minitensor.engine.dtypes import BY_NUMPY as ENGINE_BY_NUMPY
-from minitensor.engine.dtypes import DTYPES, FLOATS, INTEGERS, DType
+from minitensor.engine.dtypes import DTYPES, FLOATS, INTEGERS, ByNumpyDType, DType
 from minitensor.engine.dtypes import dtype_of as engine_dtype_of
 from minitensor.engine.dtypes import limits as limits_of
 
@@ -42,7 +41,7 @@ class dtype(DType):
 
 BY_NAME = {name: dtype(name) for name in DTYPES}
 bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = BY_NAME.values()
-BY_NUMPY = {known: BY_NAME[each.name] for known, each in ENGINE_BY_NUMPY.items()}
+BY_NUMPY = ByNumpyDType(lambda known: BY_NAME[known.name])
 
 #: Names of element types in PyTorch's errors about masks and matrix products: those of C++.
 C_NAMES = {
@@ -51,13 +50,12 @@ C_NAMES = {
     **{"float64": "double"},
 }
 #: Names of element types in PyTorch's other errors.
-SCALAR_NAMES = {
-    known: {
-        **{"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long"},
-        **{"float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double"},
-    }[each.name]
-    for known, each in BY_NUMPY.items()
+SCALARS = {
+    **{"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long"},
+    **{"float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double"},
 }
+#: The same by numpy dtype.
+SCALAR_NAMES = ByNumpyDType(lambda known: SCALARS[known.name])
 
 
 def dtype_of(given: Any) -> dtype:

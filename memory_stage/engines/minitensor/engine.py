@@ -39,7 +39,6 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import byte_bounds, gpu_of, host_array, restrided
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.device.places import current
-from minitensor.engine.dtypes import BY_NUMPY
 from minitensor.engine.modes import modes, set_inplace_policy
 from minitensor.engine.operations.operands import CONSTANT
 from minitensor.engine.random import source as random_source
@@ -438,8 +437,8 @@ def _own_layout(array: Any, buffer: Any) -> CellLayout:
 
 
 def _dtype_name(array: Any) -> str:
-    """Return the name of a dtype, including dtypes that no tensor can have."""
-    return BY_NUMPY[array.dtype].name if array.dtype in BY_NUMPY else array.dtype.name
+    name: str = array.dtype.name
+    return name
 
 
 def _positions(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:

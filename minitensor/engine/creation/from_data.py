@@ -8,7 +8,7 @@ import numpy as np
 
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array
-from minitensor.engine.dtypes import BY_NUMPY, DTYPES, float32
+from minitensor.engine.dtypes import BY_NUMPY, DTYPES, float32, is_supported
 from minitensor.engine.kernels.numbers import stored_array
 
 #: The limit of numpy's arrays.
@@ -42,7 +42,7 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
         raise ValueError(f"{op}: an integer in the data does not fit into int64")
     if dtype is None:
         dtype = _default_dtype(op, data, array, plain)
-    elif array.dtype not in BY_NUMPY and array.dtype.kind not in "biuf":
+    elif not is_supported(array.dtype) and array.dtype.kind not in "biuf":
         raise TypeError(f"{op}: data of type {type(data).__name__} and dtype {array.dtype} cannot become {dtype.name}")
     return stored_array(op, array, dtype)
 
@@ -53,7 +53,7 @@ def _default_dtype(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dty
         return float32.numpy
     if plain and array.dtype.kind == "i":
         return np.dtype(np.int64)
-    if array.dtype not in BY_NUMPY:
+    if not is_supported(array.dtype):
         raise TypeError(
             f"{op}: data of type {type(data).__name__} and dtype {array.dtype} is not supported; "
             f"a tensor holds one of {', '.join(DTYPES)}"

@@ -11,7 +11,7 @@ from minitensor.engine.core.regions import address, memory_of
 from minitensor.engine.core.storage import new_storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import gpu_of, strided
-from minitensor.engine.dtypes import BY_NUMPY
+from minitensor.engine.dtypes import DTYPES, is_supported
 from minitensor.engine.files.archive import Unreadable
 
 
@@ -95,8 +95,8 @@ def put_on(gpu: Any, array: np.ndarray, entry: dict[str, Any], storages: dict[An
     Raises:
         Unreadable: if a tensor cannot have this dtype, or if it would reach outside the array.
     """
-    if array.dtype not in BY_NUMPY:
-        known = ", ".join(str(each) for each in BY_NUMPY)
+    if not is_supported(array.dtype):
+        known = ", ".join(DTYPES)
         raise Unreadable(f"the tensor {entry['array']!r} has dtype {array.dtype}; a tensor holds {known}")
     shape, strides, offset = tuple(entry["shape"]), tuple(entry["strides"]), entry["offset"]
     key = entry["array"], id(gpu)

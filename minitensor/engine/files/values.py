@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.core.tensor import Tensor
-from minitensor.engine.dtypes import BY_NUMPY
+from minitensor.engine.dtypes import is_supported
 from minitensor.engine.files.archive import KINDS, Unreadable
 from minitensor.engine.files.stored_layouts import StoredLayouts, put_on
 
@@ -87,7 +87,7 @@ class Encoder:
         return self._encode(key, path)
 
     def _array(self, value: Any, path: tuple[Any, ...]) -> dict[str, Any]:
-        if (value.dtype.kind not in KINDS and value.dtype not in BY_NUMPY) or isinstance(value, np.ma.MaskedArray):
+        if (value.dtype.kind not in KINDS and not is_supported(value.dtype)) or isinstance(value, np.ma.MaskedArray):
             raise TypeError(
                 f"{self._op}: {_place(path)} is an array of dtype {value.dtype}; an array in a file holds numbers or "
                 "truth values of a dtype that NumPy has itself"

@@ -10,14 +10,13 @@ from numpy import maximum, ndarray
 
 from minitensor.engine.checks import flag
 from minitensor.engine.device.arrays import as_array, may_share
-from minitensor.engine.dtypes import BY_NUMPY, FLOATS
+from minitensor.engine.dtypes import FLOATS, ByNumpyDType
 from minitensor.engine.kernels.numbers import number, stored, without_fraction
 
 Array = np.ndarray
 
 #: A ready-made zero saves the conversion of a Python number at every call: 200 ns.
-_ZEROS = {dtype: np.zeros((), dtype) for dtype in BY_NUMPY}
-_FLOAT_ZEROS = {dtype: zero for dtype, zero in _ZEROS.items() if dtype in FLOATS}
+_ZEROS = ByNumpyDType(lambda dtype: np.zeros((), dtype.numpy))
 
 
 def _no_bools(op: str, a: Array) -> None:
@@ -80,11 +79,10 @@ def scale_arguments(scale: Any, bias: Any, bias_after_scale: Any) -> tuple[Any, 
 
 def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | None = None) -> Array:
     """``scale * a + bias``, or ``scale * (a + bias)``."""
-    zero = _FLOAT_ZEROS.get(a.dtype) if bias == 0 and type(a) is ndarray else None
-    if zero is not None:
+    if bias == 0 and type(a) is ndarray and a.dtype in FLOATS:
         scaled = np.multiply(a, np.array(scale, a.dtype), out)  # a numpy scalar would take 300 ns more
         # As in Paddle, adding the zero turns -0.0 into 0.0.
-        return np.add(scaled, zero, scaled if type(scaled) is ndarray else out)
+        return np.add(scaled, _ZEROS[a.dtype], scaled if type(scaled) is ndarray else out)
     _no_bools("scale", a)
     whole = [without_fraction(scale), without_fraction(bias)]
     a = _for_result("scale", a, whole, out)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -264,6 +263,8 @@ def truncated_normal(chances: np.ndarray, mean: float, std: float, low: float, h
     """
     if not std > 0:
         raise ValueError(f"the standard deviation of a truncated normal distribution is above 0, not {std}")
+    from statistics import NormalDist  # takes half a megabyte
+
     standard = NormalDist()
     first, last = (standard.cdf((bound - mean) / std) for bound in (low, high))
     shares = np.clip(first + (last - first) * chances.astype(np.float64), 1e-300, 1 - 1e-16)

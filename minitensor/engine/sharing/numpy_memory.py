@@ -26,7 +26,7 @@ from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import byte_bounds, gpu_of, host_array
 from minitensor.engine.device.places import place_of
-from minitensor.engine.dtypes import BY_NUMPY, DTYPES
+from minitensor.engine.dtypes import BY_NUMPY, DTYPES, is_supported
 from minitensor.engine.events import StorageCreated, TensorCreated, watch
 
 
@@ -180,7 +180,7 @@ def plain(op: str, array: Any) -> np.ndarray:
             f"{op}: dtype {array.dtype.str} has the bytes of each number in an order that is not this computer's, and "
             f"sharing converts nothing; to_tensor copies and converts"
         )
-    if array.dtype not in BY_NUMPY:
+    if not is_supported(array.dtype):
         raise TypeError(
             f"{op}: dtype {array.dtype} cannot be shared; a tensor holds one of {', '.join(DTYPES)}. Convert a copy, "
             f"as in to_tensor(array.astype('float32'))"

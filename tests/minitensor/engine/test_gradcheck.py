@@ -9,7 +9,7 @@ import pytest
 
 import minitensor as mt
 from minitensor.autograd import PyLayer
-from minitensor.engine.autograd import gradcheck
+from minitensor.engine.autograd.gradcheck import gradcheck
 from tests.support.engine.differences import leaf
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import minitensor as mt
 from minitensor.autograd import PyLayer, PyLayerContext
-from minitensor.engine.autograd import gradcheck
+from minitensor.engine.autograd.gradcheck import gradcheck
 from tests.support.engine.collector import cycles
 from tests.support.engine.differences import leaf
 from tests.support.engine.memory import allocated

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.engine.autograd import gradcheck
+from minitensor.engine.autograd.gradcheck import gradcheck
 from tests.support.engine.differences import leaf
 from tests.support.engine.memory import allocated
 from tests.support.engine.named import expect_named

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -527,6 +528,48 @@ def test_layers_compute_in_16_bits(dtype: str):
         np.testing.assert_allclose(outs[0].detach().float().numpy(), outs[1].detach().numpy(), rtol=0.05, atol=0.05)
         outs[0].float().pow(2).mean().backward()
         assert all(p.grad.dtype == kind for p in net.parameters() if p.grad is not None), name
+
+
+#: Expressions, each the first in its process that needs bfloat16; ``a`` is an array of it.
+FIRST_USES = [
+    "mt.to_tensor(a)",
+    "mt.to_tensor([1.0], 'bfloat16')",
+    "mt.from_numpy(a)",
+    "mt.ones([3]) + a",
+    "mt.ones([3]).add_(a)",
+    "mt.zeros([3], a.dtype)",
+    "mt.zeros([3]).astype(a.dtype)",
+    "mt.nn.Linear(2, 3).to(dtype='bfloat16')",
+    "torch.tensor(a)",
+    "torch.from_numpy(a)",
+    "torch.as_tensor(a)",
+    "torch.tensor([a[0], a[1]])",
+    "torch.ones(3).to(torch.bfloat16)",
+    "torch.ones(3).type(torch.BFloat16Tensor)",
+    "torch.promote_types(torch.bfloat16, torch.float16)",
+    "torch.finfo(torch.bfloat16)",
+    "mt.float32 == a.dtype or mt.bfloat16 == a.dtype",
+]
+
+
+@pytest.mark.cpu_only
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_the_first_use_of_bfloat16_in_a_process_finds_the_dtype():
+    code = (
+        "import os, sys, minitensor as mt, minitensor.torch as torch\n"
+        "assert 'ml_dtypes' not in sys.modules, 'it takes 2 MB, which most programs save'\n"
+        f"for use in {FIRST_USES}:\n"
+        "    if not (child := os.fork()):\n"
+        "        import ml_dtypes, numpy as np\n"
+        "        a = np.array([1.5, 2.5, 3.5], ml_dtypes.bfloat16)\n"
+        "        assert eval(use) is not None\n"
+        "        x = mt.to_tensor(a)\n"
+        "        assert x.dtype == 'bfloat16', use\n"
+        "        assert (mt.nn.functional.relu(x * 2) + 1).numpy().tolist() == [4, 6, 8], use\n"
+        "        sys.exit()\n"
+        "    assert os.waitpid(child, 0)[1] == 0, use\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 @pytest.mark.cpu_only

@@ -7,7 +7,7 @@ import pytest
 
 import minitensor as paddle
 import minitensor.nn.functional as F
-from minitensor.engine.autograd import gradcheck
+from minitensor.engine.autograd.gradcheck import gradcheck
 from minitensor.engine.device.places import device_named, using
 from minitensor.engine.layers.recurrent import gru_step, lstm_step, rnn_step
 

@@ -1,0 +1,130 @@
+"""Patches of images: each as a column of a matrix, and columns added back to images."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.layers.convolution import pair
+from minitensor.engine.layers.custom_operation import floats_of
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.operations.arguments import whole
+from minitensor.engine.views.parts import as_strided
+from minitensor.engine.views.reshaping import reshape
+
+Sizes = tuple[int, int]
+
+
+def _borders(op: str, paddings: Any) -> tuple[int, int, int, int]:
+    """Return the widths of the border: top, left, bottom, right."""
+    if isinstance(paddings, (list, tuple)) and len(paddings) == 4:
+        widths = [whole(f"{op}: paddings", width) for width in paddings]
+        if min(widths) < 0:
+            raise ValueError(f"{op}: paddings are at least 0, not {paddings!r}")
+        return tuple(widths)  # type: ignore[return-value]  # four integers
+    top, left = pair(op, "paddings", paddings, 0)
+    return top, left, top, left
+
+
+def _counts(op: str, shape: Any, kernel: Sizes, strides: Sizes, borders: Any, dilations: Sizes) -> Sizes:
+    """Return how often the window fits into images of ``shape``, in rows and in columns."""
+    top, left, bottom, right = borders
+    found = []
+    for length, size, step, gap in zip(
+        (shape[0] + top + bottom, shape[1] + left + right), kernel, strides, dilations, strict=True
+    ):
+        count = (length - gap * (size - 1) - 1) // step + 1
+        if count < 1:
+            raise ValueError(f"{op}: a window of {list(kernel)} does not fit into images of {list(shape)}")
+        found.append(count)
+    return found[0], found[1]
+
+
+def unfold(
+    x: Tensor, kernel_sizes: Any, strides: Any = 1, paddings: Any = 0, dilations: Any = 1, name: str | None = None
+) -> Tensor:
+    """Return the patches that a window sees on its way over images, each as a column.
+
+    Args:
+        x: images, of shape [images, channels, height, width].
+        kernel_sizes, strides, dilations: one integer, or two for height and width.
+        paddings: the width of a border of zeros: one integer, two, or four (top, left, bottom, right).
+
+    Returns:
+        A tensor of shape [images, channels * kernel height * kernel width, patches].
+
+    Raises:
+        ValueError: if no window fits, or ``x`` has another number of dimensions.
+        TypeError: if ``x`` is not a tensor of floats.
+    """
+    (x,) = floats_of("unfold", x=x)  # type: ignore[assignment]  # one result per argument
+    if x.ndim != 4:
+        raise ValueError(f"unfold: x is [images, channels, height, width]; its shape is {x.shape}")
+    kernel, steps = pair("unfold", "kernel_sizes", kernel_sizes, 1), pair("unfold", "strides", strides, 1)
+    gaps, borders = pair("unfold", "dilations", dilations, 1), _borders("unfold", paddings)
+    images, channels, height, width = x._array.shape
+    rows, columns = _counts("unfold", (height, width), kernel, steps, borders, gaps)
+    top, left, bottom, right = borders
+    padded: Any = x
+    if any(borders):
+        shape = (images, channels, height + top + bottom, width + left + right)
+        padded = Tensor._made(np.zeros_like(x._array, order="C", shape=shape))
+        padded[:, :, top : top + height, left : left + width] = x
+    itemsize = padded._array.itemsize
+    of_image, of_channel, of_row, of_column = (step // itemsize for step in padded._array.strides)
+    patches = as_strided(
+        padded,
+        [images, channels, *kernel, rows, columns],
+        [of_image, of_channel, gaps[0] * of_row, gaps[1] * of_column, steps[0] * of_row, steps[1] * of_column],
+        padded.offset,
+    )
+    return reshape(patches, [images, channels * math.prod(kernel), rows * columns])
+
+
+def fold(
+    x: Tensor,
+    output_sizes: Any,
+    kernel_sizes: Any,
+    strides: Any = 1,
+    paddings: Any = 0,
+    dilations: Any = 1,
+    name: str | None = None,
+) -> Tensor:
+    """Add patches, each a column, at their places in images: the opposite of :func:`unfold`. Overlaps are summed.
+
+    Args:
+        x: patches, of shape [images, channels * kernel height * kernel width, patches].
+        output_sizes: height and width of the images.
+        kernel_sizes, strides, paddings, dilations: as for :func:`unfold`.
+
+    Returns:
+        A tensor of shape [images, channels, height, width].
+
+    Raises:
+        ValueError: if the number of patches, or their size, does not fit.
+        TypeError: if ``x`` is not a tensor of floats.
+    """
+    (x,) = floats_of("fold", x=x)  # type: ignore[assignment]  # one result per argument
+    height, width = pair("fold", "output_sizes", output_sizes, 1)
+    kernel, steps = pair("fold", "kernel_sizes", kernel_sizes, 1), pair("fold", "strides", strides, 1)
+    gaps, borders = pair("fold", "dilations", dilations, 1), _borders("fold", paddings)
+    if x.ndim != 3 or x.shape[1] % math.prod(kernel):
+        raise ValueError(f"fold: x is [images, channels * {math.prod(kernel)}, patches]; its shape is {x.shape}")
+    rows, columns = _counts("fold", (height, width), kernel, steps, borders, gaps)
+    if x.shape[2] != rows * columns:
+        raise ValueError(f"fold: images of {[height, width]} have {rows * columns} patches, not {x.shape[2]}")
+    images, channels = x.shape[0], x.shape[1] // math.prod(kernel)
+    top, left, bottom, right = borders
+    tall, wide = height + top + bottom, width + left + right
+    down, across = (
+        np.arange(size)[:, None] * gap + np.arange(count) * step
+        for size, gap, count, step in zip(kernel, gaps, (rows, columns), steps, strict=True)
+    )
+    cells = (down[:, None, :, None] * wide + across[None, :, None, :]).reshape(-1)
+    flat = Tensor._made(np.zeros_like(x._array, order="C", shape=(images * channels, tall * wide)))
+    added = FUNCTIONS["index_add"](flat, Tensor._made(cells), 1, reshape(x, [images * channels, cells.size]))
+    whole_images: Any = reshape(added, [images, channels, tall, wide])
+    return whole_images[:, :, top : top + height, left : left + width] if any(borders) else whole_images
