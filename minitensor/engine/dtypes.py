@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+
+Value = TypeVar("Value")
 
 
 class DType:
@@ -48,9 +50,11 @@ class DType:
         Raises:
             ImportError: for bfloat16 without the package ml_dtypes.
         """
-        if self._numpy is None:
-            object.__setattr__(self, "_numpy", _load_bfloat16())
-        return self._numpy
+        found = self._numpy
+        if found is None:
+            found = _load_bfloat16()
+            object.__setattr__(self, "_numpy", found)
+        return found
 
     @property
     def itemsize(self) -> int:
@@ -93,20 +97,20 @@ DTYPES = {
 bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = DTYPES.values()
 
 
-class ByNumpyDType(dict[np.dtype, Any]):
+class ByNumpyDType(dict[np.dtype, Value], Generic[Value]):
     """A table with an entry for the numpy dtype of each element type. The entry of bfloat16 is added on first use."""
 
-    def __init__(self, value: Callable[[DType], Any]) -> None:
+    def __init__(self, value: Callable[[DType], Value]) -> None:
         super().__init__((dtype.numpy, value(dtype)) for dtype in DTYPES.values() if dtype is not bfloat16)
         self._value = value
 
-    def __missing__(self, dtype: np.dtype) -> Any:
+    def __missing__(self, dtype: np.dtype) -> Value:
         if dtype.name != bfloat16.name:
             raise KeyError(dtype)
         return self.setdefault(dtype, self._value(bfloat16))
 
 
-BY_NUMPY = ByNumpyDType(lambda dtype: dtype)
+BY_NUMPY: ByNumpyDType[DType] = ByNumpyDType(lambda dtype: dtype)
 #: Floats of 16 bits. Operations compute on them in float32 and round the result once, as processors and frameworks do.
 #: The sets contain bfloat16 as soon as a program uses it.
 HALVES = {float16.numpy}

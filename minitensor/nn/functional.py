@@ -30,7 +30,7 @@ _DEFINED = {
     ),
     "minitensor.engine.layers.normalization": ("batch_norm", "group_norm", "instance_norm", "layer_norm"),
     "minitensor.engine.layers.pooling": ("adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"),
-    "minitensor.engine.layers.patches": ("fold", "unfold"),
+    "minitensor.engine.layers.image_patches": ("fold", "unfold"),
     "minitensor.paddle.counting": ("one_hot",),
     "minitensor.nn.attention": ("scaled_dot_product_attention",),
 }

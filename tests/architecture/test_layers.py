@@ -27,6 +27,7 @@ else:
 IMPORTED_LATER = {
     # Start-up: most programs do not need them.
     ("minitensor", "minitensor.paddle.missing"),
+    ("minitensor.nn", "minitensor.engine.layers.declared"),
     ("minitensor.engine.device.places", "minitensor.engine.device.cuda_arrays"),
     ("minitensor.engine.device.places", "minitensor.engine.device.simulated"),
     ("minitensor.paddle.missing", "minitensor.engine.core.tensor"),

@@ -7,7 +7,7 @@ from typing import Any
 from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.dtypes import FLOATS
-from minitensor.engine.layers import activations, attention, convolution, normalization, pooling, rearranging
+from minitensor.engine.layers import activations, attention, convolution, image_patches, normalization, pooling
 from minitensor.engine.layers.convolution import pair
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_tensor
@@ -287,7 +287,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         if input._array.ndim == 3:
             return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
         padding = pair("unfold", "padding", padding, 0)
-        out = rearranging.unfold(input, kernel_size, stride, padding, dilation)
+        out = image_patches.unfold(input, kernel_size, stride, padding, dilation)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
     return with_grad_fn(as_kind(out), "Im2ColBackward0")
@@ -312,7 +312,7 @@ def fold(
     need_tensor("fold", input)
     try:
         padding = pair("fold", "padding", padding, 0)
-        out = rearranging.fold(input, output_size, kernel_size, stride, padding, dilation)
+        out = image_patches.fold(input, output_size, kernel_size, stride, padding, dilation)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
     return with_grad_fn(as_kind(out), "Col2ImBackward0")
