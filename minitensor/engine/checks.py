@@ -1,4 +1,4 @@
-"""Check arguments that are not tensors: numbers, integers, switches, names, paths, functions and sequences of them.
+"""Check arguments that are not tensors, such as numbers, bools, names, paths and functions, and sequences of these.
 
 Every check returns the argument in the form that the caller computes with, or raises an error that names the function,
 the argument, what was given, and what is allowed. Checks have no side effects, except that ``elements`` consumes an
@@ -21,7 +21,7 @@ LARGEST = 2**63  # exclusive bound of integers that numpy accepts
 
 
 def shown(given: Any) -> str:
-    """Return an argument as errors show it: short values as themselves, long text cut off, others by type name."""
+    """Return the text that errors show for an argument: a short value, the beginning of a long text, or a type."""
     if given is None or isinstance(given, (str, bytes, int, float, complex, np.generic)):
         text = repr(given) if not isinstance(given, int) or abs(given) < 10**30 else f"{type(given).__name__} of 1e30"
         return text if len(text) <= 60 else f"{text[:57]}..."
@@ -34,7 +34,7 @@ def shown(given: Any) -> str:
 
 
 def refused(op: str, name: str, allowed: str, given: Any) -> TypeError:
-    """Return the error for an argument of a wrong kind."""
+    """Return a TypeError about an argument of the wrong kind."""
     return TypeError(
         f"{op}: {name} must be {allowed}, not {shown(given)}" if op else f"{name} must be {allowed}, not {shown(given)}"
     )
@@ -44,12 +44,12 @@ def real(op: str, name: str, given: Any, least: float | None = None, above: floa
     """Return a number as Python's ``int`` or ``float``.
 
     Args:
-        least: the smallest number that is allowed.
-        above: the largest number that is not allowed.
+        least: the smallest allowed number.
+        above: a bound that the number must exceed.
 
     Raises:
         TypeError: if it is not a number.
-        ValueError: if it is too small, or nan where there is a bound.
+        ValueError: if it is too small, or if it is nan and there is a bound.
     """
     value = given.item() if isinstance(given, np.generic) else given
     if not isinstance(value, (int, float)):
@@ -64,7 +64,7 @@ def real(op: str, name: str, given: Any, least: float | None = None, above: floa
 
 
 def integer(op: str, name: str, given: Any, least: int | None = None) -> int:
-    """Return an integer as ``int``; a fraction is never cut off.
+    """Return an integer as ``int``. A number with a fraction is refused.
 
     Raises:
         TypeError: if it is not an integer.
@@ -137,7 +137,7 @@ def text(op: str, name: str, given: Any) -> str:
 
 
 def choice(op: str, name: str, given: Any, allowed: Sequence[Any]) -> Any:
-    """Return one of the values that are allowed.
+    """Return the argument, which must be one of the allowed values.
 
     Raises:
         ValueError: if it is not one of them.
@@ -171,7 +171,7 @@ def instance(op: str, name: str, given: Any, kind: type | tuple[type, ...], call
 
 
 def path(op: str, name: str, given: Any) -> str | bytes:
-    """Return the path of a file. A number is refused: it would be a file descriptor, which is closed afterwards.
+    """Return the path of a file. A number is refused, because ``open`` would take it as a file descriptor and close it.
 
     Raises:
         TypeError: if it is neither a text nor a path.
@@ -186,9 +186,9 @@ def path(op: str, name: str, given: Any) -> str | bytes:
 
 
 def with_own_methods(cls: Kind) -> Kind:
-    """Give a class its inherited constructor and ``forward`` as copies named after this class.
+    """Decorate a class: copy its inherited constructor and ``forward``, and name the copies after the class.
 
-    Python's error messages then show the right class.
+    The messages of Python's TypeErrors then show this class instead of its base class.
 
     >>> MaxPool2D()
     TypeError: MaxPool2D.__init__() missing 1 required positional argument: 'kernel_size'

@@ -163,7 +163,7 @@ def _propagate(
         if not retain_graph and node.op.saved_names:
             for saved in node.saved:
                 if saved is not None:  # None stands for a tensor that no rule needs
-                    saved, node.saved = None, FREED  # `saved = None` frees the tensors now, not at the next node
+                    saved, node.saved = None, FREED  # `saved = None` frees the tensors right now
                     break
         if events is not None:
             events.released()

@@ -1,4 +1,5 @@
-"""The three classes of the engine: a storage holds numbers, a history records their origin, a tensor views a storage.
+"""The three main classes: a storage holds numbers, a history records how they were computed, a tensor views a storage.
 
-The rest of the engine builds on them and on the modules beside them: regions of memory, errors, printed tensors.
+The other modules here are about regions of memory, errors and the printing of tensors. The whole engine uses this
+package.
 """

@@ -1,6 +1,6 @@
-"""Create the engine's errors, which say what was given, what is allowed, and where it happened.
+"""Create the engine's errors. A message says what was given, what is allowed and what to do instead.
 
-They are plain ``ValueError``, ``TypeError``, ``RuntimeError`` and ``IndexError``, as the frameworks raise.
+Like the frameworks, the engine raises Python's ``ValueError``, ``TypeError``, ``RuntimeError`` and ``IndexError``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def leaf_written(op: str, x: Tensor, is_view: bool) -> ValueError:
 
 @emits(OperationRefused)
 def leaf_reshaped(op: str, x: Tensor) -> ValueError:
-    """Error: metadata-only ``op`` would change the shape of ``x``, a leaf that requires a gradient or a view of one."""
+    """Error: ``op`` would change the shape of ``x``, a leaf that requires a gradient, or a view of one."""
     return ValueError(
         f"Leaf Var ({x.name}) that doesn't stop gradient can't use inplace strategy. Nothing was changed.\n"
         f"`{op}` would give the leaf another shape, but its gradient has the current shape.\n"
@@ -46,7 +46,7 @@ def leaf_reshaped(op: str, x: Tensor) -> ValueError:
 
 @emits(OperationRefused)
 def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> ValueError:
-    """Error under policy "2.5": the backward of in-place ``op`` needs the ``x`` that it would overwrite.
+    """Error under policy "2.5": in-place ``op`` would overwrite ``x``, which its own backward needs.
 
     Args:
         wanted: for each operand that has a rule, its node, or None if it requires no gradient. Empty if unknown.
@@ -87,7 +87,7 @@ def not_writeable(op: str, x: Tensor) -> RuntimeError:
 
 @emits(OperationRefused)
 def overlapping_group(op: str, x: Tensor) -> RuntimeError:
-    """Error: ``op`` would write through ``x``, a gradient is required, and the base of the group overlaps itself."""
+    """Error: recorded ``op`` would write through ``x``, and the tensor of which ``x`` is a view overlaps itself."""
     return RuntimeError(
         f"`{op}` would write into memory that a tensor with overlapping elements shares, and it requires a gradient: "
         f"which element the gradient belongs to is not defined. Nothing was written.\n"
@@ -106,7 +106,7 @@ def freed(node: Node) -> RuntimeError:
 
 
 def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> RuntimeError:
-    """Create an error that records what was lost, so that a vocabulary's backward can word it differently.
+    """Create an error that refers to the lost value, so that PyTorch's vocabulary can replace its text.
 
     The error keeps no tensor alive: it holds a weak reference to the node and the position of the saved value.
     """
@@ -120,14 +120,14 @@ def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> 
 def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     """Error: backward needs a value whose storage was written after ``node`` saved it.
 
-    If its own bytes were overwritten, the error names that write. If only other bytes of the storage were written,
-    the version is the only evidence.
+    If bytes of the value were overwritten, the error names that write. If only other bytes of the storage were written,
+    only the version has changed, and the error says that.
     """
     array, storage, version = saved
     which = {"out": "output", "x": "first input", "y": "second input"}.get(what, what)
     if what == "x" and len(node.inputs) == 1:
         which = "input"
-    by = version if hasattr(version, "made") else None  # the write that overwrote its bytes, if there was one
+    by = version if hasattr(version, "made") else None  # the write that overwrote saved bytes, or None
     version = version if type(version) is int else version.version
     lines = [
         f"A tensor of shape {list(array.shape)} that backward needs has been modified by an inplace operation."
@@ -140,7 +140,7 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     if by:
         made, writer = by.made, f"by {by.op}, which made version {by.made} ({CallSite(by.code, by.instruction)})"
     else:
-        # Writes under "copy_on_write" preserve saved bytes, so name the last of the other writes.
+        # Writes under "copy_on_write" preserve saved bytes, so the message names the last write under another policy.
         first, last = getattr(storage, "preserving", (0, -1))
         made = first if last == now else now
         write = write_that_made(storage, made)
@@ -163,7 +163,7 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """Return a shape as the frameworks write it: ``[2, 3]``."""
+    """Return the text of a shape as the frameworks write it: ``[2, 3]``."""
     return str(list(shape))
 
 
@@ -193,7 +193,7 @@ def not_broadcastable(op: str, shapes: list[tuple[int, ...]]) -> ValueError:
 
 
 def on_several_devices(arrays: tuple[np.ndarray, ...]) -> bool:
-    """True if the arrays are on more than one device; scalars are on none."""
+    """True if the arrays are on more than one device. Scalars, which have no device, do not count."""
     return len({gpu_of(array) for array in arrays if not isinstance(array, np.generic)}) > 1
 
 
@@ -229,7 +229,7 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
 
 
 def _of_an_argument(op: str, error: Exception) -> Exception:
-    """Return the error prefixed with the operation's name; if an integer has too many bits, in plain words."""
+    """Return ``error`` with the operation's name before its text. An overflow of an integer gets a plainer text."""
     is_long = isinstance(error, OverflowError) and "too large to convert" in str(error)
     return type(error)(f"{op}: {'an integer among the arguments has more than 64 bits' if is_long else _plain(error)}")
 
@@ -258,18 +258,18 @@ def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndar
 
 
 def named(op: str, error: Exception) -> Exception:
-    """Return an error about an argument, prefixed with the operation's name unless its text already begins with it."""
+    """Return ``error`` with the operation's name before its text, unless the text begins with that name."""
     text = str(error)
     return error if text.startswith(op.rstrip("_")) else type(error)(f"{op}: {text}")
 
 
 def named_instead(op: str, called: str, error: Exception) -> Exception:
-    """Return an error of the operation ``called``, which ``op`` calls, with ``op`` in place of its name."""
+    """Return an error that ``called`` raised for ``op``, with the name ``op`` instead of ``called`` in its text."""
     return type(error)(f"{op}: {str(error).removeprefix(f'{called}: ')}")
 
 
 def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """Return the error to raise for a normal operation whose operands are not broadcast against each other."""
+    """Return the error to raise for a normal operation that does not broadcast its operands against each other."""
     if on_several_devices(arrays):
         return devices_differ(op, arrays)
     if isinstance(error, TypeError) and "ufunc" in _plain(error):
@@ -279,7 +279,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 
 @emits(OperationRefused)
 def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """Return the error to raise for an in-place operation whose operands are not broadcast against each other."""
+    """Return the error to raise for an in-place operation that does not broadcast its operands against each other."""
     if on_several_devices(arrays):
         return devices_differ(op, arrays)
     if not writeable(x._array):
@@ -291,7 +291,7 @@ def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[n
 
 @emits(OperationRefused)
 def result_does_not_fit(op: str, x: Tensor) -> TypeError:
-    """Error: in-place ``op`` on integers or bools ``x`` has a result that their dtype cannot hold."""
+    """Error: the result of in-place ``op`` does not fit the dtype of ``x``, which holds integers or bools."""
     return TypeError(
         f"`{op}` would give a result that a tensor of dtype {x._array.dtype.name} cannot hold, and the dtype never "
         f"changes in place. Nothing was written. Use the normal operation, or convert first: `x.astype('float32')`."
@@ -300,7 +300,7 @@ def result_does_not_fit(op: str, x: Tensor) -> TypeError:
 
 @emits(OperationRefused)
 def unsuitable(op: str, x: Tensor, error: Exception) -> Exception:
-    """Return ``error``: an argument of in-place ``op`` beside ``x`` is unsuitable. Nothing has been written."""
+    """Return ``error``, which is about an argument of in-place ``op`` other than ``x``. Nothing has been written."""
     return error
 
 

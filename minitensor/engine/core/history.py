@@ -4,10 +4,11 @@ A :class:`Node` is one value that an operation computed, with links to the nodes
 other nodes, saved arrays and the storages of those, but never tensors. Therefore there are no reference cycles, and
 dropping the last tensor frees its whole history at once.
 
-Tensors that are views of one another form a group. Its :class:`History` holds the node of the value in the group's
-memory, and counts how often that value has changed. If a view's own node is out of date, the view reads its part of
-the group's current value; a write through a view makes the group's next value. ``detach()`` begins a new group. A
-tensor without views has no group: its ``_history`` is None, and ``_node`` alone is its history.
+Tensors that are views of one another form a group. The :class:`History` of the group holds the node of the value in its
+memory, and counts how often that value has changed. If the value has changed since a view's node was made, the view
+gets a new node, which reads its part of the current value. A write through a view gives the group a new value.
+``detach()`` begins a new group. A tensor without views has no group: its ``_history`` is None, and ``_node`` alone is
+its history.
 """
 
 from __future__ import annotations
@@ -24,27 +25,28 @@ from minitensor.engine.core.regions import Extent, PartGradient, Pick, Region, c
 from minitensor.engine.core.storage import CallSite, Storage, caller, calling_frame
 from minitensor.engine.device.arrays import like
 
-#: A saved array, its storage, and the version at which it was saved: an integer, or the object that
-#: :mod:`minitensor.engine.saved.saved` puts in its place after a write overwrote some of its bytes.
+#: A saved array, its storage, and the version at which it was saved. The version is an integer until a write overwrites
+#: bytes of the array; then :mod:`minitensor.engine.saved.saved` replaces it by an object.
 Saved = tuple[np.ndarray, Storage, Any]
 
 
 class Operation:
-    """The part that all nodes of one operation share.
+    """The part that all nodes of one operation share: its name and its gradient functions.
 
     ``backward(node, g)`` returns one gradient array (or None) per entry of ``node.inputs``. It may return ``g`` itself
     or a view of it, and never writes into ``g``. Any other array it returns is new and returned only once, because
-    other gradients are added to it in place. ``on_tensors`` does the same with tensors, recorded. A linear operation
-    supplies ``jvp`` instead: ``jvp(node, i, u)`` is its result for ``u`` as input ``i`` and zeros for the other inputs.
+    other gradients are added to it in place. ``on_tensors`` does the same with tensors, and its operations are
+    recorded. A linear operation has a ``jvp`` instead: ``jvp(node, i, u)`` is its result if input ``i`` is ``u`` and
+    the others are zero.
 
-    Two shortcuts avoid passes over a large memory if only a small part of it is read or written: backward may return a
-    :class:`~minitensor.engine.core.regions.PartGradient`; and ``owned(node, g)``, which may write into ``g``, replaces
-    backward if nobody else holds ``g``.
+    Two shortcuts save passes over a large memory of which an operation reads or writes a small part. Backward may
+    return a :class:`~minitensor.engine.core.regions.PartGradient`. And if nothing else refers to ``g``, ``owned(node,
+    g)`` replaces backward; it may write into ``g``.
     """
 
     __slots__ = ("name", "backward", "saved_names", "jvp", "owned", "later", "_on_tensors")
 
-    #: Creates ``on_tensors`` on first use.
+    #: Returns ``on_tensors``, which is created on first use.
     later: Callable[[], Callable[[Node, Any], Any]]
     _on_tensors: Callable[[Node, Any], Any]
 
@@ -82,7 +84,7 @@ class Node:
             plain values.
         shape: the shape of the value.
         hooks: a list of callables and :class:`GradientBox`, or None.
-        code, instruction: the code position that called the operation.
+        code, instruction: the code object and the position in it that called the operation.
     """
 
     __slots__ = ("op", "inputs", "saved", "shape", "hooks", "code", "instruction", "__weakref__")
@@ -102,11 +104,11 @@ class Node:
 
     @property
     def place(self) -> CallSite:
-        """The line that called the operation."""
+        """The line of the program that called the operation."""
         return CallSite(self.code, self.instruction)
 
     def add_hook(self, hook: Any) -> None:
-        """Register ``hook`` (a callable's handle or a :class:`GradientBox`) for this value's gradient, at most once."""
+        """Register ``hook`` (a :class:`GradientBox`, or a tensor's ``Hook``) unless it is registered already."""
         if self.hooks is None:
             self.hooks = []
         if hook not in self.hooks:
@@ -147,7 +149,7 @@ def new_node(
     shape: tuple[int, ...],
     place: tuple[CodeType, int] | None = None,
 ) -> Node:
-    """Return a node for an operation that was just called, at ``place`` if the caller has found it already."""
+    """Return a node for an operation that was just called. ``place`` is its code position, if already known."""
     node = Node()
     node.op = op
     node.inputs = inputs
@@ -163,7 +165,7 @@ def new_node(
 
 
 class GradientBox:
-    """The retained gradient of a non-leaf tensor (``retain_grads``). It moves along with the tensor's current value.
+    """The retained gradient of a non-leaf tensor (``retain_grads``). It is registered at the node of its current value.
 
     ``adds``: True if the next backward adds its gradient, as in PyTorch; False if it replaces it, as in Paddle.
     """
@@ -189,7 +191,7 @@ class History:
     """The state of one group of views.
 
     Attributes:
-        base: the array of the tensor the group began with. Gradients of the group's node have its shape.
+        base: the array of the tensor with which the group began. Gradients of the group's node have its shape.
         node: the node of the value that the base's memory holds now, or None.
         version: the number of recorded writes to the group.
         retaining: weak references to the members that retain their gradient; None if there are none.
@@ -211,7 +213,7 @@ class History:
             self.note_retaining(base)
 
     def region_of(self, array: np.ndarray) -> Region:
-        """Locate ``array``, a view on the group's memory, in the memory of the base, which is measured once."""
+        """Locate ``array``, a view of the group's memory, in the memory of the base, whose extent is computed once."""
         if self._extent is None:
             self._extent = extent_of(self.base)
         return self._extent.region_of(array)
@@ -220,14 +222,15 @@ class History:
         """Return the region of the base that ``x``, a tensor of the group, shows."""
         node = x._node
         if node is not None and node.inputs and node.inputs[0] is self.node and node.saved:
-            # `x` is a view of the value that the base holds now. If an index made it, that is an index into the base.
+            # `x` is a view of the current value of the base. If an index made this view, the index selects from the
+            # base.
             pick = node.saved[0]
             if isinstance(pick, Pick):
                 return pick
         return self.region_of(x._array)
 
     def note_retaining(self, member: Any) -> None:
-        """Remember that ``member`` may retain its gradient: its box must move when another member is written."""
+        """Register ``member`` if it retains its gradient, because its box must move when another member is written."""
         if getattr(member, "_extra", None) is not None and member._extra.box is not None:
             others = [
                 reference for reference in self.retaining or () if reference() is not None and reference() is not member
@@ -245,12 +248,12 @@ def group_of(x: Any) -> History:
 
 
 def reading(history: History, array: np.ndarray, op: Operation) -> Node:
-    """Return a node that reads ``array``, a view on the group's memory, from the group's current value."""
+    """Return a node that reads ``array``, a view of the group's memory, from the group's current value."""
     return new_node(op, (history.node,), (history.region_of(array),), array.shape)
 
 
 def current(x: Any) -> Node | None:
-    """Return the node of the value that tensor ``x`` shows now. Only needed if ``x`` has a group."""
+    """Return the node of the value that tensor ``x``, a member of a group, shows now."""
     history: History = x._history
     old: Node | None = x._node
     if x._seen == history.version:
@@ -266,7 +269,7 @@ def current(x: Any) -> Node | None:
 
 
 def peek(x: Any) -> Node | None:
-    """Return the node of the value that ``x`` shows, or the group's if the view is out of date. Nothing changes."""
+    """Return the node of the value that ``x`` shows, or the group's node if ``x`` has none for the current value."""
     history: History | None = x._history
     own: Node | None = x._node
     return own if history is None or x._seen == history.version else history.node
@@ -318,7 +321,7 @@ def set_node(x: Any, node: Node) -> None:
 def become_leaf(x: Any, leaf: Leaf) -> None:
     """Make tensor ``x``, which requires no gradient so far, the leaf ``leaf``.
 
-    If ``x`` shows all memory of its group, the leaf becomes the group's value; otherwise, ``x`` leaves the group.
+    If ``x`` covers all memory of its group, the leaf becomes the group's value; otherwise, ``x`` leaves the group.
     """
     x._node = leaf
     history = x._history
@@ -398,22 +401,22 @@ def _reshape_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
 
 
 def repeated(u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Broadcast ``u`` to ``shape`` after removing its surplus leading dimensions of length 1."""
+    """Broadcast ``u`` to ``shape``; if ``u`` has more dimensions, remove leading ones of length 1 first."""
     return np.broadcast_to(u.reshape(u.shape[max(u.ndim - len(shape), 0) :]), shape)
 
 
-#: A view's part of the group's current value.
+#: Reads a view's part of the group's current value.
 READ = Operation("read", _read_backward, jvp=_read_jvp)
-#: The group's value after a write through a view that covers part of it.
+#: Computes the group's value after a write through a view that covers a part of it.
 WRITE = Operation("write", _write_backward, jvp=_write_jvp, owned=_write_exclusive)
-#: A leaf before its shape was changed under ``no_grad``; inputs: the leaf with the new shape.
+#: Stands for a leaf before its shape was changed under ``no_grad``; its input is the leaf with the new shape.
 RESHAPED = Operation("reshaped", _reshape_backward, jvp=_reshape_jvp)
 
 
 def reshape_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarray]) -> None:
     """Give leaf ``x`` the shape and strides of ``array``; it remains a leaf.
 
-    Operations on the old leaf still send gradients in the old shape; ``back`` converts them to the new one.
+    Recorded operations on the leaf still send gradients in the old shape; ``back`` converts them to the new shape.
     """
     old = x._node
     new = new_leaf(array.shape)

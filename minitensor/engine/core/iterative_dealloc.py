@@ -1,9 +1,9 @@
 """Free a long history without deep recursion, for platforms with a small stack.
 
-When CPython frees an object, it frees the object's contents in a nested call, and it only starts to flatten this
-recursion after many levels: 10,000 since 3.13. In a browser, a worker's stack overflows after some 2,000 nodes, which
-ends the interpreter. There, each dying node appends its contents to a list, and the outermost call empties the list
-in a loop, so the calls do not nest.
+When CPython frees an object, it frees the object's contents in a nested call, and it flattens this recursion only after
+many levels: 10,000 since 3.13. In a browser, a worker's stack overflows after some 2,000 nodes, which ends the
+interpreter. In a browser, therefore, each dying node appends its contents to a list, and the outermost call empties the
+list in a loop, so that the calls do not nest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _pending = _Pending()
 
 @skip_in_tracebacks
 def free_iteratively(node: Any, _pending: _Pending = _pending) -> None:
-    """Free the contents of ``node`` iteratively: the ``__del__`` of a node, for one thread at a time."""
+    """Free the contents of ``node`` iteratively. It serves as ``__del__`` of the nodes in a program of one thread."""
     _pending.held.append((node.inputs, node.saved, node.hooks))
     node.inputs = node.saved = node.hooks = None
     if _pending.emptying:

@@ -8,7 +8,8 @@ Guarantees
 
 * The input is an array and the output is text. Only numpy is imported, and numpy's print options have no effect.
 * The array is neither changed nor copied. If it is big, only the values that are shown are read.
-* Bools, integers and floats print in every shape, including no dimensions, no elements, nan and infinities.
+* Arrays of bools, integers and floats (nan and infinities included) print in every shape, also without dimensions or
+  elements.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["format_tensor", "set_printoptions"]
 @dataclass(frozen=True)
 class PrintOptions:
     precision: int = 8  # digits after the decimal point
-    threshold: int = 1000  # elements; an array with more is summarised
+    threshold: int = 1000  # an array with more elements than this is summarised
     edgeitems: int = 3  # elements shown at either end of a summarised dimension
     sci_mode: bool = False  # floats as 1.00000000e+02
     linewidth: int = 80  # characters
@@ -144,7 +145,7 @@ def _format_value(value: bool | int | float) -> str:
 def _layout(texts: np.ndarray, cut: list[bool], indent: int, per_line: int) -> str:
     """Format an array of texts with brackets, commas and line breaks, starting `indent` spaces into its line.
 
-    cut: for every dimension, whether "..." replaces its middle.
+    cut: for every dimension, True if "..." replaces its middle.
     """
     inner = indent + len("[")
     if texts.ndim == 1:

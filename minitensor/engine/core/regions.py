@@ -1,9 +1,10 @@
 """Regions: the cells of a group's memory that a view covers.
 
 A region describes memory, not indices: an offset, a shape and strides inside the stretch of memory (the extent) that
-the group's base spans. Therefore views of views need no composition, and a base whose shape or strides have changed
-needs no special case. A view that was made by indexing the base itself is described by its index (:class:`Pick`)
-instead, because asking numpy for an array's address takes three times as long as adding up a small array.
+the group's base spans. Therefore the regions of views of views need not be combined, and a base whose shape or strides
+have changed needs no special case. A view that was made by indexing the base itself is described by its index
+(:class:`Pick`) instead, because asking numpy for an array's address takes three times as long as adding up a small
+array.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Region(NamedTuple):
         return self.view.of(g.reshape(-1)) if self.dense and g.flags.c_contiguous else None
 
     def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """Expand ``g``, a gradient for the view, to one for the base, of ``shape``, with zeros outside the view."""
+        """Return a gradient of ``shape`` for the base: ``g``, a gradient for the view, with zeros elsewhere."""
         if self.dense:
             total = np.zeros(shape, g.dtype, like=g)
             self.view.of(total.reshape(-1))[...] = g
@@ -81,7 +82,7 @@ class Region(NamedTuple):
         return taken, self.base.of(cells)
 
     def take(self, g: np.ndarray) -> np.ndarray | None:
-        """Copy the view's part out of ``g`` and zero it in ``g``; return None if ``g`` has no view of the part."""
+        """Return a copy of the view's part of ``g`` and zero that part; return None if ``g`` has no view of it."""
         part = self.within(g)
         if part is None:
             return None
@@ -109,7 +110,7 @@ class Pick:
         self.index = index
 
     def __call__(self, array: np.ndarray) -> np.ndarray:
-        """Return the view of ``array``."""
+        """Return ``array[index]`` as a view."""
         picked: np.ndarray = array[self.index]
         return picked
 
@@ -118,18 +119,18 @@ class Pick:
         return self(g)
 
     def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """Expand ``g``, a gradient for the part, to one for the whole, of ``shape``, with zeros outside the part."""
+        """Return a gradient of ``shape`` for the whole: ``g``, a gradient for the part, with zeros elsewhere."""
         whole = np.zeros(shape, g.dtype, like=g)
         self(whole)[...] = g
         return whole
 
     def split(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Split ``g``, a gradient for the whole, into the part's and the rest, which is zero at the part's cells."""
+        """Split ``g``, a gradient for the whole, into the part's gradient and the rest (zero at the part's cells)."""
         rest = g.copy()
         return self.take(rest), rest
 
     def take(self, g: np.ndarray) -> np.ndarray:
-        """Copy the part's cells out of ``g`` and zero them in ``g``."""
+        """Return a copy of the part's cells in ``g``, and zero them in ``g``."""
         part = self(g)
         taken = part.copy()
         part.fill(0)
@@ -157,7 +158,7 @@ class PartGradient:
         return self.region.spread(host_array(self.g), self.shape)
 
     def add_to(self, total: np.ndarray) -> bool:
-        """Add it to ``total``, a gradient for the whole, in place; return False if ``total`` has no such view."""
+        """Add the part in place to ``total``, a gradient for the whole; return False if ``total`` has no view of it."""
         cells = self.region.within(total)
         if cells is None:
             return False
@@ -169,8 +170,8 @@ class Extent(NamedTuple):
     """The memory that an array spans, and the array's layout in it.
 
     Attributes:
-        begins: the lowest address, in bytes.
-        long: the length, in elements.
+        begins: the lowest address in bytes.
+        long: the length in elements.
         whole: the layout of the array in this memory.
         dense: true if the array fills the memory in C order without gaps.
     """
@@ -202,7 +203,7 @@ def region_of(view: np.ndarray, base: np.ndarray) -> Region:
 
 
 def span(array: np.ndarray) -> tuple[int, int]:
-    """Return the lowest address (bytes) that an array reaches, and the number of elements from there to the highest."""
+    """Return the lowest address of an array in bytes, and the number of elements that fit from there to its end."""
     if array.size == 0:
         return address(array), 0
     steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
@@ -233,8 +234,8 @@ def covers(view: np.ndarray, base: np.ndarray) -> bool:
     return view.size == base.size == span(base)[1] and span(view) == span(base) and not overlaps_itself(view)
 
 
-#: Memory that is lent read-only: the id of the owning array, and the number of loans. A GPU array has no read-only
-#: flag.
+#: Memory of GPU arrays that must not be written for now, because such arrays have no read-only flag: the id of the
+#: owning array and the number of unfinished :func:`lend` calls.
 _lent: dict[int, int] = {}
 
 
@@ -253,14 +254,14 @@ def take_back(array: np.ndarray) -> None:
 
 
 def writeable(array: np.ndarray) -> bool:
-    """True if an array may be written. On a GPU: if no two of its elements share memory and the memory is not lent."""
+    """True if an array may be written. A GPU array may not if it overlaps itself or its memory is lent."""
     if type(array) is ndarray:
         return array.flags.writeable
     return not overlaps_itself(array) and not (_lent and id(owner_of(array)) in _lent)
 
 
 def read_only(array: np.ndarray) -> bool:
-    """True if nobody may write the memory of an array, because the owner outside the engine made it read-only."""
+    """True if the memory of an array is read-only, because its owner outside the engine made it so."""
     owner: Any = array
     while owner is not None:
         if type(owner) is ndarray:
@@ -275,11 +276,11 @@ def overlaps_itself(array: np.ndarray) -> bool:
         return False
     steps = sorted((abs(s), n) for n, s in zip(array.shape, array.strides, strict=True) if n > 1)
     reach = 0
-    if steps[0][0] == 0:  # no need to count, however large the array is
+    if steps[0][0] == 0:  # decided without counting, which takes long for a large array
         return True
     for step, n in steps:
         if step <= reach:
-            # Interleaved dimensions may still avoid one another, so count how often each cell is used. Rare, and exact.
+            # Interleaved dimensions need not share cells, so count how often each cell is used. This case is rare.
             lowest, extent = span(array)
             start = (address(array) - lowest) // array.itemsize
             layout = Layout(start, array.shape, tuple(s // array.itemsize for s in array.strides))
@@ -290,10 +291,10 @@ def overlaps_itself(array: np.ndarray) -> bool:
 
 
 def steps_of(array: np.ndarray) -> tuple[int, ...]:
-    """Return the strides in elements as PyTorch counts them where no element shows them.
+    """Return the strides in elements, with PyTorch's values where the elements do not determine them.
 
     numpy gives the stride 0 to a new dimension of length 1, and to all dimensions of an array without elements. PyTorch
-    counts the length of the next dimension times its stride, as if the elements followed each other.
+    gives them the length of the next dimension times its stride, as in a contiguous tensor.
     """
     shape, size = array.shape, array.itemsize
     steps = [step // size for step in array.strides]

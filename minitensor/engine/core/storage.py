@@ -26,10 +26,10 @@ class Storage:
 
     Attributes:
         buffer: the array that owns the memory (any shape; dense).
-        nbytes: the size in bytes, as counted.
+        nbytes: the size in bytes that the counter of memory includes.
         version: the number of writes so far.
-        savers: weak references to the nodes that saved cells of it for backward; None if there are none. If all of
-            them have lost their values, the list stays, empty.
+        savers: weak references to the nodes that saved cells of it for backward; None if no node ever did. The list may
+            be empty, because savers whose values are lost are removed.
         preserving: the versions before and after the last run of writes under "copy_on_write"; unset if there is none.
     """
 
@@ -63,7 +63,7 @@ class DeviceStorage(Storage):
 
 
 def _count(buffer: ndarray) -> Storage:
-    """Return a storage for an array in host memory and count its bytes."""
+    """Return a storage for an array in host memory, and count its bytes."""
     storage = Storage()
     storage.buffer = buffer
     storage.nbytes = nbytes = buffer.nbytes
@@ -76,10 +76,10 @@ def _count(buffer: ndarray) -> Storage:
 
 
 def placed(result: Any) -> tuple[Any, Storage]:
-    """Return an operation's result that is not a plain host array, and a storage for it.
+    """Return an operation's result as an array, and a storage for it. It is for results that are not plain host arrays.
 
-    numpy turns arrays without dimensions into scalars; they become arrays again. The GPU's allocator counts a GPU
-    array.
+    numpy returns scalars instead of arrays without dimensions; they become arrays again. A GPU array is counted by the
+    GPU's allocator.
     """
     result = as_array(result)
     if type(result) is ndarray:
@@ -100,11 +100,11 @@ def new_storage(buffer: ndarray) -> Storage:
     return storage
 
 
-# ---------- the log of the program's last writes, so that an error can name the line of a write ----------
+# ---------- the log of the last writes, in which errors find the line of a write ----------
 
 #: (weak reference to the storage, version that the write made, op name, code object, instruction). Table operations and
-#: optimizers log a write only if somebody saved cells of the storage: no error asks about the others, and an entry
-#: costs 0.2 us.
+#: optimizers log a write only if a node saved cells of the storage: no error needs the others, and an entry costs 0.2
+#: us.
 write_log: deque[tuple[ref[Storage], int, str, CodeType, int]] = deque(maxlen=1024)
 
 
@@ -117,7 +117,7 @@ def write_that_made(storage: Storage, version: int) -> tuple[str, CodeType, int]
 
 
 class CallSite:
-    """A line of the program: ``file`` (None for code typed in), ``line`` (from 1), ``text``."""
+    """A line of the program: ``file`` (None for code without a file), ``line`` (from 1), ``text``."""
 
     __slots__ = ("file", "line", "text")
 
@@ -141,7 +141,7 @@ def _line_at(code: CodeType, instruction: int) -> int:
 
 
 class _EnginePackages(dict[Any, bool]):
-    """Cache: package name -> True if it is part of a package in ``own``, whose frames are not the program's."""
+    """Cache: package name -> True if the package is in ``own``, so that its frames do not belong to the program."""
 
     own = {"minitensor"}  # noqa: RUF012  # packages that call operations for the program add themselves
 
@@ -154,15 +154,15 @@ of_engine = _EnginePackages()
 
 
 def calling_frame() -> FrameType:
-    """Return the innermost frame outside the engine, which called the operation. Do not store it.
+    """Return the innermost frame outside the engine: the one that called the operation. Do not store it.
 
-    Only the engine calls this. Every engine frame in between costs 150 ns, so call it from an outer frame.
+    It is for callers inside the engine. Every engine frame in between costs 150 ns.
     """
     return outside_engine(sys._getframe(2))
 
 
 class Outside:
-    """Cache of the code object outside the engine that last called an operation: it often calls the next, too."""
+    """Cache of the code object outside the engine that last called an operation, and often calls the next one, too."""
 
     __slots__ = ("code",)
 
@@ -174,10 +174,9 @@ outside.code = None
 
 
 def outside_engine(frame: FrameType) -> FrameType:
-    """Return ``frame``, or the frame that called the layer, loss or optimizer of the engine that ``frame`` runs in.
+    """Return ``frame``, or its innermost caller outside the engine if ``frame`` is inside. Do not store it.
 
-    Fast paths first compare the frame's code with ``outside.code``: if they are equal, the result is ``frame``. Do not
-    store the frame.
+    Fast paths compare the frame's code with ``outside.code`` first: if they are equal, the result would be ``frame``.
     """
     while of_engine[frame.f_globals.get("__package__")]:
         if frame.f_back is None:
@@ -194,6 +193,6 @@ def caller() -> tuple[CodeType, int]:
 
 
 def log_write(storage: Storage, op: str) -> None:
-    """Raise the version of ``storage`` and log the write by ``op``, if the write overwrites no saved bytes."""
+    """Raise the version of ``storage`` and log a write by ``op`` that overwrote no saved bytes."""
     storage.version += 1
     write_log.append((ref(storage), storage.version, op, *caller()))

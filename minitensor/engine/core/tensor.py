@@ -33,10 +33,10 @@ class Extra:
 
     Attributes:
         name: the tensor's name, after it was requested or set.
-        box: retains the gradient of a non-leaf.
-        paused: the leaf that the tensor was before its ``stop_gradient`` was set to True, its group, and its array.
-        emptied: for a gradient, the version at which ``clear_gradient`` zeroed it. If it still has that version, the
-            next backward replaces it with a new tensor instead of adding to it.
+        box: holds the retained gradient of a non-leaf; None without ``retain_grads()``.
+        paused: for a leaf whose ``stop_gradient`` was set to True, its node, group and array before.
+        emptied: for a gradient, the version that ``clear_gradient`` gave it. If that is still its version, the next
+            backward replaces it with a new tensor instead of adding to it.
     """
 
     __slots__ = ("name", "box", "paused", "emptied")
@@ -49,7 +49,7 @@ class Extra:
 
 
 class Hook:
-    """A registered hook; ``remove()`` unregisters it. It refers to no node, so it keeps nothing alive."""
+    """A registered hook; ``remove()`` unregisters it. It refers to no node, so it keeps no history alive."""
 
     __slots__ = ("function",)
 
@@ -57,7 +57,7 @@ class Hook:
         self.function: Callable[..., Any] | None = function
 
     def remove(self) -> bool:
-        """Unregister the hook. False if it was removed before."""
+        """Unregister the hook. Return False if it was removed before."""
         there, self.function = self.function is not None, None
         return there
 
@@ -68,11 +68,11 @@ class AfterHook(Hook):
     __slots__ = ("after",)
 
     def __init__(self, after: Callable[[], Any]) -> None:
-        self.function = None  # nothing to call while the gradient is being computed
+        self.function = None  # there is no hook on the gradient itself
         self.after: Callable[[], Any] | None = after
 
     def remove(self) -> bool:
-        """Unregister the hook. False if it was removed before."""
+        """Unregister the hook. Return False if it was removed before."""
         there, self.after = self.after is not None, None
         return there
 
@@ -91,12 +91,12 @@ class Tensor(metaclass=TensorType):
 
     __slots__ = ("_array", "_storage", "_node", "_history", "_seen", "_extra", "__weakref__")
 
-    #: True if the program's names for operations on this tensor differ from those of nodes, events and errors.
+    #: True if the program uses names for operations that differ from those in nodes, events and errors.
     _spelled_otherwise = False
-    #: Returns the rule for the layout of a result from the name of its operation. As in Paddle, results are contiguous.
+    #: Maps the name of an operation to the rule for the layout of its result. As in Paddle, all results are contiguous.
     _layout_of = staticmethod(always_contiguous)
 
-    # With this, numpy lets the tensor compute mixed expressions such as `array + tensor`.
+    # Because of this, numpy leaves mixed expressions such as `array + tensor` to the tensor.
     __array_ufunc__ = None
 
     _array: np.ndarray
@@ -106,7 +106,7 @@ class Tensor(metaclass=TensorType):
     _seen: int
     _extra: Extra
 
-    if TYPE_CHECKING:  # attributes that the packages above add to the class; operations of the table are found by name
+    if TYPE_CHECKING:  # attributes that other packages add to the class; operations of the table are found by name
 
         def __getattr__(self, name: str) -> Any: ...
 
@@ -226,7 +226,7 @@ class Tensor(metaclass=TensorType):
 
     @property
     def stop_gradient(self) -> bool:
-        """True if no gradient is required. Set False to make a leaf; TypeError for integers, or if it is not a bool."""
+        """True if no gradient is required. False makes a tensor of floats a leaf; others raise TypeError."""
         return self._current() is None
 
     @stop_gradient.setter
@@ -237,7 +237,7 @@ class Tensor(metaclass=TensorType):
         if stop:
             if type(node) is Leaf:
                 self._extras().paused = node, self._history, self._array
-            # The tensor leaves its group; the recorded history remains with the other members.
+            # The tensor leaves its group. The other members keep the recorded history.
             self._node = self._history = None
         elif node is None and not self._resumed():
             if self._array.dtype not in FLOATS:
@@ -245,7 +245,7 @@ class Tensor(metaclass=TensorType):
             become_leaf(self, new_leaf(self._array.shape))
 
     def _resumed(self) -> bool:
-        """Become the leaf again that ``stop_gradient = True`` paused, unless the tensor shows other memory now."""
+        """Make the tensor the leaf that it was before ``stop_gradient = True``, unless it shows other memory now."""
         extra = getattr(self, "_extra", None)
         if extra is None or extra.paused is None:
             return False
@@ -271,11 +271,12 @@ class Tensor(metaclass=TensorType):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that backward accumulated, of this shape and dtype: for a leaf, or after ``retain_grads()``.
+        """The gradient that backward accumulated for a leaf, or for a tensor with ``retain_grads()``; else None.
 
-        It remains one tensor: the next backward adds to it in place, which raises its version and is visible through
-        every reference to it. Only after ``clear_gradient`` is a new tensor created. Update it under ``no_grad``: a
-        recorded write would connect the gradient to the leaf it belongs to, and keep both in memory.
+        It has the shape and dtype of the tensor, and remains one tensor object: the next backward adds to it in place,
+        which raises its version and is visible through every reference to it. After ``clear_gradient``, the next
+        backward creates a new one. Update it under ``no_grad``: a recorded write would connect the gradient to its
+        leaf, and keep both in memory.
         """
         node = self._current()
         gradient: Tensor | None = None
@@ -290,7 +291,7 @@ class Tensor(metaclass=TensorType):
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
-        """Copy the numbers of a tensor into the gradient, creating it if there is none; None removes it."""
+        """Copy the numbers of a tensor into the gradient, and create it if there is none. None removes it."""
         self._put_gradient(gradient, copies=True)
 
     def _put_gradient(self, gradient: Any, copies: bool) -> None:
@@ -340,7 +341,7 @@ class Tensor(metaclass=TensorType):
     clear_grad = clear_gradient
 
     def retain_grads(self) -> None:
-        """Retain the gradient of this non-leaf, of its value at backward. RuntimeError if it requires no gradient."""
+        """Let backward keep the gradient of this non-leaf in ``grad``. RuntimeError if it requires no gradient."""
         node = self._current()
         if node is None:
             raise RuntimeError("retain_grads() on a tensor that requires no gradient (stop_gradient=True)")
@@ -466,7 +467,7 @@ class Tensor(metaclass=TensorType):
         return other
 
     def _require_leaf(self, what: str) -> None:
-        node = self._current()  # a vocabulary may override `grad_fn`
+        node = self._current()  # not `grad_fn`, which a vocabulary may override
         if node is not None and type(node) is not Leaf:
             raise RuntimeError(
                 f"only leaf tensors can be {what}: this one was made by {node.name} and would lose its "
@@ -474,7 +475,7 @@ class Tensor(metaclass=TensorType):
             )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        """Return a leaf on new memory, without a gradient, as Paddle does: a copied view is not a view."""
+        """Return a leaf on new memory without a gradient, as Paddle does. The copy of a view is no view."""
         checks.instance("__deepcopy__", "memo", memo, dict, "a dict, as copy.deepcopy passes it")
         self._require_leaf("deep-copied")
         memo[id(self)] = other = _rebuilt(self._array.copy(), self.stop_gradient)
@@ -490,7 +491,7 @@ class Tensor(metaclass=TensorType):
 
 
 def _rebuilt(array: np.ndarray, stop_gradient: bool) -> Tensor:
-    """Return the tensor that a pickle or a deep copy is restored to. It takes ownership of the array."""
+    """Restore a tensor from a pickle or a deep copy. It takes ownership of the array."""
     tensor = Tensor._made(array.astype(BY_NUMPY[array.dtype].numpy, order="C"))
     if not stop_gradient:
         tensor._node = new_leaf(array.shape)

@@ -1,4 +1,4 @@
-"""Create tensors: functions allocate an empty tensor and fill it in; calling the class is an error."""
+"""Create tensors without ``Tensor(...)``: calling the class is an error, and functions fill in empty instances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _new: Any = object.__new__
 
 
 class TensorType(type):
-    """Metaclass that refuses ``Tensor(...)``. An ``__init__`` could refuse it too, but runs for every result."""
+    """Metaclass that refuses ``Tensor(...)``. An ``__init__`` that did this would also run for every result."""
 
     def __call__(cls, *given: Any, **named: Any) -> Any:
         """Create an instance if the class defines ``__new__``; raise TypeError otherwise."""

@@ -1,6 +1,6 @@
-"""Tensors of random numbers, many of them the normal counterparts of in-place random fills.
+"""Tensors of random numbers. For many of these functions there is an in-place one that fills a tensor.
 
-They use the same generator, so ``minitensor.seed`` restarts them. No gradient passes to their parameters.
+Both use the generator that ``minitensor.seed`` restarts. No gradient passes to their parameters.
 """
 
 from __future__ import annotations

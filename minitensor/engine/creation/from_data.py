@@ -11,12 +11,12 @@ from minitensor.engine.device.arrays import host_array
 from minitensor.engine.dtypes import BY_NUMPY, DTYPES, float32, is_supported
 from minitensor.engine.kernels.numbers import stored_array
 
-#: The limit of numpy's arrays.
+#: The number of dimensions to which numpy limits arrays.
 MOST_DIMENSIONS = 64
 
 
 def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.ndarray:
-    """Return ``data``, as ``to_tensor`` accepts it, as a new array of ``dtype`` (None: the dtype that suits it).
+    """Return a new array of ``data``, anything that ``to_tensor`` accepts, in ``dtype`` (None: the default).
 
     Raises:
         ValueError, TypeError: as in ``to_tensor``, with ``op`` as the name.
@@ -48,7 +48,7 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
 
 
 def _default_dtype(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dtype:
-    """Return the default dtype of a tensor of ``array``; ``plain``: the data are Python's own numbers."""
+    """Return the default dtype for ``array``. ``plain`` is true if it was made from Python numbers."""
     if plain and array.dtype == np.float64:
         return float32.numpy
     if plain and array.dtype.kind == "i":
@@ -62,7 +62,7 @@ def _default_dtype(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dty
 
 
 def _has_big_integer(array: np.ndarray, data: Any) -> bool:
-    """True if Python integers beyond int64 made numpy choose another dtype for the whole."""
+    """True if the data contain an integer beyond int64, so that numpy chose another dtype for the array."""
     if array.dtype.kind == "u":
         return True
     if array.dtype.kind == "O":
@@ -94,7 +94,7 @@ def _without_tensors(op: str, data: Any, dim: int = 0) -> Any:
 
 
 def _length(item: Any) -> int:
-    """Return the length of a sequence or an array; 0 for anything without a length, also an array of no dimension."""
+    """Return the length of a sequence or an array; 0 if it has none, as a number or an array without dimensions."""
     return 0 if getattr(item, "shape", None) == () or not hasattr(item, "__len__") else len(item)
 
 

@@ -25,7 +25,7 @@ def made_on(gpu: Any, op: str, array: np.ndarray) -> Tensor:
 
 
 def made_here(op: str, array: np.ndarray) -> Tensor:
-    """Return a tensor on the device of new tensors that takes ownership of ``array``."""
+    """Return a tensor that takes ownership of ``array``, on the device that ``set_device`` chose."""
     return made_on(current.gpu, op, array)
 
 
@@ -83,7 +83,7 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
         raise ValueError(f"{op}: shape {list(lengths)} has a negative length")
     if len(lengths) > MOST_DIMENSIONS:
         raise ValueError(f"{op}: a tensor has at most {MOST_DIMENSIONS} dimensions, not {len(lengths)}")
-    count = math.prod(n for n in lengths if n)  # numpy refuses long dimensions beside one of length 0, too
+    count = math.prod(n for n in lengths if n)  # numpy also refuses long dimensions if another has length 0
     if count > MOST_ELEMENTS:
         raise ValueError(f"{op}: shape {list(lengths)} has {count:,} elements, more than can be addressed")
     return lengths
@@ -187,7 +187,8 @@ def float_dtype(op: str, dtype: Any) -> np.dtype:
 
 
 def like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers: Any) -> Tensor:
-    """Call ``make`` with the shape of ``x`` and, by default, its dtype, on its device; errors name ``op``.
+    """Return ``make(shape of x, dtype)`` on the device of ``x``; errors name ``op``. ``dtype`` is that of ``x`` by
+    default.
 
     Raises:
         TypeError: if ``x`` is not a tensor.

@@ -1,4 +1,4 @@
-"""Move tensors between devices by copies, which gradients pass through."""
+"""Copy tensors between devices. Gradients pass through the copies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CPU, CUDA = (Operation(name, _move_backward, jvp=_move_jvp) for name in ("cpu", 
 
 
 def moved(x: Tensor, gpu: Any) -> Tensor:
-    """Return ``x`` itself if it is on ``gpu`` already, else a copy there."""
+    """Return ``x`` itself if it is on ``gpu`` already, else a copy on ``gpu``."""
     here = gpu_of(x._array)
     if here is gpu:
         return x
@@ -47,9 +47,9 @@ def moved(x: Tensor, gpu: Any) -> Tensor:
 
 
 def cpu(x: Tensor) -> Tensor:
-    """Return ``x`` on the host: itself, or a copy of its shape and dtype, which gradients pass through.
+    """Return ``x`` on the host: itself, or a copy in its shape and dtype, through which gradients pass.
 
-    No tensor is refused.
+    It works for every tensor and raises no error.
     """
     return moved(x, None)
 

@@ -1,5 +1,5 @@
-"""Data sets, and batches of them: shared by ``io`` under Paddle's names and ``torch.utils.data`` under PyTorch's.
+"""Data sets and batches, which ``minitensor.io`` (Paddle's names) and ``minitensor.torch.utils.data`` share.
 
-A batch is a copy of its samples unless views are requested. Loaders record nothing and change no mode, so leaving a
-loop over a loader early does not change grad mode.
+A batch is a copy of its samples unless views are requested. Loaders record no operation and change no mode, so a
+program may leave a loop over a loader early.
 """

@@ -39,10 +39,10 @@ class IterableDataset:
 
 
 class Rows(Dataset):
-    """Row i of each of several tensors is sample i.
+    """A data set of tensors: sample i consists of row i of each tensor.
 
     Args:
-        tensors: at least one; their first dimensions have the same length.
+        tensors: one or more, whose first dimensions have the same length.
         share: True if a sample is a view of the tensors, as in Paddle and PyTorch; False for copies, so that in-place
             writes into a sample do not change the data.
 
@@ -136,7 +136,7 @@ def need_samples(op: str, dataset: Any) -> Any:
 
 
 def position(op: str, index: Any, length: int) -> int:
-    """Return an index counted from the front.
+    """Return an index into ``length`` samples, counted from the front.
 
     Raises:
         TypeError: if it is not an integer.
@@ -149,7 +149,8 @@ def position(op: str, index: Any, length: int) -> int:
 
 
 def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
-    """Return the length of each part of a split. Shares that sum to 1 are rounded down, and the rest is dealt out.
+    """Return the length of each part of a split. Shares are rounded down; the first parts then get one of the samples
+    left over.
 
     Raises:
         ValueError: if they do not sum to ``total``, or to 1.

@@ -1,4 +1,4 @@
-"""A loader: batches of a data set, one after the other, made on demand."""
+"""A loader that iterates over a data set in batches and makes each batch on demand."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ class Loader:
 
     Attributes:
         dataset: the source of the samples.
-        batches: lists of indices, or None without indices.
-        batch_size: the number of samples per batch without indices; None returns single samples.
-        collate: makes one batch of a list of samples.
-        share: True for views of the tensors of a TensorDataset; False for copies, even if ``collate`` makes none; None
-            as in Paddle and PyTorch: batches are copies, and single samples are those of the data set.
+        batches: an iterable of lists of indices; None if the samples have no indices.
+        batch_size: the number of samples per batch if there are no indices; None for single samples.
+        collate: combines a list of samples into a batch.
+        share: True if batches are views of the tensors of a TensorDataset; False if they are copies, even if
+            ``collate`` makes none. With None, as in Paddle and PyTorch, batches are copies and single samples are those
+            of the data set.
     """
 
     dataset: Any
@@ -65,26 +66,26 @@ class Loader:
             return
         samples = iter(self.dataset) if isinstance(self.dataset, IterableDataset) else map(self._sample, self._order())
         if self.batch_size is None:
-            yield from map(self._alone, samples)
+            yield from map(self._single, samples)
             return
         batch = []
         for sample in samples:
             batch.append(sample)
             if len(batch) == self.batch_size:
-                yield self._together(batch)
+                yield self._combined(batch)
                 batch = []
         if batch and not self.drop_last:
-            yield self._together(batch)
+            yield self._combined(batch)
 
     def _order(self) -> Any:
-        """Return the indices to read if no batches are made."""
+        """Return the indices to read if samples are not combined into batches."""
         raise NotImplementedError
 
     def _sample(self, index: Any) -> Any:
         return self.dataset[index]
 
     def _of(self, indices: Any) -> Any:
-        """Return the batch of some indices."""
+        """Return the batch of the samples at ``indices``."""
         indices = checks.elements(type(self).__name__, "batch_sampler", indices, "lists of indices")
         if self.share:
             rows = run_of(indices)
@@ -101,16 +102,16 @@ class Loader:
         of_rows = type(dataset) is self._rows
         if of_rows and not self._own_collate:
             return [_gather(each, rows_of) for each in dataset.tensors]
-        return self._together([self._sample(index) for index in indices])
+        return self._combined([self._sample(index) for index in indices])
 
-    #: The framework's class whose samples are rows: a batch is taken from its tensors in one step.
+    #: The framework's class of data sets whose samples are rows of tensors. Its batches are read in one step.
     _rows: type = Rows
 
-    def _together(self, samples: list[Any]) -> Any:
+    def _combined(self, samples: list[Any]) -> Any:
         made = self.collate(samples)
         return _copy(made) if self.share is False and self._own_collate else made
 
-    def _alone(self, sample: Any) -> Any:
+    def _single(self, sample: Any) -> Any:
         made = self.collate(sample) if self._own_collate else self._as_tensors(sample)
         return _copy(made) if self.share is False else made
 
@@ -146,7 +147,7 @@ def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
     return value
 
 
-#: The most lists inside lists in a sample; one that contains itself would have no end.
+#: The limit for lists inside lists in a sample. It also stops at a list that contains itself.
 MOST_LEVELS = 64
 
 
@@ -154,7 +155,7 @@ def collated(samples: list[Any], join: Callable[[list[Any]], Any], words: str, l
     """Combine samples of the same form into one batch, by joining their corresponding parts.
 
     Args:
-        join: makes one tensor of tensors, arrays or numbers; NotImplemented for anything else.
+        join: combines tensors, arrays or numbers into one tensor; returns NotImplemented for anything else.
         words: the beginning of the error message.
 
     Raises:

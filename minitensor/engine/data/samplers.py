@@ -9,7 +9,7 @@ from minitensor.engine import checks
 
 
 class Sampler:
-    """Indices of a data set in sequence. A subclass defines ``__iter__``.
+    """An order of the indices of a data set. A subclass defines ``__iter__``.
 
     Raises:
         NotImplementedError: if it is iterated and has no ``__iter__``.
@@ -23,7 +23,7 @@ class Sampler:
 
 
 class InOrder(Sampler):
-    """0, 1, 2, ..."""
+    """The indices in order: 0, 1, 2, ..."""
 
     def __init__(self, data_source: Any) -> None:
         super().__init__(checks.sized(type(self).__name__, "data_source", data_source, "a data set with a length"))
@@ -69,19 +69,19 @@ class Shuffled(Sampler):
             raise ValueError(f"{type(self).__name__}: {count} indices cannot be drawn, because data_source is empty")
         drawn = self._drawing()
         if self.replacement:
-            for begin in range(0, count + 1, 32):  # in blocks of 32, as PyTorch draws; the last may be empty
+            for begin in range(0, count + 1, 32):  # PyTorch draws in blocks of 32, of which the last may be empty
                 yield from drawn("integers", length, min(32, count - begin))
             return
         for _ in range(count // length):
             yield from drawn("order", length, length)
-        yield from drawn("order", length, length)[: count % length]  # drawn even if the rest is empty, as in PyTorch
+        yield from drawn("order", length, length)[: count % length]  # PyTorch draws an order even if none of it is used
 
     def _check_generator(self, generator: Any) -> Any:
         """Return the generator that was given, or None; raise TypeError for one of another framework."""
         return generator
 
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
-        """Return ``drawn(what, length, count)``: "integers" below ``length``, or an "order" of all of them."""
+        """Return ``drawn(what, length, count)``, a function that draws "integers" below ``length`` or an "order"."""
         raise NotImplementedError
 
 

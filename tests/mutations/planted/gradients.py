@@ -83,7 +83,7 @@ backward(
 walk(
     "saved-tensors-not-freed",
     "Backward does not free the saved tensors.",
-    "                    saved, node.saved = None, FREED  # freed now, not together with the next node\n",
+    "                    saved, node.saved = None, FREED  # `saved = None` frees the tensors right now\n",
     "                    pass\n",
     "grad::test_grad_frees_unless_the_graph_is_retained",
 )  # fmt: skip
