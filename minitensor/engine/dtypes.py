@@ -1,11 +1,11 @@
 """The element types of tensors, and the rules that promote two of them to one.
 
-The rules come from the book's contract: of two floats or two integers, the wider one wins; float16 with bfloat16 gives
+Of two floats or two integers, the wider one wins; float16 with bfloat16 gives
 float32, and uint8 with int8 gives int16; an integer with a float gives that float; integer division gives float32, and
 a Python number never widens a tensor.
 
-numpy has no bfloat16. The package ml_dtypes adds it; without that package, only bfloat16 is missing. The package takes
-2 MB of memory, so it is imported when a program first uses bfloat16.
+numpy has no bfloat16. The optional package ml_dtypes adds it; all other dtypes work without that package. The package
+takes 2 MB of memory, so it is imported when a program first uses bfloat16.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class DType:
 
     @property
     def numpy(self) -> np.dtype:
-        """The dtype of the arrays that hold such elements.
+        """numpy's dtype for arrays of such elements.
 
         Raises:
             ImportError: for bfloat16 without the package ml_dtypes.
@@ -89,7 +89,7 @@ class DType:
         return (dtype_of, (self.name,))
 
 
-#: All element types by name: whole numbers and truth values, then floats, each from the narrowest to the widest.
+#: All element types by name: bools and integers, then floats, each from the narrowest to the widest.
 DTYPES = {
     name: DType(name)
     for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
@@ -118,7 +118,7 @@ FLOATS = {*HALVES, float32.numpy, float64.numpy}
 INTEGERS = frozenset(dtype.numpy for dtype in (uint8, int8, int16, int32, int64))
 #: Integers of 8 and 16 bits.
 SMALL = frozenset(dtype.numpy for dtype in (uint8, int8, int16))
-#: Integers that may be positions or classes.
+#: The integer types for indices and classes.
 INDICES = frozenset((int32.numpy, int64.numpy))
 
 
@@ -167,7 +167,7 @@ def _no_dtype(given: Any) -> TypeError:
 
 
 def _as_everywhere(given: Any) -> Any:
-    """Map Python's ``int`` to int64, because numpy gives it 32 bits in a browser."""
+    """Replace Python's ``int`` by int64, because numpy would take it as int32 in a browser."""
     return np.int64 if given is int else given
 
 
@@ -177,7 +177,8 @@ def promoted(a: np.dtype, b: np.dtype) -> np.dtype:
         return a
     if b in FLOATS and a not in FLOATS:
         return b
-    if a in HALVES and b in HALVES and a != b:  # neither holds the numbers of the other, and numpy knows no third
+    # Neither 16-bit float can hold all numbers of the other, and numpy has no common dtype for them.
+    if a in HALVES and b in HALVES and a != b:
         return float32.numpy
     return np.promote_types(a, b)
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-# The classes of these values are defined in packages above this module.
+# The packages that define these classes import this module.
 Storage: TypeAlias = Any
 Tensor: TypeAlias = Any
 Node: TypeAlias = Any
@@ -54,7 +54,7 @@ class AllocatorChanged(NamedTuple):
 
 
 class TensorCreated(NamedTuple):
-    """A normal operation created ``tensor`` on a new storage, from ``inputs``."""
+    """A normal operation computed ``tensor``, on a new storage, from ``inputs``."""
 
     tensor: Tensor
     op: str
@@ -70,10 +70,10 @@ class ViewCreated(NamedTuple):
 
 
 class TensorWritten(NamedTuple):
-    """An in-place operation wrote through ``tensor``, after it raised the version.
+    """An in-place operation wrote through ``tensor``; emitted after the version was raised.
 
     Attributes:
-        where: None if it wrote all of the tensor; otherwise the array that was written, or an advanced index.
+        where: None if it wrote all of the tensor; otherwise the array that it wrote, or an advanced index.
     """
 
     tensor: Tensor
@@ -104,7 +104,7 @@ class MetadataChanged(NamedTuple):
 
 
 class OperationRefused(NamedTuple):
-    """An in-place operation is about to raise ``error`` and has written nothing of the tensor.
+    """An in-place operation is about to raise ``error`` and has written no element.
 
     Attributes:
         reason: the name of the function in :mod:`minitensor.engine.core.errors` that created the error.
@@ -225,10 +225,11 @@ class Watch:
 
 watch = Watch()
 
-#: Packages whose functions observe the program; the search for an operation's caller skips them. Each adds itself.
+#: Packages whose functions observe the program. They add themselves. The search for the caller of an operation skips
+#: them.
 watching: set[str] = set()
 
-#: Single functions that run between an event and its observers; that search skips them, too.
+#: Single functions that run between an event and its observers, which this search skips, too.
 skipped_in_tracebacks: set[CodeType] = set()
 
 
@@ -250,19 +251,20 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def _remove_closed() -> None:
-    """Remove the last listener if it is closed: it could not be removed while another listener was set above it."""
+    """Remove the current listener while it is closed. A closed one remains if another listener was set after it."""
     while isinstance(last := getattr(watch.listener, "__self__", None), Subscription) and not last._open:
-        watch.listener = last._before  # still set, so that a closed listener forwards the rest of the current event
+        # The closed listener keeps its `_before`, so it still forwards an event that it is receiving now.
+        watch.listener = last._before
 
 
 class Subscription:
-    """A listener that forwards each event to the previous listener. It opens once.
+    """A listener that forwards each event to the previous listener. It can be opened once.
 
     Several may be open, and they close in any order. If one of them raises, it receives no more events, and ``close``
     issues a warning; the program continues.
     """
 
-    failure = ""  # an error as text: the error itself would refer to frames, and they to tensors
+    failure = ""  # a text, because the error itself would keep frames alive, and so tensors
     _before: Listener | None = None
     _open = _used = False
 
@@ -271,7 +273,7 @@ class Subscription:
         raise NotImplementedError
 
     def open(self) -> None:
-        """Listen from now on.
+        """Begin to receive events.
 
         Raises:
             RuntimeError: it has been opened before.
@@ -282,7 +284,7 @@ class Subscription:
         self._open = self._used = True
 
     def close(self) -> None:
-        """Stop listening. Other listeners are not affected."""
+        """Stop receiving events. Other listeners are not affected."""
         self._open = False
         _remove_closed()
         if self.failure:
@@ -298,22 +300,22 @@ class Subscription:
         try:
             self.on_event(event)
         except RecursionError:
-            raise  # the program's own error: its calls have used up the stack
+            raise  # an error of the program, whose calls have used up the stack
         except Exception as failure:
             self.failure = f"{type(failure).__name__}: {failure}"
             self._open = False
 
 
 def emits(event: type[OperationRefused] | type[BackwardRefused]) -> Callable[[Maker], Maker]:
-    """Have a function that creates an error emit it: ``event(error, name of the function, arguments)``."""
+    """Decorate a function that creates an error: it emits ``event(error, name of the function, arguments)``."""
 
     def decorate(make: Maker) -> Maker:
         @functools.wraps(make)
         def making(*arguments: Any, **named: Any) -> Exception:
             error = make(*arguments, **named)
-            # One maker of errors may call another, which has emitted the error already.
+            # If the function got the error from another decorated one, that one has emitted it.
             if watch.listener is not None and not hasattr(error, "_emitted"):
-                error._emitted = True  # type: ignore[attr-defined]  # a mark of the engine's
+                error._emitted = True  # type: ignore[attr-defined]  # an attribute that only this function uses
                 watch.listener(event(error, make.__name__, arguments))
             return error
 

@@ -35,8 +35,8 @@ from minitensor.engine.saved.saved import FREED
 
 # ---------- order ----------
 
-#: State of a node in a backward pass: the number of gradients that have not arrived yet, the sum of those that have,
-#: and the node. It is None for a node that :mod:`minitensor.engine.autograd.pruning` excluded, which gets no gradient.
+#: State of a node in a backward pass: the number of gradients that are still to arrive, the sum of the others, the
+#: node. It is None for a node that :mod:`minitensor.engine.autograd.pruning` excluded, which gets no gradient.
 Pending = list[Any] | None
 
 

@@ -222,8 +222,7 @@ class History:
         """Return the region of the base that ``x``, a tensor of the group, shows."""
         node = x._node
         if node is not None and node.inputs and node.inputs[0] is self.node and node.saved:
-            # `x` is a view of the current value of the base. If an index made this view, the index selects from the
-            # base.
+            # `x` is a view of the base's current value. If an index made this view, it is an index into the base.
             pick = node.saved[0]
             if isinstance(pick, Pick):
                 return pick

@@ -28,8 +28,8 @@ class Storage:
         buffer: the array that owns the memory (any shape; dense).
         nbytes: the size in bytes that the counter of memory includes.
         version: the number of writes so far.
-        savers: weak references to the nodes that saved cells of it for backward; None if no node ever did. The list may
-            be empty, because savers whose values are lost are removed.
+        savers: weak references to the nodes that saved cells of it for backward; None if no node ever did. It may be
+            empty.
         preserving: the versions before and after the last run of writes under "copy_on_write"; unset if there is none.
     """
 
@@ -78,8 +78,7 @@ def _count(buffer: ndarray) -> Storage:
 def placed(result: Any) -> tuple[Any, Storage]:
     """Return an operation's result as an array, and a storage for it. It is for results that are not plain host arrays.
 
-    numpy returns scalars instead of arrays without dimensions; they become arrays again. A GPU array is counted by the
-    GPU's allocator.
+    numpy returns scalars instead of arrays without dimensions. The GPU's allocator counts the bytes of a GPU array.
     """
     result = as_array(result)
     if type(result) is ndarray:
@@ -103,8 +102,7 @@ def new_storage(buffer: ndarray) -> Storage:
 # ---------- the log of the last writes, in which errors find the line of a write ----------
 
 #: (weak reference to the storage, version that the write made, op name, code object, instruction). Table operations and
-#: optimizers log a write only if a node saved cells of the storage: no error needs the others, and an entry costs 0.2
-#: us.
+#: optimizers log a write only if a node saved cells of the storage, because an entry costs 0.2 us.
 write_log: deque[tuple[ref[Storage], int, str, CodeType, int]] = deque(maxlen=1024)
 
 

@@ -1,4 +1,4 @@
 """Devices of storages: the host, a simulated GPU, or a CUDA device through CuPy; and counters of their bytes.
 
-Every byte that the engine allocates is counted here, and subtracted when its last reference is dropped.
+This package counts every byte that the engine allocates, until its last reference is dropped.
 """

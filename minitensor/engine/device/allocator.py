@@ -32,7 +32,7 @@ from minitensor.engine.device.profiles import MIB, PoolRules, Profile, profile_n
 
 Answer = TypeVar("Answer")
 
-#: The first segment begins here, and each one at a multiple of SEGMENT_ALIGNMENT. Address 0 means no memory.
+#: The address of the first segment. Each segment begins at a multiple of SEGMENT_ALIGNMENT. Address 0 means no memory.
 FIRST_ADDRESS = 1 << 32
 SEGMENT_ALIGNMENT = 2 * MIB
 
@@ -58,20 +58,20 @@ class _Segment:
     def __init__(self, address: int, size: int, small: bool) -> None:
         self.address = address
         self.size = size
-        self.small = small  # which pool; a reference to the pool would be a cycle
+        self.small = small  # True for the small pool; a reference to the pool itself would make a cycle
 
 
-#: A free block: its size, its address, its segment. In this order, sorting finds the best fit.
+#: A free block: its size, address and segment. Because the size is first, a sorted list yields the best fit.
 _Free = tuple[int, int, _Segment]
 
 
 class Block:
-    """Memory in use.
+    """A block of memory in use.
 
     Attributes:
         address: its first address; 0 for a request of 0 bytes.
-        size: the bytes that it counts as allocated.
-        requested: the bytes that were requested.
+        size: its size in bytes, which the allocator counts as allocated.
+        requested: the number of bytes that were requested.
     """
 
     __slots__ = ("address", "size", "requested", "_segment")
@@ -108,7 +108,7 @@ class SegmentView(NamedTuple):
 
 
 def _serialize(method: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Serialize threads, because the state of the allocator is spread over several containers."""
+    """Let one thread at a time run ``method``, because the state of the allocator is in several containers."""
 
     @functools.wraps(method)
     def locked(self: CachingAllocator, *given: Any) -> Answer:
@@ -154,10 +154,10 @@ class CachingAllocator:
         self._large = _Pool(self.profile.large)
         self._next_address = FIRST_ADDRESS
         self._lock = RLock()
-        self._segments: dict[int, _Segment] = {}  # by address, as the three below
+        self._segments: dict[int, _Segment] = {}  # this and the next three dicts are keyed by the first address
         self._live: dict[int, Block] = {}
         self._free_from: dict[int, _Free] = {}
-        self._free_until: dict[int, _Free] = {}  # by the address after the last byte
+        self._free_until: dict[int, _Free] = {}  # keyed by the address after the last byte
 
     @_serialize
     def allocate(self, nbytes: int) -> Block:
@@ -207,7 +207,7 @@ class CachingAllocator:
 
     @_serialize
     def free(self, block: Block) -> None:
-        """Return ``block`` to the cache, not to the device: see :meth:`empty_cache`.
+        """Return ``block`` to the cache. Only :meth:`empty_cache` returns memory to the device.
 
         Raises:
             ValueError: this allocator did not allocate it, or it was freed already. Nothing has changed.
@@ -245,7 +245,7 @@ class CachingAllocator:
         """Reset the three peaks to the current allocated, reserved and requested bytes."""
         self.max_allocated, self.max_reserved, self.max_requested = self.allocated, self.reserved, self.requested
 
-    # ---------- its state ----------
+    # ---------- state ----------
 
     @property
     def live_blocks(self) -> int:
@@ -269,7 +269,7 @@ class CachingAllocator:
 
     @property
     def fragmentation(self) -> float:
-        """The cache's fragmentation: 1 minus the share of its longest free block. 0 if it is one block, or empty."""
+        """1 minus the share of the cached bytes that the longest free block has; 0 for an empty cache."""
         return 1 - self.largest_free / self.cached if self.cached else 0.0
 
     def segments(self) -> list[SegmentView]:
@@ -304,7 +304,7 @@ class CachingAllocator:
         free = (self._small if segment.small else self._large).free
         before = self._free_until.get(address)
         after = self._free_from.get(address + size)
-        # The block that ends at this address may be the last of another segment.
+        # The block before may belong to another segment, which ends at this address.
         if before is not None and before[2] is segment:
             self._take(before, bisect_left(free, before))
             size, address = size + before[0], before[1]
@@ -314,7 +314,7 @@ class CachingAllocator:
         return size, address, segment
 
     def _reserve(self, pool: _Pool, size: int, requested: int) -> _Free:
-        """Reserve a segment for a rounded request of ``size`` bytes; return it as a block not yet in the pool."""
+        """Reserve a segment for a rounded request of ``size`` bytes; return it as a free block, not in the pool yet."""
         rules = pool.rules
         tried = rules.segment if size < rules.own_from else -(-size // rules.own_rounding) * rules.own_rounding
         if self.reserved + tried > self.capacity:
@@ -346,7 +346,7 @@ class CachingAllocator:
 
 
 def _whole(what: str, given: Any) -> int:
-    """Return ``given`` as an int if it is an int or a numpy integer; a bool or a fraction raises TypeError."""
+    """Return an int or a numpy integer as an int; raise TypeError for anything else, also for bools."""
     try:
         if isinstance(given, bool | np.bool_):
             raise TypeError

@@ -1,10 +1,10 @@
 """The few operations that differ between host arrays and GPU arrays.
 
-The engine computes with numpy's functions, which dispatch to CuPy or the simulated GPU if given such arrays. So every
-operation has one implementation. The few operations that numpy does not dispatch are here.
+The engine computes with numpy's functions, which dispatch to CuPy or to the simulated GPU if they get such arrays.
+So every operation has one implementation, except for the few in this module, which numpy does not dispatch.
 
-Here and in other modules of the engine, names of numpy that nearly every operation or backward uses are imported
-directly: a lookup of ``ndarray`` is 50 ns faster than ``np.ndarray``, of some 250 ns to count a gradient in backward.
+The engine imports names of numpy that nearly every operation uses directly, because a lookup of ``ndarray`` is 50 ns
+faster than one of ``np.ndarray``. To count a gradient in backward, for example, takes some 250 ns.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy import asarray, generic, ndarray
 from numpy.lib.stride_tricks import as_strided
 
-#: Before numpy 2, which Paddle 2.6 cannot run with, these two were in other modules.
+#: Functions that numpy 2 moved to another module. Paddle 2.6 needs an older numpy.
 _two: Any = getattr(np.lib, "array_utils", None)
 _one: Any = np
 normalize_axis_tuple = (_two or _one.core.numeric).normalize_axis_tuple
@@ -29,7 +29,7 @@ def byte_bounds(array: np.ndarray) -> tuple[int, int]:
 
 Array = Any
 
-#: The GPU of arrays that do not refer to it themselves, by type: a CUDA device registers CuPy's array type.
+#: The GPU for array types without an attribute ``gpu``. A CUDA device registers CuPy's array type.
 GPU_OF_TYPE: dict[type, Any] = {}
 
 
@@ -50,12 +50,12 @@ def address_of(array: Array) -> int:
 
 
 def owner_of(array: Array) -> Array:
-    """Return the array that owns the memory of ``array``."""
+    """Return the array that owns the memory of ``array``, which may be ``array`` itself."""
     return array if array.base is None else array.base
 
 
 def as_array(value: Any) -> Array:
-    """Convert scalars, which numpy returns for arrays without dimensions, to arrays; GPU arrays are unchanged."""
+    """Return ``value`` as an array if it is a scalar, which numpy returns instead of an array without dimensions."""
     return asarray(value) if isinstance(value, (generic, float)) else value
 
 
@@ -71,7 +71,7 @@ def like(host: np.ndarray, array: Array) -> Array:
 
 
 def beside(value: Any, array: Array) -> Array:
-    """Return ``value``; if it is a numpy scalar, as an array on the device of ``array``."""
+    """Return ``value``. A numpy scalar becomes an array on the device of ``array``."""
     return like(asarray(value), array) if isinstance(value, generic) else value
 
 
@@ -83,7 +83,7 @@ def strided(memory: Array, offset: int, shape: tuple[int, ...], strides: tuple[i
 
 
 def restrided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
-    """Return a view that begins at the first element of ``array``. The caller has checked that its cells exist."""
+    """Return a view that begins at the first element of ``array``. The caller checks that the memory is long enough."""
     if type(array) is ndarray:
         return as_strided(array, shape, strides)
     return gpu_of(array).restrided(array, shape, strides)
@@ -95,7 +95,7 @@ def may_share(a: Array, b: Array) -> bool:
 
 
 def add_at(array: Array, index: Any, values: Array) -> None:
-    """Add ``values`` to ``array[index]``, repeated indices included. numpy does not dispatch index tuples."""
+    """Add ``values`` to ``array[index]``; a repeated index adds each of its values."""
     if type(array) is ndarray:
         np.add.at(array, index, values)
     else:
@@ -103,12 +103,12 @@ def add_at(array: Array, index: Any, values: Array) -> None:
 
 
 def raise_at(array: Array, index: Any, values: Array) -> None:
-    """Raise ``array[index]``, integers on a GPU, to at least ``values``."""
+    """Set ``array[index]``, integers on a GPU, to the maximum of itself and ``values``."""
     gpu_of(array).raise_at(array, index, values)
 
 
 class _Header:
-    """The layout of an array for numpy: shape and strides at an address that is never read."""
+    """An object that numpy accepts as an array: shape and strides at an address that is never read."""
 
     __slots__ = ("__array_interface__",)
 
@@ -134,11 +134,12 @@ def share_memory(a: Array, b: Array, max_work: Any) -> bool:
         # Device addresses may be wider than host addresses, so numpy gets addresses relative to the lower array.
         addresses = [address_of(array) for array in (a, b)]
         begin = min(address + _reaches_back(array) for address, array in zip(addresses, (a, b), strict=True))
-        moved = [address - begin + a.itemsize for address in addresses]  # address 0 would mean no memory
+        # numpy takes address 0 for no memory, so begin at `itemsize`.
+        moved = [address - begin + a.itemsize for address in addresses]
         a, b = (np.asarray(_Header(array, address)) for array, address in zip((a, b), moved, strict=True))
     return bool(np.shares_memory(a, b, max_work=max_work))
 
 
 def _reaches_back(array: Array) -> int:
-    """Return how far an array extends before its first element, in bytes, as a negative number or 0."""
+    """Return the number of bytes by which an array extends before its first element, as a negative number or 0."""
     return sum(stride * (length - 1) for stride, length in zip(array.strides, array.shape, strict=True) if stride < 0)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 
 class Meter:
-    """The byte counters of one device. Callers update them directly, because a call would cost more than the addition.
+    """The byte counters of one device. Callers write its attributes, because a method call would cost more than the
+    sum.
 
     No update is lost between threads: CPython switches threads only at function calls and loop iterations, and there is
     neither between reading a counter and writing it.
@@ -27,12 +28,12 @@ cpu_meter = Meter()
 
 
 class Peaks:
-    """The peaks of :data:`cpu_meter` up to the last :meth:`settle`; since then, its own peak counts.
+    """The peaks of :data:`cpu_meter` until the last :meth:`settle`. The meter itself has the peak since then.
 
     Attributes:
         allocated, reserved: the maximum of allocated and of reserved bytes.
         ever: the maximum of allocated bytes since the start, regardless of resets.
-        cached: the bytes that are reserved but not allocated, now.
+        cached: the bytes that are now reserved but not allocated.
     """
 
     __slots__ = ("allocated", "reserved", "ever", "cached")
@@ -41,8 +42,8 @@ class Peaks:
         self.allocated = self.reserved = self.ever = self.cached = 0
 
     def settle(self) -> None:
-        """Take over the meter's peak, and restart it."""
-        peak, cpu_meter.peak = cpu_meter.peak, cpu_meter.allocated  # at once: another thread may count in between
+        """Include the meter's peak in these peaks, and restart the meter's."""
+        peak, cpu_meter.peak = cpu_meter.peak, cpu_meter.allocated  # in one statement, because another thread may count
         self.allocated = max(self.allocated, peak)
         self.reserved = max(self.reserved, peak + self.cached)
         self.ever = max(self.ever, peak)

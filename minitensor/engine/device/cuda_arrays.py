@@ -1,8 +1,8 @@
 """A CUDA device through CuPy. This module, and CuPy with it, is imported when a GPU is first requested.
 
-Arrays on the device are CuPy's own: numpy's functions dispatch to CuPy. Their memory comes from CuPy's default pool,
-and a hook on the pool counts it, including memory that other users of CuPy allocate in the same thread. Streams are
-not changed.
+Arrays on the device are CuPy's, and numpy's functions dispatch to CuPy. Their memory is allocated by CuPy's default
+pool. A hook counts it, including memory that other users of CuPy allocate in the same thread. The current stream is
+used.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ OLDEST = (13, 6)
 
 
 class NoDeviceError(Exception):
-    """No CUDA device is available; the message says why in a few words."""
+    """No CUDA device is available. The message is the reason."""
 
 
 class AllocationHook(cupy.cuda.MemoryHook):
-    """Counters of CuPy's pool on the device, in bytes of requests as the pool rounds them (to multiples of 512).
+    """Counters of CuPy's pool on the device, in bytes. The pool rounds requests up to multiples of 512.
 
     Attributes:
         allocated: the bytes in use now.
-        requested: the requested bytes of those, before rounding.
+        requested: the bytes in use before rounding.
         max_requested: the peak of ``requested`` since the start or the last :meth:`reset_peak`.
-        max_allocated: the peak of ``allocated`` since the start or since it was set.
+        max_allocated: the peak of ``allocated``, likewise.
         max_reserved: the peak of bytes held by the pool, likewise.
     """
 
@@ -54,11 +54,11 @@ class AllocationHook(cupy.cuda.MemoryHook):
         self.max_allocated, self.max_reserved, self.max_requested = self.allocated, self.reserved, self.requested
 
     def alloc_postprocess(self, **_: Any) -> None:
-        """Note that the pool has grown. The pool is locked during this call, so its size is read later."""
+        """Record that the pool has grown. CuPy locks the pool during this call, so the size is read later."""
         self._grew = True
 
     def malloc_postprocess(self, *, size: int, mem_size: int, mem_ptr: int, **_: Any) -> None:
-        """Count a block that the pool handed out (``mem_ptr`` is 0 if it could not)."""
+        """Count a block that the pool allocated (``mem_ptr`` is 0 if it failed)."""
         if self._grew:
             self._grew = False
             self.max_reserved = max(self.max_reserved, self.reserved)
@@ -82,7 +82,7 @@ class AllocationHook(cupy.cuda.MemoryHook):
 
 
 def _try_out() -> None:
-    """Compute a small sum: a driver may count devices and still not run the code that CuPy compiles."""
+    """Compute a small sum, because a driver may list a device that cannot run the code that CuPy compiles."""
     if int((cupy.arange(3) + 1).sum()) != 6:
         raise NoDeviceError("the CUDA device computes wrong sums")
 
@@ -107,7 +107,7 @@ class CudaGpu:
             raise NoDeviceError(str(error).strip().partition("\n")[0]) from error
         self.pool = cupy.get_default_memory_pool()
         self._counters = AllocationHook(self.name, self.pool)
-        self._counters.__enter__()  # never closed, because a block may be freed at any time
+        self._counters.__enter__()  # this hook remains installed, because blocks may be freed at any time
         if cupy.cuda.get_allocator() == self.pool.malloc:
             cupy.cuda.set_allocator(self._allocate)
         GPU_OF_TYPE[cupy.ndarray] = self
@@ -160,7 +160,7 @@ class CudaGpu:
         cupy.add.at(array, index, values)
 
     def raise_at(self, array: cupy.ndarray, index: Any, values: Any) -> None:
-        """Raise ``array[index]`` to at least ``values``. Integers only: CuPy's rounds float64 and ignores nan."""
+        """Set ``array[index]`` to the maximum of itself and ``values``. CuPy's function is right for integers only."""
         cupy.maximum.at(array, index, values)
 
     def special(self, name: str) -> Any:

@@ -17,7 +17,8 @@ class Transfers:
     Attributes:
         to_device, to_host: the number of arrays copied.
         bytes_to_device, bytes_to_host: their bytes.
-        waits: how often the program waited for one number: ``item()``, ``bool()``, a mask that has to be counted.
+        waits: the number of times that the program waited for a number, as in ``item()``, ``bool()`` and the selection
+            by a mask, whose elements have to be counted.
     """
 
     __slots__ = ("to_device", "to_host", "bytes_to_device", "bytes_to_host", "waits")
@@ -26,15 +27,15 @@ class Transfers:
         self.to_device = self.to_host = self.bytes_to_device = self.bytes_to_host = self.waits = 0
 
 
-#: Functions whose result has a length that the device has to count first.
+#: Functions for which the device has to count the elements of the result first.
 COUNTING = frozenset((np.flatnonzero, np.nonzero, np.unique))
 
 
 def refuse_call(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
-    """Raise if CuPy's function of that name does not accept these arguments, although numpy's does.
+    """Raise an error if numpy's function accepts these arguments and CuPy's does not.
 
     Raises:
-        TypeError, NotImplementedError: with the argument that CuPy does not accept.
+        TypeError, NotImplementedError: the message names the argument.
     """
     if function is np.may_share_memory and not all(hasattr(each, "gpu") for each in args):
         raise TypeError("on a device, np.may_share_memory takes arrays only")
@@ -45,7 +46,7 @@ def refuse_call(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
 
 
 def refuse_overlap(target: np.ndarray, value: np.ndarray) -> None:
-    """Raise ValueError if CuPy would copy overlapping memory, or let threads race for it."""
+    """Raise ValueError if ``value`` overlaps ``target`` and is not the same view, because GPU threads would race."""
     same = value.shape == target.shape and value.strides == target.strides
     if same and value.__array_interface__["data"] == target.__array_interface__["data"]:
         return
@@ -67,12 +68,12 @@ def refuse_conflict(found: np.ndarray, assigned: np.ndarray) -> None:
 
 
 def lists_positions(index: Any) -> bool:
-    """True if an index lists positions by number, and may list one twice."""
+    """True if an index contains an array of positions, which may repeat."""
     return any(isinstance(each, np.ndarray) and each.dtype.kind != "b" for each in _entries(index))
 
 
 def masks_in(index: Any) -> int:
-    """Return the number of masks in an index: a device counts the selected elements of each before it selects."""
+    """Return the number of masks in an index. For each, a device has to count the selected elements first."""
     return sum(isinstance(each, np.ndarray) and each.dtype.kind == "b" for each in _entries(index))
 
 

@@ -1,12 +1,12 @@
-"""A cache of big host buffers, which are reused for the next request of their size.
+"""A cache of big host buffers. A freed buffer is reused for a request of the same size.
 
-The operating system provides memory page by page, and fills each page with zeros when it is first written. From 32 MiB
-on, the C library returns freed memory to it at once, so an operation on a big tensor spends as much time on new pages
-as on the numbers. A cached buffer has its pages already: relu of 10000x10000 takes 0.6 of the time.
+The operating system provides memory page by page, and fills each page with zeros when it is first written. The C
+library returns freed blocks of 32 MiB or more to the system at once, so an operation on a big tensor spends as much
+time on new pages as on its numbers. A cached buffer has its pages already: relu of 10000x10000 takes 0.6 of the time.
 
-* A buffer is cached when the last array on it is freed, and not before. Every array that numpy derives from another
-  refers to it. Therefore views, and memory exported to numpy, by DLPack or as a buffer, all refer to the :class:`Loan`
-  that owns the memory, and the buffer returns only when the loan is freed.
+* A buffer returns to the cache only when the last array on it is freed. A :class:`Loan` owns the memory, and every
+  array that numpy derives from another refers to that array. So views, and memory exported to numpy, by DLPack or as a
+  buffer, keep the loan alive.
 * A cached buffer holds old numbers. Use :func:`empty` only if every element is written before it is read.
 * Cached bytes count as reserved, not as allocated. ``buffer_cache.limit`` bounds them. Before a buffer of another size
   is allocated, old ones are freed until the total is at most the program's peak so far.
@@ -23,15 +23,15 @@ from minitensor.engine.device.counters import Peaks, cpu_meter, cpu_peaks
 
 
 def _address(memory: np.ndarray) -> int:
-    return memory.__array_interface__["data"][0]  # `.ctypes` may import, which fails while Python shuts down
+    return memory.__array_interface__["data"][0]  # `.ctypes` may import a module, which fails while Python shuts down
 
 
 class BufferCache:
     """Unused host buffers.
 
     Attributes:
-        least: the size of the smallest cached buffer in bytes. The C library caches smaller ones itself.
-        limit: the maximum of cached bytes; 0 caches nothing.
+        least: the size in bytes from which buffers are cached. The C library itself caches smaller ones.
+        limit: the maximum of cached bytes; 0 disables the cache.
     """
 
     __slots__ = ("least", "limit", "_memory", "_peaks")
@@ -39,15 +39,15 @@ class BufferCache:
     def __init__(self, peaks: Peaks) -> None:
         self.least = 32 << 20
         self.limit = 1 << 30
-        self._memory: dict[int, np.ndarray] = {}  # by address, the oldest first
+        self._memory: dict[int, np.ndarray] = {}  # keyed by address, the oldest first
         self._peaks = peaks
 
     def serves(self, nbytes: int) -> bool:
-        """True if a buffer of that size would be cached."""
+        """True if a buffer of ``nbytes`` would be cached."""
         return self.least <= nbytes <= self.limit
 
-    # A buffer may return at any moment, even during a lookup, because the garbage collector may free a loan. So every
-    # step below is atomic in Python, and no step relies on the state before it.
+    # The garbage collector may free a loan at any moment, so `put` may run even during a lookup. Therefore each step of
+    # these methods is atomic in Python, and no step relies on the state before it.
 
     def put(self, memory: np.ndarray) -> None:
         """Add ``memory``, which no array uses any more."""
@@ -57,7 +57,7 @@ class BufferCache:
             self.trim(self.limit)
 
     def take(self, nbytes: int) -> np.ndarray | None:
-        """Remove and return a buffer of exactly that size, the newest first; None if there is none."""
+        """Remove and return the newest buffer of exactly ``nbytes``; return None if there is none."""
         for address in reversed(list(self._memory)):
             memory = self._memory.get(address)
             if memory is not None and memory.nbytes == nbytes and self._memory.pop(address, None) is not None:
@@ -79,7 +79,7 @@ buffer_cache = BufferCache(cpu_peaks)
 
 
 class Loan:
-    """The owner of an array's memory, for numpy: when the last array on it dies, the memory returns to the cache."""
+    """The owner of an array's memory. When the last array on the memory is freed, the memory returns to the cache."""
 
     __slots__ = ("__array_interface__", "_memory", "__weakref__")
 
@@ -97,7 +97,7 @@ class Loan:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return a contiguous array that must be written in full, on a cached buffer if there is one of its size."""
+    """Return an uninitialized contiguous array, on a cached buffer if there is one of its size."""
     nbytes = math.prod(shape) * dtype.itemsize
     if not buffer_cache.serves(nbytes):
         return np.empty(shape, dtype)
@@ -111,6 +111,6 @@ def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def is_whole(array: np.ndarray) -> bool:
-    """True if ``array`` covers a whole buffer: it owns its memory or, on the host, covers all of a loan."""
+    """True if ``array`` covers a whole buffer: it owns its memory, or it covers all memory of a :class:`Loan`."""
     base = array.base
     return base is None or (type(base) is ndarray and type(base.base) is Loan and array.nbytes == base.nbytes)

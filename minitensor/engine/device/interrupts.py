@@ -10,10 +10,10 @@ from typing import Any
 
 
 class uninterrupted:  # noqa: N801  # reads as a word after `with`
-    """Delay KeyboardInterrupt to the end of the ``with`` block, so that several steps happen all or not at all.
+    """Delay KeyboardInterrupt to the end of the ``with`` block, so that it cannot occur between the steps inside.
 
-    Python runs signal handlers only in the main thread, so only there is the handler of SIGINT replaced for the
-    duration of the block. That takes 1 us, so use it only around work that takes much longer.
+    The handler of SIGINT is replaced during the block; in other threads than the main one, where Python runs no signal
+    handlers, nothing is done. That takes 1 us, so use it only around work that takes much longer.
     """
 
     __slots__ = ("_before", "_noted")

@@ -8,7 +8,7 @@ _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 def bytes_text(nbytes: int) -> str:
     """Format ``nbytes`` as PyTorch's messages do: ``1.50 GiB``, ``2.00 MiB``, ``512 bytes``.
 
-    Exactly one unit is still written in the smaller one (1 MiB is ``1024.00 KiB``), as in PyTorch.
+    As in PyTorch, exactly one unit is written in the next smaller unit: 1 MiB is ``1024.00 KiB``.
     """
     for unit, name in _UNITS:
         if nbytes > unit:
@@ -19,13 +19,13 @@ def bytes_text(nbytes: int) -> str:
 class OutOfMemoryError(RuntimeError):
     """A device cannot provide the requested memory. No tensor has changed.
 
-    Attributes (all in bytes, when the request failed, after cached segments had been released):
+    Attributes (in bytes, at the time of the failure, after cached segments were released):
         tried: the size of the segment that was requested from the device.
         requested: the size that the tensor needs.
         capacity: the size of the device.
-        reserved: the bytes of it that the allocator holds.
-        allocated: the bytes of those that tensors hold.
-        largest_free: the longest free block that the allocator holds.
+        reserved: the bytes of the device that the allocator has reserved.
+        allocated: the reserved bytes that tensors use.
+        largest_free: the size of the longest free block.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class OutOfMemoryError(RuntimeError):
 
     @property
     def unallocated(self) -> int:
-        """Bytes that the allocator holds but no tensor uses."""
+        """Bytes that the allocator has reserved and no tensor uses."""
         return self.reserved - self.allocated
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""A log of a device's memory events: one small record per event, of which the last are kept.
+"""A log of the last memory events of a device, with one small record per event.
 
 A record holds only numbers and text, never a tensor, so the log keeps no memory of the program alive.
 """
@@ -19,23 +19,23 @@ class MemoryEvent(NamedTuple):
     """A change of memory, or of the data in it.
 
     Attributes:
-        kind: ``"alloc"``, ``"free"``, ``"oom"``, ``"segment_alloc"``, ``"segment_free"``; and three that do not concern
-            the allocator: ``"write"`` (in place; it made ``version``), ``"version"`` (the storage has another version
-            without a write), ``"save"`` (an operation saved for backward, at ``version``).
-        address: of the block or segment, or of the written or saved cells; 0 for ``"oom"``.
-        size: the counted bytes of the block or segment; for ``"oom"`` of the segment that was tried; of the written or
-            saved cells.
+        kind: ``"alloc"``, ``"free"``, ``"oom"``, ``"segment_alloc"``, ``"segment_free"``; and three that are not from
+            the allocator: ``"write"`` (an in-place write, which made ``version``), ``"version"`` (the storage has
+            another version without a write), ``"save"`` (an operation saved cells for backward at ``version``).
+        address: the address of the block or segment, or of the written or saved cells; 0 for ``"oom"``.
+        size: the bytes of the block, the segment, or the written or saved cells; for ``"oom"``, of the segment that
+            could not be reserved.
         requested: the requested bytes; for a segment, its size.
-        name: of the tensor; empty if it has none.
-        op: the operation that requested it.
-        file, line: the line that called it; empty and 0 if unknown.
-        time_us: the time, in microseconds since 1970.
+        name: the name of the tensor, or empty.
+        op: the operation that caused the event.
+        file, line: the line of the program that called the operation; empty and 0 if unknown.
+        time_us: the time in microseconds since 1970.
         category: the purpose of the memory ("parameter", "gradient", ...), or empty.
         device_free: for ``"oom"``: the bytes of the device that were not reserved.
         device: the name of the device, such as ``"cpu"``; empty if there is only one.
         storage: the number of the storage in its recording, from 1; 0 for memory of no storage (a gradient in progress,
             or scratch memory).
-        version: of that storage, after the event.
+        version: the version of that storage after the event.
     """
 
     kind: str
@@ -60,7 +60,7 @@ def now_us() -> int:
 
 
 class EventLog:
-    """Keeps the last ``limit`` events that are added.
+    """A log that keeps the last ``limit`` events.
 
     Attributes:
         events: the kept events, the oldest first.
@@ -92,14 +92,14 @@ class EventLog:
 
 
 class MemoryLog(EventLog):
-    """Allocates and frees through ``allocator`` and keeps the last ``limit`` events.
+    """A log of calls to ``allocator``, which have to be made through this class. It keeps the last ``limit`` events.
 
-    Segment events are logged in order: a segment's reservation before the block that needed it, and segments that were
-    released before an out-of-memory error before that error. Requests of 0 bytes log no event.
+    The reservation of a segment is logged before the block that needed it, and the release of segments before the
+    out-of-memory error that followed it. Requests of 0 bytes log no event.
 
     Attributes:
         allocator: as given.
-        live: the ``"alloc"`` event of every block in use that was allocated through the log, by address.
+        live: the ``"alloc"`` event of every block in use, by address.
 
     Raises:
         ValueError: ``allocator`` has a log that was not closed.
@@ -125,7 +125,7 @@ class MemoryLog(EventLog):
         category: str = "",
         time_us: int | None = None,
     ) -> Block:
-        """Log a call of :meth:`CachingAllocator.allocate`. ``time_us``: the time of the event; now if None."""
+        """Call :meth:`CachingAllocator.allocate` and log it. ``time_us`` is the time of the event; None for now."""
         self._now = self._clock() if time_us is None else time_us
         try:
             block = self.allocator.allocate(nbytes)
@@ -145,7 +145,7 @@ class MemoryLog(EventLog):
         return block
 
     def free(self, block: Block, op: str = "", file: str = "", line: int = 0, time_us: int | None = None) -> None:
-        """Log a call of :meth:`CachingAllocator.free`, under the name that the block was allocated with."""
+        """Call :meth:`CachingAllocator.free` and log it, with the name under which the block was allocated."""
         self._now = self._clock() if time_us is None else time_us
         self.allocator.free(block)
         if block.size:
@@ -158,12 +158,12 @@ class MemoryLog(EventLog):
             )
 
     def empty_cache(self, time_us: int | None = None) -> int:
-        """Log a call of :meth:`CachingAllocator.empty_cache`."""
+        """Call :meth:`CachingAllocator.empty_cache` and log the released segments."""
         self._now = self._clock() if time_us is None else time_us
         return self.allocator.empty_cache()
 
     def close(self) -> None:
-        """Stop following the allocator's segments, so that the two no longer refer to each other; the events remain."""
+        """Unsubscribe from the allocator's segments, which ends the reference cycle of the two; the events remain."""
         self.allocator.on_segment = None
 
     def _segment(self, kind: str, address: int, size: int) -> None:

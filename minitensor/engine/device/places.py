@@ -27,7 +27,7 @@ _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 
 
 
 class Chosen(threading.local):
-    """The device of new tensors in each thread. Every thread begins with the host, independently of the others."""
+    """The device of new tensors, separate for each thread. Every thread begins with the host."""
 
     gpu: Any = None
 
@@ -37,10 +37,10 @@ class Current:
 
     Attributes:
         gpu: the device of this thread's new tensors; None for the host.
-        simulated: the simulated GPU, after it was created.
-        announced: true after a message has said that the simulated GPU serves as "gpu".
-        cuda: the CUDA device, after the search for it; None if there is none.
-        no_cuda: the reason why there is none, in a few words; None before the search.
+        simulated: the simulated GPU; None until it is created.
+        announced: true after the message that the simulated GPU serves as "gpu".
+        cuda: the CUDA device; None before the search, and if there is none.
+        no_cuda: why there is no CUDA device, in a few words; None before the search.
     """
 
     __slots__ = ("_chosen", "simulated", "announced", "cuda", "no_cuda")
@@ -81,7 +81,7 @@ class Place(str):
     Two simulated GPUs have the same name but are different places.
 
     Attributes:
-        gpu: the device itself; None for the host.
+        gpu: the object of the GPU; None for the host.
     """
 
     __slots__ = ("gpu",)
@@ -108,10 +108,10 @@ class Place(str):
 
 
 def bytes_in(capacity: Any) -> int:
-    """Convert a number of bytes, given as an integer or as text such as ``"256 MiB"``, to an integer.
+    """Return a number of bytes, which may be a text such as ``"256 MiB"``, as an integer.
 
     Raises:
-        TypeError, ValueError: if it is neither.
+        TypeError, ValueError: if it is neither an integer nor such a text.
     """
     if isinstance(capacity, (int, np.integer)) and not isinstance(capacity, bool) and capacity > 0:
         return int(capacity)
@@ -132,7 +132,8 @@ def set_device(device: str, capacity: Any = None, profile: str | None = None) ->
     Args:
         device: ``"cpu"``, ``"gpu"`` (a CUDA device through CuPy if there is one, else the simulated GPU), or
             ``"gpu:sim"``.
-        capacity: of the simulated GPU, in bytes or as ``"256 MiB"``; giving it, or a profile, starts a new one.
+        capacity: of the simulated GPU, in bytes or as ``"256 MiB"``. If it or ``profile`` is given, a new GPU is
+            created.
         profile: the rules of the simulated GPU's allocator: ``"torch"`` (the default) or ``"paddle"``.
 
     Returns:
@@ -176,7 +177,7 @@ def device_named(op: str, device: Any, capacity: Any = None, profile: str | None
 
 
 def cuda_device() -> Any:
-    """Return the CUDA device, or None; the search runs once."""
+    """Return the CUDA device, or None if there is none. Only the first call searches for it."""
     if current.cuda is None and current.no_cuda is None:
         current.cuda, current.no_cuda = _find_cuda()
     return current.cuda
@@ -188,7 +189,7 @@ def _find_cuda() -> tuple[Any, str | None]:
         from minitensor.engine.device.cuda_arrays import CudaGpu, NoDeviceError
     except ModuleNotFoundError as error:
         return None, "CuPy is not installed" if error.name == "cupy" else f"CuPy lacks {error.name}"
-    except Exception as error:  # anything that keeps CuPy from loading its libraries
+    except Exception as error:  # CuPy may fail in many ways to load its libraries
         return None, f"CuPy does not load: {_first_line(error)}"
     try:
         return CudaGpu(), None

@@ -1,6 +1,6 @@
 """Rules of allocators: the rounding of requests, the size of segments, the splitting of blocks.
 
-Each consists of a few numbers, the defaults of the framework it is named after; ``facts/allocators.md`` has the
+A profile has a few numbers, which are the defaults of the framework with its name. ``facts/allocators.md`` lists the
 sources.
 """
 
@@ -20,7 +20,7 @@ class PoolRules:
         segment: the size of a segment that several requests share.
         own_from: a rounded request of at least this many bytes gets its own segment.
         own_rounding: the size of such a segment is rounded up to a multiple of this.
-        kept_rest: the rest of a block is split off after a request if it has more bytes than this.
+        kept_rest: what a request leaves of a block is split off if it has more bytes than this.
 
     Raises:
         ValueError: a request could be larger than the segment that it shares, or a number is invalid.
@@ -63,7 +63,7 @@ class Profile:
             raise ValueError(f"Profile {self.name!r}: rounding must be 1 byte or more, not {self.rounding}.")
 
 
-#: PyTorch's: https://github.com/pytorch/pytorch, c10/cuda/CUDACachingAllocator.cpp.
+#: PyTorch's rules: https://github.com/pytorch/pytorch, c10/cuda/CUDACachingAllocator.cpp.
 TORCH = Profile(
     name="torch",
     rounding=512,
@@ -76,7 +76,7 @@ TORCH = Profile(
 _PADDLE_POOL = PoolRules(segment=256, own_from=0, own_rounding=256, kept_rest=0)
 PADDLE = Profile("paddle", rounding=256, small_up_to=0, small=_PADDLE_POOL, large=_PADDLE_POOL, from_end=True)
 
-#: PyTorch's rules at 1/32 of the size, for pictures in which tensors of a few KiB already share and split segments.
+#: PyTorch's rules at 1/32 of the sizes, so that in pictures even tensors of a few KiB share and split segments.
 TORCH_SMALL = Profile(
     name="torch/32",
     rounding=16,

@@ -34,7 +34,7 @@ from minitensor.engine.device.memory_error import OutOfMemoryError
 from minitensor.engine.device.memory_log import MemoryEvent
 from minitensor.engine.events import AllocatorChanged, watch
 
-#: Numbers join device arrays; they cost no device memory.
+#: Numbers may be combined with device arrays; they take no device memory.
 _NUMBERS = (bool, int, float, np.generic)
 
 
@@ -98,7 +98,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"DeviceArray(shape={list(self.shape)}, dtype={self.dtype}, on {self.gpu.name})"
 
-    # ---------- to the host ----------
+    # ---------- copies on the host ----------
 
     def get(self) -> np.ndarray:
         """Return a copy on the host."""
@@ -145,7 +145,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
                 raise self._refusal(each)
         given = kwargs.get("out")
         if given is not None:
-            scratch = [_copy_if_shared(each, given[0]) for each in inputs]  # allocated as long as CuPy holds it
+            # CuPy allocates these copies for the time of the call.
+            scratch = [_copy_if_shared(each, given[0]) for each in inputs]
             ufunc(*hosts, **self._unwrap(kwargs, []))
             del scratch
             return given[0]
@@ -189,7 +190,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return TypeError(f"{what} does not mix with arrays of {self.gpu.name}")
 
     def _wrap(self, result: Any, owners: list[DeviceArray]) -> Any:
-        """Wrap numpy's result as device arrays: counted new memory, or views of existing device memory."""
+        """Return numpy's result as device arrays. New memory is counted; views of device memory are not."""
         if isinstance(result, np.ndarray):
             root = _root(result)
             for owner in owners:
@@ -231,7 +232,7 @@ def _owner(array: DeviceArray) -> DeviceArray:
 
 
 def _copy_if_shared(given: Any, out: DeviceArray) -> DeviceArray | None:
-    """Return the copy that CuPy makes of an input that may share memory with the output, unless it is the output."""
+    """Return the copy that CuPy makes of an input if it may share memory with ``out``; None if CuPy makes none."""
     if type(given) is not DeviceArray or given is out or _owner(given) is not _owner(out):
         return None
     return DeviceArray(given.gpu, given.host.copy()) if np.may_share_memory(given.host, out.host) else None
@@ -244,7 +245,7 @@ def _method(name: str, keywords: str) -> Callable[..., Any]:
         if not known.issuperset(kwargs):
             raise TypeError(f"{name} of a device array takes {keywords or 'no keywords'}, not {', '.join(kwargs)}")
         owners = [self if self.base is None else self.base]
-        with np.errstate(all="ignore"):  # a GPU does not report inf and nan
+        with np.errstate(all="ignore"):  # a GPU raises no errors for inf and nan
             found = getattr(self.host, name)(*self._unwrap(args, owners), **self._unwrap(kwargs, owners))
         return self._wrap(found, owners)
 
@@ -252,7 +253,7 @@ def _method(name: str, keywords: str) -> Callable[..., Any]:
     return method
 
 
-#: The methods that numpy's and CuPy's arrays have in common, if tensors use them, with CuPy's keywords.
+#: The methods of CuPy's arrays that tensors use, with the keywords that CuPy accepts.
 for _names, _keywords in {
     "reshape": "order",
     "transpose swapaxes fill nonzero": "",
@@ -281,14 +282,14 @@ def _scatter(ufunc: np.ufunc, kinds: str, array: DeviceArray, index: Any, values
 
 
 def _root(host: Any) -> Any:
-    """Return the owner of ``host``'s memory; numpy sometimes adds helpers in between."""
+    """Return the owner of the memory of ``host``. There may be several arrays in between."""
     while getattr(host, "base", None) is not None:
         host = host.base
     return host
 
 
 def _unlock(host: np.ndarray) -> np.ndarray:
-    """Make ``host`` writable: numpy makes some views read-only, such as a diagonal; a device does not."""
+    """Make ``host`` writeable: numpy makes some views read-only, such as a diagonal, but CuPy does not."""
     host.flags.writeable = True
     return host
 
@@ -309,16 +310,16 @@ class SimulatedGpu:
         self.name = name
         self.transfers = Transfers()
         self.allocator = CachingAllocator(capacity, profile)
-        self.allocator.on_segment = functools.partial(_emit_segment, name)  # a bound method would be a cycle
+        self.allocator.on_segment = functools.partial(_emit_segment, name)  # a bound method would make a cycle
 
     def put(self, host: np.ndarray) -> DeviceArray:
-        """Make ``host`` an array of this GPU. Its memory is taken over and counted; nobody else may write it."""
+        """Return an array of this GPU that takes over the memory of ``host``. Nothing else may write it from now on."""
         self.transfers.to_device += 1
         self.transfers.bytes_to_device += host.nbytes
         return self.adopt(host)
 
     def adopt(self, host: np.ndarray) -> DeviceArray:
-        """Make ``host``, a result computed on the GPU, an array of this GPU without counting a transfer."""
+        """Return an array of this GPU for ``host``, a result computed on the GPU, and count no transfer."""
         root = _root(host)
         if not isinstance(root, np.ndarray):
             host = root = host.copy()  # numpy does not own this memory
@@ -343,7 +344,7 @@ class SimulatedGpu:
         _scatter(np.add, "if", array, index, values)
 
     def raise_at(self, array: DeviceArray, index: Any, values: Any) -> None:
-        """Raise ``array[index]`` to at least ``values``. Integers only: CuPy's rounds float64 and ignores nan."""
+        """Set ``array[index]`` to the maximum of itself and ``values``. CuPy's function is right for integers only."""
         _scatter(np.maximum, "i", array, index, values)
 
     def special(self, name: str) -> Callable[..., Any] | None:

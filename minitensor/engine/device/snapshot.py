@@ -1,12 +1,11 @@
-"""Snapshots of an allocator: its blocks and the events before them, as our JSON or as a file for PyTorch's viewer.
+"""Snapshots of an allocator: its blocks and its last events, as JSON or as a file for PyTorch's memory viewer.
 
 :mod:`minitensor.memory` uses them to take snapshots of a whole program.
 
 The viewer's file is a pickle that https://pytorch.org/memory_viz and ``python -m torch.cuda._memory_viz`` read, with
 the names of tensors and operations instead of stack frames. ``facts/allocators.md`` has the rules of the format.
 
-Both formats need the allocator in its state after the last of the events. Early events may be missing, because a log
-is bounded.
+Both need the state of the allocator right after the last event. Early events may be missing, because a log is bounded.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from minitensor.engine import checks
 from minitensor.engine.device.allocator import CachingAllocator, SegmentView
 from minitensor.engine.device.memory_log import MemoryEvent
 
-#: Incremented if the meaning of a key of :func:`snapshot` changes.
+#: The version of the format, incremented when the meaning of a key of :func:`snapshot` changes.
 SNAPSHOT_VERSION = 1
 
 _NONE: Mapping[int, MemoryEvent] = {}
@@ -32,9 +31,9 @@ def snapshot(
     """Return counters, segments with their blocks, and events as dicts, lists, strings and numbers, ready for JSON.
 
     Args:
-        allocator: in its state after the last event.
+        allocator: the allocator right after the last event.
         events: the oldest first.
-        live: the event that made each block in use, by address; for blocks whose event is no longer in ``events``.
+        live: for each block in use, by address, the event of its allocation. It may be missing in ``events``.
 
     Raises:
         ValueError: ``events`` do not end in the current state of ``allocator``.
@@ -105,7 +104,7 @@ def write_for_viewer(path: str | os.PathLike[str], content: dict[str, Any]) -> N
 def torch_snapshot(
     allocator: CachingAllocator, events: Iterable[MemoryEvent] = (), live: Mapping[int, MemoryEvent] = _NONE
 ) -> dict[str, Any]:
-    """The content for :func:`dump_snapshot`: the dict of ``torch.cuda.memory._snapshot()``, in plain types only."""
+    """Return the dict of ``torch.cuda.memory._snapshot()`` in plain types, which :func:`dump_snapshot` writes."""
     events = list(events)
     segments = allocator.segments()
     makers = _makers(segments, events, live)
@@ -113,19 +112,19 @@ def torch_snapshot(
     last = events[-1].time_us if events else 0
     trace.append({"action": "snapshot", "addr": 0, "size": allocator.reserved, "time_us": int(last), **_nowhere()})
     if any(event.category for event in events):
-        # If "unknown" is missing among the categories, the viewer fails; the entry above always has it.
+        # The viewer fails without the category "unknown".
         for entry in trace:
             entry.setdefault("category", "unknown")
     return {"segments": [_torch_segment(segment, makers) for segment in segments], "device_traces": [trace]}
 
 
-# ---------- the event that made each block ----------
+# ---------- the event that allocated each block ----------
 
 
 def _makers(
     segments: list[SegmentView], events: list[MemoryEvent], live: Mapping[int, MemoryEvent]
 ) -> dict[int, MemoryEvent]:
-    """Return the event that made each block in use, if it is known."""
+    """Return the event that allocated each block in use, by address, if it is known."""
     made: dict[int, MemoryEvent] = {}
     freed: set[int] = set()
     reserved: set[int] = set()
@@ -141,7 +140,7 @@ def _makers(
         elif event.kind == "segment_free":
             reserved.discard(event.address)
     in_use = {block.address for segment in segments for block in segment.blocks if block.in_use}
-    # If the events include a segment's reservation, they include all its blocks.
+    # If a segment's reservation is among the events, the allocations of all its blocks are, too.
     complete = {block.address for segment in segments if segment.address in reserved for block in segment.blocks}
     wrong = (made.keys() - in_use) | (freed & in_use) | ((complete & in_use) - made.keys())
     wrong |= reserved - {segment.address for segment in segments}
@@ -171,7 +170,7 @@ def plain_event(event: MemoryEvent) -> dict[str, Any]:
 
 # ---------- PyTorch's format ----------
 
-#: The viewer hides frames whose name or file contains one of these.
+#: The viewer hides frames whose name or file contains one of these words.
 _HIDDEN = (
     *("unwind::unwind", "CapturedTraceback::gather", "gather_with_cpp", "_start", "__libc_start_main"),
     *("PyEval_", "PyObject_", "PyFunction_", "core/boxing", "/Register", "/Redispatch", "pythonrun.c"),
@@ -194,7 +193,7 @@ def _trace_entries(event: MemoryEvent) -> list[dict[str, Any]]:
     }
     if event.category:
         entry["category"] = str(event.category)
-    if event.kind == "free":  # both at once, because there are no streams to wait for
+    if event.kind == "free":  # a free is complete at once, because there are no streams to wait for
         return [{"action": "free_requested", **entry}, {"action": "free_completed", **entry}]
     if event.kind == "oom":
         del entry["addr"]
@@ -213,7 +212,7 @@ def _frames(event: MemoryEvent | None) -> list[dict[str, Any]]:
 
 
 def _show(text: str) -> str:
-    """Break up words in ``text`` that the viewer would hide: a tensor may be called ``x_start``."""
+    """Insert an invisible character into words that the viewer hides, because a tensor may be called ``x_start``."""
     for word in _HIDDEN:
         text = text.replace(word, f"{word[0]}\u200b{word[1:]}")  # a zero-width space
     return str(text)

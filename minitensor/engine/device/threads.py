@@ -1,7 +1,7 @@
 """Share work among threads.
 
-numpy lets other threads run while it computes. A thread lives only for one piece of work: starting it takes some 60 us,
-which is little compared with an operation on 16 MiB, and there is nothing to shut down, or to lose in a fork.
+numpy lets other threads run while it computes. Each call starts its own threads. That takes some 60 us for each, which
+is little compared with an operation on 16 MiB, and no pool has to be shut down or breaks in a fork.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _default_number() -> int:
-    """Return the number in ``MINITENSOR_NUM_THREADS``, else one for each core that the process may use, at most 4."""
+    """Return the number in ``MINITENSOR_NUM_THREADS``; without it, the number of cores for this process, at most 4."""
     setting = os.environ.get("MINITENSOR_NUM_THREADS", "")
     if setting:
         if not setting.isascii() or not setting.isdigit() or int(setting) < 1:
@@ -28,7 +28,7 @@ def _default_number() -> int:
 
 
 class Threads:
-    """``number``: how many threads compute at once, including the calling one."""
+    """The setting ``number``: the number of threads that compute at once, including the calling thread."""
 
     __slots__ = ("number",)
 
@@ -42,17 +42,17 @@ threads = Threads()
 def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -> None:
     """Call ``work`` with each of ``pieces`` in ``number`` threads, including the current one.
 
-    Floating-point errors are ignored: inf and nan are valid values. When this returns or raises, all threads have
-    ended.
+    Floating-point errors are ignored, because inf and nan are valid values. All threads have ended when this returns or
+    raises.
 
     Raises:
-        Any error of ``work``, and KeyboardInterrupt; other pieces may or may not be done by then.
+        Any error of ``work``, and KeyboardInterrupt. Other pieces may be done by then or not.
     """
     rest = iter(pieces)
     failures: list[BaseException] = []
 
     def take() -> None:
-        # The state of floating-point errors is per thread.
+        # Each thread has its own setting for floating-point errors.
         with np.errstate(all="ignore"):
             for piece in rest:
                 work(piece)
@@ -70,7 +70,7 @@ def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -
             helpers.append(_thread(help_out))
             try:
                 helpers[-1].start()
-            except RuntimeError:  # no more threads are available: the existing ones do the work
+            except RuntimeError:  # the system has no more threads, so the existing ones do the work
                 helpers.pop()
                 break
         take()
@@ -82,22 +82,22 @@ def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -
 
 
 def _thread(target: Callable[[], None]) -> Thread:
-    from threading import Thread  # on first use only: the import takes 1 ms
+    from threading import Thread  # imported on first use, because the import takes 1 ms
 
     return Thread(target=target, daemon=True)
 
 
 def _drop(pieces: Iterator[int]) -> None:
-    """Consume the remaining pieces."""
+    """Consume the remaining pieces, so that no thread begins another one."""
     for _ in pieces:
         pass
 
 
 def _wait(helpers: list[Thread]) -> None:
-    """Wait until all are done, even if interrupted: they write into memory that is used afterwards."""
+    """Wait until all threads have ended, even if interrupted, because they write into memory that the caller uses."""
     interrupted: BaseException | None = None
     for helper in helpers:
-        # A thread that was interrupted before it started has nothing to do.
+        # A thread without an ident was never started.
         while helper.ident is not None and helper.is_alive():
             try:
                 helper.join()

@@ -1,4 +1,4 @@
-"""The archive: named arrays, and a structure that combines them. It is written and read completely or not at all.
+"""Write and read an archive of named arrays and of the structure that combines them, completely or not at all.
 
 Every array has a checksum in the archive. Sizes are checked before memory is allocated: an array is never larger than
 the file that contains it.
@@ -26,32 +26,32 @@ from minitensor.engine.dtypes import bfloat16
 
 try:
     from lzma import LZMAError
-except ImportError:  # Python in a browser has no lzma, and zipfile works without it
+except ImportError:  # Python in a browser has no lzma, which zipfile does not need
     LZMAError = RuntimeError  # type: ignore[assignment, misc]  # the error that zipfile raises without lzma
 
 STRUCTURE = "structure.json"
-#: Errors that an archive or an array may raise if its bytes are damaged.
+#: Errors that reading raises if bytes are damaged.
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, LZMAError, struct.error, ValueError, TypeError, KeyError, IndexError),
     *(EOFError, OSError, NotImplementedError, RuntimeError, OverflowError, SyntaxError, MemoryError),
 )
-#: numpy's kinds of dtypes that can be read without running code: numbers and bools.
+#: The kinds of numpy dtypes that can be read without running code: numbers and bools.
 KINDS = "biufc"
-#: The end of the name of an array of bfloat16, which is written as integers of 16 bits.
+#: The suffix for arrays of bfloat16, which are written as 16-bit integers.
 BFLOAT16 = ".bfloat16.npy"
 
 
 class Unreadable(Exception):
-    """States in one line why a file cannot be loaded. Callers raise their own error with this message."""
+    """A file cannot be loaded. The message is one line, with which callers raise their own error."""
 
 
 # ---------- writing ----------
 
 
 def write(target: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any]) -> None:
-    """Write named ``arrays``, of the host or of a GPU, and ``structure`` into a path or an open file.
+    """Write named ``arrays`` (host or GPU) and ``structure`` into a path or an open file.
 
-    At any time a path contains the old file or the new one, never a part of one.
+    At any time, the path contains either the old file or the new one.
     """
     if hasattr(target, "write"):
         whole = io.BytesIO()
@@ -59,7 +59,7 @@ def write(target: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any])
         target.write(whole.getbuffer())
         return
     path = os.path.realpath(os.fspath(target))
-    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe; for a folder, open raises the error
+    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe; for a folder, open raises an error
         with open(path, "wb") as file:
             _fill(file, arrays, structure)
         return
@@ -69,7 +69,7 @@ def write(target: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any])
 
 @contextmanager
 def _in_its_place(path: str | bytes) -> Iterator[BinaryIO]:
-    """Open a new file next to ``path`` that replaces it once it is complete and on the disk, else is deleted."""
+    """Open a temporary file next to ``path``. At the end it replaces ``path``; after an error it is deleted."""
     folder, name = os.path.split(os.fsdecode(path))
     beside = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}")
     try:
@@ -80,7 +80,7 @@ def _in_its_place(path: str | bytes) -> Iterator[BinaryIO]:
         if os.path.exists(path):
             shutil.copymode(path, beside)
         os.replace(beside, path)
-    except BaseException:  # also an interrupt removes the temporary file
+    except BaseException:  # remove the temporary file after an interrupt, too
         if os.path.exists(beside):
             os.unlink(beside)
         raise
@@ -88,7 +88,7 @@ def _in_its_place(path: str | bytes) -> Iterator[BinaryIO]:
 
 
 def _sync(folder: str) -> None:
-    """Write the folder's entry to the disk, on systems that can open a folder."""
+    """Write the folder itself to the disk, on systems that can open a folder."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     opened = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY)
@@ -102,7 +102,7 @@ def _fill(file: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any]) -
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays:
             array, suffix = host_array(array), ".npy"
-            if array.dtype.name == "bfloat16":  # a dtype that numpy's format cannot name
+            if array.dtype.name == "bfloat16":  # numpy's format cannot name this dtype
                 array, suffix = array.view(np.uint16), BFLOAT16
             # Every file has the same date, so that the same data gives the same bytes.
             entry = zipfile.ZipInfo(f"{name}{suffix}")
@@ -119,7 +119,7 @@ def read(source: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
     Raises:
         OSError: if there is no such file.
-        Unreadable: if ``write`` did not write it, or if it was changed since.
+        Unreadable: if it was not written by :func:`write`, or is damaged.
     """
     if hasattr(source, "read"):
         return _read(io.BytesIO(source.read()), "the file")
@@ -194,7 +194,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, length: int) -> np.
         array = np.empty(shape, dtype, order="F" if by_columns else "C")
         cells: Any = array.reshape(-1, order="A").view(np.uint8)
         filled = 0
-        while part := member.read(1 << 20):  # reads to the end, where the checksum is compared
+        while part := member.read(1 << 20):  # zipfile compares the checksum at the end
             cells[filled : filled + len(part)] = np.frombuffer(part, np.uint8)
             filled += len(part)
     if filled != nbytes:

@@ -1,4 +1,4 @@
-"""Map tensors to stored arrays: the name under which each storage is written, and the layout of each tensor in it."""
+"""Map tensors to the arrays of a file: the name of the array for each storage, and the layout of each tensor in it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from minitensor.engine.files.archive import Unreadable
 
 
 class StoredLayouts:
-    """The arrays to write, by name, and for each tensor the array that it uses and its layout.
+    """The arrays to write, by name, and for each tensor the name of its array and its layout in it.
 
-    If sharing is kept, a storage is written once and as a whole, even if a tensor shows only a part of it. The loaded
-    tensor is then a view of the same storage again, and a tensor that was saved twice is one tensor again.
+    With ``keeps_sharing``, a storage is written once and as a whole, even if a tensor shows only a part of it. Tensors
+    that share a storage are loaded as views of one storage, and a tensor that was saved twice is loaded once.
     """
 
     def __init__(self, keeps_sharing: bool) -> None:
@@ -28,10 +28,10 @@ class StoredLayouts:
         self._keeps_sharing = keeps_sharing
         self._numbers: dict[int, int] = {}
         self._storages: dict[int, tuple[str, Any]] = {}
-        self._alive: list[Any] = []  # keeps ids unique, because an id is only valid while its object lives
+        self._alive: list[Any] = []  # an id is only valid while its object lives
 
     def tensor(self, x: Tensor, path: tuple[Any, ...]) -> int:
-        """Return the number of the entry of ``x``."""
+        """Register ``x`` and return the number of its entry."""
         if self._keeps_sharing and id(x) in self._numbers:
             return self._numbers[id(x)]
         name, strides, offset = self._member(x, path)
@@ -53,7 +53,7 @@ class StoredLayouts:
         return len(self.entries) - 1
 
     def _member(self, x: Tensor, path: tuple[Any, ...]) -> tuple[str, list[int], int]:
-        """Return the name of the array that ``x`` uses, and its strides and offset there, in elements."""
+        """Return the name of the array for ``x``, and the strides and offset of ``x`` in it, in elements."""
         array, storage, size = x._array, x._storage, x._array.itemsize
         apart = any(stride % size for stride in array.strides) or storage.buffer.dtype != array.dtype
         if not self._keeps_sharing or apart:
@@ -66,11 +66,11 @@ class StoredLayouts:
         return name, [stride // size for stride in array.strides], (address(array) - address(cells)) // size
 
     def array(self, array: np.ndarray, path: tuple[Any, ...]) -> str:
-        """Return the name of an array that is not a tensor."""
+        """Register an array that is not a tensor, and return its name."""
         return self._register(array, path)
 
     def _register(self, array: Any, path: tuple[Any, ...]) -> str:
-        """Register ``array`` under a unique name made of the keys that lead to it."""
+        """Register ``array`` under a unique name, which is made of the keys that lead to it."""
         parts = (str(key).encode("utf-8", "replace").decode() for key in path)
         wanted = "/".join(part.replace("/", "_") if part.strip(".") else "_" for part in parts)
         wanted = name = re.sub(r"[\x00-\x1f\\]", "_", wanted)[:200] or "value"
@@ -90,10 +90,10 @@ def _strides_of(shape: tuple[int, ...]) -> list[int]:
 
 
 def put_on(gpu: Any, array: np.ndarray, entry: dict[str, Any], storages: dict[Any, Any]) -> Tensor:
-    """Return the tensor of ``entry`` on ``array`` and ``gpu``; ``storages`` caches the storages created so far.
+    """Return the tensor that ``entry`` describes, on a storage of ``array`` on ``gpu``. ``storages`` caches storages.
 
     Raises:
-        Unreadable: if a tensor cannot have this dtype, or if it would reach outside the array.
+        Unreadable: if a tensor cannot have this dtype, or if the tensor would extend beyond the array.
     """
     if not is_supported(array.dtype):
         known = ", ".join(DTYPES)

@@ -10,7 +10,7 @@ from minitensor.engine.files.values import Decoder, Encoder, Extension
 
 
 def save_to(op: str, value: Any, target: Any, extension: Extension, keeps_sharing: bool) -> None:
-    """Write ``value`` into a path or an open file. All of it is checked before the first byte is written.
+    """Write ``value`` into a path or an open file. The whole value is checked before anything is written.
 
     Raises:
         TypeError: if ``value`` contains anything but tensors and plain Python values.
@@ -20,7 +20,7 @@ def save_to(op: str, value: Any, target: Any, extension: Extension, keeps_sharin
 
 
 def load_from(source: Any, **how: Any) -> Any:
-    """Return the value that was written into a path or an open file; ``how`` are arguments of :class:`Decoder`.
+    """Return the value from a path or an open file. ``how`` are further arguments of :class:`Decoder`.
 
     Raises:
         OSError: if there is no such file.

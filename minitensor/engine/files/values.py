@@ -1,7 +1,7 @@
 """Convert tensors and plain Python values to arrays and a structure for JSON, and back.
 
-Values that JSON can represent are written directly. Any other value is an object with one key: ``{"tuple": [1, 2]}``,
-``{"tensor": 0}``. A list or a dict that occurs twice is loaded as two.
+Values that JSON can represent are written directly. Any other value becomes an object with one key: ``{"tuple": [1,
+2]}``, ``{"tensor": 0}``. A list or a dict that occurs twice in a value is loaded as two objects.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from minitensor.engine.dtypes import is_supported
 from minitensor.engine.files.archive import KINDS, Unreadable
 from minitensor.engine.files.stored_layouts import StoredLayouts, put_on
 
-#: Encodes the types that a framework adds: returns the name and the plain form of a value; None for unknown types.
+#: Encodes a value of a type that a framework adds: returns the name of the type and the plain form of the value, or
+#: None for an unknown type.
 Extension = Callable[[Any], "tuple[str, Any] | None"]
-#: The functions that restore values of each name from their plain form.
+#: For each name, the function that restores a value from its plain form.
 Restorers = dict[str, Callable[[Any], Any]]
 
 NOT_PLAIN = "a file holds tensors, arrays, numbers, texts, None, lists, tuples, sets and dicts of them, and no objects"
@@ -31,8 +32,8 @@ class Encoder:
     Args:
         op: the name of the calling function, for errors.
         extension: encodes the types that a framework adds.
-        keeps_sharing: True to write tensors on one storage as that storage and their layouts; otherwise each is
-            written separately.
+        keeps_sharing: True to write a storage once for all tensors that share it; otherwise each tensor is written
+            separately.
 
     Raises:
         TypeError: if a part is not a plain value; the message names the part.
@@ -114,12 +115,12 @@ def _place(path: tuple[Any, ...]) -> str:
 
 
 class Decoder:
-    """Decode one value that :class:`Encoder` encoded.
+    """A decoder for one value that :class:`Encoder` encoded.
 
     Args:
-        kinds: for each kind of tensor in the file, the function that makes such a tensor; "" is for all other kinds.
-        where: returns the GPU (None: the host) for the name of a saved place.
-        array: converts an array that was not a tensor.
+        kinds: by the name of a tensor's class in the file, the function that makes such a tensor; "" for other names.
+        where: maps the name of a saved place to the GPU (None: the host).
+        array: converts a loaded array that was saved as an array.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 def _not_negative(op: str, name: str, given: Any) -> float:
-    """Check a number that is not negative, so that the sign of the result equals that of the input."""
+    """Return a number that must not be negative: the gradient takes the sign of the input from that of the result."""
     checked = number(op, name, given)
     if not checked >= 0:
         raise ValueError(
@@ -39,7 +39,7 @@ def elu(a: Array, alpha: float, out: Array | None = None) -> Array:
 
 
 def _positive_or(a: Array, below: Array, out: Array | None) -> Array:
-    """Return ``a`` where it is positive, else ``below``: a selection, which keeps -0.0."""
+    """Return ``a`` where it is positive, else ``below``, by a selection that keeps -0.0."""
     if out is None:
         return np.where(a > 0, a, below)
     np.copyto(below, a, where=a > 0)
@@ -84,14 +84,14 @@ def hardtanh_arguments(min: Any, max: Any) -> tuple[Any, ...]:
 
 
 def hardtanh(a: Array, min: float, max: float, out: Array | None = None) -> Array:
-    """``a``, but not below ``min`` nor above ``max``."""
+    """The elements of ``a``, but not below ``min`` and not above ``max``."""
     a = floating(a, out)
     with np.errstate(all="ignore"):
         return np.clip(a, a.dtype.type(min), a.dtype.type(max), out=out)
 
 
 def relu6(a: Array, out: Array | None = None) -> Array:
-    """``a``, but not below 0 nor above 6."""
+    """The elements of ``a``, but not below 0 and not above 6."""
     return hardtanh(a, 0, 6, out)
 
 
@@ -108,13 +108,13 @@ def softmax_arguments(axis: Any) -> tuple[Any, ...]:
     return (axis_argument("softmax", axis),)
 
 
-#: The size in bytes of a part that :func:`blocks` returns. The temporaries of a part are no larger and remain in the
-#: processor's cache: a softmax of 4096 x 2048 takes 23 to 25 ms in parts of this size, 26 at once.
+#: The size in bytes of the parts that :func:`blocks` returns. The temporaries of a part have this size and so stay in
+#: the processor's cache: a softmax of 4096 x 2048 takes 23 to 25 ms in parts, and 26 ms in one pass.
 BLOCK = 1 << 19
 
 
 def blocks(a: Array, axis: int) -> list[slice]:
-    """Divide the first dimension of ``a`` for functions of several passes along ``axis``; on a GPU, into one part."""
+    """Return parts of ``a``, sliced along the first dimension, for functions that pass along ``axis`` several times."""
     if type(a) is not np.ndarray or a.nbytes <= BLOCK or a.ndim < 2 or axis % a.ndim == 0:
         return [slice(None)]
     step = max(1, BLOCK * len(a) // a.nbytes)
@@ -123,7 +123,7 @@ def blocks(a: Array, axis: int) -> list[slice]:
 
 @with_a_dimension
 def softmax(a: Array, axis: int, out: Array | None = None) -> Array:
-    """``exp(a)`` over its sum along ``axis``; the largest element is subtracted first, so nothing overflows."""
+    """``exp(a)`` divided by its sum along ``axis``. The largest element is subtracted first, so nothing overflows."""
     a = floating(a, out)
     out = output_like(a, out)
     if a.size == 0:

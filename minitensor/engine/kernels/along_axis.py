@@ -1,7 +1,8 @@
 """Read and write single elements along an axis: the index has as many dimensions as the array.
 
-With ``broadcast`` the index is broadcast to the other dimensions of the array; without, it covers as much of them as
-its own lengths. The indexed elements are represented by flat positions, in the order of the index's elements.
+With ``broadcast`` the index is broadcast to the other dimensions of the array; without it, the index covers only as
+much of them as it is long. ``flat`` are the positions of the indexed elements in the flattened array, in the order of
+the index.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def dim_argument(dim: Any) -> tuple[Any, ...]:
 
 
 def spread_index(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) -> Array:
-    """Check the index, broadcast it to the other dimensions of ``shape`` if requested, and count it from the front.
+    """Check the index, broadcast it to the other dimensions of ``shape`` if requested, and make it non-negative.
 
     Raises:
         IndexError, ValueError: if there is no such axis or element, or the shapes do not fit.
@@ -63,7 +64,7 @@ def spread_index(index: Array, shape: tuple[int, ...], axis: int, broadcast: boo
 
 
 def positions(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) -> tuple[Array, tuple[int, ...]]:
-    """Return the flat positions in ``shape`` that ``index`` lists, and the shape of the spread index."""
+    """Return the positions that ``index`` lists in a flat array of ``shape``, and the shape of the spread index."""
     index = spread_index(index, shape, axis, broadcast)
     axis = from_front(axis, len(shape))
     flat = np.zeros_like(index)
@@ -77,7 +78,7 @@ def positions(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) 
 
 
 def lined_up(values: Array, wanted: tuple[int, ...], broadcast: bool) -> Array:
-    """Fit ``values`` to an index of shape ``wanted``: broadcast them, or without ``broadcast`` cut them off."""
+    """Return ``values`` in the shape ``wanted`` of the index: broadcast, or without ``broadcast`` cut off."""
     if not broadcast and values.ndim == len(wanted) and values.size != 1:
         if any(have < need for have, need in zip(values.shape, wanted, strict=True)):
             raise ValueError(f"values of shape {list(values.shape)} are fewer than the index of shape {list(wanted)}")
@@ -91,7 +92,7 @@ def lined_up(values: Array, wanted: tuple[int, ...], broadcast: bool) -> Array:
 
 
 def cells(array: Array, flat: Array) -> tuple[Array, Any]:
-    """Return an array and an index into it that address the flat positions of ``array``."""
+    """Return an array and an index into it, which together address the positions ``flat`` of ``array``."""
     if array.flags.c_contiguous:
         return array.reshape(-1), flat
     return array, (np.unravel_index(flat, array.shape) if flat.size else np.zeros_like(flat))
@@ -105,7 +106,7 @@ def take_along_axis(a: Array, index: Array, axis: int, broadcast: bool) -> Array
 
 
 def spread_array(a: Array, index: Array, axis: int) -> Array:
-    """Broadcast the dimensions of length 1 in ``a`` to the index, as reading with ``broadcast`` does."""
+    """Broadcast the dimensions of length 1 in ``a`` to those of the index, as reading with ``broadcast`` does."""
     axis = from_front(axis, a.ndim)
     wanted = [n if n != 1 else m for n, m in zip(a.shape, index.shape, strict=True)]
     wanted[axis] = a.shape[axis]
@@ -113,13 +114,13 @@ def spread_array(a: Array, index: Array, axis: int) -> Array:
 
 
 def taken(a: Array, flat: Array) -> Array:
-    """Return the elements at flat positions, in one dimension."""
+    """Return the elements at the positions ``flat``, in one dimension."""
     where, at = cells(a, flat)
     return where[at].reshape(-1) if flat.size else np.zeros((0,), a.dtype, like=a)
 
 
 def _start(a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None) -> Any:
-    """Prepare a write: return the target, the flat positions, the values in one dimension."""
+    """Return the target of a write, the positions ``flat`` in it, and the values, in one dimension."""
     flat, shape = positions(index, a.shape, axis, broadcast)
     values = lined_up(beside(values, a), shape, broadcast)
     target = a.copy() if out is None else out
@@ -160,10 +161,11 @@ def _accumulate(ufunc: Any, start: Any, out: Array, flat: Array, values: Array, 
 
 
 def _combine(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
-    """Return the index of one entry for every position in ``flat``, and the combination of all its values by ``ufunc``.
+    """Combine the values of each position by ``ufunc``; return one entry of ``flat`` per position, and the results.
 
-    For devices: CuPy has no multiply.at, and its maximum.at and minimum.at round float64 and ignore nan. Sorted by
-    position, every value is combined with the one before it, then with the two before these, then with four, ...
+    It is for devices, because CuPy has no multiply.at, and its maximum.at and minimum.at round float64 and ignore nan.
+    The values are sorted by position. Each is combined with the one before it, then with two more, then with four more,
+    and so on.
     """
     order = np.argsort(flat, kind="stable")
     position, so_far, stretch = flat[order], values[order], 1
@@ -177,7 +179,7 @@ def _combine(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
 
 
 def turns_of(flat: Array) -> list[Array]:
-    """Group the entries of flat positions so that no group repeats a position; the first entries come first."""
+    """Divide the entries of ``flat`` into groups, the k-th of which has the k-th entry of every position."""
     order = np.argsort(flat, kind="stable")
     in_order = flat[order]
     new = np.ones_like(flat, dtype=np.bool_)
@@ -203,7 +205,7 @@ def put_along_axis_multiply(
 
 
 def _limit_of(dtype: np.dtype, lowest: bool) -> Any:
-    """Return the lower or the upper bound of the elements of ``dtype``."""
+    """Return the lowest or the highest value of ``dtype``."""
     if dtype in FLOATS:
         return -np.inf if lowest else np.inf
     if dtype == np.bool_:
@@ -228,7 +230,7 @@ def put_along_axis_amin(
 
 
 def counts(flat: Array, include_self: bool) -> Array:
-    """Return, for every entry of flat positions, the number of values at its position."""
+    """Return, for every entry of ``flat``, the number of values at its position."""
     number = np.zeros_like(flat, shape=(int(flat.max()) + 1,))
     add_at(number, flat, np.ones_like(flat))
     return number[flat] + int(include_self)
@@ -237,7 +239,7 @@ def counts(flat: Array, include_self: bool) -> Array:
 def put_along_axis_mean(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with the mean of ``values`` (and of itself) at the elements that ``index`` lists; integers as float32."""
+    """``a``, with the mean of ``values`` (and of itself) at the elements that ``index`` lists; float32 for integers."""
     if a.dtype not in FLOATS:
         if out is not None:
             raise TypeError(f"a mean is not of dtype {out.dtype.name}, and the dtype never changes in place")
@@ -256,7 +258,7 @@ def put_along_axis_mean(
 
 
 def scatter_add(a: Array, index: Array, src: Array, dim: int, out: Array | None = None) -> Array:
-    """``a``, with ``src``, as far as the index covers it, added at the elements that the index lists."""
+    """``a``, with the part of ``src`` that the index covers added at the elements that the index lists."""
     if src.ndim != index.ndim:
         raise ValueError(
             f"index and src have as many dimensions as each other; their shapes are {list(index.shape)} and "

@@ -6,12 +6,12 @@ the last step in the cache, not in memory; numpy lets another thread compute at 
 written into a buffer that was used before (:mod:`minitensor.engine.device.host_buffer_cache`).
 
 * The result is bitwise the same: numpy's functions compute an element independently of its position in an array.
-* Other inputs are computed in one call, without chunks: layouts other than C order, GPU arrays, integers, and an
-  operand that overlaps the written array other than element by element.
-* An in-place operation fails before it writes anything, unless memory runs out later. Errors of shapes, dtypes and
-  arguments are raised by the first chunk, which is computed alone. After that, memory may run out for a temporary of
-  one chunk; then the only guarantee is that all threads have stopped writing. An interruption is delayed until all is
-  written.
+* Other inputs are computed in one call without chunks: layouts other than C order, GPU arrays, integers, and an operand
+  that overlaps the written array at other positions.
+* An in-place operation fails before it writes anything, unless memory runs out later. The first chunk is computed
+  before the others and raises all errors about shapes, dtypes and arguments. If memory runs out for a temporary of a
+  later chunk, the only guarantee is that all threads have stopped writing. An interruption is delayed until everything
+  is written.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ Array = np.ndarray
 
 
 class Large:
-    """The smallest size to split, and the chunk sizes.
+    """The sizes from which and into which results are split.
 
     Attributes:
-        nbytes: the size of the smallest result that is split. For smaller ones, starting a thread costs more than it
+        nbytes: the size in bytes from which results are split. For smaller ones, starting a thread costs more than it
             saves.
-        chunk: the bytes of the result in one chunk of an operation of several steps: with two operands and a temporary,
-            the working set is 1 MiB. In smaller chunks, the calls of numpy cost more.
-        long: the same for an operation that numpy computes in one step.
+        chunk: the bytes of the result in one chunk, for an operation of several steps. With two operands and a
+            temporary, a chunk uses 1 MiB. In smaller chunks, the calls of numpy cost more.
+        long: the same as ``chunk`` for an operation that numpy computes in one step.
     """
 
     __slots__ = ("nbytes", "chunk", "long")
@@ -55,8 +55,8 @@ class Large:
 
 large = Large()
 
-#: Functions that cannot write to a separate ``out``: they take none, write only some elements, or compute differently
-#: with it.
+#: Functions that cannot write into an ``out`` that is not their operand: they have no ``out``, write only some elements
+#: of it, or compute differently.
 _NEED_THEIR_OPERAND = frozenset({activations.thresholded_relu, elementwise.negative, elementwise.copy})
 
 _ONE_STEP = frozenset({elementwise.relu, elementwise.square, elementwise.clip, elementwise.reciprocal})
@@ -65,8 +65,8 @@ _ONE_STEP = frozenset({elementwise.relu, elementwise.square, elementwise.clip, e
 class Parts:
     """Arrays that are broadcast against each other to ``shape``, cut into adjacent parts.
 
-    If every array has either all elements of ``shape`` in order or one for all, the flat sequence of elements is cut;
-    otherwise, the first dimension.
+    If every array has the shape ``shape`` or a single element, the flat sequence of elements is cut; otherwise, the
+    first dimension is cut.
 
     Attributes:
         length: the length of the sequence or dimension that is cut.
@@ -82,11 +82,11 @@ class Parts:
         self._out: Array | None = None
         self.length = math.prod(shape) if self._flat else shape[0]
         each = arrays[0].itemsize * (1 if self._flat else math.prod(shape[1:]))
-        # In the flat sequence, a part consists of whole vectors of any processor.
+        # In the flat sequence, the length of a part is a multiple of any processor's vector length.
         self.step = max(chunk // each & -64, 64) if self._flat else max(chunk // each, 1)
 
     def _line(self, array: Array) -> tuple[Array, bool]:
-        """Return ``array`` in the form to cut, and True if it is cut: otherwise, all of it is used with every part."""
+        """Return ``array`` in the form to cut, and True if it is cut. If not, every part uses all of it."""
         if not self._flat:
             return array, array.ndim == len(self.shape) and array.shape[0] > 1
         if array.size > 1:
@@ -94,20 +94,20 @@ class Parts:
         return (array if array.ndim == 0 else array.reshape(1)), False
 
     def write_into(self, out: Array) -> None:
-        """Let ``out`` be cut by :meth:`at`, too."""
+        """Set the written array, which :meth:`at` cuts, too."""
         self._out = out.reshape(-1) if self._flat else out
         # A function may test if its operand is the array that it writes.
         self._lines = [(self._out, True) if same_layout(line, self._out) else (line, cut) for line, cut in self._lines]
 
     def at(self, start: int) -> tuple[list[Any], Any]:
-        """Return the parts that begin at ``start``: of the arrays, and of the written array."""
+        """Return the parts of the arrays and of the written array that begin at ``start``."""
         stop = start + self.step
         out = None if self._out is None else self._out[start:stop]
         return [out if line is self._out else line[start:stop] if cut else line for line, cut in self._lines], out
 
 
 def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array | None) -> Parts | None:
-    """Return the parts in which to compute; None to compute the operation in one call."""
+    """Return the parts in which to compute, or None if one call has to compute everything."""
     for array in arrays:
         if type(array) is not np.ndarray or (array.dtype not in FLOATS and array.dtype != np.bool_):
             return None
@@ -122,7 +122,7 @@ def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array 
     if nbytes < large.nbytes:
         return None
     if threads.number == 1 and (one_step if out is not None else not host_buffer_cache.buffer_cache.serves(nbytes)):
-        return None  # no gain
+        return None  # too small to gain from threads
     if out is not None:
         if out.shape != shape or out.dtype not in FLOATS or not out.flags.c_contiguous or not out.flags.writeable:
             return None
@@ -135,7 +135,7 @@ def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array 
 def in_chunks(
     forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = (), out: Array | None = None
 ) -> Array:
-    """Return ``forward(*arrays, *arguments)``; or, if ``out``, one of ``arrays``, is given, write the result there.
+    """Return ``forward(*arrays, *arguments)``, written into ``out`` if that is given; ``out`` is one of ``arrays``.
 
     16-bit floats are computed in float32, chunk by chunk.
     """
@@ -179,14 +179,14 @@ def _made(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...
     out = host_buffer_cache.empty(parts.shape, first.dtype)
     parts.write_into(out)
     np.copyto(parts.at(0)[1], first)
-    # If interrupted, threads could keep writing after the buffer is reused for another tensor.
+    # After an interrupt, threads could still write when the buffer is already reused for another tensor.
     with uninterrupted():
         _compute_rest(forward, parts, arguments, copied)
     return out
 
 
 def _compute_rest(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...], copied: bool) -> None:
-    """Compute all parts but the first. ``copied``: ``forward`` makes new arrays, copied while in the cache."""
+    """Compute all parts but the first. ``copied``: True if ``forward`` has no ``out``, so its results are copied."""
 
     def compute(start: int) -> None:
         operands, out = parts.at(start)

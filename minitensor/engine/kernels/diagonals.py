@@ -26,7 +26,7 @@ def above(a: Array, diagonal: int) -> Array:
     if a.ndim < 2:
         raise ValueError(f"a matrix has at least two dimensions; the shape is {list(a.shape)}")
     rows, columns = (np.arange(n, like=a) for n in a.shape[-2:])
-    diagonal = max(-a.shape[-2], min(diagonal, a.shape[-1]))  # beyond the corners, all diagonals are equivalent
+    diagonal = max(-a.shape[-2], min(diagonal, a.shape[-1]))  # all diagonals beyond the corners give the same result
     return columns > rows[:, None] + diagonal
 
 
@@ -56,7 +56,7 @@ def fill_diagonal_arguments(value: Any, offset: Any, wrap: Any) -> tuple[Any, ..
 
 
 def main_diagonal(a: Array, offset: int, wrap: bool) -> tuple[Array, ...]:
-    """Index the main diagonal, with each cell moved ``offset`` columns within its row; skip those outside."""
+    """Return an index of the main diagonal, with each cell moved by ``offset`` columns; cells outside are left out."""
     shape = a.shape
     if len(shape) < 2:
         raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(shape)}")
@@ -65,7 +65,7 @@ def main_diagonal(a: Array, offset: int, wrap: bool) -> tuple[Array, ...]:
     columns = shape[-1]
     if len(shape) == 2:
         rows = np.arange(shape[0], like=a)
-        # If it wraps, the diagonal restarts after one row is skipped.
+        # With ``wrap``, one row is skipped and the diagonal begins again.
         column = rows % (columns + 1) if wrap else rows
         keep = (column < columns) & (column + offset >= 0) & (column + offset < columns)
         return rows[keep], column[keep] + offset
@@ -103,13 +103,13 @@ def matrix_diagonal(a: Array, offset: int, dim1: int, dim2: int) -> tuple[Array,
 
 
 def diagonal_of(a: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """The diagonal of the matrices in two dimensions of ``a``, as the last dimension of a new array."""
+    """The diagonals of the matrices in two dimensions of ``a``, along the last dimension of a new array."""
     matrices, at = matrix_diagonal(a, offset, dim1, dim2)
     return matrices[at].copy()
 
 
 def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, out: Array | None = None) -> Array:
-    """``a``, with ``b`` on the diagonal of its matrices in two dimensions, which is the last of ``b``."""
+    """``a``, with ``b`` on the diagonals of its matrices in two dimensions. They are the last dimension of ``b``."""
     target = a.copy() if out is None else out
     matrices, at = matrix_diagonal(target, offset, dim1, dim2)
     wanted = (*matrices.shape[:-2], at[1].size)

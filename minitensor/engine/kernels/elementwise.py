@@ -1,4 +1,4 @@
-"""Elementwise forward functions that are more than one numpy function."""
+"""Elementwise forward functions that need more than a single call of numpy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minitensor.engine.kernels.numbers import number, stored, without_fraction
 
 Array = np.ndarray
 
-#: A ready-made zero saves the conversion of a Python number at every call: 200 ns.
+#: An array with 0, because converting a Python number would take 200 ns at every call.
 _ZEROS = ByNumpyDType(lambda dtype: np.zeros((), dtype.numpy))
 
 
@@ -37,7 +37,7 @@ def sign(a: Array, out: Array | None = None) -> Array:
 
 
 def negative(a: Array, out: Array | None = None) -> Array:
-    """``-a``; in place by multiplication, because numpy 2.4.6's negative misreads some strided arrays there."""
+    """``-a``. In place it multiplies by -1, because ``np.negative`` of numpy 2.4.6 misreads some strided arrays."""
     _no_bools("neg", a)
     if out is None:
         return np.negative(a)
@@ -45,7 +45,7 @@ def negative(a: Array, out: Array | None = None) -> Array:
 
 
 def power(a: Array, b: Array, out: Array | None = None) -> Array:
-    """``a ** b``; squares by multiplication, which is many times faster than the general power."""
+    """``a ** b``. Squares are computed by multiplication, which is many times faster than ``np.power``."""
     _no_bools("pow", a)
     if b.ndim == 0 and a.dtype in FLOATS:
         exponent = b.item()
@@ -54,7 +54,7 @@ def power(a: Array, b: Array, out: Array | None = None) -> Array:
         if exponent == 1:
             return np.positive(a, out=out)
     if a.dtype not in FLOATS and (out is not None or type(a) is not ndarray) and (b < 0).any():
-        # numpy would raise after it has written half of the result; a device would not raise.
+        # numpy would raise an error after writing half of the result, and a device would raise none.
         raise ValueError("Integers to negative integer powers are not allowed.")
     return np.power(a, b, out=out)
 
@@ -80,7 +80,7 @@ def scale_arguments(scale: Any, bias: Any, bias_after_scale: Any) -> tuple[Any, 
 def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | None = None) -> Array:
     """``scale * a + bias``, or ``scale * (a + bias)``."""
     if bias == 0 and type(a) is ndarray and a.dtype in FLOATS:
-        scaled = np.multiply(a, np.array(scale, a.dtype), out)  # a numpy scalar would take 300 ns more
+        scaled = np.multiply(a, np.array(scale, a.dtype), out)  # an array, because a scalar takes 300 ns more
         # As in Paddle, adding the zero turns -0.0 into 0.0.
         return np.add(scaled, _ZEROS[a.dtype], scaled if type(scaled) is ndarray else out)
     _no_bools("scale", a)
@@ -110,7 +110,7 @@ def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
     a = _for_result("clip", a, [min, max], out)
     if min is None and max is None:
         return np.positive(a, out=out)
-    clip: Callable[..., Array] = np.clip  # its types exclude ``out=None`` with bounds of any type
+    clip: Callable[..., Array] = np.clip  # numpy's stubs have no overload for ``out=None`` and these bounds
     return clip(a, *(None if n is None else a.dtype.type(n) for n in (min, max)), out=out)
 
 

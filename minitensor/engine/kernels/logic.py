@@ -1,4 +1,4 @@
-"""Bitwise operations that are more than one numpy function."""
+"""Bitwise operations that need more than a single call of numpy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def left_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None
 
 
 def right_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None) -> Array:
-    """The bits of ``a`` shifted right by ``b``; the sign bit is repeated on the left, or 0 if not arithmetic."""
+    """The bits of ``a`` shifted right by ``b``. An arithmetic shift repeats the sign bit, any other inserts 0."""
     _check(a, b)
     if is_arithmetic:
         return np.right_shift(a, b, out=out)

@@ -84,7 +84,7 @@ def _add_product(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: int,
         if isinstance(beta, float) or isinstance(alpha, float):
             raise TypeError(f"beta={beta} and alpha={alpha} times {a.dtype.name} are not of that dtype")
     if gpu_of(c) is not gpu_of(a):
-        raise TypeError("the operands are on two devices")  # with beta 0, no operation would notice
+        raise TypeError("the operands are on two devices")  # without this check, nothing would raise if beta is 0
     with np.errstate(all="ignore"):
         product = matmul(a, b, False, False)
         wanted = product.shape if out is None else out.shape
@@ -113,12 +113,12 @@ def _add_product(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: int,
 
 
 def renorm_arguments(p: Any, axis: Any, max_norm: Any) -> tuple[Any, ...]:
-    """Check the exponent of the norm, above 0; an axis; the largest norm, not below 0."""
+    """Check the exponent of the norm (above 0), an axis, and the largest norm (0 or above)."""
     return _norm("renorm", "p", p), whole("axis", axis), _most("renorm", max_norm)
 
 
 def embedding_renorm_arguments(max_norm: Any, norm_type: Any) -> tuple[Any, ...]:
-    """Check the largest norm, not below 0; the exponent of the norm, above 0."""
+    """Check the largest norm (0 or above) and the exponent of the norm (above 0)."""
     return _most("embedding_renorm_", max_norm), _norm("embedding_renorm_", "norm_type", norm_type)
 
 
@@ -137,7 +137,7 @@ def _most(op: str, given: Any) -> float:
 
 
 def slice_norms(a: Array, p: float, axis: int) -> Array:
-    """Return the p-norm of every slice of ``a`` at one index of ``axis``; the other dimensions have length 1."""
+    """Return the p-norm of the slice of ``a`` at each index of ``axis``; the other dimensions become length 1."""
     others = tuple(d for d in range(a.ndim) if d != axis)
     if a.size == 0:
         return np.zeros([n if d == axis else 1 for d, n in enumerate(a.shape)], a.dtype, like=a)

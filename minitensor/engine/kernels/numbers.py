@@ -1,4 +1,4 @@
-"""Plain arguments of operations: check numbers, and convert them to the values that a dtype stores."""
+"""Check arguments that are numbers, and convert them to the values that a dtype can store."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def without_fraction(n: int | float) -> int | float:
 
 
 def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
-    """Return a number as an array of ``dtype``; an integer dtype cuts off the fraction.
+    """Return a number as an array of ``dtype``. For an integer dtype, the fraction is cut off.
 
     Raises:
         ValueError: if it does not fit.
@@ -49,7 +49,7 @@ def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
 
 
 def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
-    """Convert an array to ``dtype``; an integer dtype cuts off fractions.
+    """Convert an array to ``dtype``. For an integer dtype, fractions are cut off.
 
     Raises:
         ValueError: if an element does not fit.
@@ -57,11 +57,11 @@ def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
     if dtype in INTEGERS and array.dtype != dtype and array.size and array.dtype.kind != "b":
         lowest, highest = array.min().item(), array.max().item()
         bounds = np.iinfo(dtype)
-        # In this form, the condition is false for nan.
+        # Written in this way, the condition is false for nan.
         if not (bounds.min <= lowest and highest <= bounds.max):
             worst = lowest if not lowest >= bounds.min else highest
             raise ValueError(f"{op}: {worst} cannot be stored in a tensor of dtype {dtype.name}")
-    # Compare by identity, as operations do: an unpickled array has another object for the same dtype.
+    # Operations compare dtypes by identity, but an unpickled array has another object for the same dtype.
     return array if array.dtype is dtype else array.astype(dtype)
 
 

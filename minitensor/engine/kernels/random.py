@@ -1,6 +1,6 @@
 """Fill an array with random numbers, drawn in the order of its elements.
 
-They come from the generator that ``minitensor.seed`` restarts. If the array is dense, they are drawn into it.
+The generator is the one that ``minitensor.seed`` restarts. It draws into a dense array directly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array = np.ndarray
 
 
 def _generator(seed: int = 0) -> np.random.Generator:
-    """Return the program's generator, or a new one for a seed other than 0."""
+    """Return the program's generator, or a new generator for a seed other than 0."""
     return np.random.Generator(np.random.PCG64(seed)) if seed else source.generator
 
 
@@ -35,7 +35,7 @@ def _writable(out: Array, only_floats: bool = True) -> None:
 
 
 def _draw(draw: Callable[..., Array], out: Array) -> Array:
-    """Fill ``out`` by a method of a generator that takes a size, a dtype and an array to fill."""
+    """Fill ``out`` with ``draw``, a generator's method with the parameters ``size``, ``dtype`` and ``out``."""
     if out.dtype in HALVES:
         return _fill(out, draw(out.shape, dtype=np.float32))
     if type(out) is np.ndarray and out.flags.c_contiguous:
@@ -47,7 +47,8 @@ def _draw(draw: Callable[..., Array], out: Array) -> Array:
 def between_0_and_1(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Return numbers drawn uniformly from 0 (included) to 1 (excluded).
 
-    16-bit floats are multiples of their distance just below 1: a float32 there would be rounded to 1.
+    16-bit floats are multiples of the distance between such floats just below 1, because rounding a float32 could give
+    1.
     """
     if dtype not in HALVES:
         return np.asarray(generator.random(shape, dtype))
@@ -56,7 +57,7 @@ def between_0_and_1(generator: np.random.Generator, shape: tuple[int, ...], dtyp
 
 
 def _fill(out: Array, numbers: Array) -> Array:
-    """Fill ``out`` with numbers from the host: all are drawn there, so that every device gets the same numbers."""
+    """Fill ``out`` with numbers that were drawn on the host, so that every device gets the same numbers."""
     np.copyto(out, like(np.asarray(numbers), out), casting="unsafe")
     return out
 
@@ -86,7 +87,7 @@ def _positive(op: str, name: str, given: Any) -> float:
 
 
 def uniform_arguments(min: Any, max: Any, seed: Any, op: str = "uniform_") -> tuple[Any, ...]:
-    """Check two numbers, the smaller first, and a non-negative integer."""
+    """Check two numbers, of which the first must not be larger, and a non-negative integer."""
     low, high, seed = finite(op, "min", min), finite(op, "max", max), whole(f"{op}: seed", seed)
     if low > high:
         raise ValueError(f"{op}: min must not be above max; they are {low} and {high}")
@@ -229,7 +230,7 @@ def geometric(a: Array, probs: Any, out: Array) -> Array:
 
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
-    """Check two integers, or one (the end), or none; and that there is no generator."""
+    """Check two integers, or one (the end), or none, and that ``generator`` is None."""
     if generator is not None:
         raise TypeError("random_: generator must be None; minitensor.seed restarts the random numbers")
     start = whole("random_: from_", from_)
@@ -239,7 +240,10 @@ def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
 
 
 def random(a: Array, from_: int, to: int | None, generator: None, out: Array) -> Array:
-    """Integers from ``from_`` up to, not including, ``to``; None is the end of the dtype's exact integers."""
+    """Fill ``out`` with integers from ``from_`` up to, not including, ``to``.
+
+    If ``to`` is None, they end where the dtype no longer holds every integer.
+    """
     _writable(out, only_floats=False)
     if out.dtype in FLOATS:
         least, end = -(2 ** (np.finfo(out.dtype).nmant + 1)), 2 ** (np.finfo(out.dtype).nmant + 1)
@@ -256,7 +260,7 @@ def random(a: Array, from_: int, to: int | None, generator: None, out: Array) ->
 
 
 def truncated_normal(chances: np.ndarray, mean: float, std: float, low: float, high: float) -> np.ndarray:
-    """Return normal numbers between ``low`` and ``high`` from ``chances``: from 0 to 1, those of a smaller one there.
+    """Return normal numbers between ``low`` and ``high`` by inverting their distribution at ``chances``, from 0 to 1.
 
     Raises:
         ValueError: if ``std`` is not above 0.

@@ -21,13 +21,13 @@ def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     """Return the axes that ``axis`` (None for all, a number, or several) names."""
     if axis is None or (isinstance(axis, (list, tuple)) and not axis):
         return tuple(range(len(shape)))
-    if not shape and axis in (0, -1):  # a number is reduced as a vector of one
+    if not shape and axis in (0, -1):  # a number is reduced like a vector of one element
         return ()
     if type(axis) is int and -len(shape) <= axis < len(shape):
         return (axis % len(shape),)
     given = tuple(axis) if isinstance(axis, (list, tuple)) else (axis,)
     for i in given:
-        if not -len(shape) <= i < len(shape):  # integers may be of any size, but numpy accepts 32 bits
+        if not -len(shape) <= i < len(shape):  # numpy accepts only axes of 32 bits
             raise np.exceptions.AxisError(i, len(shape))
     return normalize_axis_tuple(given, len(shape))
 
@@ -45,9 +45,9 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
 
 
 def _reduce(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, **where_to: Array | None) -> Array:
-    """Reduce by the method on devices, and by the ufunc on numpy's arrays, whose method would warn about inf."""
+    """Reduce by the array's method on devices. On the host use the ufunc, because the method would warn about inf."""
     if type(a) is np.ndarray:
-        reduce: Callable[..., np.ndarray] = ufunc.reduce  # its types have no positional arguments
+        reduce: Callable[..., np.ndarray] = ufunc.reduce  # numpy's stubs have no positional arguments
         return reduce(a, axis, None, where_to.get("out"), keepdims)
     return getattr(a, method)(axis=axis, keepdims=keepdims, **where_to)
 
@@ -77,10 +77,10 @@ def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
 def rounded_gradients(
     gradients: Sequence[Any], inputs: Sequence[Any], given: Array, wide_given: Array
 ) -> tuple[Any, ...]:
-    """Return gradients of float32 in the dtype of ``given``, the gradient that the rules received.
+    """Return float32 gradients in the 16-bit dtype of ``given``, the gradient that a node received.
 
-    They are summed to the shapes of the nodes ``inputs`` first, in float32. A gradient that is passed on unchanged,
-    ``wide_given``, is replaced by ``given``.
+    They are summed to the shapes of the nodes ``inputs`` first, in float32. The rules ran on ``wide_given``, the
+    float32 copy of ``given``; if they return it unchanged, it is replaced by ``given``.
     """
     return tuple(
         given if g is wide_given
@@ -101,7 +101,7 @@ def sum_long(a: Array, axis: Any, keepdim: bool) -> Array:
 
 
 def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
-    """The sum; bools, int32 and int64 are summed as int64, and smaller integers as what they are, as in Paddle."""
+    """The sum. As in Paddle, bools, int32 and int64 are summed as int64, and smaller integers in their own dtype."""
     found = sum_long(a, axis, keepdim)
     return as_array(found.astype(a.dtype)) if a.dtype in SMALL else found
 
@@ -133,7 +133,7 @@ def prod_long(a: Array, axis: Any, keepdim: bool) -> Array:
 
 
 def prod(a: Array, axis: Any, keepdim: bool) -> Array:
-    """The product; bools and smaller integers are multiplied as int64, and int32 as int32, as in Paddle."""
+    """The product. As in Paddle, int32 is multiplied as int32, and bools and other integers as int64."""
     found = prod_long(a, axis, keepdim)
     return as_array(found.astype(np.int32)) if a.dtype == np.int32 else found
 

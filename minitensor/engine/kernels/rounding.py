@@ -66,7 +66,7 @@ def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
         return _round_whole(a, decimals, out)
     if decimals == 0:
         return _to_nearest(a, output_like(a, out))
-    digits = np.finfo(a.dtype).maxexp * 3 // 10  # 10 ** digits is still a number of this dtype
+    digits = np.finfo(a.dtype).maxexp * 3 // 10  # 10 ** digits must be finite in this dtype
     if decimals > digits:
         return np.positive(a, out=out)
     if decimals < -digits:
@@ -78,7 +78,7 @@ def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
     with np.errstate(all="ignore"):
         move, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
         moved = move(a, power, out=np.empty_like(a))
-        # A number that overflows here is too large to have such decimals.
+        # If the product overflows, the number is too large to have such decimals.
         unmoved = ~np.isfinite(moved)
         back(_to_nearest(moved, moved), power, out=moved)
         np.copyto(moved, a, where=unmoved)
@@ -88,7 +88,7 @@ def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
 def _to_nearest(a: Array, out: Array) -> Array:
     """The nearest integer, halves away from zero.
 
-    It adds the number just below a half, not a half, because 0.49999997 plus a half gives 1 after rounding.
+    It adds the number just below 0.5 and not 0.5, because the sum of 0.49999997 and 0.5 would be rounded to 1.
     """
     with np.errstate(all="ignore"):
         np.add(a, np.copysign(np.nextafter(a.dtype.type(0.5), a.dtype.type(0)), a), out=out)

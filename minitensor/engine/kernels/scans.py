@@ -1,4 +1,4 @@
-"""Forward functions that scan along an axis: the result has an element for every element."""
+"""Forward functions that scan along an axis: the result has one element for each element."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
 
 
 def cumsum_arguments(axis: Any) -> tuple[Any, ...]:
-    """Check an integer, or None for all elements in order."""
+    """Check an axis, or None for all elements in order."""
     return (None if axis is None else axis_argument("cumsum", axis),)
 
 
 def cumprod_arguments(dim: Any) -> tuple[Any, ...]:
-    """Check an integer, or None for all elements in order."""
+    """Check an axis, or None for all elements in order."""
     return (None if dim is None else axis_argument("cumprod", dim, "dim"),)
 
 
@@ -58,7 +58,7 @@ def _prepare(a: Array, axis: int | None, out: Array | None) -> tuple[Array, int,
             raise TypeError("the result is not of dtype bool")
         a = a.astype(np.int64)
     if a.dtype in SMALL and out is None:
-        a = a.astype(np.int64)  # a sum of uint8 beyond 255 would start again at 0
+        a = a.astype(np.int64)  # a sum of uint8 beyond 255 would wrap around
     if axis is None:
         if out is not None and a.ndim != 1:
             raise ValueError(
@@ -95,9 +95,9 @@ def cumprod(a: Array, axis: int | None, out: Array | None = None) -> Array:
 
 
 def positions_of_extremes(a: Array, axis: int, largest: bool) -> Array:
-    """Return for each element the position along ``axis`` of the largest or smallest one up to it.
+    """Return for each element the position along ``axis`` of the largest or smallest element up to it.
 
-    Of equal elements it is the last; after a nan, it is that of the last nan.
+    Of equal elements, the last one counts. After a nan, the position is that of the last nan.
     """
     found = (np.maximum if largest else np.minimum).accumulate(a, axis)
     places = np.arange(a.shape[axis]).reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])

@@ -1,9 +1,8 @@
-"""Computing on 16-bit floats, float16 and bfloat16: in float32, with one rounding of each result.
+"""Compute on 16-bit floats (float16 and bfloat16) in float32, and round each result once.
 
-Processors and frameworks do the same. A sum in float16 itself would stop growing at 2048 when ones are added, and numpy
-has no functions for bfloat16, which the package ml_dtypes adds.
-
-Generated code tests only if elements have 2 bytes, which costs 15 ns, and calls this module then.
+Processors and frameworks do the same. If ones are added in float16 itself, the sum stops growing at 2048; and numpy has
+no functions for bfloat16, which the package ml_dtypes adds. Generated code calls this module if elements have 2 bytes;
+this test costs 15 ns.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ def wide(given: Any) -> Any:
 
 
 def wide_on_host(given: Any) -> Any:
-    """Return :func:`wide` of a host array; of an array of a simulated GPU, that of its memory on the host.
+    """Return a float32 copy on the host; for an array of a simulated GPU, of the host memory that it uses.
 
-    A real GPU converts numbers in its registers, so the simulated one must not count arrays of float32.
+    A real GPU converts numbers in its registers, so the simulated GPU must not count the float32 copy.
     """
     return wide(getattr(given, "host", given))
 
 
 def narrow(array: Array, dtype: np.dtype, beside: Array = None) -> Array:
-    """Return ``array`` rounded to ``dtype`` if that has 16 bits and ``array`` holds float32; else ``array``.
+    """Round a float32 ``array`` to a 16-bit ``dtype``; return other arrays unchanged.
 
-    An element that is repeated by a stride of 0 stays one element, so the gradient of a sum takes 2 bytes in all. The
-    result is on the device of ``beside``, if that is given.
+    Elements that are repeated by a stride of 0 are not copied, so the gradient of a sum takes 2 bytes in all. If
+    ``beside`` is given, the result is on its device.
     """
     if dtype not in HALVES or array.dtype != np.float32:
         return array if beside is None else like(as_array(array), beside)
@@ -52,7 +51,7 @@ def narrow(array: Array, dtype: np.dtype, beside: Array = None) -> Array:
 
 
 def dtype_of_result(given: Sequence[Any]) -> np.dtype | None:
-    """Return the dtype to which a result of float32 is rounded; None if no operand has 16-bit floats."""
+    """Return the 16-bit dtype to which a result of these operands is rounded; None if none has 16-bit floats."""
     found: np.dtype | None = None
     for each in given:
         dtype: Any = getattr(each, "dtype", None)
@@ -62,18 +61,19 @@ def dtype_of_result(given: Sequence[Any]) -> np.dtype | None:
 
 
 def in_its_dtype(forward: Function) -> Function:
-    """Decorate a function that depends on the dtype itself, such as on its largest number: it gets 16-bit floats."""
+    """Decorate a function that depends on the dtype, as on its largest number: it gets the 16-bit floats themselves."""
     forward.is_native = True  # type: ignore[attr-defined]  # read by `in_float32`
     return forward
 
 
 def in_float32(forward: Callable[..., Array], *given: Any, out: Array | None = None) -> Array:
-    """Return ``forward(*given)`` computed in float32 if operands have 16-bit floats; or write it into ``out``."""
+    """Return ``forward(*given)``, computed in float32 if operands have 16-bit floats, and written into ``out``."""
     dtype = dtype_of_result(given)
     if (dtype is None and (out is None or out.dtype not in HALVES)) or getattr(forward, "is_native", False):
         return forward(*given) if out is None else forward(*given, out=out)
     device = next((each for each in given if hasattr(each, "host")), None)
-    if device is not None and not any(isinstance(each, np.ndarray) for each in given):  # else the operands do not fit
+    # If some operands are on the host, `forward` gets them unchanged and refuses them.
+    if device is not None and not any(isinstance(each, np.ndarray) for each in given):
         given = tuple(getattr(each, "host", each) for each in given)
     else:
         device = None
@@ -81,7 +81,7 @@ def in_float32(forward: Callable[..., Array], *given: Any, out: Array | None = N
         if out is None:
             return narrow(forward(*map(wide, given)), dtype, device)  # type: ignore[arg-type]  # not None
         target = out if device is None else out.host
-        written = wide(target)  # an operation may write a part of it only
+        written = wide(target)  # a copy of all elements, because an operation may write only some
         # A function may test if its operand is the array that it writes.
         operands = [written if _is_written(each, target) else wide(each) for each in given]
         forward(*operands, out=written)

@@ -38,7 +38,7 @@ def _scipy(op: str, name: str) -> Callable[..., Array]:
 
 
 def _zeta(s: float, a: Array, out: Array | None = None) -> Array:
-    """Hurwitz' zeta. scipy's is not a ufunc, so it does not dispatch arrays of a GPU."""
+    """The Hurwitz zeta function. In scipy it is not a ufunc, so it does not dispatch arrays of a GPU."""
     gpu = gpu_of(a)
     zeta = _scipy("polygamma", "zeta")
     return (zeta if gpu is None else gpu.special("zeta"))(s, a, out=out)
@@ -58,9 +58,9 @@ def erf(a: Array, out: Array | None = None) -> Array:
 
 def erfinv(a: Array, out: Array | None = None) -> Array:
     """The number whose error function is ``a``; nan outside -1 and 1 (DLMF 7.17)."""
-    sign = np.signbit(a) & (a == 0)  # scipy's erfinv(-0.0) is 0.0
+    sign = np.signbit(a) & (a == 0)  # scipy returns 0.0 for erfinv(-0.0)
     found = as_array(_scipy("erfinv", "erfinv")(a, out=out))
-    if type(found) is not np.ndarray or sign.any():  # to ask a device would wait for it
+    if type(found) is not np.ndarray or sign.any():  # a test of the numbers would wait for a device
         np.copyto(found, -0.0, where=sign)
     return found
 
@@ -72,8 +72,8 @@ def lgamma(a: Array, out: Array | None = None) -> Array:
     """The logarithm of the absolute value of the gamma function (DLMF 5.2)."""
     lowest = as_array(a == -math.inf)
     found = as_array(_scipy("lgamma", "gammaln")(a, out=out))
-    if type(found) is not np.ndarray or lowest.any():  # to ask a device would wait for it
-        np.copyto(found, math.inf, where=lowest)  # as in C; scipy's is -inf
+    if type(found) is not np.ndarray or lowest.any():  # a test of the numbers would wait for a device
+        np.copyto(found, math.inf, where=lowest)  # scipy returns -inf, and C returns inf
     return found
 
 
@@ -94,12 +94,12 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
     a = floating(a, out)
     far_below = a < -20
     if far_below.any():
-        # For these, scipy adds one term for every integer between a and 0: 5 s for one element at -1e8.
+        # For negative elements, scipy adds one term for every integer between a and 0, which takes 5 s for -1e8.
         mirrored = polygamma(np.where(far_below, 1 - a, a), n)
         return np.positive(np.where(far_below, _reflect(a, n, mirrored), mirrored), out=out)
     if n == 1:
         return _zeta(2.0, a, out)
-    # One factor may overflow and the other underflow, although their product does not.
+    # The product is computed by logarithms, because one factor may overflow and the other underflow.
     with np.errstate(all="ignore"):
         values = _zeta(n + 1.0, a.astype(np.float64))
         size = np.exp(math.lgamma(n + 1) + np.log(np.abs(values)))
@@ -125,7 +125,7 @@ def _reflect(a: Array, n: int, mirrored: Array) -> Array:
         return ((-1) ** n * mirrored - derivative).astype(mirrored.dtype)
 
 
-#: The limit for the dimensions of the multivariate gamma function.
+#: The largest allowed dimension of the multivariate gamma function.
 MOST_DIMENSIONS = 10_000
 
 
@@ -157,19 +157,19 @@ def multipolygamma(a: Array, n: int, p: int) -> Array:
 
 
 def gammainc(a: Array, b: Array, out: Array | None = None) -> Array:
-    """The integral of the gamma function of ``a`` up to ``b``, as a share of the whole (DLMF 8.2)."""
+    """The integral that defines gamma of ``a``, from 0 to ``b``, as a share of the whole integral (DLMF 8.2)."""
     return _scipy("gammainc", "gammainc")(a, b, out=out)
 
 
 def gammaincc(a: Array, b: Array, out: Array | None = None) -> Array:
-    """The integral of the gamma function of ``a`` from ``b`` on, as a share of the whole (DLMF 8.2)."""
+    """The integral that defines gamma of ``a``, from ``b`` to infinity, as a share of the whole integral (DLMF 8.2)."""
     return _scipy("gammaincc", "gammaincc")(a, b, out=out)
 
 
 def gamma_density(a: Array, b: Array) -> Array:
     """The slope of ``gammainc`` along ``b``: ``b ** (a - 1) * exp(-b) / gamma(a)`` (DLMF 8.8)."""
     dtype = floating(a).dtype
-    a, b = a.astype(np.float64), b.astype(np.float64)  # the three terms nearly cancel
+    a, b = a.astype(np.float64), b.astype(np.float64)  # the three terms nearly cancel, which loses digits in float32
     with np.errstate(all="ignore"):
         power = _scipy("gammainc", "xlogy")(a - 1, b)
         return np.exp(power - b - lgamma(a)).astype(dtype)
@@ -188,5 +188,5 @@ def bessel_i(a: Array, n: int) -> Array:
     n = abs(n)
     if n < 2:
         return _scipy("i0", f"i{n}")(a)
-    # CuPy has no higher orders, so these are computed on the host.
+    # CuPy has no orders above 1, so they are computed on the host.
     return like(_scipy("i0", "iv")(float(n), host_array(a)), a)

@@ -1,6 +1,6 @@
-"""The elements of its target that an operation writes: an array that views the target, and an advanced index into it.
+"""Functions that return the elements that an operation writes: a view of its target and an advanced index into it.
 
-Computed only if somebody has saved the target or listens, so that only the written rows are preserved.
+Operations call them only if a node saved the target or there is a listener, so that no other elements are preserved.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def rows_at(a: Array, index: Array, axis: int) -> Written:
 
 
 def places_at(a: Array, rows: Array, depth: int) -> Written:
-    """Return the elements listed by ``rows``, which counts the leading ``depth`` dimensions as one."""
+    """Return the elements at ``rows``: positions in the first ``depth`` dimensions, flattened."""
     return a, places_of(rows, a.shape, depth)
 
 
@@ -41,7 +41,7 @@ def where_true(a: Array, mask: Array) -> Written:
 
 
 def side(a: Array, diagonal: int, upper: bool) -> Written:
-    """Return the elements above a diagonal, or those not above the one before it."""
+    """Return the elements above ``diagonal`` if ``upper`` is true, else those below it."""
     dropped = above(a, diagonal) if upper else ~above(a, diagonal - 1)
     return a, (..., dropped)
 

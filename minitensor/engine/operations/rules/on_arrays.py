@@ -107,7 +107,7 @@ def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Arr
     shares = at.view(np.int8).sum(axis=axes(x.shape, axis), dtype=np.int64 if x.size >> 31 else np.int32, keepdims=True)
     with np.errstate(all="ignore"):
         gradient = where(at, np.broadcast_to(g / shares.astype(g.dtype), x.shape), 0)
-        is_known = isinstance(x, np.ndarray) and shares.all()  # to ask a device would wait for it
+        is_known = isinstance(x, np.ndarray) and shares.all()  # a test of the numbers would wait for a device
         return gradient if is_known else np.where(shares == 0, out * g, gradient)
 
 
