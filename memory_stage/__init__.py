@@ -4,7 +4,7 @@ r"""Show the memory of a program step by step, in a page, a notebook or a file.
     stage.record("x = mt.ones([3])\nx.add_(1.0)")
 
 * :mod:`~memory_stage.engines` adapts minitensor, PyTorch and Paddle to one protocol.
-* :mod:`~memory_stage.model` keeps the storages, tensors, saved tensors and the graph of a run.
+* :mod:`~memory_stage.model` records the storages, tensors, saved tensors and the graph of a run.
 * :mod:`~memory_stage.sentences` describes each step.
 * :mod:`~memory_stage.recorder` runs the program and writes a trace.
 * :mod:`~memory_stage.web` shows a trace. One script draws the pictures: the browser runs it, and

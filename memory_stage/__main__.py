@@ -1,4 +1,4 @@
-"""Run a program and write its stage, one HTML file that any browser opens, or explain the faults of the whole run.
+"""Run a program and write its stage, an HTML file that any browser opens, or explain the faults of the whole run.
 
     python -m memory_stage explain program.py [arguments ...]
     python -m memory_stage program.py [arguments ...]
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
-        arguments: of the command line; by default those of this process.
+        arguments: the arguments of the command line; by default those of this process.
 
     Returns:
         The exit status of the program, or 2 if it could not be run or the file could not be written.
@@ -121,7 +121,7 @@ def _run(
     limit: int,
     window: RecordingWindow | None,
 ) -> RecordedRun:
-    """Record the program, print its output as it runs, and add its error to the report."""
+    """Record the program, print its output while it runs, and add its error to the report."""
     with listener or contextlib.nullcontext():
         on_step = None if reporter is None else reporter.on_step
         done = api.run(

@@ -44,11 +44,11 @@ if has_minitensor():
 
 TITLE = message("What the program does to memory")
 
-#: Headings of tables of variants.
+#: Headings for the table of variants.
 BY_POLICY = message("in-place policy")
 BY_VARIANT = message("variant")
 
-MOST_STEPS = 10_000  # that `explain` records
+MOST_STEPS = 10_000  # the most steps that `explain` records
 
 _numbers = itertools.count(1)
 
@@ -56,17 +56,17 @@ DEPTHS = ("memory", "tensors", "history")
 
 _last: dict[str, Any] | None = None  # the data of the latest stage, for ``save``
 
-_depth: str | None = None  # of stages that name none; set by ``set_depth``
+_depth: str | None = None  # the depth of stages for which the caller gives none; :func:`set_depth` sets it
 
 
 class Stage:
     """One or more recorded runs, ready to be shown.
 
     Attributes:
-        data: the trace, as ``trace.schema.json`` describes it.
+        data: the trace, in the form that ``trace.schema.json`` describes.
         error: the error that ended the run, or None; for several runs, the error of the last. It has no traceback,
             which would keep the run's tensors alive.
-        result: the function's result; for ``trace`` only.
+        result: the result of the function that ``trace`` called; None for other stages.
     """
 
     def __init__(
@@ -102,12 +102,12 @@ class Stage:
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Stage:
-        """Return the stage with this ``data``, which was recorded earlier.
+        """Return a stage that shows ``data``, which was recorded earlier.
 
         Raises:
             TraceError: if ``data`` does not describe a stage.
         """
-        from memory_stage.trace.validation import validate  # a recorder does not need it
+        from memory_stage.trace.validation import validate  # imported late, because recording does not need it
 
         validate(data)
         shown = cls.__new__(cls)
@@ -144,7 +144,7 @@ class Stage:
             self.data["language"] = language.tag
 
     def widget(self) -> Any:
-        """Return an ``anywidget`` for a notebook with a kernel; set its ``trace`` to show another run.
+        """Return an ``anywidget`` for a notebook with a kernel. Assign to its ``trace`` to show another run.
 
         Raises:
             ImportError: if the packages anywidget and traitlets are not installed.
@@ -189,11 +189,11 @@ def _write(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
         file.write(page)
 
 
-# ---------- making stages ----------
+# ---------- functions that make stages ----------
 
 
 def set_depth(depth: str | None) -> None:
-    """Set how much the stages that are made from now on show at first, if they name no depth themselves.
+    """Set how much a stage shows at first, for all stages made from now on without an argument ``depth``.
 
     Args:
         depth: ``"memory"``: names, storages with their cells, and which cells each tensor reads; ``"tensors"``: also
@@ -208,7 +208,7 @@ def set_depth(depth: str | None) -> None:
 
 
 def checked_depth(depth: str) -> str:
-    """Return ``depth``.
+    """Return ``depth`` unchanged if it is valid.
 
     Raises:
         ValueError: if there is no such depth.
@@ -241,7 +241,7 @@ def run_and_release(source: str, namespace: dict[str, Any], **settings: Any) -> 
     """Record a run as :func:`run` does, and drop the error's traceback, which would keep the program's tensors alive.
 
     Raises:
-        KeyboardInterrupt: if the run is interrupted. The other variants then do not run.
+        KeyboardInterrupt: if the run is interrupted. The remaining variants do not run then.
     """
     done = run(source, namespace, **settings)
     error = done.error
@@ -279,19 +279,19 @@ def record(
 
     Args:
         source: the program; common indentation is removed.
-        namespace: its global names; by default a new dict, with ``mt`` if minitensor is installed.
+        namespace: the program's global names; by default a new dict, which contains ``mt`` if minitensor is installed.
         title: the name of the stage for a screen reader and in print.
         ask: a question to think about before stepping.
-        ignore: names to leave out.
-        policy: the in-place policy to run it under.
-        steps: the largest number of steps to record; after them the program continues unrecorded.
-        key: the step, counted from 1, at which the stage opens and which is printed. By default it is the first step
+        ignore: names that the stage leaves out.
+        policy: the in-place policy during the run; by default the current one.
+        steps: the largest number of steps to record. After that the program continues unrecorded.
+        key: the step, counted from 1, that the stage shows first and in print. By default it is the first step
             at which a write makes a saved tensor stale, is refused, or changes another name's values; otherwise the
             last write.
         depth: how much the picture shows at first: ``"memory"``, ``"tensors"`` or ``"history"``; by default what
             :func:`set_depth` has set, or everything.
-        language: of the sentences and of the words around the picture: ``"en"`` or ``"zh"``; by default what
-            :func:`set_language` has set, or English.
+        language: the language of the sentences and of the words around the picture, ``"en"`` or ``"zh"``; by default
+            what :func:`set_language` has set, or English.
 
     Raises:
         SyntaxError: if ``source`` cannot be compiled. An error of the running program is shown at its step and is in
@@ -317,7 +317,7 @@ def trace(
     depth: str | None = None,
     language: str | None = None,
 ) -> Stage:
-    """Call ``function(*arguments)`` and show its statements. The stage's ``result`` is the function's.
+    """Call ``function(*arguments)`` and show its statements. The stage's ``result`` is the result of the function.
 
     ``title``, ``ask``, ``steps``, ``key``, ``depth`` and ``language`` are as in :func:`record`.
     """
@@ -356,15 +356,15 @@ def compare(
     All variants start with the same random numbers and, if no policy is given, with the current policy. Both are
     restored at the end.
 
-    A variant's verdict sums up the report of its in-place operations (free, copies 8 bytes, refused, stale). If it has
-    none, the verdict names the variables that share memory.
+    The verdict on a variant sums up the report of its in-place operations (free, copies 8 bytes, refused, stale).
+    Without in-place operations it names the variables that share memory.
 
     Args:
         programs: label -> program; or one program, which is run under each of ``policies``.
         heading: the heading of the table of variants, such as "kind of operation".
         policies: label -> in-place policy; or a list of policies, which are then the labels.
         verdicts: label -> a few words that replace the derived verdict.
-        namespace: names that every program finds, in addition to ``mt``.
+        namespace: global names that every program gets in addition to ``mt``.
         ignore, steps: as in :func:`record`, for each program.
         depth, language: as in :func:`record`.
         key: the label of the variant to open and its step, counted from 1; or a step of the variant that is opened by
@@ -442,13 +442,12 @@ def explain(
     faults (:class:`~memory_stage.explanation.whole_run.explanation.Explanation`). ``@explain()`` above a function
     watches each of its calls, and prints new faults when a call ends.
 
-    With a function, call ``function(*args, **kwargs)``, record it, and report its in-place operations.
-
-    It reports programs of PyTorch and Paddle. For those of minitensor, ``minitensor.explain`` costs less.
+    With a function, call ``function(*args, **kwargs)``, record the call, and report its in-place operations. This works
+    for programs of PyTorch and Paddle. For minitensor, ``minitensor.explain`` costs less.
 
     Args:
-        function: the program; without it, a context manager is returned.
-        catch: if the program raises an error, return the report with the error in ``report.error``.
+        function: the program as a function. Without it, a context manager is returned.
+        catch: True to return the report, with the error in ``report.error``, if the program raises an error.
 
     Raises:
         ImportError: without a function, if PyTorch is not installed.
@@ -476,7 +475,7 @@ def explain(
 
 
 def checked_steps(steps: int) -> int:
-    """Return ``steps``.
+    """Return ``steps`` unchanged if it is valid.
 
     Raises:
         ValueError: if it is not a whole number from 1.

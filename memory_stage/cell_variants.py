@@ -10,9 +10,9 @@
 * The lines before the first ``# --- label`` belong to every variant.
 * Alternatively, the whole cell runs once under each policy: ``%%stage --compare --policies 2.5 2.6 copy_on_write``.
 * A variant can read the notebook's names, such as functions. Its assignments are undone afterwards.
-* A variant cannot read the notebook's tensors and must make its own. So every variant starts with the same numbers, and
-  no tensor of the notebook is changed.
-* An error is shown at its step and not raised, because a refused variant is a result, too.
+* A variant cannot read the notebook's tensors and must make new ones. So every variant starts with the same numbers,
+  and no tensor of the notebook is changed.
+* An error is shown at its step and not raised, because a variant that is refused is a result, too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from memory_stage.recorder.program_source import check_syntax
 
 try:
     from IPython.core.error import UsageError
-except ImportError:  # in a page, which has no magics
+except ImportError:  # a page has no magics
     UsageError = ValueError  # type: ignore[assignment, misc]  # the page shows it as an error of the program's text
 
 _BEGINS = re.compile(r"# ---(?:[ \t]+(.*))?")
@@ -45,10 +45,10 @@ HOW = (
 
 
 def programs_of(cell: str, policies: Sequence[str]) -> dict[str, str]:
-    """Return the programs of a cell by their labels, in order.
+    """Return the programs of a cell, by their labels and in their order.
 
     Raises:
-        UsageError: if the cell has fewer than two variants, or its labels or policies do not fit.
+        UsageError: if the cell has fewer than two variants, or a label or a policy is invalid.
     """
     common, parts = _parts(cell)
     if policies:
@@ -89,7 +89,7 @@ def _parts(cell: str) -> tuple[str, dict[str, str]]:
 
 
 def _text(lines: list[str]) -> str:
-    """Join the lines, without the empty ones at both ends."""
+    """Join the lines, without the empty lines at both ends."""
     return "\n".join(lines).strip("\n").rstrip()
 
 
@@ -115,7 +115,7 @@ def compare_parts(
 
     Raises:
         UsageError: if the cell is not a comparison, or a variant reads a tensor of the notebook.
-        SyntaxError: if a variant cannot be compiled. Nothing has run then.
+        SyntaxError: if a variant cannot be compiled. No variant has run then.
     """
     sources = {label: shell.transform_cell(program) for label, program in programs_of(cell, policies).items()}
     flags = shell.compile.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -147,7 +147,7 @@ def compare_parts(
 
 
 def _check(label: str, source: str, flags: int) -> None:
-    """Raise an error if a variant cannot run."""
+    """Raise an error if a variant cannot run in the notebook."""
     if source.lstrip().startswith("get_ipython().run_cell_magic("):
         raise _wrong(f"the variant {label!r} begins with a cell magic, which would run the code itself")
     tree = check_syntax(label, source, flags)
@@ -170,12 +170,12 @@ _SEARCHED_NO_FURTHER = (
     int,
     float,
 )
-_DEEPEST = 6  # a model's layer's parameter: model, dict, layer, dict, layer, parameter
+_DEEPEST = 6  # for example the path model, dict, layer, dict, layer, parameter
 
 
 @contextlib.contextmanager
 def _restored(names: dict[str, Any]) -> Iterator[None]:
-    """Restore all names at the end of the block."""
+    """Restore all names of the notebook at the end of the block."""
     before = dict(names)
     try:
         yield
@@ -187,7 +187,7 @@ def _restored(names: dict[str, Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_tensors(names: dict[str, Any], engine: Engine) -> Iterator[set[str]]:
-    """Remove the names from which a tensor can be reached, and yield them. ``_restored`` restores them later."""
+    """Remove the names from which a tensor can be reached, and yield these names. ``_restored`` restores them later."""
     hidden = {name for name, value in names.items() if name not in _OF_IPYTHON and _holds_a_tensor(value, engine)}
     for name in hidden:
         del names[name]

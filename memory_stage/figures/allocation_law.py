@@ -1,8 +1,8 @@
-"""Predict the allocations of a program at any batch and size from a few small runs.
+"""Predict the allocations of a program at any batch and size from eight small runs.
 
-The bytes of each block are assumed to be linear in the batch and at most quadratic in the size. Six runs determine
-them and two more runs check them; a program that does not follow this rule is refused. On the host, the
-law counts storages and unfinished gradients; on a GPU, also scratch memory inside an operation.
+The bytes of each block are assumed to be linear in the batch and at most quadratic in the size. Six runs determine the
+coefficients and two more runs check them. A program that does not follow this rule is refused. On the host, the law
+counts storages and unfinished gradients; on a GPU, also scratch memory inside an operation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Law:
         label: the program's name.
         at: the sizes at which the program ran.
         events: pairs of a block's number and the operation that allocates it, or None if the block is freed.
-        bytes_of: for each block and each size of ``at``, its bytes at batch 1 and at batch 2.
+        bytes_of: for each block and each size in ``at``, the bytes of the block at batch 1 and at batch 2.
         error: the error that ended the program, in one line, or None.
     """
 
@@ -41,7 +41,7 @@ class Law:
     error: str | None
 
     def sizes(self, batch: int, size: int) -> list[int]:
-        """Return the number of bytes of every block, or -1 for a block whose number would not be whole."""
+        """Return the bytes of every block, with -1 for a block whose computed bytes are not a whole number."""
         weights = []
         for i, a in enumerate(self.at):
             weight = Fraction(1)
@@ -57,16 +57,16 @@ class Law:
 
 
 def learn(label: str, program: Program, policy: str | None, run_at: Sequence[int]) -> Law:
-    """Run a program at three small sizes, derive its law, and check it at a fourth size.
+    """Run a program at three small sizes, compute its law, and check the law at a fourth size.
 
     Args:
-        label: the program's name, also in errors.
+        label: the program's name, which errors mention.
         program: a function of a batch and a size.
-        policy: the in-place policy to run it under; None for the current one.
-        run_at: four different sizes.
+        policy: the in-place policy during the runs; None for the current one.
+        run_at: the four sizes, which must differ.
 
     Raises:
-        ValueError: if its allocations follow no such law.
+        ValueError: if the program's allocations do not follow such a law.
     """
     at = tuple(run_at[:3])
     runs = {(batch, size): run(program, batch, size, policy) for batch in (1, 2) for size in at}
@@ -91,7 +91,7 @@ def learn(label: str, program: Program, policy: str | None, run_at: Sequence[int
 
 
 def run(program: Program, batch: int, size: int, policy: str | None) -> tuple[list[Any], list[int], str | None]:
-    """Run and record a program. Return its events, the bytes of its blocks, and its error in one line or None."""
+    """Run and record a program. Return its events, the bytes of its blocks, and its error as one line or None."""
     error = None
     with record() as recording:
         try:
@@ -115,7 +115,7 @@ def run(program: Program, batch: int, size: int, policy: str | None) -> tuple[li
 def replay(
     events: Sequence[tuple[int, str | None]], nbytes: Sequence[int], profile: str | Profile, capacity: int
 ) -> tuple[CachingAllocator, str | None]:
-    """Replay ``events`` in a new allocator. Return it, and the operation at which memory ran out, or None."""
+    """Replay ``events`` in a new allocator. Return the allocator, and the operation at which memory ran out or None."""
     allocator = CachingAllocator(capacity, profile)
     blocks: dict[Any, Any] = {}
     for block, op in events:

@@ -1,4 +1,4 @@
-"""The map of the allocator: its segments, their blocks and the free space between, after each event of a log.
+"""The map of an allocator: its segments, their blocks, and the free memory between them, after each event of a log.
 
     mt.set_device("gpu:sim", capacity="64 MiB")
     with memory.record() as recording:
@@ -6,8 +6,8 @@
         figure = allocator_map.show(recording)
 
 or, for the allocator alone, ``allocator_map.show(log)`` with a ``MemoryLog``. The figure starts from the allocator's
-state after the last event and undoes the events, so early events may be missing. Make the figure before more memory is
-allocated. A list of events needs no allocator if it contains the events of the segments.
+state after the last event and undoes the events, so early events may be missing. Therefore the figure must be made
+before more memory is allocated. A list of events needs no allocator if it contains the events of the segments.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def show(
 
     Args:
         source: a recording, a ``MemoryLog`` or a list of ``MemoryEvent``, without gaps.
-        allocator: its state after the last event; by default the allocator of ``source``, or of the simulated GPU.
+        allocator: the allocator, in its state after the last event; by default that of ``source`` or of the simulated
+            GPU.
         device: the device to show; needed only if there are events of several.
         title: the name of the figure for a screen reader and in print.
         ask: a question to think about before scrubbing; backticks mark code.
@@ -101,7 +102,9 @@ def _allocator_of(source: Any, device: str) -> CachingAllocator | None:
 
 
 def _makers(source: Any, events: list[MemoryEvent]) -> dict[int, MemoryEvent]:
-    """Return the event that made each block, by address; a log also keeps them for events that it has dropped."""
+    """Return the event that made each block, by address. A log keeps these events even after it drops them from its
+    list.
+    """
     live = getattr(source, "live", {})
     made = dict(live(events[0].device) if callable(live) else live)
     made.update((event.address, event) for event in events if event.kind == "alloc")
@@ -113,11 +116,12 @@ class _MappedSegment:
     number: int
     size: int
     pool: str
-    blocks: dict[int, tuple[int, int, str]] = field(default_factory=dict)  # address -> size, requested, name
+    # maps an address to the size, the requested bytes and the name of the block
+    blocks: dict[int, tuple[int, int, str]] = field(default_factory=dict)
 
 
 class _Memory:
-    """Segments and blocks by address. Events can be undone and applied."""
+    """The segments and blocks of an allocator, by address. Events can be undone and applied."""
 
     def __init__(self, allocator: CachingAllocator | None) -> None:
         self.small_up_to = allocator.profile.small_up_to if allocator is not None else 0
@@ -125,7 +129,9 @@ class _Memory:
         self.count = 0
 
     def copy_segments(self, views: Iterable[SegmentView], makers: Mapping[int, MemoryEvent]) -> None:
-        """Copy an allocator's segments after the last event; ``makers`` names its blocks, by address."""
+        """Copy the segments of an allocator, whose state is that after the last event. ``makers`` has the blocks'
+        names.
+        """
         for view in views:
             segment = self._add(view.address, view.size, _pool(view.pool) if self.small_up_to else "")
             for block in view.blocks:
@@ -150,7 +156,9 @@ class _Memory:
             self._add(event.address, event.size, "")
 
     def apply(self, event: MemoryEvent, following: MemoryEvent | None) -> dict[str, Any]:
-        """Apply ``event`` and describe it by segment and offset. The ``following`` event decides a segment's pool."""
+        """Apply ``event``, and describe it by segment and offset. The pool of a new segment is known from
+        ``following``.
+        """
         said: dict[str, Any] = {"do": event.kind, "bytes": event.size}
         if event.kind == "oom":
             return {**said, "asked": event.requested}
@@ -179,7 +187,7 @@ class _Memory:
         return allocated, sum(segment.size for segment in self.segments.values())
 
     def as_data(self, names: dict[str, int]) -> list[dict[str, Any]]:
-        """Return segments and blocks in the order of their addresses, and number the segments from 1."""
+        """Return the segments and blocks in the order of their addresses, and number the segments from 1."""
         self.segments = dict(sorted(self.segments.items()))
         self.count = len(self.segments)
         for number, segment in enumerate(self.segments.values(), 1):
@@ -204,7 +212,7 @@ class _Memory:
         ]
 
     def as_table(self, events: int) -> FigureTable:
-        """Return the segments as a table."""
+        """Return the segments and their blocks as a table."""
         rows = []
         for segment in self.segments.values():
             used = sum(size for size, _, _ in segment.blocks.values())
@@ -214,7 +222,8 @@ class _Memory:
                 held = message("{names} and {count} more", names=held, count=len(names) - 8)
             free = bytes_shown(segment.size - used)
             rows.append((str(segment.number), bytes_shown(segment.size), bytes_shown(used), free, said(held)))
-        free_space = said(message("free {size}", size="")).strip()  # "free" alone is a verdict of the stage
+        # the catalogue translates "free" as a verdict of the stage, so this text is another one
+        free_space = said(message("free {size}", size="")).strip()
         head: tuple[Text, ...] = (
             message("segment"),
             message("bytes"),

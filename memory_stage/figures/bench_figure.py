@@ -1,4 +1,4 @@
-"""Recorded benchmarks as figures for paper, with the machine and the date of the measurement.
+"""Figures for paper that show recorded benchmarks, with the machine and the date of the measurement.
 
     record = json.loads(Path("../facts/benchmarks.json").read_text(encoding="utf-8"))
     bench_figure.article(record)      # 100 additions: time and peak bytes, normal and in place
@@ -7,7 +7,7 @@
     bench_figure.everything(record)   # all of them on one page
 
 ``python -m benchmarks --record`` writes a record. Colours and hatches are those of the stage, as in
-:mod:`memory_stage.figures.paper`; normal operations look the same in all figures, and so do those in place.
+:mod:`memory_stage.figures.paper`; normal operations look the same in all figures, and so do in-place operations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 
-#: For each kind of operation: number of the colour, hatch of a surface, mark of a point.
+#: Maps a kind of operation to the number of its colour, the hatch of its surfaces and the mark of its points.
 _LOOKS = {"out of place": (1, "", "o"), "in place": (2, "////", "s"), "view": (3, "...", "^")}
 _ARTICLE = ("out of place", "in place")
 _VIEWS = ("reshape", "transpose")
@@ -31,11 +31,11 @@ _OURS = "minitensor"
 
 
 def article(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure:
-    """Draw 100 additions for each library: milliseconds, and the peak of bytes beyond the operands.
+    """Draw the milliseconds of 100 additions in each library, and the peak of bytes beyond the operands.
 
     Args:
-        record: as written by ``python -m benchmarks --record``.
-        width, height: in inches.
+        record: a record that ``python -m benchmarks --record`` has written.
+        width, height: the size in inches.
 
     Raises:
         ImportError: if matplotlib is not installed.
@@ -49,7 +49,7 @@ def article(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figur
 
 
 def dispatch(record: Record, *, over: str = "torch", width: float = 6.5, height: float = 3.4) -> Figure:
-    """Draw the time of one operation on 3x4 float32 as a ratio of minitensor to ``over``, with the targets.
+    """Draw the time of an operation on a 3x4 float32 tensor in minitensor, as a ratio to ``over``, with the targets.
 
     Arguments and errors are those of :func:`article`.
     """
@@ -60,7 +60,7 @@ def dispatch(record: Record, *, over: str = "torch", width: float = 6.5, height:
 
 
 def curves(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure:
-    """Draw seconds over the size of a tensor, seconds and bytes over the depth of a graph, and the fitted lines.
+    """Draw the seconds over the size of a tensor, the seconds and bytes over the depth of a graph, and fitted lines.
 
     Arguments and errors are those of :func:`article`.
     """
@@ -71,7 +71,7 @@ def curves(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure
 
 
 def everything(record: Record, *, over: str = "torch", width: float = 6.5, height: float = 9.0) -> Figure:
-    """Draw all of these on one page. Arguments and errors are those of :func:`article`."""
+    """Draw the three other figures on one page. Arguments and errors are those of :func:`article`."""
     figure = blank(width, height)
     parts: Any = figure.subfigures(3, 1, height_ratios=[3.0, 3.4, 2.8])
     top, middle, bottom = parts
@@ -195,7 +195,7 @@ def _row(rows: Sequence[Mapping[str, Any]], name: str, over: str) -> Mapping[str
 
 
 def _spread(rows: Sequence[Mapping[str, Any]], name: str, library: str) -> Mapping[str, float]:
-    """Return a library's measurements; each row has those of minitensor and of one other library."""
+    """Return the measurements of a comparison with a library. Each row has one of minitensor and one of the library."""
     side = "ours" if library == _OURS else "theirs"
     return next(row[side] for row in rows if row["name"] == name and library in (_OURS, row["over"]))
 

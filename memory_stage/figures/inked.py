@@ -1,6 +1,6 @@
-"""A figure of matplotlib as SVG in the colours of the stage, light and dark, with a label for screen readers.
+"""A matplotlib figure that is shown as SVG in the stage's light and dark colours, with a label for screen readers.
 
-It is imported with matplotlib when the first figure is drawn.
+This module imports matplotlib, so it is imported only when the first figure is drawn.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from memory_stage.web.embed import source_module
 
-#: Remove the background that a dark page gives to outputs; print in the light scheme.
+#: Remove the background that a dark page gives to outputs, and use the light colours in print.
 _STYLE = """<style>
 .mt-inked { color-scheme: light dark; overflow-x: auto; }
 .mt-inked svg { width: 100%; min-width: 30em; max-width: 44em; height: auto; fill: light-dark(INK); }
@@ -32,7 +32,7 @@ html[data-theme="dark"] .bd-content div.cell_output .text_html.text_html:has(> .
 
 @cache
 def colours(scheme: str) -> dict[str, str]:
-    """Return the colours of the stage by name, of the scheme "light" or "dark"."""
+    """Return the stage's colours by name, for the scheme "light" or "dark"."""
     found: dict[str, str] = json.loads(source_module("shared/colors.json"))[scheme]
     return found
 
@@ -46,12 +46,12 @@ class InkedFigure(Figure):
 
     def _repr_html_(self) -> str:
         text = io.StringIO()
-        with rc_context({"svg.hashsalt": "minitensor"}):  # the same names in every build
+        with rc_context({"svg.hashsalt": "minitensor"}):  # gives elements the same names in every build
             self.savefig(text, format="svg", metadata={"Date": None})
         drawn = re.sub(
             r"<metadata>.*?</metadata>", "", text.getvalue()[text.getvalue().index("<svg") :], flags=re.DOTALL
         )
-        drawn = re.sub(r'<g id="[^"]*"(/?)>', r"<g\1>", drawn)  # several figures of a page would share ids
+        drawn = re.sub(r'<g id="[^"]*"(/?)>', r"<g\1>", drawn)  # the ids of several figures in one page would collide
         night = colours("dark")
         for name, day in colours("light").items():
             drawn = drawn.replace(day, f"light-dark({day}, {night[name]})")

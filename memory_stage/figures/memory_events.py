@@ -1,8 +1,8 @@
-"""Prepare memory events for a figure: each event gets the number and name of its block, and a sentence.
+"""Prepare memory events for a figure: add the number and name of its block and a sentence to each event.
 
 Events are given as a list of :class:`~minitensor.engine.device.memory_log.MemoryEvent`, as a ``MemoryLog``, or as a
-recording (``with memory.record() as recording``). Early events may be missing, as in a bounded log: a block that is
-freed without having been allocated existed before the first event.
+recording (``with memory.record() as recording``). The first events may be missing, because a log has a limited length.
+Therefore a block that the events free and do not allocate is shown as existing before the first event.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from memory_stage.sentences.words import code, line_text
 from memory_stage.trace.amounts import bytes_shown
 from minitensor.engine.device.memory_log import MemoryEvent
 
-#: The events that a figure shows; the others concern versions and saved tensors and move no bytes.
+#: The kinds of events that a figure shows. Other kinds are about versions and saved tensors and allocate no bytes.
 SHOWN = ("alloc", "free", "oom", "segment_alloc", "segment_free", "write")
 
 
 def events_of(source: Any, device: str | None = None) -> list[MemoryEvent]:
-    """Return the events of a log, a recording or a list that a figure shows.
+    """Return those events of a log, a recording or a list that a figure can show.
 
     Args:
         source: the log, the recording or the list.
-        device: the device to show; needed only if there are events of several.
+        device: the device to show; needed only if the events are of several devices.
 
     Raises:
-        TypeError: if ``source`` is none of these.
-        ValueError: if it has no such event, or events of several devices.
+        TypeError: if ``source`` is not a log, a recording or a list of memory events.
+        ValueError: if no event can be shown, or if the events are of several devices and ``device`` is None.
     """
     events = getattr(source, "events", source)
     if isinstance(events, (str, bytes)) or not isinstance(events, Iterable):
@@ -49,12 +49,12 @@ def events_of(source: Any, device: str | None = None) -> list[MemoryEvent]:
 
 
 def name_of(event: MemoryEvent) -> str:
-    """Return the tensor's name or, in parentheses, the category or the operation of the event."""
+    """Return the name of the event's tensor; without a name, the category or the operation in parentheses."""
     return event.name or in_parentheses(event.category or event.op)
 
 
 def in_parentheses(kind: str) -> str:
-    """Return the category or the operation of a block without a name."""
+    """Return ``kind``, the category or the operation of a block without a name, in parentheses."""
     kind = kind or said(message("unnamed"))
     return f"({kind})"
 
@@ -64,10 +64,10 @@ class EventRun:
     """A run of events, described for a figure.
 
     Attributes:
-        before: blocks that existed before the first event: number, name, bytes.
-        events: one dict for each event, with its sentence as ``say``.
-        reserved: bytes reserved before the first event.
-        peak, peak_at, end: the peak of allocated bytes, the index of its event, and the bytes at the end.
+        before: one dict for each block that existed before the first event, with its number, name and bytes.
+        events: one dict for each event; the key ``say`` has its sentence.
+        reserved: the bytes that were reserved before the first event. peak, peak_at, end: the largest number of
+        allocated bytes, the index of the event that reached it, and the allocated bytes after the last event.
     """
 
     before: list[dict[str, Any]] = field(default_factory=list)
@@ -79,13 +79,13 @@ class EventRun:
 
 
 def described(events: list[MemoryEvent], names: dict[str, int], start: tuple[int, int] | None = None) -> EventRun:
-    """Describe the events in order, each with its block and its sentence.
+    """Return the events as a run, each with the number and name of its block and with a sentence.
 
     Args:
-        events: the oldest first.
-        names: the number of each name; new names are added in the order of their first events.
-        start: bytes allocated and bytes reserved before the first event. If they are not known, only the bytes that
-            appear in the events are counted.
+        events: the events, the oldest first.
+        names: a dict with the number of each name, to which the names of the events are added in their order.
+        start: the bytes allocated and reserved before the first event. If they are not known, only blocks that appear
+            in the events are counted.
     """
 
     def number_of(name: str) -> int:
@@ -132,7 +132,7 @@ def titled(title: str, events: Iterable[MemoryEvent]) -> str:
 
 
 def _blocks_before(events: list[MemoryEvent], number_of: Callable[[str], int]) -> list[dict[str, Any]]:
-    """Return the blocks that these events free and do not allocate."""
+    """Return the blocks that the events free without having allocated them."""
     made: set[int] = set()
     before: list[dict[str, Any]] = []
     for event in events:
@@ -147,7 +147,7 @@ def _blocks_before(events: list[MemoryEvent], number_of: Callable[[str], int]) -
 
 
 def _reserved_before(events: list[MemoryEvent]) -> int:
-    """Return the bytes of the segments that these events release and did not reserve."""
+    """Return the bytes of the segments that the events release without having reserved them."""
     reserved: set[int] = set()
     before = 0
     for event in events:
@@ -161,10 +161,10 @@ def _reserved_before(events: list[MemoryEvent]) -> int:
 
 
 def sentence(event: MemoryEvent, allocated: int, reserved: int, maker: str = "", most_so_far: bool = False) -> str:
-    """Describe an event in at most 35 words: the operation, its bytes, and the bytes that are allocated now.
+    """Describe an event in at most 35 words: the operation, its bytes, and the bytes that are allocated after it.
 
     Args:
-        maker: the operation that made the freed block.
+        maker: the operation that allocated the block, if the event frees one.
     """
     return said(_sentence(event, bytes_shown(allocated), bytes_shown(reserved), maker, most_so_far))
 
@@ -223,7 +223,7 @@ def _sentence(event: MemoryEvent, allocated: str, reserved: str, maker: str, mos
 
 
 def _caller(event: MemoryEvent) -> Text:
-    """Return the operation of an event with its line, as the subject of a sentence."""
+    """Return the name of an event's operation and its line, as the subject of a sentence."""
     if event.op and event.line:
         return message("{operation} (line {line})", operation=code(event.op), line=event.line)
     if event.op:

@@ -4,9 +4,9 @@
     meter.show()                 # the device on which new tensors are made
     meter.show("gpu:sim")
 
-It reads counters that exist anyway, so it costs the cells nothing, and it never resets a peak. The device is a CUDA
-device through CuPy, the simulated GPU, or the host; the figures' script draws it. In a page without a kernel it shows
-its last reading.
+The meter reads counters that exist anyway, so it does not slow down the cells, and it never resets a peak. The device
+is a CUDA device (through CuPy), the simulated GPU, or the host. The script of the figures draws the meter. In a page
+without a kernel it shows its last reading.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from minitensor.device import cpu
 from minitensor.engine.device.places import current, device_named
 from minitensor.engine.device.simulated import SimulatedGpu
 
-MOST_CELLS = 24  # the last ones are shown
+MOST_CELLS = 24  # the number of latest cells whose readings are shown
 
 
 class Reading(NamedTuple):
@@ -59,10 +59,10 @@ def _capacity_of_card() -> int | None:
 
 
 class Meter:
-    """The meter of one device; :func:`show` makes it.
+    """The meter of one device, which :func:`show` returns.
 
     Attributes:
-        data: the input of the figure's script, as ``meter.schema.json`` describes it.
+        data: the input of the figure's script, in the form that ``meter.schema.json`` describes.
     """
 
     def __init__(self, device: str | None = None) -> None:
@@ -83,7 +83,7 @@ class Meter:
         shell.events.register("post_run_cell", self._has_run)
 
     def stop(self) -> None:
-        """Stop updating the meter; its last reading stays visible."""
+        """Stop updating the meter. Its last reading remains visible."""
         shell = self._shell() if self._shell is not None else None
         self._shell = None
         if shell is not None:
@@ -98,7 +98,9 @@ class Meter:
         self.note(f"[{number}]" if number else "[ ]")
 
     def note(self, label: str) -> None:
-        """Take a reading under ``label``. Its change is from the last reading or from the beginning of the cell."""
+        """Take a reading for the cell ``label``. Its change is counted from the last reading or from the cell's
+        begin.
+        """
         before, now = self._before, read(self._device)
         # The counters of another device, or of a new simulated one, start at 0.
         begins = before.device != now.device or before.capacity != now.capacity
@@ -160,7 +162,7 @@ class Meter:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         figure = self.figure()
-        if os.environ.get("MINITENSOR_BOOK") == "1":  # a page has no kernel that could update it
+        if os.environ.get("MINITENSOR_BOOK") == "1":  # a page of the book has no kernel that could update the meter
             return figure._repr_mimebundle_()
         try:
             if self._widget is None:
@@ -171,7 +173,7 @@ class Meter:
 
 
 def _describe_change(cell: Text, change: int, reserved: int) -> Text:
-    """Describe how many more or fewer bytes tensors use, and how many the allocator has reserved."""
+    """Return a text that says how many bytes more or fewer tensors use, and how many the allocator has reserved."""
     size = bytes_shown(abs(change))
     if change:
         way = message("{cell} takes {size}", cell=cell, size=size)
@@ -194,7 +196,7 @@ def _where(now: Reading) -> Text:
 
 
 def _in_all(now: Reading) -> Text:
-    """Return the bytes in use, and those that are reserved and left, if they are known and differ."""
+    """Return the bytes in use and, if they are known and differ, the bytes that are reserved and left."""
     amounts = {"size": bytes_shown(now.allocated), "reserved": bytes_shown(now.reserved)}
     has_more_reserved = now.reserved != now.allocated
     if not now.capacity:
@@ -213,7 +215,7 @@ _shown: list[Meter] = []
 
 
 def show(device: str | None = None) -> Meter:
-    """Return a meter that is updated after every cell, and stop the previous one.
+    """Show a meter that is updated after every cell, and stop the meter that was shown before.
 
     Args:
         device: ``"gpu"``, ``"gpu:sim"`` or ``"cpu"``; by default the device on which new tensors are made.

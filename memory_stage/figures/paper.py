@@ -1,9 +1,9 @@
-"""Figures for paper: the timeline and bars of bytes, drawn with matplotlib in the style of the stage.
+"""Figures for paper, drawn with matplotlib in the style of the stage: the timeline of bytes, and bars.
 
     figure = figures.timeline({"normal": log, "in place": other})
     figure.savefig("peak.pdf")
 
-Colours are read from the file that defines those of the stage. Every colour has a hatch, so that a figure is readable
+The colours are those of the stage. Every colour has a hatch, so that a figure is readable
 without colour and in print. No function opens a window or changes matplotlib's settings.
 """
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# One hatch for each of eight styles: 1 to 4 in the four colours, 5 to 8 in the same colours with other hatches.
+# Styles 1 to 4 have the four colours, 5 to 8 the same colours again; each style has a different hatch.
 _HATCHES = ("", "////", "...", "|||", "---", "\\\\\\\\", "oo", "+++")
 _DASHES = ((0, (6, 3)), (0, (2, 2)), (0, (9, 3, 2, 3)), (0, (1, 3)))
 _MOST_NAMES = 8
 
 
 def tokens() -> dict[str, str]:
-    """Return the stage's colours: ``ink``, ``muted``, ``a1`` to ``a4`` (lines), ``t1`` to ``t4`` (surfaces), ..."""
+    """Return the stage's colours: ``ink``, ``muted``, ``a1`` to ``a4`` for lines, ``t1`` to ``t4`` for surfaces, ..."""
     from memory_stage.figures.inked import colours
 
     return colours("light")
@@ -48,19 +48,20 @@ def timeline(
     width: float = 6.5,
     height: float = 3.2,
 ) -> Figure:
-    """Draw bytes over events: one run stacked by name, with its peak marked, and the others as outlines over it.
+    """Draw allocated bytes over events. One run is stacked by name, with its peak marked; others are outlines over it.
 
     Args:
-        runs: a run of memory events, or label -> run, as ``memory_stage.figures.timeline.show`` takes them.
+        runs: the argument of ``memory_stage.figures.timeline.show``: a run of memory events, or a dict of labels and
+            runs.
         run: the label of the run to stack; the first by default.
-        device: the device to show; needed only if there are events of several.
+        device: the device to show; needed only if the events are of several devices.
         title: a title above the figure; none by default, because a paper has a caption.
-        width, height: in inches.
+        width, height: the size in inches.
 
     Raises:
         ImportError: if matplotlib is not installed.
         TypeError: if ``runs`` contains something other than runs of memory events.
-        ValueError: if a run has no event, or no run has the label ``run``.
+        ValueError: if a run has no events, or if ``run`` is not a label of ``runs``.
     """
     given = dict(runs) if isinstance(runs, Mapping) else {"": runs}
     if not given:
@@ -120,12 +121,12 @@ def bars(
     width: float = 6.5,
     height: float | None = None,
 ) -> Figure:
-    """Draw bytes as horizontal bars, one for each label, in the given order, each with its number.
+    """Draw a horizontal bar for each label, in the given order, with the number of bytes beside it.
 
     Args:
-        values: label -> bytes.
-        capacity: bytes of the device: a line, and a cross at every longer bar.
-        title, width, height: as in :func:`timeline`; by default the height depends on the number of bars.
+        values: a dict of labels and bytes.
+        capacity: the bytes of the device. They are drawn as a line, with a cross at every longer bar.
+        title, width, height: the same as in :func:`timeline`; by default the height depends on the number of bars.
 
     Raises:
         ImportError: if matplotlib is not installed.
@@ -206,13 +207,13 @@ def _look(number: int, name: str) -> dict[str, Any]:
 
 
 def _literal(text: str) -> str:
-    """Escape a label: matplotlib reads text between dollar signs as mathematics, and hides labels that begin with _."""
+    """Escape a label, because matplotlib reads dollar signs as mathematics and hides labels that begin with _."""
     text = text.replace("$", r"\$")
     return f"\u200b{text}" if text.startswith("_") else text
 
 
 def _byte_axis(axis: Any, top: int) -> None:
-    """Set at most five ticks at round numbers of bytes, in one unit."""
+    """Set at most five ticks on an axis of bytes, at round numbers in one unit."""
     if top >= 1024:
         step = 1
         while top / step > 5:
@@ -237,10 +238,11 @@ def _totals(run: EventRun) -> list[int]:
 
 
 def _bands(run: EventRun, names: Sequence[str] | None) -> list[tuple[str, list[int]]]:
-    """Return the bytes of each name after every event: the largest names one by one, and the others as one band.
+    """Return one row for each band, with its bytes after every event. The largest names get a band each, the others
+    one.
 
     Args:
-        names: the names by number; None makes one band of everything.
+        names: the names by number; None for one band of everything.
     """
     count = len(run.events)
     held: dict[int, list[int]] = {}

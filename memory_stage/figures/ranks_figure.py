@@ -1,6 +1,8 @@
-"""The cost of data-parallel training for each rank, as a figure for paper: bytes at the peak and time of a step.
+"""A figure for paper that shows the cost of data-parallel training for a rank: the peak of bytes and the time of a
+step.
 
-    ranks_figure.cost({1: [...], 2: [...], 4: [...]})     # number of ranks -> the measurements of each rank
+    ranks_figure.cost({1: [...], 2: [...], 4: [...]})     # for each number of ranks, a list with the measurements of
+    each rank
 
 Colours and hatches are those of the stage.
 """
@@ -17,17 +19,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: The stacked measurements: names of bytes, and names of seconds.
+#: The measurements that are stacked in a bar: the names of bytes, and the names of seconds.
 BYTES = ("parameters", "gradients", "activations", "on the way")
 SECONDS = ("computing", "all-reduce")
 
 
 def cost(measured: Mapping[int, Sequence[Mapping[str, float]]], *, width: float = 6.5, height: float = 2.9) -> Figure:
-    """Draw bytes and seconds per rank for each number of ranks; of each value, the largest of all ranks.
+    """Draw the bytes and the seconds of a rank for each number of ranks. Each value is the largest of all ranks.
 
     Args:
-        measured: number of ranks -> for each rank the bytes of :data:`BYTES` and the seconds of :data:`SECONDS`.
-        width, height: in inches.
+        measured: for each number of ranks, a list with one dict for each rank, whose keys are :data:`BYTES` and
+        :data:`SECONDS`. width, height: the size in inches.
 
     Raises:
         ImportError: if matplotlib is not installed.

@@ -1,10 +1,10 @@
-"""The stride explorer: a click on an index shows its arithmetic and its cell; shape, strides and offset can be changed.
+"""The stride explorer. A click on an index shows its cell and how that is computed; shape and strides can be changed.
 
     x = mt.arange(12).reshape([3, 4])
     stride_explorer.show(x, views={"x": x, "x.t()": x.t(), "x[:, 1:3]": x[:, 1:3]}, index=[1, 2])
 
-The views are real: their shapes, strides and offsets are those of the given tensors. A reader's input is checked by
-the engine's rule that every element is inside the storage.
+The shapes, strides and offsets are those of the given tensors. A reader's input is checked by the engine's rule that
+every element is inside the storage.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TITLE = message("From an index to a cell")
 MOST_CELLS = 36
 MOST_ELEMENTS = 64
 
-# The figure's texts, for the page's script and for Python; {key} is replaced by a value.
+# The figure's texts, for Python and for the page's script, which replaces each {key} by a value.
 WORDS = {
     "element": message("Element {index} is cell {cell}, at byte {byte}: {sum} = {cell}."),
     "moving": message("One step further {steps}."),
@@ -47,11 +47,11 @@ def show(
     title: str | None = None,
     ask: str | None = None,
 ) -> Figure:
-    """Return the explorer of a tensor and of views of it.
+    """Return an explorer for a tensor and for views of it.
 
     Args:
         tensor: a tensor whose storage has at most 36 elements.
-        views: label -> view on the same storage; by default the tensor alone. The first is shown first.
+        views: a dict of labels and views on the same storage; by default only the tensor. The first is shown first.
         index: the element that is selected at first; by default the last.
         title: the name of the figure for a screen reader and in print.
         ask: a question to think about before clicking; backticks mark code.
@@ -94,7 +94,7 @@ def show(
 
 
 def cell_of(view: Mapping[str, Any], index: Sequence[int]) -> int:
-    """Return the cell of an element: the offset plus, for every dimension, index times stride."""
+    """Return the cell of an element: the offset plus the sum of index times stride over all dimensions."""
     return view["offset"] + sum(i * stride for i, stride in zip(index, view["strides"], strict=True))
 
 
@@ -103,7 +103,7 @@ def _indexes(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _sentence(data: Mapping[str, Any]) -> str:
-    """Return the first sentence of the figure, from the texts that the page's script uses, too."""
+    """Return the first sentence of the figure. The page's script makes it from the same texts."""
     view, index = data["views"][0], data["opens"]
     cell = cell_of(view, index)
     terms = [str(view["offset"]), *(f"{i} × {stride}" for i, stride in zip(index, view["strides"], strict=True))]

@@ -1,12 +1,12 @@
-"""The timeline: bytes over events, stacked by name, with the peak marked; several runs are drawn over each other.
+"""The timeline: allocated bytes over events, stacked by name, with the peak marked. Several runs are drawn as overlays.
 
     with memory.record() as recording:
         step()
     timeline.show(recording, title="One training step")
     timeline.show({"normal": recording, "in place": other}, compare="kind of operation")
 
-A run is a recording, a `MemoryLog` of an allocator, or a list of `MemoryEvent`. Only the bytes of its events count;
-blocks that exist before the first event and are never freed are not in them. This module writes a sentence for every
+A run is a recording, a `MemoryLog` of an allocator, or a list of `MemoryEvent`. Only bytes in its events are counted,
+so blocks that exist before the first event and are never freed are not shown. This module writes a sentence for every
 event; the script decides the layout.
 """
 
@@ -23,7 +23,8 @@ from memory_stage.trace.amounts import bytes_shown
 from memory_stage.web.element import Figure, FigureTable
 
 TITLE = message("Bytes over events")
-MOST_EVENTS = 1_000  # of one run, drawn one by one; of a longer run the events of smaller blocks are combined
+# the most events of one run that are drawn one by one; in a longer run, events of small blocks are combined
+MOST_EVENTS = 1_000
 
 
 def show(
@@ -38,16 +39,16 @@ def show(
     """Return the timeline of one run, or of several.
 
     Args:
-        runs: a run, or a mapping of labels to runs.
+        runs: one run, or a dict of labels and runs.
         title: the name of the figure for a screen reader and in print.
         ask: a question to think about before scrubbing; backticks mark code.
         compare: the heading of the table of runs, such as "kind of operation".
         capacity: bytes of the device, drawn if it is close to the bytes in use.
-        device: the device to show; needed only if there are events of several.
+        device: the device to show; needed only if the events are of several devices.
 
     Raises:
         TypeError: if ``runs`` contains something other than runs of memory events.
-        ValueError: if there is no run, or a run has no event.
+        ValueError: if there is no run, or if a run has no events.
     """
     given = dict(runs) if isinstance(runs, Mapping) else {"": runs}
     if not given:
@@ -93,7 +94,7 @@ def _runs_table(runs: Mapping[str, EventRun], compare: str | None) -> FigureTabl
 
 
 def _names_table(run: EventRun, names: list[str]) -> FigureTable:
-    """Return a table of the names that hold the bytes at the peak, the largest first."""
+    """Return a table of the names whose blocks are allocated at the peak, with the most bytes first."""
     held: dict[int, int] = {}
     rest = 0
     for entry in run.before:
@@ -120,15 +121,15 @@ def _names_table(run: EventRun, names: list[str]) -> FigureTable:
 
 
 def _thinned(run: EventRun, most: int = MOST_EVENTS) -> EventRun:
-    """Reduce a run to about ``2 * most`` events at most: consecutive events of blocks too small to be seen become one.
+    """Reduce a run to about ``2 * most`` events: consecutive events of blocks that are too small to be seen become one.
 
-    The combined event has their sum and their highest total, so totals and peak stay exact.
+    A combined event has the sum of their changes and their highest total, so totals and the peak stay exact.
     """
     if len(run.events) <= most:
         return run
     sizes = sorted((entry["bytes"] for entry in run.events if "block" in entry), reverse=True)
     least = sizes[min(most // 2, len(sizes) - 1)] if sizes else 0
-    if sum(size >= least for size in sizes) > most:  # too many of that size
+    if sum(size >= least for size in sizes) > most:  # too many blocks have at least this size
         least += 1
     at_once = 2 * len(run.events) // most
 
@@ -157,7 +158,7 @@ def _change(entry: dict[str, Any]) -> int:
 
 
 def _combine(entries: list[dict[str, Any]], before: int) -> dict[str, Any]:
-    """Combine events of small blocks into one; ``before`` bytes are allocated before them."""
+    """Combine events of small blocks into one. ``before`` is the number of bytes allocated before them."""
     totals = list(accumulate(map(_change, entries)))
     now, top = totals[-1], max(0, *totals)
     size = bytes_shown(abs(now))

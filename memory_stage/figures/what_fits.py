@@ -1,4 +1,4 @@
-"""An explorer of the batches and sizes that fit on a device, for each kind of program.
+"""An explorer that shows which batches and sizes fit on a device, for several programs.
 
     def normal(batch, size):
         x = mt.zeros([batch, 64, size, size])
@@ -11,9 +11,9 @@
 
 With ``dtypes=["float32", "float16"]`` a program takes a third argument, the dtype, and the figure has a control for it.
 
-No memory of that size is needed. Each program runs at a few small sizes, from which its allocations at any other size
-are derived (see `memory_stage.figures.allocation_law`). A simulated allocator then replays every choice byte by byte,
-with its rounding and its segments, and finds the operation at which memory runs out.
+The figure does not need the memory that it shows. Each program runs at a few small sizes, from which its allocations at
+any other size are computed (see `memory_stage.figures.allocation_law`). A simulated allocator then replays every choice
+byte by byte, with its rounding and its segments, and finds the operation at which memory runs out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from minitensor.engine.dtypes import dtype_of
 TITLE = message("What fits on a device (simulated)")
 CAPACITIES = ("2 GiB", "4 GiB", "8 GiB", "12 GiB", "16 GiB", "24 GiB", "40 GiB", "80 GiB")
 
-# The figure's texts, for the page's script and for Python; {key} is replaced by a value.
+# The figure's texts, for Python and for the page's script, which replaces each {key} by a value.
 WORDS = {
     "fits": message(
         "With {batchName} {batch} and {sizeName} {size}, {kind} allocates {peak} at its peak and reserves {reserved}: "
@@ -54,7 +54,7 @@ WORDS = {
     "none": message("No {batchName} of the list fits at this {sizeName}."),
 }
 
-FITS, RELEASED, STOPPED = 0, 1, 2  # the result of a choice; STOPPED + n: memory runs out at operation number n
+FITS, RELEASED, STOPPED = 0, 1, 2  # the result of a choice; STOPPED + n if memory runs out at operation number n
 
 
 def show(
@@ -76,24 +76,25 @@ def show(
     ask: str | None = None,
     compare: str | None = None,
 ) -> Figure:
-    """Return the explorer of several programs.
+    """Return an explorer for several programs.
 
     Args:
-        programs: label -> function of a batch and a size; its result is not used.
-        batches, sizes: the reader's choices.
-        capacities: of the device, in bytes or as "8 GiB".
+        programs: a dict of labels and functions of a batch and a size, whose results are not used.
+        batches, sizes: the batches and the sizes from which the reader chooses.
+        capacities: the capacities of the device, in bytes or as "8 GiB".
         policies: in-place policies to run each program under; by default the current one.
-        dtypes: names of dtypes from which the reader chooses; each program then gets one as its third argument.
+        dtypes: the names of dtypes from which the reader chooses. Each program gets one as its third argument.
         profile: the allocator to replay: "torch", "paddle", or a ``Profile``.
-        run_at: four small sizes at which the programs run.
+        run_at: the four small sizes at which the programs run.
         batch_name, size_name: the names of the two numbers in the figure, by default "batch" and "size".
         batch, size, capacity: the first choice; by default the middle of each list.
-        title, ask: as in the stage.
+        title: the name of the figure for a screen reader and in print.
+        ask: a question to think about before choosing; backticks mark code.
         compare: the heading of the table of programs.
 
     Raises:
         ValueError: if a program's allocations do not follow the law, or there is nothing to choose from.
-        TypeError: if a dtype is none that a tensor can have.
+        TypeError: if no tensor can have a dtype in ``dtypes``.
     """
     if not (programs and batches and sizes and capacities):
         raise ValueError("what_fits.show takes at least one program, one batch, one size and one capacity")
@@ -162,7 +163,7 @@ def _position(what: str, values: Sequence[int], chosen: int | None) -> int:
 
 @dataclass
 class _Asked:
-    """The choices of a reader, and the answers to all of them."""
+    """The choices of a reader, and the answer for each combination."""
 
     laws: list[Law]
     batches: list[int]
@@ -194,7 +195,9 @@ class _Asked:
         }
 
     def _answer(self, law: Law, batch: int, size: int, ops: dict[str, int]) -> tuple[int, int, list[int]]:
-        """Return peak and reserved bytes on a device without limit, and the result on each device."""
+        """Return the peak and the reserved bytes on an unlimited device, and the result on a device of each
+        capacity.
+        """
         nbytes = law.sizes(batch, size)
         allocator, _ = replay(law.events, nbytes, self.profile, 1 << 62)
         ends = []
@@ -215,13 +218,13 @@ def _whole(capacity: int) -> str:
 
 
 def _kinds(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the programs in the first dtype."""
+    """Return the programs that run in the first dtype."""
     kinds: list[dict[str, Any]] = data["kinds"]
     return kinds[: len(kinds) // len(data.get("dtypes", [""]))]
 
 
 def _name(data: dict[str, Any], kind: dict[str, Any]) -> str:
-    """Return the program's label, with the first dtype if there are several."""
+    """Return the program's label; if there are several dtypes, with the first one."""
     label: str = kind["label"]
     return said(message("{program} in {dtype}", program=label, dtype=data["dtypes"][0])) if "dtypes" in data else label
 
@@ -239,7 +242,7 @@ def _verdict(kind: dict[str, Any], end: int) -> str:
 
 
 def _sentence(data: dict[str, Any]) -> str:
-    """Return the first sentence of the figure, from the texts that the page's script uses, too."""
+    """Return the first sentence of the figure. The page's script makes it from the same texts."""
     opens = data["opens"]
     kind, batch, size = _kinds(data)[opens["kind"]], opens["batch"], opens["size"]
     capacity = data["capacities"][opens["capacity"]]

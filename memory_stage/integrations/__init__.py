@@ -1,4 +1,4 @@
-"""Ways into the package from other tools: magics of a notebook, a plugin of pytest, and callbacks of trainers.
+"""Extensions of other tools that use this package: magics for notebooks, a pytest plugin, and callbacks for trainers.
 
-Each module imports the tool that it extends, so none is imported with the package.
+Each module imports the tool that it extends, so importing ``memory_stage`` imports none of them.
 """

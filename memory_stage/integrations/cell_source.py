@@ -1,4 +1,4 @@
-"""The number of a cell, and of its lines, as the reader of a notebook sees them."""
+"""The number of a cell and the numbers of its lines, as a notebook shows them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def number_of_cell(shell: Any) -> int:
-    """Return the number of the running cell. Versions of IPython differ in when they count it as executed."""
+    """Return the number of the running cell. IPython's versions differ in when they increment the counter."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = shell.compile.format_code_name(frame.f_code.co_filename)
@@ -20,7 +20,7 @@ def number_of_cell(shell: Any) -> int:
 
 
 def numbered_as_seen(cell: str, source: str) -> str:
-    """Return `source` after as many empty lines as the visible cell has before it, counting the magic's line."""
+    """Return `source` with empty lines before it, so that its line numbers are those of the visible cell."""
     before = 1
     for line in cell.splitlines():
         if line.strip():

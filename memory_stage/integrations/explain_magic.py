@@ -7,9 +7,9 @@
         loss = net(x).mean()
         loss.backward()
 
-The code behaves as without the magic: names, output, errors, the value of its last expression. A cell of PyTorch or
-Paddle may hold a whole training: the magic watches it as ``with memory_stage.explain():`` does. For a cell of
-minitensor the magic shows a table of all in-place operations.
+The code runs as without the magic, with the same names, output, errors, and value of the last expression. A cell of
+PyTorch or Paddle may contain a whole training: the magic watches it as ``with memory_stage.explain():`` does. For a
+cell of minitensor the magic shows a table of all in-place operations.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _options.add_argument("--language", choices=codes(), help="of the report of mini
 
 @magics_class
 class ExplainMagic(Magics):
-    """The magics ``%%explain`` and ``%explain``."""
+    """The class that contains the magics ``%%explain`` and ``%explain``."""
 
     shell: InteractiveShell
 
@@ -109,7 +109,7 @@ class ShownExplanation:
 
 
 def _uses_framework(source: str) -> bool:
-    """Return True if code may use tensors of PyTorch or Paddle: a framework is loaded, or the code imports it."""
+    """True if code may use tensors of PyTorch or Paddle: a framework is loaded, or the code imports one."""
     loads = {
         name.partition(".")[0]
         for node in ast.walk(ast.parse(source))

@@ -1,11 +1,11 @@
-"""A callback of Lightning: explain a training that ``Trainer.fit`` runs.
+"""A callback for Lightning that explains a training which ``Trainer.fit`` runs.
 
     from memory_stage.integrations.lightning_callback import LightningExplanation
 
     Trainer(callbacks=[LightningExplanation()]).fit(module)
 
 ``with memory_stage.explain():`` around ``fit`` does the same. The callback is for programs that do not call ``fit``
-themselves, such as those of LightningCLI, where a file of settings lists the callbacks.
+themselves, such as those of LightningCLI, whose callbacks are listed in a configuration file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ except ImportError:
 
 
 class LightningExplanation(Callback):
-    """Explain each training that a trainer of Lightning runs, and print a fault when it is found."""
+    """Explain each training that a trainer of Lightning runs, and print a fault as soon as it is found."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,11 +30,11 @@ class LightningExplanation(Callback):
 
     @property
     def explanation(self) -> Explanation | None:
-        """The explanation of the training that began last; None before the first."""
+        """The explanation of the latest training; None before the first."""
         return self._training.explanation
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
-        """Watch the training. Graphs that the module keeps are searched at its end."""
+        """Watch the training. At its end, graphs that the module keeps alive are searched."""
         self._training.begin(pl_module, {"self": pl_module})
 
     def on_fit_end(self, trainer: Any, pl_module: Any) -> None:

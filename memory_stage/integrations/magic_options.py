@@ -1,4 +1,4 @@
-"""Parse the options on the line of a magic, and report errors under its name."""
+"""Parse the options on the line of a magic. Error messages begin with the magic's name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class MagicOptions(argparse.ArgumentParser):
     """The options of one magic.
 
     Args:
-        magic: its name, such as ``%%stage``; every error message begins with it.
+        magic: the name of the magic, such as ``%%stage``; every error message begins with it.
     """
 
     def __init__(self, magic: str) -> None:
@@ -23,7 +23,7 @@ class MagicOptions(argparse.ArgumentParser):
         """Parse the line of a magic.
 
         Raises:
-            UsageError: for an unknown option, a wrong value, and a quote that is not closed.
+            UsageError: if an option is unknown, a value is wrong, or a quote is not closed.
         """
         try:
             return self.parse_args(shlex.split(line))
@@ -31,7 +31,7 @@ class MagicOptions(argparse.ArgumentParser):
             raise UsageError(f"{self.prog}: {error}") from None
 
     def error(self, message: str) -> NoReturn:
-        """Refuse a line, with the usage in the message.
+        """Raise an error about a line, with the usage in the message.
 
         Raises:
             UsageError: always.

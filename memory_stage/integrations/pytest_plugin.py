@@ -1,7 +1,7 @@
-"""A plugin of pytest: ``pytest --memory-stage-explain`` prints below a failing test why its backward pass failed.
+"""A pytest plugin: ``pytest --memory-stage-explain`` prints below a failing test why its backward pass failed.
 
 Each test is watched as ``with memory_stage.explain():`` does. The report is a section of a failing test. Tests that
-pass although a line of theirs made gradients silently wrong are listed with their reports at the end of the run.
+pass although one of their lines made gradients silently wrong are listed, with their reports, at the end of the run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SILENT_SECTION = "memory-stage: wrong gradients"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that switches the plugin on."""
+    """Add the option that turns the plugin on."""
     parser.getgroup("memory-stage").addoption(
         OPTION,
         action="store_true",
@@ -27,10 +27,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Watch a test, and add what was found to its report."""
+    """Watch a test, and add the explanation of its faults to the test's report."""
     if not item.config.getoption(OPTION):
         return (yield)
-    # Not imported with the plugin, so that a run without the option stays as fast as it was.
+    # Imported only if the option is given, so that other runs stay fast.
     from memory_stage.explanation.whole_run.explanation import watching
 
     try:

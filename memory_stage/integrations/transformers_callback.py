@@ -1,11 +1,11 @@
-"""A callback of Transformers: explain a training that ``Trainer.train`` runs.
+"""A callback for Transformers that explains a training which ``Trainer.train`` runs.
 
     from memory_stage.integrations.transformers_callback import TransformersExplanation
 
     Trainer(model, arguments, train_dataset=data, callbacks=[TransformersExplanation()]).train()
 
-``with memory_stage.explain():`` around ``train`` does the same, and more: the trainer calls no hook if the training
-ends by an error. The error of a backward pass is explained when it is raised, but no other error.
+``with memory_stage.explain():`` around ``train`` does more: it also explains errors outside of backward passes. The
+callback cannot, because the trainer calls no callback when the training ends with an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memory_stage.integrations.watched_training import WatchedTraining
 
 
 class TransformersExplanation(TrainerCallback):
-    """Explain each training that a trainer of Transformers runs, and print a fault when it is found."""
+    """Explain each training that a trainer of Transformers runs, and print a fault as soon as it is found."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,11 +27,11 @@ class TransformersExplanation(TrainerCallback):
 
     @property
     def explanation(self) -> Explanation | None:
-        """The explanation of the training that began last; None before the first."""
+        """The explanation of the latest training; None before the first."""
         return self._training.explanation
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Watch the training. Graphs that the model keeps are searched at its end."""
+        """Watch the training. At its end, graphs that the model keeps alive are searched."""
         model = given.get("model")
         self._training.begin(model, {"model": model})
 

@@ -1,4 +1,4 @@
-"""Watch a training whose loop a trainer runs, for callbacks that learn only of its begin and its end."""
+"""Watch a training that a trainer runs. Callbacks use this, because they learn only of its begin and its end."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from memory_stage.explanation.whole_run.rank import rank_words
 
 
 class WatchedTraining:
-    """The watching of one training after another. Each fault is printed to standard error when it is found.
-
-    One training is watched at a time. The next one ends the last, which a trainer may have left by an error.
+    """Watches one training after another. It prints each fault to standard error as soon as it finds the fault.
 
     Attributes:
-        explanation: the explanation of the training that began last; None before the first.
+        explanation: the explanation of the latest training; None before the first.
     """
 
     _open: WatchedTraining | None = None
@@ -28,11 +26,12 @@ class WatchedTraining:
         self.explanation: Explanation | None = None
 
     def begin(self, model: Any, variables: Mapping[str, Any]) -> None:
-        """Watch this thread.
+        """Watch this thread. The watch of an earlier training ends, because a trainer may have left that with an error.
 
         Args:
-            model: the object whose class the program has written; its file is taken as the program's.
-            variables: where to search for kept graphs at the end, by the names that the program uses.
+            model: an object whose class the program defines. The file of that class is taken as the program.
+            variables: the objects in which graphs that are kept alive are searched at the end, by the program's names
+                for them.
         """
         if WatchedTraining._open is not None:
             WatchedTraining._open.end()
@@ -42,7 +41,9 @@ class WatchedTraining:
         self.explanation.__enter__()
 
     def end(self, error: BaseException | None = None) -> None:
-        """Stop watching, and print that nothing was found if that is so. Without a begun training, nothing happens."""
+        """Stop watching, and print that nothing was found if there was no fault. Do nothing if no training has
+        begun.
+        """
         if self.explanation is None or WatchedTraining._open is not self:
             return
         WatchedTraining._open = None
@@ -64,5 +65,5 @@ def _write(text: str) -> None:
 def _file_of(model: Any) -> str:
     try:
         return inspect.getsourcefile(type(model)) or ""
-    except TypeError:  # a class of a notebook or of the interpreter
+    except TypeError:  # the class was defined in a notebook or in the interpreter
         return ""

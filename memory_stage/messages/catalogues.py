@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-#: The languages that have catalogues: the code that a caller gives -> the folder of the catalogues.
+#: Maps the code of a language that has catalogues, as a caller gives it, to the folder of the catalogues.
 LOCALES = {"zh": "zh_CN"}
 
-#: The default language of a process is in this variable of the environment.
+#: The environment variable with the default language of a process.
 VARIABLE = "MEMORY_STAGE_LANGUAGE"
 
-_HAN = "\u2e80-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"  # Chinese characters and full-width punctuation
+_HAN = "\u2e80-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"  # matches a Chinese character or full-width punctuation
 _MARKS = "\u3001\u3002\u201c\u201d\u300a\u300b\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
 _SUPERFLUOUS = re.compile(rf"(?<=[{_HAN}]) +(?=[{_HAN}])|(?<=[{_MARKS}]) +| +(?=[{_MARKS}])")
 _CODE = re.compile(r"(`[^`]*`)")
 
-#: The folders of catalogues, by the name of their files.
+#: Maps the file name of a catalogue to the folder that contains it.
 _folders = {"memory_stage": Path(__file__).with_name("locale")}
 
 _default = ""
@@ -30,11 +30,11 @@ _default = ""
 
 @dataclass(frozen=True)
 class Language:
-    """A language that texts are rendered in.
+    """A language into which texts are rendered.
 
     Attributes:
-        code: as callers give it, such as ``zh``.
-        tag: of the attribute ``lang`` in HTML, such as ``zh-CN``.
+        code: the code that callers give, such as ``zh``.
+        tag: the value of the attribute ``lang`` in HTML, such as ``zh-CN``.
     """
 
     code: str
@@ -42,13 +42,17 @@ class Language:
     _catalogue: gettext.NullTranslations = field(default_factory=gettext.NullTranslations, compare=False, repr=False)
 
     def template(self, text: str, several: str | None, count: int) -> str:
-        """Return the translation of a text with its placeholders; the text itself if it has none."""
+        """Return the translation of a text with its placeholders. A text without a translation is returned
+        unchanged.
+        """
         if several is None:
             return self._catalogue.gettext(text)
         return self._catalogue.ngettext(text, several, count)
 
     def cased(self, text: str, capital: bool) -> str:
-        """Return a text as it begins a sentence, or as it continues one. Chinese has no capitals."""
+        """Return a text with the capital or small letter that its place in a sentence needs. Chinese has no
+        capitals.
+        """
         if self.code != "en":
             return text
         if capital:
@@ -101,21 +105,22 @@ def _load(code: str) -> Language:
 
 
 def add_catalogues(domain: str, folder: Path) -> None:
-    """Add the catalogues of another package; ``folder`` has one folder for each locale."""
+    """Register the catalogues of another package. ``folder`` contains one folder for each locale."""
     _folders[domain] = folder
     _load.cache_clear()
 
 
 def default_language() -> Language:
-    """Return the language of stages that name none."""
+    """Return the language of stages and reports for which the caller gives none."""
     return language(_default or os.environ.get(VARIABLE) or "en")
 
 
 def set_language(code: str | None) -> None:
-    """Set the language of the stages and reports that are made from now on, if they name none themselves.
+    """Set the language of stages and reports made from now on without an argument ``language``.
 
     Args:
-        code: ``"en"`` or ``"zh"``; None for the variable ``MEMORY_STAGE_LANGUAGE`` of the environment, or English.
+        code: ``"en"`` or ``"zh"``; None for the language in the environment variable ``MEMORY_STAGE_LANGUAGE``, or
+            English.
 
     Raises:
         ValueError: if there is no such language.
@@ -126,7 +131,7 @@ def set_language(code: str | None) -> None:
 
 @contextmanager
 def speaking(chosen: Language) -> Iterator[None]:
-    """Use a language in place of the default one."""
+    """Use a language instead of the default one inside the block."""
     global _default
     before, _default = _default, chosen.code
     try:

@@ -1,11 +1,11 @@
-"""Messages: texts with named values that every language orders in its own way.
+"""Messages: texts with named values, which a translation can put in another order.
 
-``message("Line {line} calls {function}.", line=3, function="`f`")`` is a value, not a text yet. ``render`` makes the
-text in a language, and ``str`` makes the English text. The first argument is the key of the catalogues, so it is always
-a literal: ``tools/messages.py`` finds it in the source.
+``message("Line {line} calls {function}.", line=3, function="`f`")`` is a value and not a text. ``render`` returns its
+text in a language, and ``str`` its English text. The first argument is the key in the catalogues, so it is always a
+literal, which ``tools/messages.py`` finds in the source.
 
 A value is a number, a text that is the same in all languages (a name, code, a shape), a noun phrase or clause that is
-itself a message, or a list of them that ``joined`` joins as the language does.
+itself a message, or a list of these, which ``joined`` joins by the rules of the language.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Joined:
-    """Texts that a language joins.
+    """Several texts that are joined by the rules of a language.
 
     Attributes:
         middle: the message that joins the text so far, ``{first}``, with the next text, ``{next}``.
@@ -59,7 +59,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Cased:
-    """A text whose first letter depends on its place: ``capitalized`` at the beginning of a sentence, or not."""
+    """A text whose first letter is ``capitalized`` at the beginning of a sentence, or not."""
 
     inner: Text
     capital: bool
@@ -77,9 +77,9 @@ def message(text: str, /, **values: Text | int) -> Message:
 
 
 def plural(one: str, several: str, count: int, /, **values: Text | int) -> Message:
-    """Return the message ``one`` or ``several``, as a language's rules for ``count`` demand, with these values.
+    """Return the message ``one`` or ``several``, whichever a language uses for ``count``, with these values.
 
-    ``{count}`` is the count, if ``values`` has no other text for it.
+    ``{count}`` is replaced by the count, unless ``values`` has another text for it.
     """
     return Message(one, _as_texts({"count": count, **values}), several, count)
 
@@ -100,7 +100,7 @@ def listed(parts: Iterable[Text]) -> Text:
 
 
 def then(clauses: Iterable[Text]) -> Text:
-    """Return what happens in this order: ``a; then b``."""
+    """Return clauses for events that happen in this order: ``a; then b``."""
     following = message("{first}; then {next}")
     return _join(clauses, following, following)
 
@@ -158,5 +158,7 @@ def _pair(pattern: Message, first: str, following: Text, language: Language) -> 
 
 
 def words_in(texts: Sequence[Text]) -> int:
-    """Return the number of words of sentences in English. They decide how much is said, in every language."""
+    """Return the number of words of sentences in English. It decides, for every language, how much a sentence
+    includes.
+    """
     return len(" ".join(str(text) for text in texts).split())

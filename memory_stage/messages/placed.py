@@ -1,4 +1,4 @@
-"""The texts of a recording, each with its place in the trace, so that the trace can be written in another language."""
+"""The texts of a recording and their places in the trace, so that the trace can be written in another language."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from memory_stage.messages.message import Text, render
 
 
 class PlacedText(NamedTuple):
-    """A text and its place.
+    """A text and its place in a trace.
 
     Attributes:
-        inside: the object of the trace that has the text.
-        key: the text's key in it.
+        inside: the object of the trace that contains the text.
+        key: the key of the text in that object.
     """
 
     inside: dict[str, Any]
@@ -23,7 +23,7 @@ class PlacedText(NamedTuple):
 
 
 def texts_of(parts: Iterable[dict[str, Any]], keys: Iterable[str]) -> list[PlacedText]:
-    """Replace the messages under ``keys`` of these objects by English text, and return them with their places."""
+    """Replace the messages under ``keys`` of these objects by English text. Return the messages with their places."""
     found = [
         PlacedText(part, key, part[key])
         for part in parts

@@ -1,8 +1,8 @@
 """Rename states and nodes of several recordings so that one picture can show all recordings.
 
-Each recording counts its states and nodes from 1, and the picture has one place for each id. If a variant uses an id
-for another state or node than an earlier variant does, that state or node gets a new id. Otherwise the picture would
-draw it with the label or the edges of the first one.
+Each recording numbers its states and nodes from 1, and the picture reserves one position for each id. If two variants
+use an id for different states or nodes, the later variant gets a new id. Otherwise the picture would draw both with the
+label or the edges of the first.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ Event = dict[str, Any]
 
 
 def align(variants: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the variants: all states with one id have one label, and all nodes with one id have the same edges."""
+    """Return the variants such that all states with one id have one label, and all nodes with one id the same edges."""
     known: dict[str, Any] = {}
     for variant in variants:
         own: dict[str, str] = {}
         for events in (variant.get("before", []), *(step["events"] for step in variant["steps"])):
-            for event in events:  # first, because a node may precede the state that it makes
+            for event in events:  # nodes come first, because a node may precede the state that it makes
                 if event["do"] == "state":
                     own[event["id"]] = _id_for(event["id"], event["label"], known)
             for event in events:
@@ -40,7 +40,7 @@ def _rename(event: Event, own: dict[str, str], known: dict[str, Any]) -> None:
 
 
 def _id_for(id_: str, content: Any, known: dict[str, Any]) -> str:
-    """Return ``id_``, with a number added if another variant uses it for other ``content``."""
+    """Return ``id_``; if another variant uses it for other ``content``, return it with a number appended."""
     candidate, number = id_, 1
     while known.setdefault(candidate, content) != content:
         number += 1

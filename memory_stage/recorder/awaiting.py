@@ -1,8 +1,7 @@
 """Run the statements of a program that await at its top level.
 
-The program has a separate event loop, because the notebook's loop is busy with the cell. As in a notebook, the loop
-runs only during statements that await. Tasks that remain at the end of the program are cancelled, as ``asyncio.run``
-does.
+The program gets a separate event loop, because the notebook's loop is busy with the cell. As in a notebook, the loop
+runs only during statements that await. When the program ends, the remaining tasks are cancelled, as in ``asyncio.run``.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 
 class Awaiting:
-    """The event loop of one program, made when it is needed."""
+    """The event loop of one program, created when a statement first needs it."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -32,10 +31,10 @@ class Awaiting:
             try:
                 raise error
             finally:
-                del error  # its traceback refers to the program's frames and to this one
+                del error  # the traceback refers to the program's frames and to this one
 
     def close(self) -> None:
-        """Cancel the remaining tasks at the end of the program, and close the loop."""
+        """Cancel the remaining tasks and close the loop, at the end of the program."""
         if self._loop is None:
             return
         with _no_other_loop(), contextlib.closing(self._loop) as loop:
@@ -47,7 +46,7 @@ class Awaiting:
 
 
 async def _outcome(statement: Coroutine[Any, Any, None]) -> BaseException | None:
-    """Return the error of a statement. Raising it in the loop would add the loop's frames to its traceback."""
+    """Return the error of a statement, or None. Raising it in the loop would add the loop's frames to its traceback."""
     try:
         await statement
     except BaseException as error:
@@ -61,7 +60,7 @@ async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
 
 @contextlib.contextmanager
 def _no_other_loop() -> Iterator[None]:
-    """Hide the running loop of this thread, which is busy with the caller, from a loop that runs inside the block."""
+    """Hide this thread's running loop, which is busy with the caller, so that another loop can run inside the block."""
     busy = asyncio._get_running_loop()
     asyncio._set_running_loop(None)
     try:

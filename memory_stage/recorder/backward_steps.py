@@ -1,4 +1,4 @@
-"""Record backward: its start, the gradient that each node gets and sends, and the gradients of the leaves."""
+"""Record backward: its start, the gradients that each node gets and sends, and the gradients of the leaves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory_stage.model.ledger import Ledger
 from memory_stage.sentences.words import code
 from memory_stage.trace import cells
 
-MOST_SUMMED = 64  # elements of a gradient whose sum is shown
+MOST_SUMMED = 64  # the most elements of a gradient whose sum is shown
 
 
 def record_start(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
@@ -29,11 +29,11 @@ def record_start(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
 
 
 def record_entry(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | None:
-    """Record that the rules of ``node`` are about to run; return its entry."""
+    """Record that the backward function of ``node`` is about to run. Return the node's entry."""
     value = ledger.graph.entry_of(node)
     text = cells.gradient_text(gradient)
     if value is not None and value.op == "leaf":
-        # It was a leaf until it got another shape or dtype under ``no_grad``, and another leaf replaced it.
+        # The tensor was a leaf until it got another shape or dtype under ``no_grad``, and another leaf replaced it.
         value.op = ledger.engine.name(node)
     if value is not None and value.drawn:
         ledger.journal.events.append({"do": "run", "node": value.drawn})
@@ -54,9 +54,9 @@ def record_hook(
     """Record that a hook of the program got the gradient of the value of ``node``.
 
     Args:
-        answer: the gradient that the hook returned, if it did.
-        itself: the gradient after the call if the hook got the gradient itself and no copy.
-        layer: the name of the layer to which the hook belongs; then there is no node.
+        answer: the gradient that the hook returned, or None.
+        itself: the gradient after the call, if the hook got the gradient itself and no copy; otherwise None.
+        layer: the name of the layer that the hook belongs to; ``node`` is None then.
     """
     value = ledger.graph.entry_of(node)
     label: Text = ""
@@ -80,9 +80,9 @@ def record_hook(
 def record_visit(
     ledger: Ledger, node: Node, gradient: np.ndarray, sent: Sequence[tuple[Node, np.ndarray]] | None
 ) -> None:
-    """Record that the rules of the interior ``node`` ran and ``sent`` gradients, or None if they are unknown."""
+    """Record that the backward function of ``node`` has run and ``sent`` gradients; None if these are unknown."""
     passed = next((fact for fact in reversed(ledger.journal.facts) if type(fact) is changes.Passed), None)
-    if passed is None:  # its rules are code of the program, whose statements were recorded as steps
+    if passed is None:  # its backward function is code of the program, whose statements were recorded as steps
         passed = changes.Passed(ledger.graph.entry_of(node), ledger.engine.name(node), "", [])
         ledger.journal.facts.append(passed)
     passed.done = True
@@ -99,9 +99,10 @@ def record_visit(
 
 
 def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEntry | None) -> StateEntry | None:
-    """Return the state at which a gradient for ``parent`` is shown: the one that the operation read, or its successor.
+    """Return the memory state at which a gradient for ``parent`` is shown: the state that the operation read, or a
+    later one.
 
-    A write under ``no_grad`` gives a leaf another state and keeps its node.
+    A write to a leaf under ``no_grad`` makes a new state and keeps the node, so the gradient is shown at the new state.
     """
     read = by.reads.get(ledger.engine.key(parent)) if by is not None else None
     if read is not None and not read.dropped:
@@ -123,7 +124,7 @@ def record_release(ledger: Ledger, node: Node) -> None:
 
 
 def record_leaf_gradient(ledger: Ledger, node: Node, gradient: Tensor) -> None:
-    """Record that a leaf has its gradient."""
+    """Record that the gradient of a leaf was stored."""
     value = ledger.graph.entry_of(node)
     text = cells.gradient_text(ledger.engine.array(gradient))
     entry = ledger.tensors.register(gradient, "grad")
@@ -152,14 +153,14 @@ def _name_of(ledger: Ledger, state: StateEntry) -> Text:
 
 
 def _is_for_whole_state(role: Role, value: NodeEntry) -> bool:
-    """Return True if a gradient for a node is a gradient for the whole memory of its group and not for one view."""
+    """True if the gradient for a node is one for the whole memory of its group, and not only for one view."""
     if value.inner:
-        return False  # it is the gradient of all results, one after the other
+        return False  # it contains the gradients of all results, one after the other
     return bool(value.drawn and not value.partial) or value.stands or role in (Role.LEAF, Role.WRITE)
 
 
 def _sum(ledger: Ledger, value: NodeEntry | None, part: np.ndarray) -> str:
-    """Return the text of the gradient that has arrived at a node so far, including this part."""
+    """Return the text of the sum of all gradients that have arrived at a node so far, including this one."""
     if value is None or part.size > MOST_SUMMED:
         return cells.gradient_text(part)
     part = ledger.engine.elements(part)

@@ -1,4 +1,4 @@
-"""Run a program and count its statements, so that a later run can be recorded around one of them.
+"""Run a program and count its statements, so that a second run can be recorded around one of them.
 
 The program runs with hooks, which cost less than a microsecond a statement, and is not recorded.
 """
@@ -14,10 +14,10 @@ from typing import Any
 from memory_stage.recorder import instrument
 from memory_stage.recorder.source import ProgramSource
 
-#: Statements that are remembered; then the older half is forgotten.
+#: The most statements that are remembered. At the limit, the older half is forgotten.
 MOST_STATEMENTS = 1_000_000
 
-#: Statements of a window: before the first statement of interest, after the last one, and in all.
+#: The size of a window: its statements before the first one of interest, after the last one, and in all.
 MOST_BEFORE, AFTER, MOST = 150, 3, 400
 
 
@@ -27,10 +27,10 @@ class CountedRun:
     Args:
         source: the program.
         file: its file.
-        nodes_made: returns how many nodes of a graph have been made, a number that only rises.
+        nodes_made: a function that returns how many nodes have been created so far.
 
     Attributes:
-        count: how many statements have begun.
+        count: the number of statements that have begun.
     """
 
     def __init__(self, source: str, file: str, nodes_made: Callable[[], int]) -> None:
@@ -39,11 +39,13 @@ class CountedRun:
         self._source = ProgramSource(source, file)
         self._thread = 0
         self._forgotten = 0
-        self._nodes, self._hooks = array("q"), array("l")  # of each statement: the nodes before it, and its hook
-        self._turn_counts, self._turn_hooks = array("q"), array("l")  # of each iteration: the statements before it
+        # for each statement, the number of nodes before it, and its hook
+        self._nodes, self._hooks = array("q"), array("l")
+        # for each iteration, the number of statements before it, and the hook of its loop
+        self._turn_counts, self._turn_hooks = array("q"), array("l")
 
     def run(self, names: dict[str, Any]) -> None:
-        """Run the program; ``names`` are its global names. An error of the program is raised."""
+        """Run the program with the global names ``names``. An error of the program is raised."""
         self._thread = threading.get_ident()
         before, instrument.listener = instrument.listener, self._on_hook
         try:
@@ -73,8 +75,8 @@ class CountedRun:
     def window(self, node: int, last: int) -> tuple[int, int]:
         """Return the numbers of the first and last statement of a part of the run.
 
-        It begins with the iteration that made a node, of the outermost loop around the last statement that is not too
-        long.
+        The part begins with an iteration that made the node. Of the loops around the last statement, the outermost one
+        whose iteration is not too long is chosen.
 
         Args:
             node: the number of the node; -1 if there is none.

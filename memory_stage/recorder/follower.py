@@ -1,4 +1,4 @@
-"""Follow the engine: put its events into the ledger, each in the step of the statement that caused it."""
+"""Record the engine's events in the ledger, each in the step of the statement that caused it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OfNode: TypeAlias = events.BackwardStart | events.NodeEnter | events.NodeVisit 
 
 
 class Follower:
-    """Turn the engine's events into changes of the running step, and nodes of backward into steps."""
+    """Turn the engine's events into changes of the running step, and each node of backward into a step."""
 
     def __init__(self, engine: Engine, tracer: Tracer, steps: Steps, threads: OtherThreads) -> None:
         self._engine = engine
@@ -42,9 +42,10 @@ class Follower:
             storages.meters.update(storages.bytes_of_others_freed)
         if isinstance(event, events.Free):
             if not storages.is_registered(event.storage):
-                self._ledger.free(event.storage)  # the garbage collector may free older storages at any time
+                # recorded now, because the garbage collector may free other storages at any time
+                self._ledger.free(event.storage)
                 return
-            self._steps.being_freed = self._engine.freed(event.storage)  # a step that ends now still counts it
+            self._steps.being_freed = self._engine.freed(event.storage)  # a step that ends now still counts its bytes
         self._tracer.locate(frame)
         self._steps.being_freed = 0
         if isinstance(event, _OPERATIONS):
@@ -54,7 +55,9 @@ class Follower:
             self._record(event)
 
     def follow_freed(self, frame: FrameType, record: Any) -> None:
-        """Call ``record``, which records that the interpreter frees a tensor or a node, in the step of ``frame``."""
+        """Call ``record``, which records that the interpreter frees a tensor or a node, in the step that ``frame``
+        runs.
+        """
         self._threads.apply()
         self._tracer.locate(frame)
         record()
@@ -104,7 +107,7 @@ class Follower:
         match event:
             case events.BackwardStart(node, gradient):
                 backward_steps.record_start(self._ledger, node, gradient)
-                self._steps.finish(partly=True)  # hooks at the root have their own step
+                self._steps.finish(partly=True)  # hooks at the root of backward get a separate step
                 self._steps.open = OpenStep(statement, "backward", continues=True)
             case events.NodeEnter(node, gradient):
                 self._steps.open.node = backward_steps.record_entry(self._ledger, node, gradient)

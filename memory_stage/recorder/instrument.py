@@ -1,4 +1,4 @@
-"""Put hooks into a program: before every statement, at the end of every function, and around its results.
+"""Insert hooks into a program: before every statement, at the end of every function, and around its results.
 
 A hook is a call of a method of :data:`HOOK`, which is a constant of the code object: no name is added to the program's
 globals or to ``builtins``. Without a listener it has no effect. Lines, tracebacks and the meaning of the program stay
@@ -26,7 +26,7 @@ from memory_stage.model.statement import Statement
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
-#: Receives the number of a hook, its moment and a value; None while no program is recorded.
+#: The listener, which receives the number of a hook, its moment and a value; None while no program is recorded.
 listener: Callable[[int, str, Any], None] | None = None
 
 
@@ -34,26 +34,29 @@ class StatementHook:
     """The object whose method a program with hooks calls."""
 
     def reach(self, index: int, moment: str, value: Any = None) -> Any:
-        """Notify the listener and return ``value``, which the program returns or yields at some hooks."""
+        """Notify the listener, and return ``value``. The code with hooks calls this also for a value that it
+        returns.
+        """
         if listener is not None:
             listener(index, moment, value)
         return value
 
     def __repr__(self) -> str:
-        """Return an expression, since compilers write constants of a code object into the code that they generate."""
+        """Return an expression, because compilers write constants of a code object into the code that they generate."""
         return f"__import__({__name__!r}, fromlist=['HOOK']).HOOK"
 
     def __reduce__(self) -> str:
-        """Return its name: a pickled or copied code object refers to the same hook."""
+        """Return the hook's name, so that a pickled or copied code object refers to the same hook."""
         return "HOOK"
 
 
 HOOK = StatementHook()
 
-#: Represents the hook in a syntax tree, in which only literals are constants. No program has the same bytes.
+#: The literal that stands for the hook in a syntax tree, which can contain only literals. No program has the same
+#: bytes.
 _PLACEHOLDER = os.urandom(16)
 
-_indexes = itertools.count()  # never reused, so that a recorder can recognize the hooks of its program
+_indexes = itertools.count()  # numbers are never reused, so that a recorder recognizes the hooks of its program
 
 
 _KINDS: dict[type[ast.stmt], str] = {
@@ -73,12 +76,12 @@ _KINDS: dict[type[ast.stmt], str] = {
 
 
 class Hooks:
-    """Put hooks into the statements of one source text.
+    """Insert hooks into the statements of one source text.
 
     Attributes:
-        statements: by the number of their hook.
-        heads: by line, the hooks of compound statements. A line of a head is reached again in a loop, or at the end of
-            a ``with``.
+        statements: the statements, by the number of their hook.
+        heads: the hooks of compound statements, by line. A program reaches such a line again in a loop and at the end
+            of a ``with``.
     """
 
     def __init__(self, source: str, file: str) -> None:
@@ -88,7 +91,7 @@ class Hooks:
         self.heads: dict[int, int] = {}
 
     def top(self, node: ast.stmt) -> tuple[int, list[ast.stmt]]:
-        """Return the number of the hook of a statement of the top level, and the statement with hooks inside it."""
+        """Return the number of the hook of a top-level statement, and the statement with hooks inside it."""
         index = self._register(node, "")
         return index, self._inside(node, index, "")
 
@@ -122,7 +125,7 @@ class Hooks:
         return ast.fix_missing_locations(ast.copy_location(ast.Expr(_call(index, moment)), node))
 
     def _give(self, value: ast.expr, index: int, moment: str) -> ast.expr:
-        """Return the call of a hook that gets and returns the value of a function."""
+        """Return an expression that passes the value of a function to a hook and has that value."""
         return ast.fix_missing_locations(ast.copy_location(_call(index, moment, value), value))
 
     def _body(self, nodes: list[ast.stmt], function: str, loops: tuple[int, ...] = ()) -> list[ast.stmt]:
@@ -138,7 +141,7 @@ class Hooks:
         return hooked
 
     def _inside(self, node: ast.stmt, index: int, function: str, loops: tuple[int, ...] = ()) -> list[ast.stmt]:
-        """Return the statement with hooks in its blocks."""
+        """Return the statement with hooks in the blocks inside it."""
         if isinstance(node, ast.FunctionDef):
             node.body = self._function_body(node, index)
         elif isinstance(node, ast.ClassDef):
@@ -183,7 +186,7 @@ def _call(index: int, moment: str, *value: ast.expr) -> ast.Call:
 
 
 class _Yields(ast.NodeTransformer):
-    """Put a hook around each value that a function itself yields."""
+    """Insert a hook around each value that a function yields, not counting functions inside it."""
 
     def __init__(self, hooks: Hooks, index: int) -> None:
         self._hooks, self._index = hooks, index
@@ -199,7 +202,7 @@ class _Yields(ast.NodeTransformer):
 
 # ---------- code objects ----------
 
-#: ``try`` and, from Python 3.11, ``try`` with ``except*``, which has the same parts.
+#: The syntax nodes of ``try`` and, from Python 3.11, of ``try`` with ``except*``, which have the same fields.
 _TRIES: Any = (ast.Try, getattr(ast, "TryStar", ast.Try))
 _INLINE = ("<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _ASYNC = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -216,7 +219,7 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
 
 
 def with_hook(code: CodeType) -> CodeType:
-    """Return ``code`` with the hook among its constants, and among those of the code objects in it."""
+    """Return ``code`` with the hook in place of its literal, also in the code objects inside it."""
 
     def constant(value: Any) -> Any:
         if isinstance(value, CodeType):
@@ -227,14 +230,14 @@ def with_hook(code: CodeType) -> CodeType:
 
 
 def position(code: CodeType) -> tuple[str, str, int, tuple[str, ...]]:
-    """Return the properties that a function's code object with hooks shares with the one without hooks."""
+    """Return the properties by which the code object of a function is recognized, with or without hooks."""
     return code.co_filename, code.co_name, code.co_firstlineno, code.co_freevars
 
 
 def hooked_twin(code: CodeType) -> tuple[CodeType, Hooks] | None:
-    """Return the code object with hooks of a function that is defined elsewhere; None if its source is unknown."""
+    """Return the code object with hooks for a function that is defined elsewhere; None if its source is unknown."""
     source = "".join(linecache.getlines(code.co_filename))
-    # The cell that defines it may use ``await`` at its top level, and a future statement.
+    # The cell that defines the function may use ``await`` at its top level, and a future statement.
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | code.co_flags & FUTURE
     hooks = Hooks(source, code.co_filename)
     try:

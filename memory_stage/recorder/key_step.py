@@ -1,9 +1,10 @@
-"""Choose the key step: a stage opens with it, and it is shown in print and in pages without JavaScript.
+"""Choose the key step, which a stage shows first, in print, and in pages without JavaScript.
 
-* The author may name it. If backward raised, it is otherwise the write that made the saved tensor stale.
-  If not, it is the first step at which a write makes a saved tensor stale, is refused, or changes the values of
-  another name. Without such a step it is the last write, and without a write the last step with the most names.
-* The stage opens the variant whose key step has the highest rank, or the first of these variants.
+* The author may choose it. Otherwise, if backward raised an error, it is the write that made the saved tensor stale. If
+  backward raised none, it is the first step at which a write makes a saved tensor stale, is refused, or changes the
+  values of another name. Without such a step it is the last write, and without any write the last step with the most
+  names.
+* Of several variants, the stage first shows the one whose key step has the highest rank, or the first such variant.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ _STALE, _SHARED, _WRITE, _NONE = range(4)
 
 
 def name_key_steps(trace: dict[str, Any], chosen: Key = None) -> None:
-    """Add its key step to each variant, and the variant that opens to the trace.
+    """Add a key step to each variant, and record in the trace which variant is shown first.
 
     Args:
-        chosen: the step, counted from 1, of the variant that opens; or the label of a variant and its step.
+        chosen: the step, counted from 1, of the variant that is shown first; or the label of a variant and its step.
 
     Raises:
         ValueError: if there is no such variant or step.
@@ -43,9 +44,9 @@ def name_key_steps(trace: dict[str, Any], chosen: Key = None) -> None:
 
 
 def step_of_line(variant: Variant, line: int) -> int | None:
-    """Return the step, counted from 1, at which a stage opens for a line; None if the line has no step.
+    """Return the step, counted from 1, that a stage shows first for a line; None if the line has no step.
 
-    It is the last step of the line that writes, or else its last step.
+    It is the last step of the line with a write or, without a write, the last step of the line.
     """
     steps = variant["steps"]
     of_line = [number for number, step in enumerate(steps, 1) if step["line"] <= line <= step["end"]]
@@ -61,7 +62,7 @@ def opening(trace: dict[str, Any]) -> tuple[int, int]:
 
 
 def key_step(variant: Variant) -> int:
-    """Return the variant's key step, counted from 0: the one in the trace, or else the one to choose."""
+    """Return the variant's key step, counted from 0. If the trace has none, choose one."""
     return variant["key"] if "key" in variant else _pick(variant)[1]
 
 
@@ -79,7 +80,7 @@ def _check_step(step: Any, count: int) -> int:
 
 
 def _pick(variant: Variant) -> tuple[int, int]:
-    """Return the rank of the key step, and its number from 0."""
+    """Return the rank of the key step, and the step, counted from 0."""
     cause = _cause(variant)
     if cause is not None:
         return _STALE, cause
@@ -105,9 +106,11 @@ def _pick(variant: Variant) -> tuple[int, int]:
 
 
 def _cause(variant: Variant) -> int | None:
-    """Return the step that made the saved tensor stale for which backward first raised; None if no backward raised."""
-    saved: dict[str, str] = {}  # the id of a saved tensor -> its node
-    stale: dict[str, int] = {}  # the node -> the first step that made one of its saved tensors stale
+    """Return the step that made the saved tensor stale which the first failing backward needed; None without such a
+    failure.
+    """
+    saved: dict[str, str] = {}  # maps the id of a saved tensor to its node
+    stale: dict[str, int] = {}  # maps a node to the first step that made one of its saved tensors stale
     for number, step in enumerate([{"events": variant.get("before", ())}, *variant["steps"]], -1):
         for event in step["events"]:
             if event["do"] == "save" and event["node"] is not None:
@@ -121,10 +124,10 @@ def _cause(variant: Variant) -> int | None:
 
 
 class _Seen:
-    """Names and tensors after the events so far."""
+    """The names and tensors that exist after the events so far."""
 
     def __init__(self) -> None:
-        self.names: dict[str, str] = {}  # name -> tensor
+        self.names: dict[str, str] = {}  # maps a name to a tensor
         self.tensors: dict[str, Event] = {}
 
     def add(self, event: Event) -> None:
@@ -142,7 +145,7 @@ class _Seen:
                 self.tensors.pop(tensor, None)
 
     def is_shared(self, write: Event) -> bool:
-        """Return True if two names show cells that were written."""
+        """True if two names show cells that were written."""
         written = write.get("ranges") or [[int(cell), int(cell)] for cell in write["cells"]]
         if not written:
             return False

@@ -22,7 +22,7 @@ from memory_stage.model.ledger import Ledger
 from memory_stage.recorder.reachable_tensors import local_variables, reached
 from memory_stage.recorder.stack import Stack
 
-#: The verdict on a run whose names share no memory.
+#: The verdict on a run in which no two names share memory.
 SHARES_NOTHING = message("shares nothing")
 
 
@@ -30,9 +30,10 @@ class Names:
     """The names of one program.
 
     Attributes:
-        bound: the entry of each name, and the kind of the name.
-        shared: "storage" or "tensor" if two names shared one in the last step with two names or more; otherwise "".
-        named_any: True if a tensor has ever had a name.
+        bound: for each name, the entry of its tensor and the kind of the name.
+        shared: "storage" or "tensor" if two names had the same one in the last step with at least two names; otherwise
+            "".
+        named_any: True if any tensor has had a name so far.
     """
 
     def __init__(self, namespace: dict[str, Any], ledger: Ledger, ignore: frozenset[str]) -> None:
@@ -44,7 +45,8 @@ class Names:
         self.named_any = False
         self._global: dict[str, tuple[TensorEntry, str]] = {}
         self._program: list[str] = []
-        self._overwritten: dict[str, int] = {}  # name that is assigned before it is read -> id of its old value
+        # maps a name that is assigned before it is read to the id of its old value
+        self._overwritten: dict[str, int] = {}
 
     def read_program(self, tree: ast.Module, code: CodeType) -> None:
         """Find the names that the program mentions, and those that it assigns before it reads them."""
@@ -65,7 +67,7 @@ class Names:
             self._overwritten["_"] = id(self.namespace.get("_"))
 
     def in_value(self, value: Any) -> tuple[TensorEntry | None, list[TensorEntry]]:
-        """Return the entry of a value, if it is a tensor, and the entries of all tensors that it leads to."""
+        """Return the entry of a value, if it is a tensor, and the entries of all tensors that it refers to."""
         engine = self.ledger.engine
         if isinstance(value, np.ndarray) or engine.is_tensor(value):
             entry = self._register(value)
@@ -85,11 +87,11 @@ class Names:
         """Record in the ledger the names that were bound, moved and deleted.
 
         Args:
-            stack: the running functions.
+            stack: the functions that are running.
             frame: the frame of the last function, if its local variables can be read.
-            running: returns the running lines by the number of their execution, to name the tensors that only they
-                hold.
-            only_locals: keep the names of the top level.
+            running: a function that returns the running lines by the number of their execution. It names the tensors
+                that only these lines refer to.
+            only_locals: True to leave the names of the top level unchanged.
         """
         found: dict[str, tuple[TensorEntry, str]] = {}
         if only_locals:
@@ -98,7 +100,8 @@ class Names:
             for name in self._program:
                 if name in self.namespace:
                     self._find(found, name)
-            for name in self._program:  # the loop above may have registered its memory together with a tensor on it
+            # the loop above may have registered the memory of a numpy array with a tensor on it
+            for name in self._program:
                 if name not in found and isinstance(self.namespace.get(name), np.ndarray):
                     self._find(found, name)
             self._global = dict(found)
@@ -135,7 +138,7 @@ class Names:
         return entry.names[0] if entry is not None and entry.names else ""
 
     def _locals_of(self, frame: FrameType) -> dict[str, TensorEntry]:
-        """Return the local variables that are tensors, or lists, tuples and dicts of tensors."""
+        """Return the local variables that are tensors, or that are lists, tuples or dicts with tensors."""
         found = {}
         for name, value in local_variables(frame).items():
             if isinstance(value, (np.ndarray, list, tuple, dict)) or self.ledger.engine.is_tensor(value):
@@ -215,7 +218,7 @@ class Names:
             self.shared = "storage" if len({entry.storage.root for entry in plain}) < len(plain) else ""
 
     def verdict(self, failed: bool) -> Text | None:
-        """Return the outcome in a few words; None if a name is bound to a gradient, or no name to a tensor."""
+        """Return the outcome in a few words; None if a name refers to a gradient, or if no name refers to a tensor."""
         if failed:
             return message("refused")
         gradients = [name for name, (_, kind) in self.bound.items() if kind == "grad"]
@@ -235,7 +238,7 @@ def _global_names(code: CodeType) -> set[str]:
 
 
 def _in_order(tree: ast.Module) -> list[str]:
-    """Return all names that a program mentions, in the order of the text."""
+    """Return all names that a program mentions, in the order in which they first appear in the text."""
     mentioned = [(node.lineno, node.col_offset, node.id) for node in ast.walk(tree) if isinstance(node, ast.Name)]
     mentioned += [
         (node.lineno, node.col_offset, name)

@@ -1,7 +1,7 @@
-"""Find the program's own names for operations in its text: ``x.T`` and ``reshape`` instead of ``permute`` and ``view``.
+"""Find the names by which the program itself calls operations: ``x.T`` and ``reshape``, not ``permute`` and ``view``.
 
-An operation is called by the name in the program if its vocabulary has that name and the expression is exactly this
-operation. Otherwise it is called by its vocabulary's name for it.
+Sentences use the name in the program's text if the vocabulary has that name and the expression is exactly this
+operation. Otherwise they use the vocabulary's name of the operation.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from memory_stage.engines.protocol import Engine, Tensor
 from memory_stage.model.changes import Operated
 from memory_stage.model.entries import TensorEntry
 
-MOST_TEXT = 28  # characters of an expression that is quoted
+MOST_TEXT = 28  # the most characters of an expression that sentences quote
 
-#: True if the interpreter knows the expression of an instruction, and not only its line.
+#: True if the interpreter knows the expression of an instruction, and not only the line.
 _KNOWS_POSITIONS = sys.version_info >= (3, 11)
 
-#: The id of a code object, an instruction of it or else a line, and the program's names of the operations there.
+#: The id of a code object, an instruction in it or a line, and the program's names of the operations there.
 Place = tuple[int, int, tuple[str, ...]]
 
 
 class ProgramCall(NamedTuple):
-    """The call of an operation. It refers to a frame and a tensor of the program, so nothing may store it.
+    """A call of an operation. It refers to a frame and to a tensor of the program, so it must not be stored.
 
     Attributes:
         frame: the innermost frame of the program.
-        otherwise: True if the program uses another vocabulary than the events.
-        x: a tensor of the operation.
+        otherwise: True if the program uses a vocabulary that differs from the names in events.
+        x: one of the tensors of the operation.
     """
 
     frame: FrameType | None
@@ -42,7 +42,7 @@ class ProgramCall(NamedTuple):
 
 
 class OperationNaming:
-    """The program's own names for operations."""
+    """Finds the names by which a program calls operations."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -50,7 +50,9 @@ class OperationNaming:
         self._found: dict[tuple[CodeType, int], tuple[str, ...]] = {}
 
     def call_site(self, frame: FrameType | None, tensors: Sequence[Any]) -> ProgramCall:
-        """Return the call of an operation with ``tensors``, of which ``frame`` emits an event."""
+        """Return the call of an operation on ``tensors`` for which an event is emitted; ``frame`` is where it is
+        emitted.
+        """
         given = [each for each in tensors if self.engine.is_tensor(each)]
         x = next((each for each in given if self.engine.has_other_names(each)), None)
         otherwise = x is not None
@@ -60,13 +62,13 @@ class OperationNaming:
         return ProgramCall(frame, otherwise, given[0] if x is None else x)
 
     def note(self, site: ProgramCall, facts: Sequence[Any]) -> None:
-        """Add the program's names to ``facts``, the changes that the operation made."""
+        """Add the program's names to ``facts``, which are the changes that the operation made."""
         frame, otherwise, x = site
         for fact in facts:
             if not (isinstance(fact, Operated) and fact.op):
                 continue
             if fact.op != "getitem" and not otherwise:
-                continue  # events have the program's own names
+                continue  # the engine's event already has the program's name
             entry: TensorEntry | None = getattr(fact, "tensor", None)
             if otherwise:
                 fact.word = self.engine.other_name(fact.op)
@@ -86,7 +88,7 @@ class OperationNaming:
         return not text.isidentifier() or self.engine.has_name(x, text)
 
     def _read(self, code: CodeType, instruction: int, line: int) -> tuple[str, ...]:
-        """Return the name at an instruction; before Python 3.11, all names in its line, in order."""
+        """Return the name at an instruction. Before Python 3.11, return all names in the line, in order."""
         nodes = self._nodes(code.co_filename)
         if not _KNOWS_POSITIONS:
             return tuple(_text(node) for node in nodes if getattr(node, "lineno", 0) == line)
@@ -94,7 +96,7 @@ class OperationNaming:
         return tuple(_text(node) for node in nodes if _position(node) == (first, column, last, end))[:1]
 
     def _nodes(self, file: str) -> list[ast.AST]:
-        """Return the expressions of a file that may be operations, in the order in which they are computed."""
+        """Return the expressions of a file that may be operations, in the order in which Python computes them."""
         if file not in self._sources:
             flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
             try:
@@ -106,7 +108,7 @@ class OperationNaming:
 
 
 def _computed_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the calls, indexes, attributes and operators under ``node``, each after its parts."""
+    """Yield the calls, indexes, attributes and operators under ``node``, each one after the expressions inside it."""
     for part in ast.iter_child_nodes(node):
         if isinstance(node, ast.Call) and part is node.func and isinstance(part, ast.Attribute):
             part = part.value
@@ -122,7 +124,7 @@ def _position(node: Any) -> tuple[int, int, int, int]:
 
 
 def _text(node: ast.AST) -> str:
-    """Return the name that is called, or the text of an index or attribute; empty for an operator."""
+    """Return the name of a call, or the text of an index or attribute; an empty string for an operator."""
     if isinstance(node, ast.Call):
         return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if not isinstance(node, (ast.Attribute, ast.Subscript)):
@@ -134,7 +136,9 @@ def _text(node: ast.AST) -> str:
 
 
 def settle(facts: Sequence[Any]) -> None:
-    """Name the operations of a finished step: if an expression was one operation, the operation gets its name."""
+    """Name the operations of a finished step. An operation gets the text of an expression that is this
+    operation only.
+    """
     there: dict[Place, list[Operated]] = {}
     for fact in facts:
         if isinstance(fact, Operated) and fact.at is not None:

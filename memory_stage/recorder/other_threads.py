@@ -14,16 +14,16 @@ from memory_stage.model.ledger import Ledger
 
 
 class OtherThreads:
-    """A queue of changes. Any thread may add to it, and the recorded thread applies it."""
+    """A queue of changes. Every thread may append to it, and the recorded thread applies the changes."""
 
     def __init__(self, engine: Engine, ledger: Ledger) -> None:
         self._engine = engine
         self._ledger = ledger
         self._queue: deque[Callable[[], None]] = deque()
-        self._made: set[Key] = set()  # storages that were freed before their allocation was applied
+        self._made: set[Key] = set()  # keys of storages that were freed before their allocation was applied
 
     def add(self, event: Event) -> None:
-        """Add an event of the engine; the queue gets keys and weak references only."""
+        """Append an event of the engine. The queue stores only keys and weak references."""
         engine, ledger, storages = self._engine, self._ledger, self._ledger.storages
         storages.meters.update(storages.bytes_of_others_freed)
         match event:
@@ -39,7 +39,7 @@ class OtherThreads:
                 self._queue.append(partial(self._omit, reason))
 
     def add_freed(self, record: Callable[[], None]) -> None:
-        """Add a function that records a freed tensor or node."""
+        """Append a function that records a freed tensor or node."""
         self._queue.append(record)
 
     def apply(self) -> None:
@@ -68,4 +68,4 @@ class OtherThreads:
 
 
 def _ignore(ref: Any) -> None:
-    """Ignore that a storage is freed: the engine emits an event."""
+    """Do nothing when a storage is freed, because the engine emits an event."""

@@ -1,4 +1,4 @@
-"""Prepare programs for recording: their text, their syntax, and names for the arguments of a function."""
+"""Prepare programs for recording: their text, their syntax tree, and names for the arguments of a function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def check_syntax(label: str, source: str, flags: int = 0) -> ast.Module:
     """Return the syntax tree of a variant, so that an error is raised before any variant runs.
 
     Raises:
-        SyntaxError: if the variant cannot be compiled; the error names it.
+        SyntaxError: if the variant cannot be compiled; the message names the variant.
     """
     try:
         return compile(source, f"<variant {label}>", "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
@@ -26,7 +26,7 @@ def dedented(source: str) -> str:
     """Return a program without common indentation.
 
     Raises:
-        TypeError: if it is not given as text.
+        TypeError: if ``source`` is not a str.
     """
     if not isinstance(source, str):
         raise TypeError(

@@ -1,8 +1,7 @@
-"""Find the tensors that a variable leads to, and the code for each: ``x``, ``xs[0]``, ``d['w']``, ``net[0].weight``.
+"""Find the tensors that can be reached from a variable, and the code for each: ``x``, ``xs[0]``, ``net[0].weight``.
 
-The search covers lists, tuples, dicts and objects three levels deep, with eight tensors in each; and more in layers and
-optimizers, whose registered tensors are covered; variables in the closures of functions; and local variables of
-generators.
+The search covers lists, tuples, dicts and objects three levels deep, with eight tensors in each. It covers all
+registered tensors of layers and optimizers, variables in the closures of functions, and local variables of generators.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ import numpy as np
 
 from memory_stage.engines.protocol import Engine, Tensor
 
-MOST_ENTRIES = 8  # tensors named of one list, dict or object
-MOST_OF_LAYERS = 64  # tensors named of one layer, including the layers in it
-MOST_SEARCHED = 64  # entries searched in one container
+MOST_ENTRIES = 8  # the most tensors of one list, dict or object that get a name
+MOST_OF_LAYERS = 64  # the most tensors of one layer and the layers inside it that get a name
+MOST_SEARCHED = 64  # the most entries of one container that are searched
 DEPTH = 3
 
 _SEARCHED_NO_FURTHER = (
@@ -42,12 +41,14 @@ Found = tuple[str, Any]
 """A name, and its tensor or numpy array."""
 
 
-#: Returns the name of a tensor so far; empty for one without a name.
+#: A function that returns the present name of a tensor; an empty string if it has none.
 Called = Callable[[Tensor], str]
 
 
 def reached(name: str, value: Any, engine: Engine, called: Called) -> list[Found]:
-    """Return the tensors that the variable ``name`` leads to. A tensor that is reached in two ways has two names."""
+    """Return the tensors that can be reached from the variable ``name``. One that is reached in two ways has two
+    names.
+    """
     most = MOST_OF_LAYERS if _is_registry(value) else MOST_ENTRIES * DEPTH
     return list(itertools.islice(_Search(engine, called).below(name, value, DEPTH, ()), most))
 
@@ -58,7 +59,9 @@ class _Search:
     called: Called
 
     def below(self, path: str, value: Any, depth: int, above: tuple[int, ...]) -> Iterator[Found]:
-        """Yield the tensors that ``value`` leads to, ``depth`` levels down; ``above``: ids of the objects above it."""
+        """Yield the tensors that can be reached from ``value``, ``depth`` levels down. ``above`` has the ids of the
+        objects above it.
+        """
         if isinstance(value, np.ndarray) or self.engine.is_tensor(value):
             yield path, value
             return
@@ -74,7 +77,7 @@ class _Search:
                     return
 
     def entries(self, path: str, value: Any) -> Iterable[Found]:
-        """Return the objects one level below ``value``, with the code for each."""
+        """Return the objects one level below ``value``, each with the code that reaches it."""
         if type(value) in (list, tuple):
             return ((f"{path}[{i}]", item) for i, item in enumerate(value))
         if type(value) is dict:
@@ -87,7 +90,7 @@ class _Search:
                 return ()
             return [(f"{name} in {path}", item) for name, item in local_variables(frame).items()]
         slots = self.engine.slots(value)
-        if slots is not None:  # ``opt.velocity of net.weight``
+        if slots is not None:  # for example ``opt.velocity of net.weight``
             return ((f"{path}.{slot} of {self.called(x) or f'parameter {i}'}", kept) for slot, x, i, kept in slots)
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is not dict:
@@ -102,7 +105,7 @@ def _is_plain(key: Any) -> bool:
 
 
 def _is_registry(value: Any) -> bool:
-    """Return True if a value is a layer, of either vocabulary."""
+    """True if a value is a layer, in either vocabulary of minitensor or in a framework."""
     attributes = getattr(value, "__dict__", None)
     return type(attributes) is dict and isinstance(attributes.get("_parameters"), dict)
 
@@ -121,16 +124,16 @@ def _closure_variables(path: str, function: types.FunctionType) -> Iterator[Foun
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
             yield f"{name} in {path}", cell.cell_contents
-        except ValueError:  # an empty cell
+        except ValueError:  # the cell of the closure is empty
             continue
 
 
 def local_variables(frame: FrameType) -> dict[str, Any]:
-    """Return a frame's own variables without leaving a copy that could keep them alive."""
+    """Return a frame's local variables without leaving a copy of them that could keep tensors alive."""
     values = frame.f_locals
     own = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}
     found = {name: value for name, value in values.items() if name in own}
-    # Before Python 3.13 the frame keeps this copy of its variables until it is asked again.
+    # Before Python 3.13 the frame keeps its copy of the variables until ``f_locals`` is read again.
     if isinstance(values, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(values) == 3:
         values.clear()
     return found

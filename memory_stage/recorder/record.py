@@ -1,7 +1,7 @@
 """Run a program statement by statement, and record the changes of memory.
 
-* Values, versions, lifetimes, bytes and errors are those of a run without a recorder.
-* After a limited number of steps the program runs on without hooks, and the trace has a sentence about that.
+* Values, versions, lifetimes, bytes and errors are the same as without a recorder.
+* After a limited number of steps the program continues without hooks, and the trace says so in a sentence.
 * The result is a variant of a trace (``trace.schema.json``): plain data, without references to the program's objects.
 """
 
@@ -29,9 +29,9 @@ from memory_stage.recorder.recorder import Recorder
 from memory_stage.recorder.source import ProgramSource
 from memory_stage.recorder.window import EndOfWindow, RecordingWindow
 
-LIMIT = 500  # steps
+LIMIT = 500  # the most steps of a recording, by default
 
-#: True to raise errors of the recorder itself, for tests. Otherwise the program runs on.
+#: True to raise errors of the recorder itself, for tests. Otherwise such an error ends only the recording.
 STRICT = False
 
 
@@ -40,11 +40,11 @@ class RecordedRun:
     """The result of a run.
 
     Attributes:
-        variant: of a trace.
-        texts: the texts of the variant, which are in English, and their places.
+        variant: the run as a variant of a trace.
+        texts: the texts of the variant, which are in English, each with its place.
         error: the error that ended the program.
         device: the device whose memory the trace shows.
-        frameworks: True if the program used a framework whose tensors are recorded.
+        frameworks: True if the program used a framework whose tensors can be recorded.
     """
 
     variant: dict[str, Any]
@@ -92,12 +92,13 @@ def run(
         policy: the in-place policy during the run; None keeps the current one.
         ignore: names that the trace leaves out.
         limit: the largest number of steps to record.
-        flags: of ``compile``. With ``PyCF_ALLOW_TOP_LEVEL_AWAIT`` the program may await, as a cell may.
-        show_last: True to hand the value of a last expression to ``sys.displayhook``, as a notebook does.
-        functions: values whose Python functions are recorded, too, wherever they were defined.
+        flags: the flags for ``compile``. With ``PyCF_ALLOW_TOP_LEVEL_AWAIT`` the program may await at its top level, as
+            a cell may.
+        show_last: True to pass the value of a last expression to ``sys.displayhook``, as a notebook does.
+        functions: values whose Python functions are recorded, too, even if they are defined in other files.
         engine: the engine whose tensors are recorded; by default minitensor and the frameworks that the program
             imports.
-        echo: True to print the output of the program, too, which is recorded in its step.
+        echo: True to print the program's output in addition to recording it in the steps.
         on_step: called with each finished step.
         window: the part of the run to record; None to record from its first statement on.
 
@@ -113,7 +114,7 @@ def run(
     awaiting = Awaiting()
     text.requested = {each.__code__.co_filename for value in functions for each in instrument.functions_of(value)}
     with engine.policy(policy) if policy else contextlib.nullcontext():
-        try:  # an interrupt may arrive while the recording begins
+        try:  # inside ``try``, because an interrupt may arrive while the recording begins
             _hook_functions(text, namespace, functions, engine)
             if window is None:
                 recorder.begin()
@@ -127,14 +128,14 @@ def run(
     steps = recorder.steps
     if steps.failure is not None and STRICT:
         raise steps.failure
-    steps.failure = None  # its traceback refers to the program's frames
+    steps.failure = None  # the error's traceback refers to the program's frames
     if done and isinstance(done[0], EndOfWindow):
         done.clear()
     if window is not None and not steps.recorded:
         steps.truncated = message("The run ended before {part}, so nothing was recorded.", part=window.describe())
     elif done and steps.truncated:
         steps.truncated = sentences([steps.truncated, _describe_late_error(done[0], file)])
-    # No local name may hold the error: its traceback refers to this frame, and the cycle would keep tensors alive.
+    # No local name may refer to the error: its traceback refers to this frame, and the cycle would keep tensors alive.
     variant, texts = steps.variant(id_, label, recorder.names.verdict(bool(done)))
     used = engine.has_framework
     return RecordedRun(variant, texts, done.pop() if done else None, recorder.ledger.storages.meters.device, used)
@@ -153,11 +154,11 @@ def _run_all(recorder: Recorder, awaiting: Awaiting, namespace: dict[str, Any], 
         else:
             code = source.compile_plain(node, last)
         try:
-            made = eval(code, namespace)  # a coroutine if the statement awaits
+            made = eval(code, namespace)  # the result is a coroutine if the statement awaits
             if made is not None:
                 recorder.tracer.suspended = True
                 awaiting.finish(made)
-        except BaseException as error:  # also a KeyboardInterrupt or SystemExit of the program
+        except BaseException as error:  # this includes a KeyboardInterrupt or SystemExit of the program
             recorder.end_statement(error)
             # The program's traceback has no frames of the recorder.
             return [error.with_traceback(_of_program(error.__traceback__, recorder.engine))]
@@ -185,10 +186,10 @@ def line_in(error: BaseException, file: str) -> int:
 
 
 def _of_program(traceback: TracebackType | None, engine: Engine) -> TracebackType | None:
-    """Return a traceback without the recorder's frames, and without the frames of a framework that called it.
+    """Return a traceback without the recorder's frames and the frames of a framework that called the recorder.
 
-    A function of a framework passes its call to a listener, which calls the function again. One of its two frames
-    remains.
+    A framework's function may pass its call to the recorder, which calls the function again. Only one of the two frames
+    of that function remains.
     """
     kept: list[TracebackType] = []
     again = False
@@ -212,12 +213,14 @@ def _is_recorders(traceback: TracebackType) -> bool:
 
 
 def register(file: str, source: str) -> None:
-    """Make the source of ``file`` known to ``linecache``, from which tracebacks quote lines."""
+    """Register the source of ``file`` with ``linecache``, from which tracebacks quote lines."""
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
 
 
 def _hook_functions(source: ProgramSource, namespace: dict[str, Any], also: Sequence[Any], engine: Engine) -> None:
-    """Put hooks into the functions of the notebook that a program can reach by name, and into those of ``also``."""
+    """Insert hooks into the notebook's functions that a program can reach by name, and into the functions in
+    ``also``.
+    """
     asked = [inspect.unwrap(function) for value in also for function in instrument.functions_of(value)]
     found = {id(function): function for function in asked if isinstance(function, FunctionType)}
     wanted = [node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)]
@@ -243,7 +246,7 @@ def _hook_functions(source: ProgramSource, namespace: dict[str, Any], also: Sequ
 
 
 class _Printed:
-    """A replacement of stdout: printed text is recorded in the step, and printed after the last step."""
+    """A replacement of stdout. It records printed text in the step, and prints it after the last step."""
 
     def __init__(self, recorder: Recorder, stdout: Any, echo: bool) -> None:
         self._recorder, self._stdout, self._echo = recorder, stdout, echo
@@ -258,7 +261,7 @@ class _Printed:
 
 @contextlib.contextmanager
 def _printing_to(recorder: Recorder, echo: bool) -> Iterator[None]:
-    """Send printed text to the recorder; the notebook still displays values itself."""
+    """Replace ``sys.stdout`` inside the block. The notebook still displays values itself."""
     stdout, show = sys.stdout, sys.displayhook
     printed = _Printed(recorder, stdout, echo)
 
@@ -273,6 +276,6 @@ def _printing_to(recorder: Recorder, echo: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        # The program may have replaced them.
+        # The program may have replaced the streams.
         sys.stdout = stdout if sys.stdout is printed else sys.stdout
         sys.displayhook = show if sys.displayhook is displayhook else sys.displayhook

@@ -25,20 +25,20 @@ from memory_stage.recorder.window import EndOfWindow, RecordingWindow
 
 
 class Recorder:
-    """A recording of one program, from :meth:`begin` to :meth:`stop`. It leaves no subscription behind.
+    """A recording of one program, from :meth:`begin` to :meth:`stop`, which ends all subscriptions.
 
-    An error in the recorder ends the recording and never the program.
+    An error in the recorder ends the recording, and the program continues.
 
     Attributes:
         source: the text of the program, and its code with hooks.
-        stack: the running functions.
+        stack: the functions that are running.
         steps: the recorded steps.
-        tracer: follows the program.
-        follower: follows the engine.
+        tracer: divides the program's run into steps.
+        follower: records the engine's events.
         ledger: the program's memory and history.
         names: the program's names of tensors.
-        window: the part of the run that is recorded; None for all of it.
-        is_waiting: True until the window begins.
+        window: the part of the run that is recorded; None for the whole run.
+        is_waiting: True before the window begins.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Recorder:
         self._thread = 0
         self.window: RecordingWindow | None = None
         self.is_waiting = False
-        self._turns: dict[int, int] = {}  # iterations of loops before the window, by the hook of the loop
+        self._turns: dict[int, int] = {}  # the iterations of each loop before the window, by the hook of the loop
 
     # ---------- begin and end ----------
 
@@ -74,7 +74,7 @@ class Recorder:
         instrument.listener = self.on_hook
 
     def wait(self, window: RecordingWindow) -> None:
-        """Let the program run without recording until a window begins."""
+        """Let the program run unrecorded until a window begins."""
         self.window, self.is_waiting = window, True
         self.steps.part = window.describe()
         self._thread = threading.get_ident()
@@ -82,7 +82,7 @@ class Recorder:
         instrument.listener = self._on_hook_outside
 
     def _begin_window(self, index: int, moment: str, frame: FrameType | None) -> None:
-        """Begin the recording at a hook, in a function's ``frame`` or, if that is None, at the top level."""
+        """Begin the recording at a hook; ``frame`` is the function's frame, or None at the top level."""
         self.is_waiting = False
         instrument.listener = self._listener_before
         self.engine.discover_frameworks()
@@ -101,7 +101,7 @@ class Recorder:
             raise EndOfWindow
 
     def stop(self) -> None:
-        """Unsubscribe, and remove all hooks; it may be called again."""
+        """Unsubscribe, and remove all hooks. It may be called again."""
         self.ledger.stop()
         self._subscription.close()
         if instrument.listener in (self.on_hook, self._on_hook_outside):
@@ -117,7 +117,7 @@ class Recorder:
     # ---------- the program ----------
 
     def begin_statement(self, index: int) -> None:
-        """Begin a statement of the top level, by the number of its hook."""
+        """Begin a top-level statement, which is given by the number of its hook."""
         statement = self.source.statements[index]
         if self.is_waiting:
             self._turns.clear()
@@ -132,7 +132,7 @@ class Recorder:
                 self.tracer.begin_statement(statement)
 
     def end_statement(self, error: BaseException | None = None) -> None:
-        """Finish a statement of the top level, which has run or raised ``error``."""
+        """Finish a top-level statement, which has run or raised ``error``."""
         if self.steps.active:
             with _Guard(self):
                 self.tracer.end_statement(error)
@@ -151,7 +151,7 @@ class Recorder:
                 self.tracer.reach(index, moment, sys._getframe(2))
 
     def _on_hook_outside(self, index: int, moment: str, value: Any) -> None:
-        """Look for the begin of the window at a hook."""
+        """Check at a hook outside the window if the window begins."""
         statement = self.source.statements.get(index)
         if statement is None or threading.get_ident() != self._thread:
             return
@@ -196,11 +196,11 @@ class Recorder:
                 with StackHeadroom():
                     self.follower.follow_freed(sys._getframe(1), record)
             except RecursionError:
-                self._threads.add_freed(record)  # the stack has no room for it here
+                self._threads.add_freed(record)  # the stack has no room to record it now
 
 
 class _Guard:
-    """A context manager: an error in the recorder ends the recording, and its end unsubscribes the recorder."""
+    """A context manager around the recorder: an error in it ends the recording and the subscription."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder

@@ -1,4 +1,4 @@
-"""Run a file as Python runs a script: the same module, arguments, path, traceback and exit status."""
+"""Run a file as Python runs a script, with the same module, arguments, path, traceback and exit status."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import types
 from collections.abc import Iterator
 from pathlib import Path
 
-#: Exit statuses: the program ended with an error; it was interrupted; it could not be run.
+#: The exit status of a program that ended with an error, that was interrupted, or that could not be run.
 FAILED, INTERRUPTED, REFUSED = 1, 130, 2
 
 
 class ScriptError(Exception):
-    """A file that cannot be run; the message says why."""
+    """Raised for a file that cannot be run. The message says why."""
 
 
 def read_script(name: str) -> tuple[Path, str]:
@@ -29,7 +29,7 @@ def read_script(name: str) -> tuple[Path, str]:
         read = program.read_bytes()
         try:
             source = importlib.util.decode_source(read)
-        except SyntaxError:  # of the encoding: Python's message for it has no reason
+        except SyntaxError:  # an unknown encoding, for which Python's message gives no reason
             source = read.decode("utf-8")
         compile(source, str(program), "exec", dont_inherit=True)
     except (OSError, UnicodeDecodeError, LookupError) as error:
@@ -41,12 +41,14 @@ def read_script(name: str) -> tuple[Path, str]:
 
 @contextlib.contextmanager
 def as_main(program: Path, argv: list[str]) -> Iterator[dict[str, object]]:
-    """Set up a module ``__main__`` for a program, with its arguments and its folder on the path; yield its names."""
+    """Set up the module ``__main__`` for a program, its arguments, and its folder on the path. Yield its global
+    names.
+    """
     module = types.ModuleType("__main__")
     module.__file__ = str(program)
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     sys.argv = argv
-    sys.path[0] = str(program.resolve().parent)  # if the program is a link, the folder of its target
+    sys.path[0] = str(program.resolve().parent)  # if the program is a link, this is the folder of its target
     sys.modules["__main__"] = module
     try:
         yield module.__dict__
@@ -55,7 +57,7 @@ def as_main(program: Path, argv: list[str]) -> Iterator[dict[str, object]]:
 
 
 def exit_status(error: BaseException | None) -> int:
-    """Print the error that ended a program as Python does, and return the exit status that Python would return."""
+    """Print the error that ended a program, as Python does. Return the exit status that Python would return."""
     if error is None:
         return 0
     if isinstance(error, SystemExit):

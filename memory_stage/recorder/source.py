@@ -1,4 +1,4 @@
-"""The text of a recorded program, its code with hooks, and the functions of earlier cells that it calls."""
+"""The text of a recorded program, its code with hooks, and the functions of other cells that it calls."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from memory_stage.recorder.instrument import Hooks
 class ProgramSource:
     """The lines of a trace, and the code objects with hooks whose statements are on these lines.
 
-    It refers to code objects, but to no frame and strongly to no other object of the program.
+    It refers to code objects of the program, but to no frame, and to other objects only weakly.
 
     Attributes:
         tree: the syntax tree of the program, into whose nodes :meth:`compile` puts hooks.
         plain: the code object of the program without hooks.
-        statements: by the number of their hook; also those of functions that are defined elsewhere.
-        lines: the text of the program, and below it each called function that is defined elsewhere.
-        requested: files of functions that the caller of the recorder asked for.
+        statements: the statements by the number of their hook, including those of functions that are defined elsewhere.
+        lines: the lines of the program, and below them those of each called function that is defined elsewhere.
+        requested: the files of the functions that the recorder's caller asked to record.
 
     Raises:
         SyntaxError: if the source cannot be compiled.
@@ -40,18 +40,20 @@ class ProgramSource:
         self._flags = flags
         self._hooks = Hooks(source, file)
         self.statements = self._hooks.statements
-        self._codes: dict[int, tuple[CodeType, Hooks]] = {}  # by id, since comparing two code objects is slow
-        self._functions: list[tuple[weakref.ref[FunctionType], CodeType]] = []  # defined elsewhere, and without hooks
+        # by the id of the code object, because comparing two code objects is slow
+        self._codes: dict[int, tuple[CodeType, Hooks]] = {}
+        # functions defined elsewhere, each with its code object without hooks
+        self._functions: list[tuple[weakref.ref[FunctionType], CodeType]] = []
         self._has_new_hooks = False
-        self._shown: dict[tuple[str, int], int] = {}  # file and line of another cell -> line of the trace
+        self._shown: dict[tuple[str, int], int] = {}  # maps a file and line of another cell to a line of the trace
 
     # ---------- code with hooks ----------
 
     def compile(self, statement: ast.stmt, display: bool) -> tuple[int, CodeType]:
-        """Return the number of the hook of a statement of the top level, and its code object with hooks.
+        """Return the number of the hook of a top-level statement, and the statement's code object with hooks.
 
         Args:
-            display: True to hand the value of the statement, an expression, to ``sys.displayhook``.
+            display: True to pass the value of the statement, an expression, to ``sys.displayhook``.
         """
         index, hooked = self._hooks.top(statement)
         code = instrument.with_hook(self._compile(hooked, display))
@@ -59,7 +61,7 @@ class ProgramSource:
         return index, code
 
     def compile_plain(self, statement: ast.stmt, display: bool) -> CodeType:
-        """Return the code object of a statement of the top level without hooks."""
+        """Return the code object of a top-level statement without hooks."""
         return self._compile([statement], display)
 
     def _compile(self, nodes: list[ast.stmt], display: bool) -> CodeType:
@@ -69,7 +71,7 @@ class ProgramSource:
         return code
 
     def hook(self, function: FunctionType) -> None:
-        """Put hooks into a function that is defined elsewhere, if its source is known."""
+        """Insert hooks into a function that is defined elsewhere, if its source is known."""
         code = function.__code__
         found = instrument.hooked_twin(code)
         if found is not None:
@@ -85,12 +87,12 @@ class ProgramSource:
             self._has_new_hooks |= each.co_name != "<module>"
 
     def remove_new_hooks(self) -> None:
-        """Remove the hooks if some functions got hooks since the last time."""
+        """Remove the hooks if functions defined elsewhere got hooks since the last call."""
         if self._has_new_hooks:
             self.remove_hooks()
 
     def remove_hooks(self) -> None:
-        """Give every function the code object without hooks. Calls that are running finish with hooks."""
+        """Give every function its code object without hooks again. Calls that are running finish with hooks."""
         self._has_new_hooks = False
         plain = [self.plain]
         for reference, code in self._functions:
@@ -108,7 +110,7 @@ class ProgramSource:
         return id(code) in self._codes
 
     def head_at(self, code: CodeType, line: int) -> Statement | None:
-        """Return the compound statement whose head is on a line of a code object with hooks, if there is one."""
+        """Return the compound statement whose head is on a line of a code object with hooks; None if there is none."""
         hooks = self._codes[id(code)][1]
         return hooks.statements.get(hooks.heads.get(line, -1))
 
@@ -132,7 +134,7 @@ class ProgramSource:
         return line if code.co_filename == self._file else self._shown.get((code.co_filename, line))
 
     def show(self, function: Statement) -> None:
-        """Add the text of a function to the trace, unless it is part of the program or was added before."""
+        """Add the text of a function to the trace, unless the program contains it or it was added before."""
         file, line = function.file, function.line
         if file == self._file or (file, line) in self._shown:
             return

@@ -1,4 +1,4 @@
-"""The functions of the notebook that are running, and the statement that each of them is at."""
+"""The functions of the notebook that are running, and the statement that each of them has reached."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class Activation:
     """The top level of the program, or a running function of the notebook.
 
     Attributes:
-        function: its name; empty for the top level.
-        frame: id of its frame, to which nothing refers; 0 for the top level.
-        code: its code object: a later frame may get the id of a freed one.
-        statement: the running statement.
-        run: number of that statement's execution.
-        passes: of its loops, by the hook of their heads.
-        names: its local names for tensors.
-        full_name: its name with the class that the function is a method of.
-        number: 2 for a function that runs inside itself, and so on.
-        since: the step in which it was entered or resumed.
-        value: the tensor that it returned or yielded last, if that was one.
-        inside: all tensors in the value that it returned or yielded last.
-        named_below: the next activation below it that has local names. A deep stack has few of these.
-        looping_below: the next activation below it that is in a loop.
+        function: the name of the function; empty for the top level.
+        frame: the id of the function's frame, to which no reference is kept; 0 for the top level.
+        code: the function's code object, which tells frames apart when a later frame gets the id of a freed one.
+        statement: the statement that is running.
+        run: the number of the execution of that statement.
+        passes: the number of the present iteration of each loop, by the hook of the loop's head.
+        names: the function's local names for tensors.
+        full_name: the name, for a method with the class.
+        number: 2 for a function that a running call of itself has called, and so on.
+        since: the step in which the function was called or resumed.
+        value: the value that the function returned or yielded last, if that was a tensor; otherwise None.
+        inside: all tensors in the value that the function returned or yielded last.
+        named_below: the next activation below this one that has local names. It makes the search of a deep stack fast.
+        looping_below: the next activation below this one that is in a loop.
     """
 
     function: str
@@ -52,7 +52,9 @@ class Activation:
 
     @property
     def place(self) -> str:
-        """The place of its local names in a sentence: ``f``, or ``f (2)`` for the second one that runs."""
+        """Words for the function to which local names belong: ``f``, or ``f (2)`` for the second running call
+        of ``f``.
+        """
         return f"{self.function} ({self.number})" if self.number > 1 else self.function
 
 
@@ -60,22 +62,22 @@ class Stack:
     """The running functions of the notebook, and the suspended generators.
 
     Attributes:
-        activations: the top level first.
+        activations: all activations, the top level first.
     """
 
     def __init__(self, source: ProgramSource) -> None:
         self.activations = [Activation("", 0)]
         self._source = source
-        self._counts: Counter[str] = Counter()  # of running functions, by name
-        self._suspended: dict[int, Activation] = {}  # generators, by the id of their frame
+        self._counts: Counter[str] = Counter()  # the number of running calls of each function, by name
+        self._suspended: dict[int, Activation] = {}  # suspended generators, by the id of their frame
 
     @property
     def top(self) -> Activation:
-        """The activation that runs."""
+        """The activation that is running."""
         return self.activations[-1]
 
     def push(self, frame: FrameType, step: int, of_class: str = "") -> None:
-        """Add the function of ``frame``, which is entered, or resumed, in ``step``."""
+        """Add the function of ``frame``, which is called or resumed in ``step``."""
         code, top = frame.f_code, self.top
         self._counts[code.co_name] += 1
         self.activations.append(
@@ -96,7 +98,7 @@ class Stack:
         """Add the function of ``frame``, which is resumed in ``step``.
 
         Returns:
-            The local names that a generator had when it was suspended; None for a function without a record of that.
+            The local names that a generator had when it was suspended; None if its suspension was not recorded.
         """
         self.push(frame, step)
         suspended = self._suspended.pop(id(frame), None)
@@ -106,7 +108,7 @@ class Stack:
         return suspended.names
 
     def pop(self, depth: int) -> None:
-        """Remove the activations above ``depth``; generators among them may be resumed."""
+        """Remove the activations above ``depth``. Generators among them may be resumed later."""
         for each in self.activations[depth + 1 :]:
             self._counts[each.function] -= 1
             if each.is_generator:
@@ -114,7 +116,7 @@ class Stack:
         del self.activations[depth + 1 :]
 
     def depth_of(self, frame: FrameType) -> int | None:
-        """Return the position of the activation of ``frame``, or None if it has none."""
+        """Return the position of the activation of ``frame``; None if it has none."""
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             return 0
         for depth in range(len(self.activations) - 1, 0, -1):
@@ -123,11 +125,11 @@ class Stack:
         return None
 
     def named(self) -> list[Activation]:
-        """Return the running activation and those that have local names, the outermost first."""
+        """Return the running activation and all others that have local names, the outermost first."""
         return self._chain("named_below")
 
     def passes(self) -> list[list[int]]:
-        """Return the line of each running loop's head, and the number of its pass; the outermost first."""
+        """Return the line of each running loop's head and the number of its iteration, the outermost first."""
         return [
             [self._source.line_of(self._source.statements[loop]), activation.passes[loop]]
             for activation in self._chain("looping_below")
@@ -136,7 +138,7 @@ class Stack:
         ]
 
     def lines(self, with_top: bool) -> dict[int, str]:
-        """Return the line of each running statement, in words, by the number of its execution."""
+        """Return the line of each running statement as text, by the number of the statement's execution."""
         running = self.activations if with_top else self.activations[:-1]
         found = ((each.run, each.statement) for each in running)
         return {run: f"line {self._source.line_of(statement)}" for run, statement in found if statement is not None}

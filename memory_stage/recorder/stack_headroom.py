@@ -7,16 +7,16 @@ import threading
 
 
 class StackHeadroom:
-    """A context manager that raises the recursion limit, so that a listener runs even if the stack is used up.
+    """A context manager that raises the recursion limit, so that a listener can run even at the limit.
 
-    A program with infinite recursion therefore ends as it does without a listener, and the listener continues.
+    Therefore a program with infinite recursion ends as it does without a listener, and the listener keeps working.
 
     Raises:
-        RecursionError: if the stack has no room even for a call of the program. The listener has not run then.
+        RecursionError: if the stack has not even room for a call of the program. The listener has not run then.
     """
 
-    CALLS = 200  # nested: about five times as many as a recorder makes
-    _lock = threading.RLock()  # the limit is that of all threads
+    CALLS = 200  # the number of nested calls that a listener may need, about five times as many as a recorder makes
+    _lock = threading.RLock()  # guards the recursion limit, which is shared by all threads
     _inside = 0
     _limit = 0
 
@@ -24,7 +24,7 @@ class StackHeadroom:
         with StackHeadroom._lock:
             if not StackHeadroom._inside:
                 limit = sys.getrecursionlimit()
-                try:  # if this fails, the limit is reached, and it could not be restored either
+                try:  # at the limit this raises, and then the limit could not be restored either
                     sys.setrecursionlimit(limit)
                 except RecursionError:
                     raise RecursionError("maximum recursion depth exceeded") from None

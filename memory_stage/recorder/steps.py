@@ -1,7 +1,7 @@
 """The running step of a recording, the recorded steps, and the limits of a recording.
 
-* A step that changed nothing is left out, unless its statement is one that a reader expects to see.
-* No step is recorded after a limit is reached, and the trace says that.
+* A step that changed nothing is left out, unless a reader expects to see its statement.
+* After a limit is reached no step is recorded, and the trace says so.
 * ``allocated`` and ``peak`` count only the storages that the trace shows.
 """
 
@@ -28,10 +28,10 @@ from memory_stage.recorder.source import ProgramSource
 from memory_stage.recorder.stack import Stack
 from memory_stage.sentences import sentences
 
-MOST_TEXT = 2000  # characters of printed text shown with one step
-MOST_EVENTS = 60_000  # of a recording: about 10 MB of a page
-MOST_IN_A_STEP = 8_000  # events of one step: nobody can read a picture of more, and drawing it takes seconds
-MOST_BYTES = 20_000_000  # of the events and the printed text as text
+MOST_TEXT = 2000  # the most characters of printed text shown with one step
+MOST_EVENTS = 60_000  # the most events of a recording, about 10 MB of a page
+MOST_IN_A_STEP = 8_000  # the most events of one step: nobody can read a picture of more, and drawing it takes seconds
+MOST_BYTES = 20_000_000  # the most bytes of all events and printed text, written as text
 
 
 @dataclass
@@ -56,15 +56,15 @@ class Steps:
     """The steps of a recording.
 
     Attributes:
-        recorded: finished steps, as a trace has them.
+        recorded: the finished steps, in the form that a trace has.
         open: the running step.
         active: True while steps are recorded.
-        truncated: why the recording ended before the program did, as sentences.
-        failure: the error of the recorder that ended the recording.
-        in_flight: bytes of the gradients that backward passes on.
-        being_freed: bytes of a storage that is being freed and is counted until its step begins.
+        truncated: sentences that say why the recording ended before the program did.
+        failure: the error in the recorder that ended the recording, or None.
+        in_flight: the bytes of gradients that backward has computed and not yet passed on.
+        being_freed: the bytes of a storage that is being freed, which are counted until the step begins.
         on_step: called with each finished step.
-        part: words for the part of the run that is recorded; "" for all of it.
+        part: words for the part of the run that is recorded; "" for the whole run.
     """
 
     def __init__(
@@ -96,20 +96,20 @@ class Steps:
         self._runs = 0
         self._printed: list[str] = []
         self._shown_in_flight = 0
-        self._gpu_readings: list[dict[str, int]] = []  # at the end of each step
+        self._gpu_readings: list[dict[str, int]] = []  # the counters of the GPU at the end of each step
         self._reserved_before = 0
-        self._events = self._bytes = 0  # of all recorded steps; the bytes are estimated
+        self._events = self._bytes = 0  # the events and the estimated bytes of all recorded steps
 
     # ---------- the running step ----------
 
     def start(self) -> None:
-        """Record from now on."""
+        """Begin to record."""
         self.active = True
         self.ledger.storages.meters.begin()  # from now on the engine emits an event for each freed storage
         self._reserved_before = self.ledger.storages.meters.reading()["reserved"]
 
     def begin(self, statement: Statement) -> None:
-        """Begin the first step of a statement, unless a limit is reached."""
+        """Begin the first step of a statement, unless a limit has been reached."""
         if not self.active or self.is_full():
             return
         self._runs += 1
@@ -124,7 +124,7 @@ class Steps:
 
     @property
     def statement(self) -> Statement | None:
-        """The statement of the running step, or else of the running function."""
+        """The statement of the running step or, without a running step, of the running function."""
         return self.open.statement if self.open else self._stack.top.statement
 
     def write(self, text: str) -> bool:
@@ -145,8 +145,8 @@ class Steps:
         Args:
             frame: the frame of the running function, if its local variables can be read.
             error: the error that the program raised.
-            partly: True if the statement continues.
-            came_back: True if the step was in a function that has returned. Names that its caller has bound since then
+            partly: True if the statement continues in a later step.
+            came_back: True if the step was in a function that has returned. Names that the caller has bound since then
                 belong to the next step.
         """
         step, self.open = self.open, None
@@ -200,7 +200,7 @@ class Steps:
     def _add(self, done: FinishedStep, gpu: dict[str, int], allocated: int, printed: str) -> None:
         storages = self.ledger.storages
         allocated += storages.bytes_of_others_freed
-        storages.meters.peak = max(storages.meters.peak, allocated)  # if an engine emits no event of an allocation
+        storages.meters.peak = max(storages.meters.peak, allocated)  # an engine may emit no event for an allocation
         step = {
             "line": done.line,
             "end": done.line + done.statement.end - done.statement.line,
@@ -222,7 +222,7 @@ class Steps:
     # ---------- the end ----------
 
     def is_full(self) -> bool:
-        """Return True, and end the recording, if no further step may be recorded."""
+        """True if no further step may be recorded. The recording has ended then."""
         count = len(self.recorded)
         if count < self._limit and self._events < MOST_EVENTS and self._bytes < MOST_BYTES:
             return False
@@ -248,7 +248,7 @@ class Steps:
         return True
 
     def is_too_long(self) -> bool:
-        """Return True, and end the recording before the running step, if the step has too many events for a picture."""
+        """True if the running step has too many events for a picture. The recording has ended before this step then."""
         if len(self.ledger.journal.events) <= MOST_IN_A_STEP:
             return False
         first = message(
@@ -260,7 +260,7 @@ class Steps:
         return True
 
     def fail(self, failure: Exception) -> None:
-        """End the recording after an error of the recorder."""
+        """End the recording because of an error in the recorder."""
         self.failure = failure
         self.end(
             message(
@@ -270,7 +270,7 @@ class Steps:
         )
 
     def end(self, why: Text | None = None) -> None:
-        """Record no further step."""
+        """End the recording."""
         self.truncated = why or self.truncated
         self.active = False
         self.open = None
@@ -302,7 +302,7 @@ class Steps:
         events = [*journal.before, *(event for step in steps for event in step["events"])]
         for event in events:
             if event.get("device") == meters.device:
-                del event["device"]  # the trace has it once for all storages
+                del event["device"]  # the trace has the device once for all storages
         variant: dict[str, Any] = {"id": id_, "label": label, "code": self._source.lines}
         if journal.before:
             variant["before"] = journal.before

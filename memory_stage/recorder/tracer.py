@@ -1,8 +1,9 @@
-"""Follow a program from statement to statement, and cut its steps there.
+"""Follow a program from statement to statement, and divide its run into steps.
 
 A step ends where the next statement of the same function begins, where a function is called or returns, and where an
-error is raised. Each error is recorded once, in the step that raised it. The program's position is known from its hooks
-(``instrument``) and, where no hook is reached, as at the end of a ``with``, from the frame that called the engine.
+error is raised. Each error is recorded once, in the step that raised it. The tracer knows the program's position from
+its hooks (``instrument``). Where the program reaches no hook, as at the end of a ``with``, the tracer reads it from the
+frame that called the engine.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Tracer:
     """Begin and finish steps as the program runs.
 
     Attributes:
-        suspended: True while a statement of the top level awaits: changes outside of functions then belong to it.
+        suspended: True while a top-level statement awaits. Changes outside of functions then belong to that statement.
     """
 
     def __init__(self, engine: Engine, source: ProgramSource, stack: Stack, names: Names, steps: Steps) -> None:
@@ -36,12 +37,12 @@ class Tracer:
         self._names = names
         self._steps = steps
         self._journal = steps.ledger.journal
-        self._reported: int | None = None  # id of the error that was recorded last
+        self._reported: int | None = None  # the id of the error that was recorded last
 
     # ---------- the top level ----------
 
     def begin_statement(self, statement: Statement) -> None:
-        """Begin a statement of the top level."""
+        """Begin a top-level statement."""
         if self._steps.active:
             self._engine.discover_frameworks()
         self._reported, self.suspended = None, False
@@ -49,7 +50,7 @@ class Tracer:
         self._steps.begin(statement)
 
     def end_statement(self, error: BaseException | None) -> None:
-        """Finish a statement of the top level, which has run or raised ``error``."""
+        """Finish a top-level statement, which has run or raised ``error``."""
         if error is not None:
             if id(error) != self._reported:
                 self._fail(error)
@@ -59,7 +60,7 @@ class Tracer:
         self._steps.finish()
 
     def find_running(self, frame: FrameType | None, turns: dict[int, int]) -> None:
-        """Find the functions that run when a recording begins in the middle of a program, and their statements.
+        """Find the running functions and their statements when a recording begins in the middle of a program.
 
         Args:
             frame: the innermost frame; None between two statements of the top level.
@@ -80,17 +81,17 @@ class Tracer:
             self._names.scan(self._stack, each)
 
     def finish_at(self, frame: FrameType) -> None:
-        """Finish the step that runs when a function reaches a hook."""
+        """Finish the running step because a function has reached a hook."""
         self._continue_in(frame)
         self._steps.finish(frame)
 
     # ---------- hooks ----------
 
     def reach(self, index: int, moment: str, frame: FrameType) -> None:
-        """Finish the statement before a hook in the same frame, and begin the statement of the hook."""
+        """Finish the statement before a hook in the same frame, and begin the statement that the hook belongs to."""
         error = sys.exc_info()[1]
         if id(error) != self._reported:
-            self._reported = None  # the recorded error was handled, and another one may get its id
+            self._reported = None  # the program has handled the recorded error, so another error may get its id
         statement = self._source.statements[index]
         if moment == "enter":
             self._enter(statement, frame)
@@ -112,7 +113,7 @@ class Tracer:
             self._steps.begin(statement)
 
     def leave(self, moment: str, value: Any, frame: FrameType) -> None:
-        """Store the ``value`` that a function is about to return or yield, and finish its step if it returns."""
+        """Record the ``value`` that a function is about to return or yield. Finish the step if the function returns."""
         self._continue_in(frame)
         if not self._steps.active:
             return
@@ -125,11 +126,12 @@ class Tracer:
             self._steps.finish(frame, partly=moment == "return")
 
     def locate(self, frame: FrameType | None) -> None:
-        """Find the statement in or below ``frame`` for which the engine works."""
+        """Find the statement for which the engine works, in ``frame`` or in a frame that called it."""
         frame = self._innermost(frame)
         if frame is None:
             if self.suspended:
-                self._return_to(0)  # a task of the event loop runs: functions that other tasks called have returned
+                # a task of the event loop runs, so functions that other tasks had called are not on the stack
+                self._return_to(0)
         elif self._stack.depth_of(frame) is not None:
             self._continue_in(frame)
             self._begin_head(frame, frame.f_lineno)
@@ -137,7 +139,7 @@ class Tracer:
     # ---------- steps ----------
 
     def _innermost(self, frame: FrameType | None) -> FrameType | None:
-        """Return the innermost frame with hooks, from ``frame`` on."""
+        """Return the innermost frame with hooks, starting at ``frame``."""
         while frame is not None and not self._source.has(frame.f_code):
             frame = frame.f_back
         return frame
@@ -152,12 +154,12 @@ class Tracer:
         if inner is not None and self._stack.depth_of(inner.tb_frame) is not None:
             self._continue_in(
                 inner.tb_frame
-            )  # the functions that it called have returned, as an exhausted generator does
+            )  # functions that ended without a hook, such as an exhausted generator, have returned
             self._begin_head(inner.tb_frame, inner.tb_lineno)
         self._steps.finish(error=error)
 
     def _begin_head(self, frame: FrameType, line: int) -> None:
-        """Begin another step of a compound statement if ``line`` is its head and the running statement has ended."""
+        """Begin another step of a compound statement if ``line`` is its head and the statement inside it has ended."""
         now = self._steps.statement
         if now is None or now.line <= line <= now.end:
             return
@@ -179,7 +181,9 @@ class Tracer:
         self._steps.finish(frame, partly=True)
 
     def _continue_in(self, frame: FrameType, silently: bool = False) -> None:
-        """Record that ``frame`` runs: the functions that it called have returned, or it is a resumed generator."""
+        """Record that ``frame`` runs again, because functions that it called have returned or it is a resumed
+        generator.
+        """
         depth = self._stack.depth_of(frame)
         if depth is not None:
             self._return_to(depth, silently)

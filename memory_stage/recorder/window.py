@@ -14,36 +14,37 @@ from memory_stage.model.statement import Statement
 
 
 class EndOfWindow(SystemExit):
-    """Ends a program whose window has ended, if the rest of it is not to run."""
+    """Raised to end a program at the end of the window, if the rest of the program is not to run."""
 
 
 class RecordingWindow(Protocol):
-    """A part of a run.
+    """A part of a run that is recorded.
 
     Attributes:
-        is_alone: True if the program ends where the window ends.
+        is_alone: True to end the program where the window ends.
     """
 
     is_alone: bool
 
     def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
-        """Return True if the run is inside the window, when it has reached a hook.
+        """True if the run is inside the window after it has reached this hook.
 
         Args:
             statement: the statement of the hook.
             index: the number of the hook.
-            moment: of the hook; "before" if the statement is about to run, "turn" if an iteration of it begins.
+            moment: the kind of the hook: "before" if the statement is about to run, "turn" if an iteration of it
+                begins.
         """
 
     def describe(self) -> Text:
-        """Return words for the part, such as ``statements 20 to 30``."""
+        """Return a phrase for the part, such as ``statements 20 to 30``."""
 
 
 class StatementWindow:
     """The statements from one number to another, counted from 1 as they run.
 
     Args:
-        first, last: the numbers.
+        first, last: the numbers of the first and the last statement.
         is_alone: True to end the program after the last one.
     """
 
@@ -52,12 +53,12 @@ class StatementWindow:
         self.count = 0
 
     def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
-        """Count the statement."""
+        """True if the run is inside the window. Each call counts one statement."""
         self.count += moment == "before"
         return self.first <= self.count <= self.last
 
     def describe(self) -> Text:
-        """Return words for the part."""
+        """Return a phrase for the part."""
         return message("statements {first} to {last} of the run", first=f"{self.first:,}", last=f"{self.last:,}")
 
 
@@ -65,7 +66,7 @@ class LineWindow:
     """The run from the first time that a line is reached.
 
     Args:
-        line: its number in the program's file.
+        line: the number of the line in the program's file.
         file: the program's file.
     """
 
@@ -76,13 +77,13 @@ class LineWindow:
         self._is_reached = False
 
     def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
-        """Look for the line."""
+        """True once the run has reached the line."""
         if not self._is_reached and moment == "before" and statement.file == self._file:
             self._is_reached = statement.line <= self._line <= statement.end
         return self._is_reached
 
     def describe(self) -> Text:
-        """Return words for the part."""
+        """Return a phrase for the part."""
         return message("the run from line {line} on", line=self._line)
 
 
@@ -92,8 +93,8 @@ class IterationWindow:
     Iterations are counted over the whole run, so those of a second epoch continue the count of the first.
 
     Args:
-        number: of the iteration, from 1.
-        head: the line of the loop's head in the program's file; None for the loop that gets to this iteration first.
+        number: the number of the iteration, counted from 1.
+        head: the line of the loop's head in the program's file; None for the first loop that reaches this iteration.
         file: the program's file.
     """
 
@@ -102,11 +103,11 @@ class IterationWindow:
     def __init__(self, number: int, head: int | None, file: str) -> None:
         self._number, self._head, self._file = number, head, file
         self._counts: dict[int, int] = {}
-        self._loop: int | None = None  # the hook of the loop whose iteration is recorded
+        self._loop: int | None = None  # the hook of the loop that the recorded iteration belongs to
         self._is_over = False
 
     def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
-        """Count the iterations."""
+        """True if the run is inside the iteration. Each call at the head of a loop counts one iteration."""
         if moment == "turn" and (self._head is None or (statement.line, statement.file) == (self._head, self._file)):
             self._counts[index] = count = self._counts.get(index, 0) + 1
             if self._loop is None and count == self._number:
@@ -116,7 +117,7 @@ class IterationWindow:
         return self._loop is not None and not self._is_over
 
     def describe(self) -> Text:
-        """Return words for the part."""
+        """Return a phrase for the part."""
         number = f"{self._number:,}"
         if self._head:
             return message("iteration {number} of the loop in line {line}", number=number, line=self._head)

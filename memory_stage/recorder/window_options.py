@@ -1,4 +1,4 @@
-"""Options of a command for the part of a run to record: ``--steps FROM:TO``, ``--line N`` and ``--iteration N``."""
+"""Command-line options for the part of a run to record: ``--steps FROM:TO``, ``--line N`` and ``--iteration N``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memory_stage.recorder.window import IterationWindow, LineWindow, RecordingW
 
 
 def parsed_number(text: str) -> int:
-    """Return a whole number from 1.
+    """Return the whole number in an option's text, which must be at least 1.
 
     Raises:
         argparse.ArgumentTypeError: if the text is something else.
@@ -19,7 +19,7 @@ def parsed_number(text: str) -> int:
 
 
 def parsed_part(text: str) -> tuple[int, int]:
-    """Return the numbers of the first and the last statement of a part ``FROM:TO`` of a run.
+    """Return the numbers of the first and the last statement from an option's text ``FROM:TO``.
 
     Raises:
         argparse.ArgumentTypeError: if the text is something else.
@@ -31,7 +31,7 @@ def parsed_part(text: str) -> tuple[int, int]:
 
 
 def parsed_steps(text: str) -> int | tuple[int, int]:
-    """Return a number of steps, or the first and the last statement of a part of the run.
+    """Return the number of steps in an option's text ``N``, or the first and the last statement from ``FROM:TO``.
 
     Raises:
         argparse.ArgumentTypeError: if the text is something else.
@@ -42,15 +42,15 @@ def parsed_steps(text: str) -> int | tuple[int, int]:
 def window_of(
     part: tuple[int, int] | None, line: int | None, iteration: int | None, is_alone: bool, source: str, program: str
 ) -> RecordingWindow | None:
-    """Return the part of a run that options choose; None to record from the first statement on.
+    """Return the window that the options choose; None to record from the first statement on.
 
     Args:
         part: the numbers of the first and the last statement, or None.
-        line: a line to begin at, or whose loop has the iteration; or None.
+        line: the line to begin at or, with ``iteration``, a line inside the loop; or None.
         iteration: the number of an iteration, or None.
         is_alone: True to end the program after the last statement of ``part``.
-        source: the program.
-        program: its file.
+        source: the program's text.
+        program: the program's file.
 
     Raises:
         ValueError: if the options contradict each other, or the line is in no loop.

@@ -1,4 +1,4 @@
-"""Write amounts in the same units in reports, sentences and pictures."""
+"""Format amounts of bytes and cells in the units that reports, sentences and pictures share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bytes_text(count: int) -> str:
 
 
 def bytes_message(count: int) -> Text:
-    """Return the same for a sentence in any language."""
+    """Return the text of :func:`bytes_text` as a message, for a sentence in any language."""
     return plural("{count} byte", "{count} bytes", count, count=f"{count:,}") if count < 1024 else bytes_shown(count)
 
 

@@ -1,6 +1,6 @@
 """Choose the cells of a storage that a picture shows, and write each as a short text.
 
-Nothing here looks at more cells than are shown, so a storage of a gigabyte costs no more than one of a kilobyte.
+No function reads more cells than a picture shows, so a storage of a gigabyte costs no more than one of a kilobyte.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 
-SMALL = 64  # all cells of a storage of this length or less are shown
-LARGEST_IN_NUMBERS = 48  # cells; the picture of a larger storage shows grey levels in place of numbers
-RUNS = 4  # of a larger storage: the ends of this many runs of each tensor and write, and its first and last cell
-MOST_RANGES = 12  # a write of more runs is recorded as one run, from its first cell to its last
+SMALL = 64  # the length up to which all cells of a storage are shown
+LARGEST_IN_NUMBERS = 48  # the length up to which the picture shows numbers; a longer storage has grey levels instead
+RUNS = 4  # the runs of each tensor and write whose ends are shown of a longer storage, besides its first and last cell
+# the most runs of a recorded write; one with more runs is recorded as one run, from its first to its last cell
+MOST_RANGES = 12
 
 Run = tuple[int, int]
 """The first and the last cell of a run, both included."""
 
 
 def text_of(number: object) -> str:
-    """Return a number in about 8 characters: ``1``, ``2.5``, ``0.841``, ``1.2e-5``, ``nan``; other values as text."""
+    """Return a number as a text of about 8 characters (``2.5``, ``1.2e-5``, ``nan``); other values as their text."""
     if isinstance(number, (bool, int, str)):
         return str(number)
     if isinstance(number, complex):
@@ -31,14 +32,14 @@ def text_of(number: object) -> str:
     if not math.isfinite(value):
         return str(value)
     if value == int(value) and abs(value) < 1e6:
-        return str(int(value))  # -0 is written as 0
+        return str(int(value))  # so that -0 is written as 0
     digits = 4 if 100 <= abs(value) < 1e5 else 3
     mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
     return mantissa + (f"e{int(exponent)}" if exponent else "")
 
 
 def gradient_text(numbers: np.ndarray) -> str:
-    """Return an array in about 24 characters: ``[2, 4, 6]``, ``[1, 1, ..., 1]``, ``[[1, 2], [3, 4]]``."""
+    """Return an array as a text of about 24 characters: ``[2, 4, 6]``, ``[1, 1, ..., 1]``, ``[[1, 2], [3, 4]]``."""
     if numbers.ndim == 0:
         return text_of(numbers.item())
     if numbers.size <= 8:
@@ -52,7 +53,7 @@ def gradient_text(numbers: np.ndarray) -> str:
 
 
 def _element(numbers: Any, i: int) -> str:
-    """Return the element at flat position ``i``, without an allocation on the device."""
+    """Return the element at flat position ``i`` without allocating memory on a GPU."""
     return text_of(numbers[tuple(slice(k, k + 1) for k in np.unravel_index(i, numbers.shape))].item())
 
 
@@ -63,9 +64,9 @@ def _nested_text(numbers: object) -> str:
 
 
 def runs_of(shape: Sequence[int], strides: Sequence[int], offset: int, most: int) -> tuple[list[Run], int]:
-    """Return the first ``most`` runs of cells that a layout reads, in reading order, and the number of all runs.
+    """Return the first ``most`` runs of neighbouring cells that a layout reads, and the number of all runs.
 
-    Rows that follow one another without a gap are one run.
+    The runs are in reading order. Rows without a gap between them are one run.
     """
     if 0 in shape:
         return [], 0
@@ -91,16 +92,16 @@ def reach(shape: Sequence[int], strides: Sequence[int], offset: int) -> Run:
 
 
 def holds(shape: Sequence[int], strides: Sequence[int], offset: int, cell: int) -> bool:
-    """Return True if a layout reads ``cell``."""
+    """True if a layout reads ``cell``."""
     if 0 in shape:
         return False
     dims = sorted(((n, s) for n, s in zip(shape, strides, strict=True) if n > 1 and s), key=lambda d: abs(d[1]))
-    spans = [0]  # the extent of the dimensions below each one
+    spans = [0]  # for each dimension, the cells that the smaller dimensions span
     low = 0
     for n, s in dims:
         low += min(0, (n - 1) * s)
         spans.append(spans[-1] + (n - 1) * abs(s))
-    rest = [cell - offset - low]  # as if every stride was positive
+    rest = [cell - offset - low]  # computed as if every stride was positive
     for (n, s), span in zip(reversed(dims), reversed(spans[:-1]), strict=True):
         step = abs(s)
         rest = [
@@ -112,7 +113,7 @@ def holds(shape: Sequence[int], strides: Sequence[int], offset: int, cell: int) 
 
 
 def meets(look: dict[str, Any], runs: Iterable[Run]) -> bool:
-    """Return True if a layout reads a cell of ``runs``, or if the extent of a layout of many runs covers one."""
+    """True if a layout reads a cell of ``runs``. For a layout of many runs, True if ``runs`` overlap its extent."""
     own, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
     if total > SMALL:
         own = [reach(look["shape"], look["strides"], look["offset"])]
@@ -125,7 +126,7 @@ def ends(runs: Iterable[Run]) -> set[int]:
 
 
 def merged(runs: Iterable[Run]) -> list[Run]:
-    """Return the same cells as ascending runs with gaps between them."""
+    """Return the cells of ``runs`` as ascending runs with gaps between them."""
     found: list[Run] = []
     for first, last in sorted(runs):
         if found and first <= found[-1][1] + 1:

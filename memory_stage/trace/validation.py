@@ -1,8 +1,8 @@
 """Check that the stage can show a trace.
 
-`problems(trace)` checks the shape of a trace against `trace.schema.json`. Then it checks rules that a schema cannot
-express: every event refers to things that an earlier event made, cells are inside their storage, and versions rise. It
-needs no package: it implements the keywords of JSON Schema that the trace's schema uses, and refuses any other.
+`problems(trace)` checks the structure of a trace against `trace.schema.json`. Then it checks rules that a schema cannot
+express: an event refers only to things that an earlier event made, cells are inside their storage, and versions rise.
+It needs no package, because it implements the keywords of JSON Schema that this schema uses, and refuses all others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["TraceError", "problems", "schema", "validate"]
 
 
 class TraceError(ValueError):
-    """A trace does not follow the schema or its rules; the message names the place and the problem."""
+    """Raised if a trace breaks the schema or its rules. The message names the place in the trace and the problem."""
 
 
 @cache
@@ -32,7 +32,7 @@ def validate(trace: Any) -> None:
     """Check a trace.
 
     Raises:
-        TraceError: if the trace has problems; it names the first few.
+        TraceError: if the trace has problems. The message names the first few.
     """
     found = list(islice(problems(trace), 5))
     if found:
@@ -40,7 +40,9 @@ def validate(trace: Any) -> None:
 
 
 def problems(trace: Any) -> Iterator[str]:
-    """Yield the problems of `trace` as sentences that begin with their place: first those of its shape."""
+    """Yield the problems of `trace` as sentences that begin with the place in the trace, those of its structure
+    first.
+    """
     shape = list(_against(schema(), trace, "trace"))
     yield from shape
     if not shape:
@@ -123,7 +125,9 @@ def _any_of(rule: dict, wanted: list, value: Any, at: str) -> Iterator[str]:
 
 
 def _one_of(rule: dict, wanted: list, value: Any, at: str) -> Iterator[str]:
-    """Check an event by the option that its `do` selects, so that the problem inside it is named."""
+    """Check an event against the one schema that its `do` selects, so that the message can name the problem
+    inside it.
+    """
     name = value.get("do") if isinstance(value, dict) else None
     option = schema()["$defs"].get(f"event-{name}")
     if option is None:
@@ -168,7 +172,7 @@ def _reference_problems(trace: dict) -> Iterator[str]:
         yield from _Replay(variant).problems()
 
 
-# Event -> the fields that refer to a thing that an earlier event made, and its kind.
+# Maps a kind of event to the fields that refer to a thing that an earlier event made, and the kind of that thing.
 _REFERS = {
     "write": {"storage": "storage"}, "tensor": {"storage": "storage"}, "name": {"tensor": "tensor"},
     "retensor": {"id": "tensor", "storage": "storage"}, "unname": {"name": "name"},
@@ -179,7 +183,7 @@ _REFERS = {
     "drop": {"nodes": "node", "states": "state"},
     "run": {"node": "node"}, "grad": {"state": "state"}, "raise": {"node": "node"},
 }  # fmt: skip
-# Event -> the kind of thing that it makes, under its `id`.
+# Maps a kind of event to the kind of thing that it makes; the field `id` has the id of that thing.
 _MAKES = {"storage": "storage", "tensor": "tensor", "state": "state", "node": "node", "save": "save"}
 
 
@@ -191,7 +195,7 @@ class _Replay:
         self.made: dict[str, dict[str, dict]] = {kind: {} for kind in (*_MAKES.values(), "name")}
         self.versions: dict[str, int] = {}
         self.freed: set[tuple[str, str]] = set()
-        self.promised: set[str] = set()  # states that the current step will make
+        self.promised: set[str] = set()  # states that later events of the current step will make
 
     def problems(self) -> Iterator[str]:
         at = f"variant {self.variant['id']!r:.40}"
@@ -208,7 +212,7 @@ class _Replay:
             for line, _ in step.get("passes", []):
                 if line > len(self.variant["code"]):
                     yield f"{here}: a loop in line {line} of a program of {len(self.variant['code'])}"
-            # within its step, a node may precede the states that it reads and makes
+            # within a step, a node may precede the states that it reads and makes
             self.promised = {event["id"] for event in step["events"] if event["do"] == "state"}
             for index, event in enumerate(step["events"]):
                 yield from self._event(event, f"{here}, event {index} ({event['do']})")

@@ -1,6 +1,6 @@
-"""Lines of the watched program, as small numbers.
+"""Lines of the watched program, each represented by a small number.
 
-A log holds a line as an index, because a training runs the same few lines millions of times.
+A log stores the index of a line, because a training runs the same few lines millions of times.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
-#: Files in the standard library and in folders of installed packages do not belong to the program.
+#: Files in the standard library and in the folders of installed packages do not belong to the program.
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 _PACKAGES = {"site-packages", "dist-packages"}
 
@@ -21,7 +21,7 @@ class ProgramLine:
 
     Attributes:
         file: the file's path, or the name that Python gives a cell of a notebook.
-        number: counted from 1; 0 if Python has no line for it.
+        number: the line's number, counted from 1; 0 if Python does not know it.
         function: the function that contains the line, or "<module>".
     """
 
@@ -48,7 +48,7 @@ class Lines:
     def __init__(self, own_packages: tuple[str, ...] = ("memory_stage",)) -> None:
         self._own = own_packages
         self._lines = [UNKNOWN_LINE]
-        # Code objects are known by their ids, because a hash takes time in proportion to their length. They are kept.
+        # Code objects are identified by their ids, because hashing one takes time. A reference keeps each id valid.
         self._numbers: dict[tuple[int, int], int] = {}
         self._codes: dict[int, tuple[CodeType, bool]] = {}
 
@@ -73,7 +73,7 @@ class Lines:
         return self._lines[number]
 
     def program_frames(self, frame: FrameType | None) -> list[FrameType]:
-        """Return the frames of the program at and around a frame, the innermost first."""
+        """Return the frames of the program, from ``frame`` outwards."""
         found = []
         while frame is not None:
             if self.is_program(frame):
@@ -82,7 +82,7 @@ class Lines:
         return found
 
     def is_program(self, frame: FrameType) -> bool:
-        """Return True if a frame belongs to the program and not to a library or to this package."""
+        """True if a frame belongs to the program, and not to a library or to this package."""
         code = frame.f_code
         known = self._codes.get(id(code))
         if known is None:

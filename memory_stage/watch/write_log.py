@@ -1,4 +1,4 @@
-"""The lines that wrote each storage, as a table that stays small however often they run."""
+"""The lines that wrote each storage, in a table whose size does not depend on how often the lines run."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MOST_STORAGES = 20_000  # storages remembered; the one written longest ago is forgotten first
+MOST_STORAGES = 20_000  # the most storages; at the limit, the one that was written longest ago is forgotten
 ANYWHERE = (0, 2**64)
-MOST_LINES = 64  # lines remembered for one storage
+MOST_LINES = 64  # the most lines for one storage
 
 
 @dataclass(slots=True)
 class LineWrites:
-    """Writes of one storage by one operation in one line.
+    """All writes to one storage by one operation in one line.
 
     Attributes:
         line: the index of the line (:class:`~memory_stage.watch.lines.Lines`).
-        operation: its name, such as ``add_``.
-        count: how often it ran.
+        operation: the name of the operation, such as ``add_``.
+        count: the number of these writes.
         first, last: the times of the first and the last of these writes.
-        version: the version that the last of them left.
-        is_counted: False if the framework did not raise the version of the tensors that share the storage.
-        begin, end: addresses of the first byte written and of the byte after the last one.
+        version: the version after the last of these writes.
+        is_counted: False if the framework did not increment the version of the tensors that share the storage.
+        begin, end: the addresses of the first written byte and of the byte after the last one.
     """
 
     line: int
@@ -37,17 +37,17 @@ class LineWrites:
 
 
 class WriteLog:
-    """Which lines wrote which storages.
+    """The lines that wrote each storage.
 
-    A storage is known by its address. Once a storage is freed, another one may have the same address. The
-    times of the writes keep them apart: a tensor that a node saved is alive from the time of the node on.
+    A storage is identified by its address, which another storage may get once it is freed. The times of the writes
+    distinguish the two, because the storage of a saved tensor has existed since the node was created.
     """
 
     def __init__(self) -> None:
         self._storages: OrderedDict[int, dict[tuple[int, str, bool], LineWrites]] = OrderedDict()
-        #: How often each line has run each operation in place: (line, operation) -> number of writes.
+        #: Maps a line and an in-place operation to the number of its writes.
         self.totals: Counter[tuple[int, str]] = Counter()
-        #: The time of the last write that raised no version.
+        #: The time of the last write that incremented no version.
         self.last_uncounted = -1
 
     def add(
@@ -67,11 +67,11 @@ class WriteLog:
             storage: the address of the written storage.
             line: the index of the line.
             operation: the name of the operation.
-            time: a number that rises with each write and each new node.
+            time: a number that grows with each write and each new node.
             version: the version of the written tensor after the write.
-            is_counted: False if the write raised no version.
-            extent: addresses of the first byte written and of the byte after the last one.
-            is_overwriting: False for an operation that changes no number, such as ``detach_``.
+            is_counted: False if the write incremented no version.
+            extent: the addresses of the first written byte and of the byte after the last one.
+            is_overwriting: False for an operation that changes no numbers, such as ``detach_``.
         """
         if is_overwriting:
             self.totals[line, operation] += 1

@@ -1,11 +1,11 @@
-"""The HTML element of a figure, with its data and with the content for a page without scripts.
+"""The HTML element of a figure. It contains the figure's data and the content for a page without scripts.
 
-The timeline, the map of the allocator, the stride explorer and the explorer of sizes are one custom element,
-`<memory-figure>`, with one script. A cell's output is that element with its data as JSON. It also contains the picture,
-the sentence and the numbers as tables, which are shown on paper and in a page without JavaScript.
+The timeline, the map of the allocator, the stride explorer and the explorer of sizes all use one custom element,
+`<memory-figure>`, and one script. A cell's output is that element with its data as JSON. The element also contains the
+picture, the sentence and the numbers as tables, which are shown in print and in a page without JavaScript.
 
-* The page's own script, run in V8, draws the picture inside, so it is byte for byte the page's first picture at the
-  same width.
+* The page's script, run in V8, draws the picture inside the element, so it equals, byte for byte, the first picture
+  that the page draws at the same width.
 * A program's text is always escaped, in Python and in JavaScript.
 """
 
@@ -24,7 +24,7 @@ from memory_stage.messages import ENGLISH, Message, Text, default_language, mess
 from memory_stage.web.embed import as_data, asset, bundles, page_assets, prose, source_module
 from memory_stage.web.v8 import Script
 
-WIDTH = 760  # pixels, of a picture that is shown without scripts
+WIDTH = 760  # the width, in pixels, of a picture that is shown without scripts
 
 
 def scripts(language: str = "en") -> tuple[str, ...]:
@@ -33,28 +33,30 @@ def scripts(language: str = "en") -> tuple[str, ...]:
 
 
 def script_source(language: str = "en") -> str:
-    """Return the bundle of the figures, a classic script with its style sheet. A second copy changes nothing."""
+    """Return the bundle of the figures, a classic script with its style sheet. Loading it a second time changes
+    nothing.
+    """
     return "".join(map(asset, scripts(language)))
 
 
 def widget_source(language: str = "en") -> str:
-    """Return the figures as an ES module for ``anywidget``; its model has the traits ``data`` and ``chosen``."""
+    """Return the figures as an ES module for ``anywidget``. Its model has the traits ``data`` and ``chosen``."""
     return script_source(language) + source_module("widgets/figures-widget.js")
 
 
 def in_language(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of a figure, with the language of its texts if that is not English."""
+    """Return the data of a figure; if its texts are not English, with their language added."""
     spoken = default_language()
     return data if spoken == ENGLISH else {**data, "language": spoken.tag}
 
 
 def filled(template: Message, **values: Text | int) -> Message:
-    """Return a text of a figure with the values of its placeholders."""
+    """Return a text of a figure in which the placeholders are replaced by values."""
     return message(template.text, **values)
 
 
 def templates(words: Mapping[str, Message]) -> dict[str, str]:
-    """Return texts with their placeholders in the current language, for the page's script."""
+    """Return texts, with their placeholders, in the current language, for the page's script."""
     spoken = default_language()
     return {key: spoken.template(text.text, None, 1) for key, text in words.items()}
 
@@ -95,10 +97,10 @@ class Figure:
     """A figure that a notebook shows if it is the last expression of a cell.
 
     Attributes:
-        data: the input of the page's script; each kind of figure has a JSON schema.
-        sentence: a description of the first picture.
-        tables: the figure's numbers.
-        steps: one sentence for each event, if there are events.
+        data: the input of the page's script. A JSON schema describes it for each kind of figure.
+        sentence: a sentence that describes the first picture.
+        tables: the figure's numbers as tables.
+        steps: one sentence for each event; empty if the figure has no events.
         renew: a function that computes new data from a reader's choices in a live notebook, or None.
     """
 
@@ -116,7 +118,7 @@ class Figure:
         return self.data.get("language", "en")
 
     def widget(self) -> Any:
-        """Return an ``anywidget`` for a notebook with a kernel. Its ``chosen`` has the reader's choices.
+        """Return an ``anywidget`` for a notebook with a kernel. Its trait ``chosen`` has the reader's choices.
 
         Raises:
             ImportError: if the packages anywidget and traitlets are not installed.
@@ -142,7 +144,7 @@ class Figure:
         return shown
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the figure as one HTML file that loads nothing from other files or hosts."""
+        """Write the figure as one HTML file that needs no other file or host."""
         script = script_source(self._language).replace("</", "<\\/")
         with open(path, "w", encoding="utf-8") as file:
             file.write(
@@ -178,10 +180,10 @@ class Figure:
         parts = ['<div class="figure-fallback">\n', f"<p><strong>{html.escape(self.data['title'])}</strong></p>\n"]
         if self.data["ask"]:
             parts.append(f"<p>{prose(self.data['ask'])}</p>\n")
-        with suppress(ImportError):  # without V8 there is no picture
-            # A page's Markdown reader would end the HTML at an empty line.
+        with suppress(ImportError):  # without V8 the element contains no picture
+            # An empty line would end the HTML for the page's Markdown reader.
             drawn = re.sub(r"\n\s*\n", "\n", picture(self.data))
-            # An untrusted notebook removes the SVG tags only; the remaining labels should take no space.
+            # An untrusted notebook removes only the SVG tags; the labels that remain should take no space.
             parts.append(f'<div style="font-size: 0px">{drawn}</div>\n')
         parts.append(f"<p>{prose(self.sentence)}</p>\n")
         parts += [_table(table) for table in self.tables]

@@ -1,9 +1,8 @@
-"""Build the HTML of a cell's output.
+"""Build the HTML of a cell's output: escaped texts, and the scripts and style sheets that it needs.
 
 * The text of a chapter or a program is escaped; text in backticks becomes code.
-* A script or style sheet is written into an output normally once per kernel session (see `page_assets`), or not at all
-  if the page links it. Every script checks whether its element is already defined, and a repeated style sheet is
-  harmless.
+* A script or style sheet is usually written into an output once per kernel session (see `page_assets`), or never if the
+  page links it. Every script checks if its element is already defined, and a repeated style sheet has no effect.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from typing import Any
 
 _CODE_SPAN = re.compile(r"`([^`]+)`")
 
-# Asset name -> the cell id and the execution count of the run whose output includes it.
+# Maps the name of an asset to the cell id and the execution count of the run whose output includes it.
 _included_by: dict[str, tuple[str | None, int | None]] = {}
 
 
 def prose(text: str) -> str:
-    """Return `text` as HTML: everything is escaped, and text between two backticks becomes `<code>`."""
+    """Return `text` as HTML: escaped, and with `<code>` for each part between two backticks."""
     pieces = _CODE_SPAN.split(text)
     pieces[0::2] = [html.escape(piece) for piece in pieces[0::2]]
     pieces[1::2] = [_code(span) for span in pieces[1::2]]
@@ -36,21 +35,21 @@ def _code(span: str) -> str:
 
 
 def page_assets(*names: str, package: str) -> str:
-    """Return the `<style>` and `<script>` elements of assets, to precede a cell's HTML output.
+    """Return the `<style>` and `<script>` elements of assets, which a cell's HTML output has to begin with.
 
     The result is empty in the book (environment variable `MINITENSOR_BOOK=1`), whose pages link the same files, and in
-    a kernel session in which another cell has the assets in its output. If that cell runs again, it includes them
-    again, because its first output is replaced. Colab shows each output in a separate frame, so there every output
-    includes them.
+    a kernel session in which another cell's output already includes the assets. If that cell runs again, its new output
+    includes them again, because it replaces the first. Colab shows each output in a separate frame, so there every
+    output includes them.
 
     Args:
-        names: files of the folders `css` and `built` of `package`, ending in `.css` or `.js`.
+        names: the names of files in the folders `css` and `built` of `package`.
     """
     return "".join(_element(name, package) for name in names if _must_include(name))
 
 
 def bundles(name: str, language: str) -> tuple[str, ...]:
-    """Return the names of a bundle and of the words that it needs first, in a language such as "en" or "zh-CN"."""
+    """Return the names of a bundle and of the words that it needs before it, in a language such as "en" or "zh-CN"."""
     return (name,) if language == "en" else ("words.js", name)
 
 
@@ -81,7 +80,7 @@ def _must_include(name: str) -> bool:
 
 
 def _current_run() -> tuple[str | None, int | None]:
-    """Return the id of the running cell (None if the front end sends none) and its execution count."""
+    """Return the id of the running cell (None if the front end does not send one) and its execution count."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if shell is None:
@@ -103,8 +102,8 @@ def _script(source: str) -> str:
     return "<script>\n" + source.replace("</", "<\\/") + "</script>\n"
 
 
-#: Pictures are laid out for letters as wide as Arial's. If the reader's machine has only wider fonts, as on some Linux
-#: systems, the letters are scaled down so that words do not overlap.
+#: Pictures are laid out for letters as wide as Arial's. If the reader's machine has only wider fonts, as some Linux
+#: systems do, the letters are scaled down so that words do not overlap.
 _FONT = (
     "@font-face { font-family: as-wide-as-arial; src: local('DejaVu Sans'), local('Verdana'); size-adjust: 86% } "
     "@font-face { font-family: as-wide-as-arial; font-weight: 600 700; "
@@ -114,7 +113,7 @@ _FONT = (
 )
 
 
-#: Focus the stage's main button when the page loads, so that the arrow keys step without a click.
+#: Give the focus to the stage's main button when the page loads, so that arrow keys work without a click.
 _KEYS = """\
 addEventListener("load", () => {
   const button = document.querySelector("memory-stage")?.shadowRoot?.querySelector(".next");
@@ -124,7 +123,7 @@ addEventListener("load", () => {
 
 
 def whole_page(title: str, body: str, script: str, language: str = "en") -> str:
-    """Return a page that loads nothing from other files or hosts. `title` is text, `body` is HTML.
+    """Return an HTML page that needs no other file or host. `title` is text, `body` is HTML.
 
     `language` is the value of the attribute `lang`.
     """
@@ -140,8 +139,8 @@ def whole_page(title: str, body: str, script: str, language: str = "en") -> str:
 
 
 def as_data(data: dict[str, Any]) -> str:
-    """Return the data of an element as JSON for a script element; nothing in it can end that element early."""
+    """Return the data of an element as JSON for a script element. Nothing in the data can end that element early."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    # Inside JSON, < and > and & occur in strings only, where their escapes mean the same.
+    # In JSON, the characters < and > and & occur only inside strings, where these escapes have the same meaning.
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,14 +1,15 @@
-"""The script of the stage, and its pictures without a browser.
+"""The script of the stage, and pictures that it draws without a browser.
 
-One script draws every picture: in the page, in the notebook and, for the SVG that a page shows if JavaScript is off,
-in V8. So a picture drawn by V8 equals, byte for byte, the one that the page draws for the same step and width.
+One script draws every picture: in the page, in the notebook, and in V8 for the SVG that a page shows without
+JavaScript. So a picture from V8 equals, byte for byte, the one that the page draws for the same step and width.
 
 * `script_source()` is a classic script. A page loads it once (`<script src>`, also from file://), and it starts every
-  `<memory-stage>` element. Its texts are English; `scripts(language)` names the scripts that another language needs.
+  `<memory-stage>` element. Its texts are English; `scripts(language)` returns the names of the scripts that another
+  language needs.
 * `widget_source()` is the same as an ES module for `anywidget`, because a classic script has no `export`.
 * `svg(trace)` needs the optional package mini-racer (V8); `available()` is True if it is installed.
 
-`tools/bundle.js` makes the script of the modules in the folder `js`.
+`tools/bundle.js` builds the script from the modules in the folder `js`.
 
 Measured on two cores of a small machine: V8 starts in 0.3 s, once in a process; a picture then takes 10 to 20 ms for
 programs of ten steps, 50 to 100 ms for eighty steps.
@@ -30,7 +31,9 @@ def scripts(language: str = "en") -> tuple[str, ...]:
 
 
 def script_source(language: str = "en") -> str:
-    """Return the bundle of the stage, a classic script with its style sheet. A second copy changes nothing."""
+    """Return the bundle of the stage, a classic script with its style sheet. Loading it a second time changes
+    nothing.
+    """
     return "".join(map(asset, scripts(language)))
 
 
@@ -57,8 +60,8 @@ def svg(trace: dict, variant: int = 0, step: int | None = None, width: int = 760
     """Return the picture of one step that the page draws at `width` px, as a complete SVG for light and dark schemes.
 
     Args:
-        step: counted from 0; None is the last.
-        room: height in px; if a picture is higher, it names some storages without drawing them. None is any height.
+        step: the number of the step, counted from 0; None for the last.
+        room: the largest height in px. A higher picture shows only the names of some storages. None for no limit.
 
     Raises:
         ImportError: if mini-racer is not installed.

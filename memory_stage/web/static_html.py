@@ -3,7 +3,7 @@
 * The HTML has the program, a picture of the key step with its sentence, and a table with a row for each step. If there
   are several variants, a table that compares their bytes comes first.
 * The program's text is always escaped.
-* On a narrow screen programs and tables scroll in their own boxes, and the page does not.
+* On a narrow screen, programs and tables scroll inside their boxes, and the page does not scroll sideways.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memory_stage.web import picture
 from memory_stage.web.embed import as_data, prose
 
 _NUMBER = re.compile(r"[\d,.]+ (?:B|[KMG]iB)")
-_SENTENCES = message("what happens")  # this column stays wide enough to read a sentence
+_SENTENCES = message("what happens")  # this column gets a least width, so that sentences can be read
 _COUNTERS = {"allocated": message("allocated"), "peak": message("peak"), "reserved": message("reserved")}
 
 
@@ -36,7 +36,7 @@ def as_text(trace: dict[str, Any]) -> str:
     if len(variants) > 1:
         head, rows = _comparison(trace)
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        last = len(head) - 1  # the verdict, which is text and is set flush left
+        last = len(head) - 1  # the last column is the verdict, which is aligned left because it is text
         parts.append("")
         for row in (head, *rows):
             cells = [
@@ -89,7 +89,9 @@ def _errors(step: dict[str, Any]) -> list[str]:
 
 
 def _comparison(trace: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return the table of the variants after their last steps: the column headings, and a row for each."""
+    """Return a table that compares the variants after their last steps: the column headings, and a row for each
+    variant.
+    """
     speak = _speaker(trace)
     ends = [variant["steps"][-1] for variant in trace["variants"]]
     counters = [name for name in _COUNTERS if any(name in end for end in ends)]
@@ -106,7 +108,9 @@ def _comparison(trace: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def difference(trace: dict[str, Any]) -> str:
-    """Compare the allocated bytes of the variants after their last steps with the first variant's, in a sentence."""
+    """Return a sentence that compares the bytes allocated by each variant at its end with those of the first
+    variant.
+    """
     first, *others = trace["variants"]
     before = first["steps"][-1]["allocated"]
     clauses = []
@@ -160,7 +164,7 @@ def _still(trace: dict[str, Any]) -> str:
         program = message("Program {variant}", variant=variant["label"]) if variant["label"] else message("Program")
         parts.append(_box(speak(program), code))
         if drawn:
-            # A page's Markdown reader would end the HTML at an empty line.
+            # An empty line would end the HTML for the page's Markdown reader.
             parts.append(_picture(re.sub(r"\n\s*\n", "\n", picture.svg(trace, number, key))))
             said = speak(
                 message(
@@ -181,7 +185,7 @@ def _still(trace: dict[str, Any]) -> str:
 
 
 def _picture(svg: str) -> str:
-    """Wrap a picture so that its labels take no space in an untrusted notebook, which removes the SVG tags only."""
+    """Wrap a picture so that its labels take no space in an untrusted notebook, which removes only the SVG tags."""
     return f'<div style="font-size: 0px; margin-top: 12px">{svg}</div>\n'
 
 
@@ -190,7 +194,8 @@ def _row(number: int, step: dict[str, Any], counters: Sequence[str], speak: Call
     line = str(first) if first == last else speak(message("{first} to {last}", first=first, last=last))
     shown = [step["out"]] if "out" in step else []
     texts = "".join(f'<pre style="white-space: pre-wrap">{_verbatim(text)}</pre>' for text in (*shown, *_errors(step)))
-    said = f'<div style="text-align: left">{prose(step["say"])}{texts}</div>'  # JupyterLab aligns cells to the right
+    # without this, JupyterLab aligns the cells to the right
+    said = f'<div style="text-align: left">{prose(step["say"])}{texts}</div>'
     return [str(number), line, said, *(bytes_shown(step.get(name, 0)) for name in counters)]
 
 
@@ -198,7 +203,7 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], wid
     """Return a table as HTML. The cells are HTML; the caption and the headings are text.
 
     Args:
-        wide: the column of sentences, counted from 0.
+        wide: the number of the column with sentences, counted from 0; None if there is none.
     """
     style = ' style="min-width: 15em; text-align: left"'
     heads = "".join(
@@ -215,18 +220,18 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], wid
 
 
 def _cell(cell: str) -> str:
-    """Return a cell of a table; a number and its unit are not wrapped."""
+    """Return a cell of a table, in which a number and its unit stay on one line."""
     whole = ' style="white-space: nowrap"' if _NUMBER.fullmatch(cell) else ""
     return f"<td{whole}>{cell}</td>"
 
 
 def _box(label: str, inside: str) -> str:
-    """Return a box that scrolls separately, also by keyboard."""
+    """Return a box that scrolls independently of the page, also by keyboard."""
     return (
         f'<div style="overflow-x: auto" tabindex="0" role="group" aria-label="{html.escape(label)}">\n{inside}</div>\n'
     )
 
 
 def _verbatim(text: str) -> str:
-    """Escape a text of several lines; its empty lines are encoded because they would end the HTML in Markdown."""
+    """Escape a text of several lines. Its empty lines are encoded, because they would end the HTML in Markdown."""
     return re.sub(r"\n(?=[ \t]*\n)", "&#10;", html.escape(text))

@@ -1,7 +1,7 @@
 """Run a JavaScript file without a browser, in V8.
 
-A page draws its pictures with its own script. V8 runs the same script to draw the picture for readers without
-JavaScript, so the two pictures cannot differ.
+A page draws its pictures with a script. V8 runs the same script to draw the picture for readers without JavaScript, so
+the two pictures cannot differ.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 
 class Script:
-    """A script in its own V8, which runs one call at a time.
+    """A script in a separate instance of V8, which runs one call at a time.
 
     Args:
         source: a classic script that defines its functions in one global object.
-        name: the name of that object.
+        name: the name of this global object.
 
     Raises:
         ImportError: if the package mini-racer is not installed.
@@ -32,14 +32,14 @@ class Script:
             ) from error
         self._lock = threading.Lock()
         self._context = MiniRacer()
-        # If V8 is closed by the interpreter's shutdown instead, V8 and its thread wait for each other.
+        # If the interpreter's shutdown closes V8 instead, V8 and its thread wait for each other forever.
         atexit.register(self._context.close)
         self._context.eval(source)
         self._context.eval(f"const call = (name, args) => {name}[name](...JSON.parse(args));")
 
     def call(self, function: str, *arguments: Any) -> Any:
-        """Return the result of ``function(*arguments)``; arguments and result are converted to JSON."""
-        # Encoded twice: the arguments as JSON, and that text as a JavaScript string.
+        """Return the result of ``function(*arguments)``. The arguments and the result must be convertible to JSON."""
+        # The arguments are encoded twice: as JSON, and that text as a JavaScript string.
         given = json.dumps(json.dumps(arguments))
         with self._lock:
             result: Any = self._context.eval(f"JSON.stringify(call({json.dumps(function)}, {given}))")

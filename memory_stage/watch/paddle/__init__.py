@@ -1,1 +1,1 @@
-"""Watch a program of Paddle: calls, writes and backward passes."""
+"""Watch a program that uses Paddle: its calls, writes and backward passes."""

@@ -1,7 +1,7 @@
-"""The nodes of Paddle's graph, each with its line and the tensors that it was given and made.
+"""The nodes of Paddle's graph, each with its line and with the inputs and outputs of its call.
 
-Paddle shows neither the tensors that a node saved nor a number for the node, so a node is known by its address. When
-Paddle frees a node and uses its address again, the new node replaces the old one in the log.
+Python can read neither the tensors that a node of Paddle saved nor a number of the node, so the log identifies a node
+by its address. When Paddle frees a node and uses the address for another one, that replaces the old one in the log.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-MOST_NODES = 100_000  # then the one that was made first is forgotten
+MOST_NODES = 100_000  # at the limit, the node that was created first is forgotten
 
 
 @dataclass(frozen=True, slots=True)
 class TensorState:
-    """A tensor at the time of a call. It refers to no tensor.
+    """The state of a tensor at the time of a call, without a reference to the tensor.
 
     Attributes:
-        address: of the first byte of its storage.
-        begin, end: addresses of its first byte and of the byte after its last one.
+        address: the address of the first byte of the tensor's storage.
+        begin, end: the addresses of the tensor's first byte and of the byte after its last one.
         version: the version at that time.
-        maker: the address of the node that made it; 0 for a leaf and for a tensor without a gradient.
-        wants_gradient: True if it is part of the graph.
+        maker: the address of the node that created the tensor; 0 for a leaf and for a tensor that requires no gradient.
+        wants_gradient: True if the tensor requires a gradient.
     """
 
     address: int
@@ -33,7 +33,7 @@ class TensorState:
 
     @property
     def nbytes(self) -> int:
-        """The bytes from its first to its last element."""
+        """The bytes from the tensor's first to its last element."""
         return self.end - self.begin
 
 
@@ -42,14 +42,14 @@ class LoggedNode:
     """A node of the graph.
 
     Attributes:
-        name: Paddle's name of its kind, such as ``ExpGradNode``.
-        operation: the function of Paddle that made it, such as ``exp``.
-        kinds: the kinds of its arguments, for the table of saved tensors.
-        line: the index of the line.
-        time: the number of writes before it was made.
-        number: its place in the order of all nodes.
-        inputs, outputs: the tensors by their paths in the call.
-        made_version: the version of the result when the node was made.
+        name: Paddle's name for the kind of node, such as ``ExpGradNode``.
+        operation: the function of Paddle that created the node, such as ``exp``.
+        kinds: the kinds of the function's arguments, with which the table of saved tensors is searched.
+        line: the index of the line that called the function.
+        time: the number of writes before the node was created.
+        number: the number of the node in the order of creation.
+        inputs, outputs: the states of the call's tensors, by their paths among arguments or results.
+        made_version: the version of the result when the node was created.
     """
 
     name: str
@@ -64,7 +64,7 @@ class LoggedNode:
 
 
 class GraphLog:
-    """The nodes that are alive as far as is known, and those that a backward pass has freed."""
+    """The nodes that are alive, as far as the log knows, and those that a backward pass has freed."""
 
     def __init__(self) -> None:
         self._alive: OrderedDict[int, LoggedNode] = OrderedDict()
@@ -81,7 +81,7 @@ class GraphLog:
             self._alive.popitem(last=False)
 
     def free(self, address: int, line: int) -> None:
-        """Record that the backward pass of a line has freed what a node saved."""
+        """Record that a backward pass, which ``line`` called, has freed the tensors that a node saved."""
         node = self._alive.pop(address, None)
         if node is not None:
             self._freed[address] = node, line
@@ -89,11 +89,13 @@ class GraphLog:
                 self._freed.popitem(last=False)
 
     def find(self, address: int) -> LoggedNode | None:
-        """Return a node whose saved tensors are alive, or None."""
+        """Return a node whose saved tensors have not been freed; None if there is none at the address."""
         return self._alive.get(address)
 
     def find_freed(self, address: int) -> tuple[LoggedNode, int] | None:
-        """Return a node that was freed, and the index of the line of the backward pass that freed it; or None."""
+        """Return a freed node and the index of the line whose backward pass freed it; None if there is none at the
+        address.
+        """
         return self._freed.get(address)
 
     def __len__(self) -> int:

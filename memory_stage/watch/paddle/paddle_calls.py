@@ -1,6 +1,6 @@
-"""Log the nodes and the writes of a program of Paddle from its calls of Paddle's functions.
+"""Log the nodes and writes of a program by observing its calls of Paddle's functions.
 
-Before and after each call the versions and addresses of its tensors are read, and no elements. No tensor is kept.
+Before and after each call it reads the versions and addresses of the tensors, but no elements. It keeps no tensor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memory_stage.watch.lines import Lines
 from memory_stage.watch.paddle.graph_log import GraphLog, LoggedNode, TensorState
 from memory_stage.watch.write_log import WriteLog
 
-#: Functions that write their first argument, a parameter or a list of them, and do not raise its version.
+#: Functions that write their first argument, a parameter or a list of parameters, without incrementing its version.
 _STEPS = frozenset(
     ("sgd_", "momentum_", "adam_", "adamw_", "adamax_", "adagrad_", "adadelta_", "rmsprop_", "lamb_", "nadam_")
     + ("radam_", "asgd_", "rprop_", "merged_adam_", "merged_momentum_", "fused_adam_", "adam", "sgd", "momentum")
@@ -38,11 +38,11 @@ class SharedView:
     """A result that shares the memory of the argument of the call.
 
     Attributes:
-        operation: the function that made it.
-        line: the index of the line.
-        time: the number of writes before it.
-        base, view: the argument and the result, at that time.
-        written: the index of the first line that wrote through the view; 0 if none has.
+        operation: the function that made the view.
+        line: the index of the line that called the function.
+        time: the number of writes before the call.
+        base, view: the states of the argument and of the result at that time.
+        written: the index of the first line that wrote through the view; 0 if no line has.
     """
 
     operation: str
@@ -54,28 +54,29 @@ class SharedView:
 
 
 class PaddleCallWatcher:
-    """The logs of one thread.
+    """Fills the logs for one thread.
 
     Args:
-        paddle: the module.
+        paddle: the module ``paddle``.
         unseen: called with a sentence about a part of the program that is not watched.
 
     Attributes:
-        lines: the lines that the logs refer to.
-        graph: the nodes.
-        writes: the lines that wrote each storage.
-        recorded_writes: those of them that took part in the graph: gradients were recorded, and the version was raised.
-        views: results that share memory, by the id of the tensor.
+        lines: the lines of the program, to which the logs refer by index.
+        graph: the log of nodes.
+        writes: the log of the lines that wrote each storage.
+        recorded_writes: the log of those writes that are part of the graph: they were recorded for backward and
+            incremented the version.
+        views: the results that share memory with an argument, by the id of the result.
         time: the number of writes so far.
         is_open: True while calls are logged.
-        failure: the fault of this package that ended watching, or None.
+        failure: the error in this package that ended the watch, or None.
     """
 
     def __init__(self, paddle: Any, unseen: Callable[[str], None]) -> None:
         self._paddle, self._unseen = paddle, unseen
         self._tensor = paddle.Tensor
         self._thread = 0
-        self._is_static = False  # the program has made a function static
+        self._is_static = False  # True after the program has made a function static
         self.lines, self.graph = Lines(), GraphLog()
         self.writes, self.recorded_writes = WriteLog(), WriteLog()
         self.views: OrderedDict[tuple[int, int], SharedView] = OrderedDict()
@@ -84,27 +85,27 @@ class PaddleCallWatcher:
         self.failure: Exception | None = None
 
     def open(self) -> None:
-        """Log the calls of this thread, unless a fault or a static function has ended that for good."""
+        """Log the calls of this thread from now on, unless an error or a static function has ended the watch."""
         self._thread = threading.get_ident()
         self.is_open = self.failure is None and not self._is_static
 
     def is_tensor(self, value: Any) -> bool:
-        """Return True for a dense tensor that has memory."""
+        """True for a dense tensor that has memory."""
         return isinstance(value, self._tensor) and value.is_dense() and value._is_initialized()
 
     def is_watched(self) -> bool:
-        """Return True if the calls of this thread are logged."""
+        """True if the calls of this thread are logged."""
         return self.is_open and threading.get_ident() == self._thread
 
     def pass_on(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Run a function that needs no log, because the functions that it calls are logged."""
+        """Run a function that is not logged itself, because the functions that it calls are logged."""
         if name == "to_static" and self.is_watched():
             self.is_open, self._is_static = False, True
             self._unseen("A function is made static: what follows was not watched.")
         return function(*arguments, **keywords)
 
     def single(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Run a function of Paddle and log its nodes and writes."""
+        """Run a function of Paddle, and log the nodes that it creates and its writes."""
         if not self.is_watched():
             return function(*arguments, **keywords)
         before: dict[str, tuple[Any, TensorState]] = {}
@@ -122,7 +123,7 @@ class PaddleCallWatcher:
         return result
 
     def custom(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Run a method of a ``PyLayer``, and log the node that ``apply`` makes."""
+        """Run a method of a ``PyLayer``, and log the node that ``apply`` creates."""
         if name != "apply":
             return function(*arguments, **keywords)
         return self.single(name, function, arguments, keywords)
@@ -139,7 +140,7 @@ class PaddleCallWatcher:
         return TensorState(begin - int(x.offset), begin, end, x._inplace_version(), maker, wants)
 
     def _fail(self, failure: Exception) -> None:
-        """End the watching because of a fault of this package; the program continues."""
+        """End the watch because of an error in this package. The program continues."""
         self.is_open, self.failure = False, failure.with_traceback(None)
 
     def _log(self, name: str, before: dict[str, tuple[Any, TensorState]], args: Any, kwargs: Any, result: Any) -> None:
@@ -211,18 +212,18 @@ class PaddleCallWatcher:
 
 
 def written_name(name: str) -> str:
-    """Return the name under which a write is reported."""
+    """Return the name by which a report calls a write."""
     return "step" if name in _STEPS else name
 
 
 def _first_list(args: Any, kwargs: Any, is_tensor: Callable[[Any], bool]) -> list[Any]:
-    """Return the tensors of the first argument if it is a list."""
+    """Return the tensors of the first argument, if that is a list; otherwise an empty list."""
     first = args[0] if args else next(iter(kwargs.values()), None)
     return [x for x in first if is_tensor(x)] if isinstance(first, (list, tuple)) else []
 
 
 def nodes_behind(roots: Any, most: int = 200_000) -> Iterator[Any]:
-    """Yield the nodes that a backward pass from tensors may run, without those of leaves."""
+    """Yield the nodes that a backward pass from tensors may run, except the nodes of leaves."""
     todo = [x.grad_fn for x in roots if not x.stop_gradient and x.grad_fn is not None]
     seen = {node.node_ptr() for node in todo}
     while todo and len(seen) < most:

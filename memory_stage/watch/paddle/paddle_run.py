@@ -1,4 +1,4 @@
-"""Watch a program of Paddle from its first line to its last."""
+"""Watch a program that uses Paddle from its first line to its last."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.paddle.paddle_calls import PaddleCallWatcher, nodes_behind
 
-#: Passes that are checked after a write that may have spoiled one: other losses may be differentiated first.
+#: The backward passes that are checked after a suspicious write: the next pass may start from another loss.
 CHECKED_PASSES = 4
 
 
 class WatchedPaddleRun:
-    """The watching of this thread, from :meth:`begin` to :meth:`end`.
+    """Watches this thread from :meth:`begin` to :meth:`end`.
 
     Args:
-        paddle: the module.
-        on_failure: called with the tensors from which a backward pass started, its error and the frame that
-            asked for it.
-        on_suspicion: called before a backward pass with its tensors and the frame, if a write may have spoiled it.
+        paddle: the module ``paddle``.
+        on_failure: called with the tensors from which a backward pass started, its error, and the frame that called
+            backward.
+        on_suspicion: called before a backward pass with its tensors and the frame, if an earlier write may have made
+            its gradients wrong.
         on_unseen: called with a sentence about a part of the program that is not watched.
     """
 
@@ -45,21 +46,21 @@ class WatchedPaddleRun:
         self.passes = 0
 
     def begin(self) -> None:
-        """Patch Paddle's functions, for this thread. It may be called again after :meth:`end`."""
+        """Patch Paddle's functions for this thread. It may be called again after :meth:`end`."""
         self.calls.open()
         self._patches.apply(self._paddle)
 
     def end(self) -> None:
-        """Restore them."""
+        """Restore Paddle's functions."""
         self.calls.is_open = False
         self._patches.restore()
 
     def line_of(self, frame: FrameType) -> ProgramLine:
-        """Return the line of the program at or around a frame."""
+        """Return the innermost line of the program, from ``frame`` outwards."""
         return self.calls.lines[self.calls.lines.number_of(frame)]
 
     def program_frames(self, frame: FrameType | None) -> list[FrameType]:
-        """Return the frames of the program at and around a frame, the innermost first."""
+        """Return the frames of the program, from ``frame`` outwards."""
         return self.calls.lines.program_frames(frame)
 
     def _backward(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:

@@ -1,1 +1,1 @@
-"""Watch a program of PyTorch: calls, writes and backward passes."""
+"""Watch a program that uses PyTorch: its calls, writes and backward passes."""

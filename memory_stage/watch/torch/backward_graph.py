@@ -1,6 +1,6 @@
-"""Read the graph of a backward pass: its nodes, and the tensors that they saved.
+"""Read the nodes that a backward pass runs, and the tensors that they saved.
 
-Reading changes nothing: a saved tensor is read without torch's check of its version, and no node and no tensor is kept.
+Reading has no side effect: saved tensors are read without torch's check of versions, and no node or tensor is kept.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class SavedValue:
     """A tensor that a node saved.
 
     Attributes:
-        node: the node.
-        attribute: the name by which the node keeps it; "out" for the result of the operation.
-        data: the tensor, on the memory that the node refers to.
-        version: the version that it had when it was saved.
-        is_stale: True if torch will refuse to use it, because its version has changed.
+        node: the node that saved the tensor.
+        attribute: the attribute of the node that has the tensor; "out" for the result of the operation.
+        data: a tensor on the memory of the saved one.
+        version: the version at which the tensor was saved.
+        is_stale: True if torch will refuse to use the tensor, because its version has changed.
     """
 
     node: Any
@@ -43,7 +43,7 @@ class SavedValue:
 
 
 def nodes_behind(roots: Any) -> Iterator[Any]:
-    """Yield the nodes that a backward pass from ``roots`` may run, those made last first as far as the graph allows."""
+    """Yield the nodes that a backward pass from ``roots`` may run, those created last first as far as possible."""
     roots = (roots,) if isinstance(roots, torch.Tensor) else roots
     todo = [node for root in roots if isinstance(root, torch.Tensor) and (node := node_of(root)) is not None]
     seen = set(todo)
@@ -70,11 +70,11 @@ def leaves_behind(roots: Any) -> Iterator[torch.Tensor]:
 
 
 def saved_by(node: Any) -> Iterator[SavedValue]:
-    """Yield the tensors that a node saved and still holds."""
+    """Yield the saved tensors that a node has not released."""
     for attribute, saved in saved_in(node):
         try:
             data = unwrapped(saved.data)
-        except RuntimeError:  # freed by an earlier backward pass
+        except RuntimeError:  # an earlier backward pass has released them
             continue
         if not isinstance(data, torch.Tensor):
             continue
@@ -82,7 +82,7 @@ def saved_by(node: Any) -> Iterator[SavedValue]:
         try:
             if "[" in attribute:
                 saved.unpack()
-            else:  # a result can only be checked through the node
+            else:  # the version of a result can only be checked by reading it from the node
                 getattr(node, f"_saved_{'result' if attribute == 'out' else attribute}")
         except RuntimeError as error:
             found = _VERSIONS.search(str(error))
@@ -92,14 +92,16 @@ def saved_by(node: Any) -> Iterator[SavedValue]:
 
 
 def unwrapped(x: Any) -> Any:
-    """Return the tensor with memory inside the wrappers of transforms."""
+    """Return the tensor that has the memory, without the wrappers of transforms around it."""
     while isinstance(x, torch.Tensor) and is_wrapped(x):
         x = torch._C._functorch.get_unwrapped(x)
     return x
 
 
 def node_of(x: torch.Tensor) -> Any:
-    """Return the node that made a tensor; None for a leaf, and for a view that a write to its base has cut off."""
+    """Return the node that created a tensor; None for a leaf, and for a view whose history a write to its base has
+    ended.
+    """
     try:
         return x.grad_fn
     except RuntimeError:
@@ -115,7 +117,7 @@ def extent_of(x: torch.Tensor) -> tuple[int, int]:
 
 
 def is_freed(node: Any) -> bool:
-    """Return True if an earlier backward pass has freed the saved tensors of a node."""
+    """True if an earlier backward pass has released the saved tensors of a node."""
     for name in dir(type(node)):
         if name.startswith("_raw_saved_"):
             try:

@@ -1,4 +1,4 @@
-"""Call back before each backward pass of a program, and when one fails."""
+"""Call a function before each backward pass of a program, and when a pass fails or succeeds."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from memory_stage.watch.torch.call_watcher import CallWatcher
 
 
 class BackwardPasses:
-    """A subscription to the one function that every backward pass of torch runs through.
+    """A patch of the one function of torch that runs every backward pass.
 
     Args:
-        watcher: the mode of the thread that is watched. It is put on the stack again for the hooks of the program.
-        before: called with the tensors that a pass starts from.
-        failed: called with them, the error, and the frame that asked for the pass. It runs while the program's frames
-            still exist, so that their variables can be searched.
-        after: called when a pass has succeeded, with the frame and True if it keeps the graph.
+        watcher: the mode of the watched thread. It is on the stack during a pass, so that it observes the program's
+            hooks.
+        before: called with the tensors that a pass is about to start from.
+        failed: called with these tensors, the error, and the frame that called backward. The program's frames still
+            exist during this call, so that it can search their variables.
+        after: called after a pass has succeeded, with the frame, and True if the pass retains the graph.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class BackwardPasses:
         self._mine: Any = None
 
     def subscribe(self) -> None:
-        """Route every backward pass of this thread through this object."""
+        """Replace torch's function, for the backward passes of this thread."""
         self._thread = threading.get_ident()
         self._real = torch.autograd._engine_run_backward
         self._mine = self._run
@@ -59,7 +60,7 @@ class BackwardPasses:
         keeps_graph = any(each is True for each in args[1:3])  # retain_graph, create_graph
         with torch._C.DisableTorchFunction():
             self._before(t_outputs, frame)
-        if is_inside:  # torch has taken the mode off its stack, but hooks of the program are to be logged
+        if is_inside:  # torch has taken the mode off its stack, but it must observe the program's hooks
             watcher.__enter__()
             watcher.is_inside = False
         try:

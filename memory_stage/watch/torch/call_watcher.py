@@ -1,7 +1,7 @@
-"""Log the nodes and the writes of a program from its calls of torch's functions.
+"""Log the nodes and writes of a program by observing its calls of torch's functions.
 
-The mode asks torch for the sequence number of the next node before and after each call. For a call that may write, it
-compares the versions of the tensors that the call is given. It reads no tensor, copies nothing and holds no tensor.
+Before and after each call, the mode asks torch for the sequence number of the next node. If a call may write, the mode
+compares the versions of the arguments before and after it. It reads no elements, copies nothing and keeps no tensor.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ _no_function = torch._C.DisableTorchFunction
 _address = torch._C._storage_address
 _Tensor = torch.Tensor
 
-#: Layers' functions that update running statistics in training and read them in evaluation.
+#: Functions of layers that update running statistics in training and read them in evaluation.
 _NORMS = frozenset(("batch_norm", "instance_norm", "native_batch_norm"))
 
 
-#: A frame with the program's line takes as long as everything else that is done for a call. Python prints a warning
-#: once for each line, so the first call in each place is enough. So many places are remembered.
+#: For a warning to name the program's line, a call has to run in a frame that imitates this line, which doubles the
+#: cost of the call. Python prints a warning once for each line, so only the first call in each place gets such a
+#: frame. This is the largest number of places that are remembered.
 MOST_PLACES = 100_000
 
 
@@ -41,19 +42,19 @@ class _CallKind:
     """The properties of a function of torch that decide how its calls are logged.
 
     Attributes:
-        is_silent: True if it makes no node and writes nothing.
+        is_silent: True if a call creates no node and writes nothing.
         runs_backward: True for ``Tensor.backward``.
-        may_write: True if a call may write a tensor that it is given and raise its version. A function written in
-            Python may, because it may have an argument ``inplace``.
-        is_in_place: True if the name says that it writes its first argument.
-        is_norm: True if it may update running statistics, whose versions it does not raise.
-        is_uncounted: True if it writes its first argument and does not raise the version.
-        is_data: True for ``x.data``, whose result has its own version.
-        detaches: True for ``x.detach_()``, which writes nothing and takes a result away from its node.
-        written: the name of the operation as a write.
-        shares: its name, if it may share the memory of a tensor with an array of NumPy; otherwise "".
-        copies: True if it may copy numbers of tensors into a leaf without their history.
-        warns_often: True if each of its calls runs in a frame with the program's line, which a warning then names.
+        may_write: True if a call may write an argument and increment its version. This includes functions written in
+            Python, which may have a parameter ``inplace``.
+        is_in_place: True if the name of the function says that it writes its first argument.
+        is_norm: True if a call may update running statistics without incrementing their versions.
+        is_uncounted: True if a call writes its first argument without incrementing the version.
+        is_data: True for ``x.data``, whose result counts versions separately.
+        detaches: True for ``x.detach_()``, which writes nothing and removes the node of ``x``.
+        written: the name by which a report calls a write of the function.
+        shares: the name of the function if a call may share a tensor's memory with an array of NumPy; otherwise "".
+        copies: True if a call may copy the numbers of tensors into a new leaf, without their history.
+        warns_often: True if every call runs in a frame that imitates the program's line, which a warning then names.
     """
 
     __slots__ = (
@@ -85,7 +86,7 @@ _kinds: dict[Any, _CallKind] = {}
 def _kind_of(function: Any) -> _CallKind:
     try:
         return _kinds.setdefault(function, _CallKind(function))
-    except TypeError:  # no key of a dict
+    except TypeError:  # the function is not hashable
         return _CallKind(function)
 
 
@@ -93,15 +94,15 @@ class CallWatcher(TorchFunctionMode):
     """A function mode that fills the logs of one thread.
 
     Attributes:
-        lines: the lines that the logs refer to.
-        nodes: the line that made each node.
-        writes: the lines that wrote each storage.
-        arrays: the arrays of NumPy that share memory with tensors.
-        copies: the leaves that were made of the numbers of other tensors.
+        lines: the lines of the program, to which the logs refer by index.
+        nodes: the log of the line that created each node.
+        writes: the log of the lines that wrote each storage.
+        arrays: the log of NumPy's arrays that share memory with tensors.
+        copies: the log of leaves that were made from the numbers of other tensors.
         time: the number of writes so far.
-        is_open: False once watching has ended.
-        failure: the fault of this package that ended watching, or None.
-        is_inside: True while ``Tensor.backward`` runs, during which torch has this mode off its stack.
+        is_open: False once the watch has ended.
+        failure: the error in this package that ended the watch, or None.
+        is_inside: True while ``Tensor.backward`` runs. Torch has taken this mode off its stack then.
     """
 
     def __init__(self) -> None:
@@ -114,8 +115,8 @@ class CallWatcher(TorchFunctionMode):
         self.is_inside = False
         self._caller = Caller()
         self._places: set[tuple[Any, int, int]] = set()
-        self._has_read_statistics = False  # a normalization in evaluation has saved its running statistics
-        #: Results of ``x.data``, by id: they share the storage of ``x`` and count their own versions.
+        self._has_read_statistics = False  # True once a normalization in evaluation has saved its running statistics
+        #: The results of ``x.data``, by id. They share the storage of ``x`` and count versions separately.
         self._with_own_versions: dict[int, weakref.ref[torch.Tensor]] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -157,7 +158,7 @@ class CallWatcher(TorchFunctionMode):
         return result
 
     def _fail(self, failure: Exception) -> None:
-        """End the watching because of a fault of this package; the program continues. No frame is kept."""
+        """End the watch because of an error in this package. The program continues. The error keeps no frame alive."""
         self.is_open, self.failure = False, failure.with_traceback(None)
 
     def _log(
@@ -170,7 +171,7 @@ class CallWatcher(TorchFunctionMode):
         kwargs: Any,
         result: Any,
     ) -> None:
-        """Log the nodes from the sequence number ``first`` on (-1: none) and the writes of a call."""
+        """Log the writes of a call, and the nodes from the sequence number ``first`` on (none if it is -1)."""
         written = _written(kind, types, given)
         uncounted: list[torch.Tensor] = []
         if kind.is_norm:
@@ -200,7 +201,7 @@ class CallWatcher(TorchFunctionMode):
         try:
             storage, version = _address(unwrapped(x)), x._version
             extent = ANYWHERE if is_counted else extent_of(part)
-        except RuntimeError:  # a tensor without a storage, or without versions
+        except RuntimeError:  # the tensor has no storage, or no version
             return
         self.time += 1
         if self.arrays:
@@ -208,13 +209,13 @@ class CallWatcher(TorchFunctionMode):
         self.writes.add(storage, line, kind.written, self.time, version, is_counted, extent, not kind.detaches)
 
     def _read_shared(self, args: Any, kwargs: Any, node: int) -> None:
-        """Take a checksum of each tensor of a call that shares its memory with an array."""
+        """Compute a checksum of each argument of a call that shares its memory with an array."""
         for x in (*tensors_in(args, 2), *tensors_in(tuple((kwargs or {}).values()), 2)):
             if x.layout is torch.strided and x.device.type == "cpu":
                 self.arrays.on_read(x, _address(x), extent_of(x), node)
 
     def _is_new_place(self, func: Any, frame: Any) -> bool:
-        """Return True for the first call of a function in a place of the code."""
+        """True for the first call of a function from a place in the code."""
         key = (func, id(frame.f_code), frame.f_lasti)
         if key in self._places or len(self._places) >= MOST_PLACES:
             return False
@@ -222,7 +223,9 @@ class CallWatcher(TorchFunctionMode):
         return True
 
     def _statistics(self, made_node: bool, args: Any, kwargs: dict[str, Any]) -> list[torch.Tensor]:
-        """Return the running statistics that a normalization writes, once one in evaluation has saved some."""
+        """Return the running statistics that a normalization writes; an empty list before one in evaluation has saved
+        some.
+        """
         training = kwargs.get("training", kwargs.get("use_input_stats", args[5] if len(args) > 5 else False))
         if not training:
             self._has_read_statistics = self._has_read_statistics or made_node
@@ -237,7 +240,7 @@ class CallWatcher(TorchFunctionMode):
         known[key] = weakref.ref(x, lambda _: known.pop(key, None))
 
     def _has_own_versions(self, x: torch.Tensor) -> bool:
-        """Return True if ``x`` is a result of ``.data`` or a view of one."""
+        """True if ``x`` is a result of ``.data`` or a view of one."""
         base = x._base if x._is_view() else x
         known = self._with_own_versions
         return any(each is not None and (found := known.get(id(each))) and found() is each for each in (x, base))
@@ -248,8 +251,8 @@ def _written(kind: _CallKind, types: Any, given: list[tuple[torch.Tensor, int]])
 
     Args:
         kind: the kind of the call.
-        types: the types of its tensors that have rules of their own; empty if all are plain.
-        given: its tensors, each with the version before the call.
+        types: the types of those tensors of the call whose classes override functions; empty if there are none.
+        given: the tensors of the call, each with its version before the call.
     """
     if kind.detaches:
         return [x for x, _ in given[:1]]
@@ -259,13 +262,15 @@ def _written(kind: _CallKind, types: Any, given: list[tuple[torch.Tensor, int]])
     else:
         written = [x for x, version in given if x._version != version]
     if kind.is_in_place and not written and given and is_wrapped(given[0][0]):
-        # In a transform such as vmap the version of the wrapped tensor has been raised instead.
+        # Inside a transform such as vmap, the version of the wrapped tensor was incremented instead.
         return [unwrapped(given[0][0])]
     return written
 
 
 def _part(x: torch.Tensor, kind: _CallKind, args: Any) -> torch.Tensor:
-    """Return the part of ``x`` that a call writes, if it assigns to an index of numbers and slices; otherwise ``x``."""
+    """Return the part of ``x`` that a call writes, if it assigns to an index of integers and slices; otherwise
+    ``x``.
+    """
     if kind.written != "setitem" or len(args) < 2 or args[0] is not x:
         return x
     index = args[1] if isinstance(args[1], tuple) else (args[1],)
@@ -273,7 +278,7 @@ def _part(x: torch.Tensor, kind: _CallKind, args: Any) -> torch.Tensor:
 
 
 def _versions(types: Any, args: Any, kwargs: Any) -> list[tuple[torch.Tensor, int]]:
-    """Return the tensors that a call is given, each with its version."""
+    """Return the tensor arguments of a call, each with its version."""
     tensors = []
     for x in (*args, *kwargs.values()) if kwargs else args:
         if isinstance(x, _Tensor):
@@ -287,6 +292,6 @@ def _versions(types: Any, args: Any, kwargs: Any) -> list[tuple[torch.Tensor, in
             return [(x, x._version) for x in tensors]
         with _no_function():
             return [(x, x._version) for x in tensors]
-    except RuntimeError:  # inference tensors count no versions
+    except RuntimeError:  # tensors of inference mode have no version
         with _no_function():
             return [(x, x._version) for x in tensors if not x.is_inference()]

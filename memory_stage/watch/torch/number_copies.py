@@ -1,4 +1,4 @@
-"""Leaves that a function such as ``torch.tensor`` has made of the numbers of other tensors, without their history."""
+"""Leaves that a function such as ``torch.tensor`` made from the numbers of other tensors, without their history."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 #: Functions that copy numbers into a new leaf.
 COPYING = frozenset(("tensor", "as_tensor", "asarray"))
 
-#: The most tensors of a list that are examined, and backward passes that are checked after the last copy.
+#: The most tensors of a list that are examined, and the backward passes that are checked after the last copy.
 MOST_GIVEN, CHECKED_PASSES = 64, 4
 
 
@@ -20,9 +20,9 @@ class NumberCopy:
     """A call that copied numbers into a leaf.
 
     Attributes:
-        line: the index of its line.
-        shapes: the shapes of the tensors that were given; () if numbers of Python were.
-        is_list: True if they were given as a list or a tuple.
+        line: the index of the line that called the function.
+        shapes: the shapes of the tensors that were passed; () if Python numbers were passed.
+        is_list: True if the tensors were passed in a list or a tuple.
     """
 
     line: int
@@ -31,10 +31,10 @@ class NumberCopy:
 
 
 class NumberCopies:
-    """The copies that are alive.
+    """The calls whose leaves are alive.
 
     Attributes:
-        unchecked_passes: backward passes that may still start from a copy that was made shortly before.
+        unchecked_passes: the number of coming backward passes that have to be checked for such leaves.
     """
 
     def __init__(self) -> None:
@@ -42,12 +42,12 @@ class NumberCopies:
         self.unchecked_passes = 0
 
     def add(self, line: int, given: Any, result: Any) -> None:
-        """Record a call, unless the given tensors have no history.
+        """Record a call, unless the passed tensors have no history.
 
         Args:
             line: the index of the line.
             given: the first argument of the call.
-            result: its result.
+            result: the leaf that the call returned.
         """
         if not isinstance(result, torch.Tensor) or result is given or not result.is_leaf:
             return
@@ -65,6 +65,6 @@ class NumberCopies:
         self.unchecked_passes = CHECKED_PASSES
 
     def find(self, x: Any) -> NumberCopy | None:
-        """Return the call that made a leaf, or None."""
+        """Return the call that made a leaf; None if it is not in the log."""
         ref, copy = self._made.get(id(x), (None, None))
         return copy if ref is not None and ref() is x else None

@@ -1,7 +1,7 @@
 """Arrays of NumPy and buffers that share their memory with tensors of PyTorch.
 
-NumPy writes into them without a call of torch. A checksum of the shared memory, taken when an operation of the graph
-reads it, shows before backward whether something has written since.
+NumPy writes such memory without calling torch. Therefore a checksum of the memory is computed when an operation of the
+graph reads it. Before backward, a second checksum shows if the memory was written in the meantime.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 import torch
 
-#: Functions that make a tensor on the memory of an array, and methods that make an array on that of a tensor.
+#: Functions that make a tensor on the memory of an array, and methods that make an array on the memory of a tensor.
 IMPORTS, EXPORTS = frozenset(("as_tensor", "asarray", "from_numpy", "frombuffer")), frozenset(("numpy", "__array__"))
 
-#: Operations that do not read the old numbers: they may fill an array again and again.
+#: Operations that overwrite a whole tensor without reading it. A line may fill an array with them again and again.
 _INITIALIZING = frozenset(("copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "setitem", "bernoulli_"))
 
-MOST_SUMS = 2_000  # checksums kept for one array
+MOST_SUMS = 2_000  # the most checksums for one array
 MOST_NODES_OF_A_CALL = 64
-MOST_SUMMED = 1 << 22  # bytes; of longer memory a part is summed
+MOST_SUMMED = 1 << 22  # the most bytes in a checksum; of longer memory only a part is used
 
 
 @dataclass
@@ -32,12 +32,13 @@ class SharedArray:
     """Memory that a tensor shares with an array.
 
     Attributes:
-        array: a weak reference to the array; to the tensor, if the memory is that of a buffer.
+        array: a weak reference to the array or, if the memory is that of a buffer, to the tensor.
         function: the function that shared it, such as ``from_numpy``.
-        line: the index of its line.
+        line: the index of the line that called the function.
         is_readonly: True if the array or buffer must not be written.
-        is_repeated: True if the same line has shared it before, and it has the numbers that torch then gave it.
-        sums: checksums, by the sequence number of the node and the extent of the tensor that it read.
+        is_repeated: True if the same line shared this memory before and the memory still has the numbers that torch
+            wrote after that.
+        sums: the checksums, by the sequence number of the node and the addresses of the tensor that it read.
     """
 
     array: weakref.ref[Any]
@@ -52,33 +53,33 @@ class SharedArrays:
     """The shared arrays that are alive.
 
     Attributes:
-        readonly_writes: pairs of lines: one that shared read-only memory, and one that wrote it, with the operation.
-        repeated_writes: pairs of lines: one that shared the same part of an array again, and one that changed its
-            numbers each time, with the operation.
+        readonly_writes: pairs of a line that shared read-only memory and one that wrote it, with the operation.
+        repeated_writes: pairs of a line that shared the same part of an array again and one that changed it each time,
+            with the operation.
     """
 
     def __init__(self) -> None:
         self._shared: dict[int, SharedArray] = {}
         self.readonly_writes: dict[tuple[int, int], str] = {}
         self.repeated_writes: dict[tuple[int, int], str] = {}
-        #: Parts of arrays that torch has changed, by line and extent: the owner of the memory, and a checksum.
+        #: Parts of arrays that torch has changed, by line and addresses, each with the memory's owner and a checksum.
         self._changed: OrderedDict[tuple[int, int, int], tuple[weakref.ref[Any], int]] = OrderedDict()
 
     def __bool__(self) -> bool:
         return bool(self._shared)
 
     def find(self, storage: int) -> SharedArray | None:
-        """Return the array that shares a storage, given the storage's address."""
+        """Return the array that shares a storage, given the storage's address; None if there is none."""
         return self._shared.get(storage)
 
     def add(self, function: str, line: int, given: Any, result: Any) -> None:
         """Record the call of a function that may have shared memory.
 
         Args:
-            function: its name.
-            line: the index of the line.
-            given: its first argument.
-            result: its result.
+            function: the name of the function.
+            line: the index of the line that called it.
+            given: the first argument.
+            result: the result.
         """
         array, x = (given, result) if isinstance(result, torch.Tensor) else (result, given)
         if not isinstance(x, torch.Tensor) or x.device.type != "cpu" or x.layout is not torch.strided or not x.numel():
@@ -86,7 +87,7 @@ class SharedArrays:
         storage, known = torch._C._storage_address(x), self._shared
         if isinstance(array, np.ndarray):
             if array.__array_interface__["data"][0] != x.data_ptr():
-                return  # a copy
+                return  # the function has copied the memory
             ref = weakref.ref(array, lambda _: known.pop(storage, None))
             is_readonly = function in IMPORTS and not array.flags.writeable
             self._shared[storage] = SharedArray(ref, function, line, is_readonly)
@@ -115,7 +116,7 @@ class SharedArrays:
                     self._changed.popitem(last=False)
 
     def _is_as_changed(self, array: np.ndarray, line: int) -> bool:
-        """Return True if a line shares memory again that still has the numbers to which torch has changed it."""
+        """True if a line shares memory again that still has the numbers that torch wrote into it."""
         begin = array.__array_interface__["data"][0]
         known = self._changed.get((line, begin, begin + array.nbytes))
         if known is None:
@@ -137,8 +138,9 @@ class SharedArrays:
 
         Args:
             storage: the address of the storage.
-            extent: addresses of the first byte and of the byte after the last one.
-            node: the sequence number of the node; that of its call is at most :data:`MOST_NODES_OF_A_CALL` smaller.
+            extent: the addresses of the first byte and of the byte after the last one.
+            node: the sequence number of the node. The number recorded for its call is at most
+                :data:`MOST_NODES_OF_A_CALL` smaller.
         """
         shared = self._shared.get(storage)
         if shared is None:
@@ -156,14 +158,14 @@ class SharedArrays:
 
 
 def _owner(array: Any) -> Any:
-    """Return the array at the end of the chain of bases, which owns the memory."""
+    """Return the array that owns the memory: the last one in the chain of ``base``."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
 
 def checksum(begin: int, end: int) -> int:
-    """Return a checksum of memory that is alive."""
+    """Return a checksum of memory, which must not have been freed."""
     memory: Any = (ctypes.c_char * (end - begin)).from_address(begin)
     data: Any = np.frombuffer(memory, np.uint8)
     step = -(-len(data) // MOST_SUMMED)

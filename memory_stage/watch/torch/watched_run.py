@@ -1,4 +1,4 @@
-"""Watch a program of PyTorch from its first line to its last."""
+"""Watch a program that uses PyTorch from its first line to its last."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOT_COMPILED = (
     "and watches it as it is written."
 )
 
-#: Passes that are checked after a write without a version: other losses may be differentiated first.
+#: The backward passes that are checked after an unversioned write: the next pass may start from another loss.
 CHECKED_PASSES = 4
 
 
@@ -38,10 +38,10 @@ class BackwardPass:
     """A backward pass that has succeeded.
 
     Attributes:
-        line: the index of the line that asked for it.
-        time: the number of writes before it ended.
-        next_node: the sequence number of the next node that the program makes.
-        keeps_graph: True if the pass did not free the graph.
+        line: the index of the line that called backward.
+        time: the number of writes before the pass ended.
+        next_node: the sequence number of the next node that the program creates.
+        keeps_graph: True if the pass retained the graph.
     """
 
     line: int
@@ -51,18 +51,18 @@ class BackwardPass:
 
 
 class WatchedRun:
-    """A context manager: inside it, the logs of this thread's program are kept. It may be entered again.
+    """A context manager that watches this thread's program inside its block. It may be entered again.
 
     Args:
-        on_failure: called with this watch, the tensors that a backward pass started from, its error and the frame that
-            asked for it.
-        on_suspicion: called before a backward pass, with this watch, its tensors and the frame, if a write has raised
-            no version since the last pass, or a leaf was made of numbers of other tensors.
+        on_failure: called with this object, the tensors that a backward pass started from, its error, and the frame
+            that called backward.
+        on_suspicion: called before a backward pass with this object, its tensors and the frame, if since the last pass
+            a write incremented no version or a leaf was made from the numbers of other tensors.
         on_unseen: called with a sentence if the program does something that is not watched, as in other threads or in
             compiled code.
 
     Attributes:
-        passes: the last backward passes that succeeded.
+        passes: the latest backward passes that succeeded.
     """
 
     def __init__(
@@ -79,37 +79,37 @@ class WatchedRun:
         modes: Any = (self._calls, self._bystander)
         self._patches = TorchPatches(modes, on_unseen, ignore, self._imported, lambda real: real)
         self._checked = -1
-        self._suspicious_passes = 0  # passes that are still to be checked because of a write without a version
+        self._suspicious_passes = 0  # the number of the next passes to check because of an unversioned write
         self.passes: deque[BackwardPass] = deque(maxlen=MOST_PASSES)
 
     @property
     def lines(self) -> Lines:
-        """The lines that the logs refer to."""
+        """The lines of the program, to which the logs refer by index."""
         return self._calls.lines
 
     @property
     def nodes(self) -> NodeLog:
-        """The line that made each node."""
+        """The log of the line that created each node."""
         return self._calls.nodes
 
     @property
     def writes(self) -> WriteLog:
-        """The lines that wrote each storage."""
+        """The log of the lines that wrote each storage."""
         return self._calls.writes
 
     @property
     def arrays(self) -> SharedArrays:
-        """The arrays of NumPy that share memory with tensors."""
+        """The log of NumPy's arrays that share memory with tensors."""
         return self._calls.arrays
 
     @property
     def copies(self) -> NumberCopies:
-        """The leaves that were made of the numbers of other tensors."""
+        """The log of leaves that were made from the numbers of other tensors."""
         return self._calls.copies
 
     @property
     def failure(self) -> Exception | None:
-        """The failure of this package that ended the watching, or None."""
+        """The error in this package that ended the watch, or None."""
         return self._calls.failure
 
     def __enter__(self) -> WatchedRun:
@@ -128,15 +128,15 @@ class WatchedRun:
         self._backward.unsubscribe()
 
     def line_of(self, frame: FrameType) -> ProgramLine:
-        """Return the line of the program at or around a frame."""
+        """Return the innermost line of the program, from ``frame`` outwards."""
         return self.lines[self.lines.number_of(frame)]
 
     def program_frames(self, frame: FrameType | None) -> list[FrameType]:
-        """Return the frames of the program at and around a frame, the innermost first."""
+        """Return the frames of the program, from ``frame`` outwards."""
         return self.lines.program_frames(frame)
 
     def _imported(self, name: str, x: Any, args: tuple[Any, ...]) -> None:
-        """Record the result of a function that no mode observes, such as ``from_numpy``."""
+        """Log the result of a function that no mode observes, such as ``from_numpy``."""
         if args and self._calls.is_open:
             self._calls.arrays.add(name, self.lines.number_of(sys._getframe(2)), args[0], x)
 
@@ -159,5 +159,5 @@ class WatchedRun:
 
 
 def _named(on_unseen: Callable[[str], None]) -> Callable[[str], None]:
-    """Return a function that notes what is not watched, in the words of a whole run."""
+    """Return a function that passes on why a part is not watched, in the words of a report on a whole run."""
     return lambda sentence: on_unseen(NOT_COMPILED if sentence == COMPILED else sentence)
