@@ -1,14 +1,14 @@
-"""Functions that are not operations, mostly Paddle's: modes, devices, and inspection of tensors.
+"""Paddle's functions that are not operations of the derivative table: modes, devices, inspection of tensors and others.
 
-With them ``import minitensor as paddle`` runs programs written for Paddle's dynamic graph. Names with another meaning
-in other libraries are listed in :mod:`minitensor.paddle.names`, the source of appendix C.
+With them ``import minitensor as paddle`` runs programs written for Paddle's dynamic mode.
+:mod:`minitensor.paddle.names`, the source of appendix C, lists names that mean something else in other libraries.
 """
 
 from __future__ import annotations
 
 import importlib
 
-#: The modules of the names that ``minitensor`` loads at the first access.
+#: The module that defines each name which ``minitensor`` loads at the first access.
 _DEFINED = {
     "memory_stage.explanation.minitensor": ("explain",),
     "minitensor.engine.sharing.foreign_writes": ("check_foreign_writes",),

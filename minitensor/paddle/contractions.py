@@ -20,7 +20,7 @@ from minitensor.engine.views.reshaping import reshape, unsqueeze
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Return the sum of products that ``equation`` describes: a letter that the result lacks is summed.
+    """Return the sum of products that ``equation`` describes. It sums over each letter that the result lacks.
 
     Args:
         equation: letters for the dimensions of each operand, and after ``->`` for those of the result: "ij,jk->ik";
@@ -40,7 +40,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 
 
 def outer(x: Tensor, y: Tensor) -> Tensor:
-    """Return all products of an element of ``x`` and an element of ``y``, both flattened: shape [n, m].
+    """Return all products of an element of ``x`` and an element of ``y``: a tensor [n, m] for n and m elements.
 
     Raises:
         TypeError: if an operand is not a tensor.
@@ -51,16 +51,16 @@ def outer(x: Tensor, y: Tensor) -> Tensor:
 
 
 def inner(x: Tensor, y: Tensor) -> Tensor:
-    """Return the sums of products over the last dimension of both.
+    """Return the sums of products over the last dimension of ``x`` and ``y``.
 
     Args:
         x, y: of shapes [..., n] and [..., n]; or numbers, which are multiplied.
 
     Returns:
-        A tensor of the shape of ``x`` without its last dimension, followed by that of ``y`` without its last.
+        A tensor whose shape is that of ``x`` without its last dimension, followed by that of ``y`` without its last.
 
     Raises:
-        ValueError: if the last lengths differ.
+        ValueError: if the last dimensions differ in length.
         TypeError: if an operand is not a tensor.
     """
     need_tensor("inner", x)
@@ -97,7 +97,8 @@ def cdist(x: Tensor, y: Tensor, p: float = 2.0, name: str | None = None) -> Tens
 
 
 def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
-    """Return a copy of ``x`` repeated along each dimension; new ones are added in front if there are more numbers.
+    """Return a copy of ``x`` repeated along each dimension. If there are more numbers than dimensions, dimensions are
+    added in front.
 
     Args:
         repeat_times: the number of repetitions of each dimension: integers, or a tensor of integers.
@@ -194,7 +195,7 @@ def kthvalue(
 
 
 def logsumexp(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """Return the logarithm of the sum of exponentials along ``axis`` (all by default), without overflow in between.
+    """Return the logarithm of the sum of exponentials along ``axis`` (all by default). The sum does not overflow.
 
     Returns:
         A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
@@ -309,7 +310,7 @@ def rank(input: Tensor) -> Tensor:
     return Tensor._made(np.array(input.ndim, np.int32), "rank", (input,))
 
 
-#: The functions that are methods, too.
+#: The functions that are also methods of tensors.
 METHODS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (

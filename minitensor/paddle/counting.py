@@ -28,9 +28,9 @@ def unique(
         dtype: of positions and counts, int32 or int64.
 
     Returns:
-        The values, of shape [n] (with ``axis``, of the shape of ``x`` with length n there). If requested, also the
-        position of the first occurrence of each value [n], the number of the value of each element, one per element,
-        and the count of each value [n].
+        The n values, of shape [n] (with ``axis``, the shape of ``x`` with length n along ``axis``). If they are
+        requested, also the position of the first occurrence of each value, of shape [n]; for each element the position
+        of its value in the result; and the number of occurrences of each value, of shape [n].
 
     Raises:
         IndexError: if ``x`` does not have that axis.

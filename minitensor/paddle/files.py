@@ -21,10 +21,12 @@ def save(obj: Any, path: Any, protocol: int = 4) -> None:
     """Write tensors, state dicts and plain values into the file ``path``, a path or an open file.
 
     As in Paddle, each tensor is written separately: tensors that share memory no longer do so when they are loaded.
-    Gradients are not saved. A path contains the old file until the new one is complete; missing folders are created.
+    Gradients are not saved. The old file at a path is replaced only when the new one is complete. Missing folders are
+    created.
 
     Args:
-        protocol: the version of a pickle in Paddle. Ignored, because the file has no pickle.
+        protocol: the version of the pickle format in Paddle. It is ignored, because minitensor's file contains no
+            pickle.
 
     Raises:
         TypeError: if ``obj`` contains anything but tensors and plain values.

@@ -1,4 +1,4 @@
-"""Inspection of tensors under Paddle's names. Results that are bools or positions have no gradient."""
+"""Inspect tensors, under Paddle's names. Results that are bools or positions have no gradient."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _answer(op: str, x: Tensor, array: Any) -> Tensor:
 
 
 def _over(op: str, x: Tensor, axis: Any, keepdim: Any) -> tuple[tuple[int, ...], bool]:
-    """Return the axes and ``keepdim`` for numpy; errors show the name ``op``."""
+    """Return the axes and ``keepdim`` as numpy takes them, after checking them; errors name the function ``op``."""
     try:
         axis, keepdim = reduce_arguments(axis, keepdim)
         return axes(x._array.shape, axis), keepdim
@@ -142,7 +142,9 @@ def inplace_version_of(x: Tensor) -> int:
 
 
 def bump_inplace_version(x: Tensor) -> None:
-    """Count a write that the engine did not see, so that backward of operations that saved ``x`` detects it."""
+    """Raise the version of ``x`` by 1 after a write that the engine did not see, so that backward of operations that
+    saved ``x`` detects the write.
+    """
     log_write(x._storage, "_bump_inplace_version")
 
 
@@ -158,7 +160,7 @@ def register_backward_hook(x: Tensor, hook: Callable[[], Any]) -> None:
     """Call ``hook()`` each time after backward has added to the gradient of the leaf ``x``.
 
     Raises:
-        ValueError: if ``x`` is not a leaf, or does not want a gradient.
+        ValueError: if ``x`` is not a leaf, or does not need a gradient.
     """
     need_tensor("_register_backward_hook", x)
     if not x.is_leaf:

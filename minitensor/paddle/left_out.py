@@ -1,8 +1,8 @@
-"""In-place names of Paddle without an operation in minitensor, each with the reason and an alternative.
+"""Paddle's in-place methods that minitensor deliberately lacks, each with the reason and an alternative.
 
-Access to one of them on a tensor raises an ``AttributeError`` with that text. Each name is a separate descriptor, which
-has no cost elsewhere. A ``__getattr__`` on the class would be called for every attribute that a tensor does not have
-yet: it made the access to an absent one 4 times slower, and the engine accesses some.
+The access to such a name on a tensor raises an ``AttributeError`` with that text. Each name is a descriptor, so other
+attributes are as fast as before. A ``__getattr__`` on the class would be called for every attribute that a tensor
+lacks. It made that access 4 times slower, and the engine looks up attributes that a tensor may lack.
 """
 
 from __future__ import annotations

@@ -19,17 +19,17 @@ from minitensor.engine.views.indexing import store_at
 
 
 def assign(x: Any, output: Tensor | None = None) -> Tensor:
-    """Copy ``x`` to a new storage, or into ``output``, which is then returned.
+    """Return a copy of ``x`` on a new storage, or copy ``x`` into ``output`` and return ``output``.
 
-    In both cases ``x`` receives a gradient. Into ``output`` it is one counted write.
+    In both cases gradients flow to ``x``. The copy into ``output`` is one write, which raises its version.
 
     Args:
         x: a tensor, an array, a list or a number.
-        output: a tensor of the same shape and dtype. Paddle changes them to those of ``x``; in minitensor they must be
-            equal.
+        output: a tensor of the shape and dtype of ``x``. Paddle changes the shape and dtype of ``output`` to those of
+            ``x``; minitensor refuses others.
 
     Raises:
-        ValueError: if the shapes differ, or if ``output`` is a leaf that wants a gradient.
+        ValueError: if the shapes differ, or if ``output`` is a leaf that needs a gradient.
         TypeError: if the dtypes differ.
     """
     if output is None:
@@ -50,7 +50,8 @@ def _convert(data: Any, dtype: np.dtype | None) -> Tensor:
 
 
 def empty(shape: Any, dtype: Any = None) -> Tensor:
-    """Return a tensor to be filled. It holds zeros, because uninitialized memory would differ from run to run.
+    """Return a tensor to be filled by the program. It contains zeros, because uninitialized memory would differ from
+    run to run.
 
     Returns:
         A tensor of ``shape``, with ``dtype`` or float32.
@@ -63,7 +64,7 @@ def empty(shape: Any, dtype: Any = None) -> Tensor:
 
 
 def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """Return a tensor to be filled, in the shape and dtype of ``x``. It holds zeros.
+    """Return a tensor to be filled by the program, in the shape and dtype of ``x``. It contains zeros.
 
     Raises:
         TypeError: if ``x`` is not a tensor, or if a tensor cannot have that dtype.
@@ -107,7 +108,7 @@ def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
 
 
 def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any = None) -> Tensor:
-    """Draw uniform integers from ``low`` to ``high`` (excluded); with one bound, from 0 up to it.
+    """Return random integers from ``low`` (included) to ``high`` (excluded); with one bound, from 0 to that bound.
 
     Returns:
         A tensor of ``shape``, with ``dtype`` or int64.

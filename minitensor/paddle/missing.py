@@ -1,6 +1,5 @@
-"""Errors for missing names, with the nearest existing name.
-
-They are only created after a look-up has failed, so they have no cost before.
+"""Errors for missing names, with the nearest existing name. They are created only after a look-up has failed, so
+existing names are as fast as before.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ NOT_HERE: dict[str, str] = {
 
 
 def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
-    """Return the error for ``name``, which ``module`` does not have; ``known`` are its names."""
+    """Return the error for ``name``, which is not among the names ``known`` of ``module``."""
     text = f"module {module!r} has no attribute {name!r}"
-    if name.startswith("__"):  # looked up by Python itself
+    if name.startswith("__"):  # Python looks these names up
         return AttributeError(text, name=name)
     return AttributeError(text + _hint(name, known), name=name)
 

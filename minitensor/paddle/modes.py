@@ -36,7 +36,8 @@ def in_dynamic_mode() -> bool:
 
 
 class set_grad_enabled:
-    """Switch the recording of operations on or off, at once; as a context manager, restore the former mode at the end.
+    """Switch the recording of operations on or off immediately. Used as a context manager, it restores the former mode
+    at the end.
 
     Raises:
         TypeError: if ``mode`` is not a bool.

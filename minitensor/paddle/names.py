@@ -1,10 +1,10 @@
-"""A table of names: the names of the same function in minitensor, Paddle, PyTorch, NumPy and JAX.
+"""A table with the names of each function in minitensor, Paddle, PyTorch, NumPy and JAX.
 
-It is the source of appendix C. A cell is code that runs after the start code of its library. ``facts/names.py`` ran
-every cell of the other libraries and recorded the results; the cells of minitensor run when the appendix is built, and
-in the tests. If the results of a row differ, it has a note that says how.
+It is the source of appendix C. A cell is a line of code for one library, which runs after the library's start code.
+``facts/names.py`` ran the cells of the other libraries and recorded the results. The cells of minitensor run when the
+appendix is built, and in the tests. A row whose results differ has a note about the difference.
 
-This module imports nothing of minitensor, so that the recording can read it where minitensor is not installed.
+This module imports nothing of minitensor, so that ``facts/names.py`` can import it without minitensor.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: The libraries of the cells. minitensor has Paddle's names: one cell serves both, unless a row has one for Paddle.
+#: The columns. minitensor has Paddle's names, so most rows have one cell for both.
 LIBRARIES = ("minitensor", "paddle", "torch", "numpy", "jax")
 
-#: The start code of cells. ``x`` and ``y`` are matrices, ``w`` wants a gradient, ``a`` is an array of numpy.
+#: The start code: ``x`` and ``y`` are matrices, ``w`` is a leaf that needs a gradient, ``a`` is a numpy array.
 _TENSORS = (
     "import numpy as np\nimport {module}\na = np.array([1.0, 2.0, 3.0], np.float32)\n"
     "plain = lambda t: t.detach() if hasattr(t, 'detach') else t\n"
@@ -40,7 +40,7 @@ where = address(x)
 {cell}
 """
 
-#: The results to compare after a cell, in words and as an expression. ``z`` is the value of the cell, else ``x``.
+#: The results to compare, in words and as expressions. ``z`` is the value of the cell or, after a statement, ``x``.
 ASKS = {
     "numbers": ("the result", "numbers(z)"),
     "x": ("x afterwards", "numbers(before)"),
@@ -67,12 +67,12 @@ class NameRow:
     """The names of one function.
 
     Attributes:
-        section: the heading.
+        section: the heading under which the row appears.
         what: the function, in a few words.
-        cells: code of one line for each library; libraries without a name for it are left out.
-        ask: keys of :data:`ASKS`.
-        given: code that runs before the cell, for each library or for all of them.
-        note: how the results differ; "" if they agree.
+        cells: one line of code for each library that has the function.
+        ask: the results to compare, as keys of :data:`ASKS`.
+        given: code that runs between the start code and the cell, for each library.
+        note: the difference between the results; "" if they agree.
     """
 
     section: str
@@ -83,7 +83,7 @@ class NameRow:
     note: str = ""
 
     def shown(self, library: str) -> str:
-        """Return the cell for display; "" if the library has no name for it."""
+        """Return the cell for display; "" if the library lacks the function."""
         return self.cells.get(library, "").replace("z = ", "")
 
     @property
@@ -98,7 +98,7 @@ class NameRow:
             compile(cell, "<cell>", "eval")
             cell = f"z = {cell}"
         except SyntaxError:
-            pass  # a statement: x is the result
+            pass  # the cell is a statement, so `z` will be `x`
         given = _calls(self.given.get(library, ""), library)
         if "z = " not in given + cell:
             cell += "\nz = x"
@@ -106,7 +106,7 @@ class NameRow:
 
 
 def _calls(code: str, library: str) -> str:
-    """Replace ``mt`` by Paddle in a cell that serves both."""
+    """Return the code for ``library``: in Paddle's, ``mt`` is replaced by ``paddle``."""
     return re.sub(r"\bmt\.", "paddle.", code) if library == "paddle" else code
 
 
@@ -115,7 +115,7 @@ ROWS: list[NameRow] = []
 
 def _row(section: str, what: str, both: str, torch: str, numpy: str, jax: str, ask: str, note: str = "", *,
          given: dict[str, str] | str = "", paddle: str | None = None) -> None:  # fmt: skip
-    """Add a row; ``both`` is the cell of minitensor and, without ``paddle``, of Paddle; "" means no name."""
+    """Add a row. ``both`` is the cell of minitensor and, if ``paddle`` is None, of Paddle; "" is no cell."""
     cells = {
         "minitensor": both, "paddle": both if paddle is None else paddle, "torch": torch, "numpy": numpy, "jax": jax,
     }  # fmt: skip
@@ -127,7 +127,7 @@ def _row(section: str, what: str, both: str, torch: str, numpy: str, jax: str, a
     ROWS.append(NameRow(section, what, cells, tuple(ask.split(", ")), given, note))
 
 
-# One row of the table in a few lines:
+# The rows of the table, by section:
 # fmt: off
 # ---------- making tensors ----------
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-#: In names of at most this length another letter is another word: `svd` is not `std`, `sort` not `sqrt`.
+#: In names of at most this length a replaced letter makes another word, not a misspelling: `svd` and `std`.
 _SHORT = 4
-#: From this length on, two letters may be wrong.
+#: In names of at least this length, two letters may be wrong.
 _LONG = 7
 
 
 def twin_of(name: str) -> str:
-    """Return the in-place name for that of a normal operation, and vice versa."""
+    """Return ``add_`` for ``add``, and ``add`` for ``add_``."""
     return name[:-1] if name.endswith("_") else f"{name}_"
 
 
 def slips(name: str, other: str) -> int:
     """Count the letters that were omitted, inserted, swapped with the next one, or, in long names, replaced.
 
-    It is the optimal string alignment distance, in which a replacement counts twice in short names.
+    The count is the optimal string alignment distance, except that a replacement counts twice in short names.
     """
     changed = 2 if max(len(name), len(other)) <= _SHORT else 1
     before: list[int] = []
@@ -35,9 +35,11 @@ def slips(name: str, other: str) -> int:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the public name in ``known`` of which ``name`` is probably a misspelling, ignoring case; None without one.
+    """Return the public name in ``known`` of which ``name`` is probably a misspelling, ignoring case; None if there is
+    none.
 
-    A twin has priority over any other spelling. One letter may be wrong, or two if both names are long.
+    If ``known`` contains the twin of ``name``, with or without the last underscore, it is returned. Otherwise one
+    letter may be wrong, or two if both names are long.
     """
     public = {each.lower(): each for each in sorted(known) if not each.startswith("_")}
     given = name.lower()
@@ -57,13 +59,17 @@ def of_its_kind(name: str, known: Iterable[str]) -> list[str]:
 
 
 def _kind(name: str) -> str | None:
-    """Return the last of several words: `Loss` of `BCELoss`, `entropy` of `cross_entropy`."""
+    """Return the last word of a name, such as `Loss` of `BCELoss` or `entropy` of `cross_entropy`; None if it has one
+    word.
+    """
     found = re.search(r"(?<=.)[A-Z][a-z]{3,}$|(?<=_)[a-z]{4,}$", name.rstrip("_"))
     return found and found[0]
 
 
 def like_it(name: str, known: Iterable[str]) -> str:
-    """Return the end of an error about the missing ``name``: the nearest name, else names of its kind, or nothing."""
+    """Return the end of an error about the missing ``name``: the nearest name, or else names with its last word, or
+    "".
+    """
     known = list(known)
     near = nearest(name, known)
     if near is not None:

@@ -1,4 +1,6 @@
-"""Variance, norms and sorting under Paddle's names, made of operations of the table, which have gradients."""
+"""Variance, norms and sorting under Paddle's names, composed of operations of the derivative table, so that they have
+gradients.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from minitensor.engine.views.reshaping import reshape, squeeze
 
 
 def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """Return the mean squared distance from the mean; if unbiased, divided by the count minus 1 unless that is 0.
+    """Return the mean squared distance from the mean. If ``unbiased`` is true, the sum is divided by the count minus 1,
+    unless that is 0.
 
     Returns:
         A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
@@ -38,12 +41,14 @@ def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = Fals
 
 
 def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """Return the square root of :func:`var`, of the same shape; IndexError, ValueError and TypeError are the same."""
+    """Return the square root of :func:`var`. Shapes and errors (IndexError, ValueError, TypeError) are those of
+    ``var``.
+    """
     return _rounded(TABLE["sqrt"](_spread_out("std", x, axis, unbiased, keepdim)), x)
 
 
 def _rounded(result: Tensor, x: Tensor) -> Tensor:
-    """Return ``result``, which is computed in float32 from floats of 16 bits, in the dtype of ``x``."""
+    """Return ``result``, which was computed in float32, in the 16-bit dtype of ``x``."""
     return cast(result, x._array.dtype) if x._array.dtype in HALVES else result
 
 
@@ -62,7 +67,7 @@ def _spread_out(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) ->
 
 
 def _axes(op: str, axis: Any, ndim: int) -> Any:
-    """Return ``axis`` counted from the first dimension, one or several; errors show the name ``op``."""
+    """Return one axis or several, counted from the first dimension; errors name the function ``op``."""
     if axis is None or ndim == 0:
         return axis
     return [as_axis(op, each, ndim) for each in axis] if isinstance(axis, (list, tuple)) else as_axis(op, axis, ndim)
@@ -87,7 +92,7 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
     p = 2 if isinstance(p, str) and p == "fro" else p
     if not isinstance(p, (int, float)):
         raise ValueError(f"norm: p is a number or 'fro', not {checks.shown(p)}")
-    if x._array.dtype in HALVES:  # a square overflows from 256 on
+    if x._array.dtype in HALVES:  # the square of 256 overflows in float16
         return _rounded(norm(cast(x, np.dtype(np.float32)), p, axis, keepdim), x)
     if p == 2:
         total = TABLE["sum"](x * x, axis, keepdim=keepdim)
@@ -124,7 +129,7 @@ def _order(op: str, x: Tensor, axis: Any, descending: bool) -> Tensor:
         order = np.zeros((), np.int64)
     else:
         order = np.argsort(np.flip(array, axis) if descending else array, axis, kind="stable")
-        if descending:  # from the end, so that equal elements keep their order
+        if descending:  # sort the reversed array, so that equal elements keep their order
             order = array.shape[axis] - 1 - np.flip(order, axis)
     return Tensor._made(like(np.array(order, np.int64, order="C"), x._array), "argsort", (x,))
 
@@ -170,7 +175,8 @@ def topk(
 
 
 def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
-    """Return the median along ``axis``, by default of all; of two middle elements, the mean; nan if one is nan.
+    """Return the median along ``axis``, by default of all elements. It is the mean of two middle elements, and nan if
+    an element is nan.
 
     Returns:
         A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
@@ -267,7 +273,8 @@ def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False
 
 
 def nanmean(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
-    """Return the mean of all elements that are not nan, or of those along ``axis``, in the shape of :func:`nansum`.
+    """Return the mean of all elements that are not nan, or of those along ``axis``. The shape is that of
+    :func:`nansum`.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -318,7 +325,8 @@ cummax, cummin = _running("cummax", True), _running("cummin", False)
 
 
 def isin(x: Tensor, test_x: Tensor, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Return where an element of ``x`` equals one of ``test_x``; with ``invert`` where not. A nan equals nothing.
+    """Return True where an element of ``x`` equals an element of ``test_x``; with ``invert``, where it equals none. A
+    nan equals nothing.
 
     Args:
         assume_unique: accepted for compatibility; it changes nothing.

@@ -6,7 +6,9 @@ from minitensor.device import cuda
 
 
 def is_compiled_with_cuda() -> bool:
-    """True if there is a CUDA device. The simulated GPU does not count; ``set_device("gpu")`` works without one."""
+    """True if there is a CUDA device. The simulated GPU, which ``set_device("gpu")`` otherwise chooses, does not
+    count.
+    """
     return cuda.device_count() > 0
 
 
@@ -16,5 +18,5 @@ def CPUPlace() -> str:
 
 
 def CUDAPlace(id: int = 0) -> str:
-    """Return the name of the GPU ``id`` for a ``place`` argument; a missing GPU is refused when it is used."""
+    """Return the name of the GPU ``id`` for a ``place`` argument. A missing GPU is refused only when it is used."""
     return f"Place(gpu:{id})"

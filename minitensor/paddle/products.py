@@ -1,4 +1,6 @@
-"""Products, and a sum of many tensors, under Paddle's names, made of operations of the table, which have gradients."""
+"""Products, and a sum of many tensors, under Paddle's names, composed of operations of the derivative table, so that
+they have gradients.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def _need_two(op: str, x: Any, y: Any) -> None:
 def _product(op: str, x: Tensor, y: Tensor) -> Tensor:
     try:
         return TABLE["matmul"](x, y)
-    except ValueError as error:  # shape error, under the name of the called operation
+    except ValueError as error:  # the error about shapes names the operation that the program called
         raise ValueError(str(error).replace("matmul", op, 1)) from None
 
 

@@ -1,4 +1,4 @@
-"""``torch.accelerator``: the accelerator, for programs that do not name its kind."""
+"""``torch.accelerator``: the GPU, for programs that do not say which kind of accelerator they use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["current_accelerator", "device_count", "is_available", "synchronize"]
 
 
 def is_available() -> bool:
-    """True: without a CUDA device, the simulated GPU is the accelerator."""
+    """Return True, because without a CUDA device the simulated GPU is the accelerator."""
     return cuda.is_available()
 
 
@@ -20,7 +20,7 @@ def device_count() -> int:
 
 
 def current_accelerator(check_available: bool = False) -> device | None:
-    """Return the kind of device that accelerates new tensors; None if there is none."""
+    """Return the device of the accelerator: a CUDA device, or the simulated GPU."""
     return device("cuda") if is_available() else None
 
 

@@ -1,4 +1,4 @@
-"""The parameter ``alpha`` of sums and differences."""
+"""The parameter ``alpha`` of ``add`` and ``sub``, by which the second operand is multiplied."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from minitensor.torch.scalars import fits
 
 
 def scaled(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
-    """Return ``alpha * y``, recorded if ``y`` is a tensor. The operation refuses other operands.
+    """Return ``alpha * y``; if ``y`` is a tensor, autograd records the product.
 
-    Beside 16-bit floats, numbers and the product are rounded to 16 bits.
+    If the other operand holds 16-bit floats, numbers and their product are rounded to 16 bits.
 
     Raises:
         RuntimeError: if ``alpha`` is not an integer and both operands hold integers, if it is a bool and one does not
@@ -45,5 +45,5 @@ def _is_floating(operand: Any) -> bool:
 
 
 def _rounded(value: Any, dtype: np.dtype) -> Any:
-    """Return a number with the digits that ``dtype`` keeps; anything else is unchanged."""
+    """Return a number rounded to ``dtype``; anything else is returned unchanged."""
     return converted(np.asarray(value, np.float64), dtype).item() if isinstance(value, NUMBERS) else value

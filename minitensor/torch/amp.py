@@ -1,4 +1,6 @@
-"""Mixed precision: ``torch.autocast`` casts operands to 16 bits, and ``GradScaler`` keeps small gradients from 0."""
+"""Mixed precision: ``torch.autocast`` casts operands to 16 bits, and ``GradScaler`` scales the loss so that small
+gradients do not round to 0.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from minitensor.engine.dtypes import HALVES
 from minitensor.engine.kernels.numbers import number
 from minitensor.engine.modes import modes
 from minitensor.torch.dtypes import BY_NUMPY, bfloat16, device, dtype_of, float16
-from minitensor.torch.dtypes import dtype as DType  # the name of a parameter here
+from minitensor.torch.dtypes import dtype as DType  # `device` is the name of a parameter in this module
 from minitensor.torch.errors import missing_in, warn
 from minitensor.torch.operands import cast
 
@@ -24,20 +26,22 @@ _LISTS = {"cpu": (TORCH_CPU, bfloat16), "cuda": (TORCH_CUDA, float16)}
 
 
 class autocast:
-    """Cast the operands of products to 16 bits inside, and those of losses and other functions to float32.
+    """Cast the operands of products to 16 bits, and those of losses and other functions to float32, in a block or a
+    function.
 
-    ``with torch.autocast("cpu"): ...`` or ``@torch.autocast("cpu")``. Operations in place and operands of float64 are
-    not cast. A parameter is cast once for each of its versions, and that copy is what a product saves.
+    Use it as ``with torch.autocast("cpu"): ...`` or ``@torch.autocast("cpu")``. The operands of in-place operations and
+    float64 operands are not cast. A parameter is cast once for each of its versions, and a product saves that copy for
+    backward.
 
     Args:
         device_type: "cpu" or "cuda", whose lists of operations apply.
         dtype: float16 or bfloat16; by default bfloat16 on the CPU, and float16 on CUDA.
-        enabled: False to cast nothing inside, even within another context.
+        enabled: False to cast nothing in the block, even within another context.
         cache_enabled: False to cast a parameter at every use.
 
     Raises:
-        RuntimeError: for another device.
-        ImportError: for bfloat16 without the package ml_dtypes.
+        RuntimeError: if ``device_type`` is another device.
+        ImportError: if ``dtype`` is bfloat16 and the package ml_dtypes is not installed.
     """
 
     __slots__ = ("_context", "_enabled", "device", "fast_dtype")
@@ -68,7 +72,7 @@ class autocast:
         self._context.__exit__(*error)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function``, which runs inside the context."""
+        """Return a function that runs ``function`` inside the context."""
         return self._context.decorated(function)
 
 
@@ -95,7 +99,7 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 
 
 def get_autocast_dtype(device_type: str) -> DType:
-    """Return the dtype to which products are cast, or would be.
+    """Return the dtype to which ``autocast`` casts products in this thread, or its default outside of such a context.
 
     Raises:
         RuntimeError: for a device other than "cpu" and "cuda".
@@ -113,12 +117,13 @@ class GradScaler:
     Args:
         device: is not used.
         init_scale: the first factor of a loss.
-        growth_factor, growth_interval: the scale is multiplied by the first after so many steps without inf and nan.
-        backoff_factor: the scale is multiplied by it after a step with one.
+        growth_factor, growth_interval: the scale is multiplied by ``growth_factor`` after ``growth_interval`` steps in
+            a row without inf or nan.
+        backoff_factor: the scale is multiplied by this number after a step with inf or nan.
         enabled: False for a scaler that changes nothing.
 
     Raises:
-        AssertionError: if a factor is on the wrong side of 1.
+        AssertionError: if ``growth_factor`` is not above 1, or ``backoff_factor`` is not below 1.
     """
 
     def __init__(
@@ -143,10 +148,10 @@ class GradScaler:
         self._rule = LossScale(float(init_scale), growth_factor, backoff_factor, growth_interval)
 
     def scale(self, outputs: Any) -> Any:
-        """Return a tensor times the scale; or each tensor of a list or tuple.
+        """Return a tensor multiplied by the scale, or a list or tuple with each tensor multiplied.
 
         Raises:
-            ValueError: if something else is given.
+            ValueError: if ``outputs`` is anything else.
         """
         if not self._enabled:
             return outputs
@@ -162,7 +167,8 @@ class GradScaler:
 
         Raises:
             RuntimeError: if that was done since the last update.
-            ValueError: for gradients of float16: the parameters are the master copies, in float32.
+            ValueError: if a gradient is float16. Mixed precision trains float32 parameters, whose gradients are
+                float32.
         """
         if not self._enabled:
             return
@@ -172,7 +178,7 @@ class GradScaler:
         self._rule.unscale(optimizer, gradients)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call ``optimizer.step(*args, **kwargs)`` with unscaled gradients, unless one has inf or nan.
+        """Call ``optimizer.step(*args, **kwargs)`` with unscaled gradients, unless one of them contains inf or nan.
 
         Raises:
             RuntimeError: if that was done since the last update.
@@ -184,7 +190,7 @@ class GradScaler:
         return optimizer.step(*args, **kwargs) if self._rule.may_step(optimizer, self.unscale_) else None
 
     def update(self, new_scale: Any = None) -> None:
-        """Change the scale after the steps of all optimizers; or set it.
+        """Adapt the scale after the steps of all optimizers, or set it to ``new_scale``.
 
         Raises:
             AssertionError: if no gradient was unscaled since the last update.
@@ -212,15 +218,17 @@ class GradScaler:
         return self._rule.backoff
 
     def get_growth_interval(self) -> int:
-        """Return the number of steps without inf and nan after which the scale grows."""
+        """Return the number of consecutive steps without inf or nan after which the scale grows."""
         return self._rule.interval
 
     def is_enabled(self) -> bool:
-        """True unless the scaler changes nothing."""
+        """True if the scaler scales losses; False if it was created with ``enabled=False``."""
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the scale, its rule, and the number of good steps in a row."""
+        """Return the scale, the settings by which it changes, and the number of consecutive steps without inf or
+        nan.
+        """
         rule = self._rule
         if not self._enabled:
             return {}
@@ -236,7 +244,7 @@ class GradScaler:
         """Continue from the ``state_dict`` of another scaler.
 
         Raises:
-            RuntimeError: if it is empty: the other scaler was disabled.
+            RuntimeError: if ``state_dict`` is empty, because the other scaler was disabled.
         """
         if not self._enabled:
             return

@@ -15,8 +15,8 @@ def need_int(op: str, name: str, given: Any, position: int = 1) -> int:
     """Return ``given`` as an integer.
 
     Raises:
-        TypeError: if it is none.
-        RuntimeError: if it takes more than 64 bits.
+        TypeError: if it is not an integer.
+        RuntimeError: if it needs more than 64 bits.
     """
     try:
         number = _index(given)
@@ -29,7 +29,7 @@ def need_int(op: str, name: str, given: Any, position: int = 1) -> int:
 
 
 def _index(given: Any) -> int:
-    """Return an integer; raise TypeError for bools, as PyTorch does."""
+    """Return ``given`` as an integer; raise TypeError if it is none or, as in PyTorch, a bool."""
     if type(given) is int:
         return given
     if isinstance(given, (bool, np.bool_)) or (isinstance(given, BaseTensor) and given._array.dtype == np.bool_):
@@ -41,7 +41,7 @@ def need_ints(op: str, name: str, given: Any, position: int = 1) -> list[int]:
     """Return ``given`` as a list of integers.
 
     Raises:
-        TypeError, RuntimeError: if it is none.
+        TypeError, RuntimeError: if it is not a list or tuple of integers of at most 64 bits.
     """
     if not isinstance(given, (list, tuple)):
         kind = type(given).__name__
@@ -56,7 +56,7 @@ def need_tensor(op: str, x: Any, position: int = 1, name: str = "input") -> None
 
 
 def as_dim(dim: Any, ndim: int) -> int:
-    """Return ``dim`` counted from the front.
+    """Return ``dim`` as a number of at least 0. A negative ``dim`` counts from the last dimension.
 
     Raises:
         IndexError, TypeError: if there is no such dimension, or ``dim`` is not an integer.
@@ -74,7 +74,7 @@ def as_dim(dim: Any, ndim: int) -> int:
 
 
 def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
-    """Return the lengths that were given one by one or as one sequence.
+    """Return the lengths of a shape, which were given one by one or as one sequence.
 
     Raises:
         TypeError: if they are not lengths.

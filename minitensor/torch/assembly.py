@@ -1,8 +1,8 @@
 """Assemble the functions of ``torch``, and the methods and operators of ``torch.Tensor``, from their modules.
 
-``x + y`` makes a new tensor; ``x += y`` writes into ``x``, as every name that ends with an underscore does. If ``x +
-y`` mixes vocabularies, the left operand's kind wins. A comparison always returns a tensor of this vocabulary, because
-Python makes the same call for ``p < t`` and for ``t > p``.
+``x + y`` creates a tensor; ``x += y`` writes into ``x``, as every function does whose name ends with an underscore. If
+``x + y`` mixes the two vocabularies, the result has the class of the left operand. A comparison always returns a tensor
+of this vocabulary, because Python makes the same call for ``p < t`` and for ``t > p``.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from minitensor.torch.tensor import Tensor
 
 # ---------- keywords ----------
 
-#: NumPy's names of keywords, which PyTorch's parser accepts, too.
+#: NumPy's keywords that PyTorch also accepts, with PyTorch's names.
 _NUMPY = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` with the keywords ``axis`` and ``keepdims`` accepted for ``dim`` and ``keepdim``."""
+    """Return ``function`` so that it accepts ``axis`` and ``keepdims`` in place of ``dim`` and ``keepdim``."""
 
     @functools.wraps(function)
     def called(*given: Any, **named: Any) -> Any:
@@ -58,7 +58,7 @@ def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` with the keyword ``out``: a tensor that the result is written into and that is returned.
+    """Return ``function`` with a keyword ``out``: a tensor into which the result is written, and which is returned.
 
     Raises:
         RuntimeError: if a tensor requires grad, or the dtype of ``out`` cannot hold the result.
@@ -74,8 +74,7 @@ def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` as a function of the module, whose first argument need not be a tensor; as a method it always
-    is.
+    """Return ``function`` with a check that its first argument is a tensor. A method needs no such check.
 
     Raises:
         TypeError: if the first argument is not a tensor.
@@ -97,7 +96,7 @@ def _by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 
 # ---------- functions and methods ----------
 
-#: Names that are both functions of the module and methods.
+#: The functions that are in the module ``torch`` and are also methods of tensors.
 _BOTH: dict[str, Callable[..., Any]] = _by_name(
     *(linear_algebra.mm, linear_algebra.matmul, linear_algebra.bmm, linear_algebra.mv, linear_algebra.dot),
     *(linear_algebra.outer, linear_algebra.trace, linear_algebra.inner),
@@ -171,10 +170,10 @@ _created = (
     *(creation.arange, creation.empty, creation.eye, creation.full, creation.linspace, creation.logspace),
     *(creation.ones, creation.zeros, random.normal, random.rand, random.randint, random.randn, random.randperm),
 )
-#: The modules of functions that do not check their first argument.
+#: The modules whose functions do not check that their first argument is a tensor.
 _UNCHECKED = {module.__name__ for module in (views, slicing_joining, sorting, reductions, indexing, pointwise, random)}
 
-#: Everything of ``torch`` that is not a row of the derivative table and is not imported by name.
+#: The functions of ``torch`` that are no rows of the derivative table and that ``torch`` does not import by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: with_tensor(each) if each.__module__ in _UNCHECKED else each for name, each in _BOTH.items()},
     **{function.__name__: with_numpy_names(with_out(function)) for function in _joining},

@@ -1,4 +1,6 @@
-"""Compare two tensors as wholes or up to rounding. Other comparisons are rows of the derivative table."""
+"""Compare two whole tensors, or their elements up to rounding. The other comparisons are rows of the derivative
+table.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ from minitensor.torch.tensor import Tensor, as_kind, without_history
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Return where two elements differ by no more than ``atol + rtol * abs(other)``.
+    """Return True where two elements differ by no more than ``atol + rtol * abs(other)``.
 
     Args:
         input, other: of shapes that are broadcast against each other, and of one dtype.
-        equal_nan: nan is close to nan.
+        equal_nan: True if two nan count as close.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -43,7 +45,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """True if all elements are close.
+    """True if all elements are close, as :func:`isclose` compares them.
 
     Args:
         input, other, rtol, atol, equal_nan: as for :func:`isclose`.
@@ -66,7 +68,8 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Return where an element equals one of ``test_elements``; with ``invert`` where it does not. A nan equals nothing.
+    """Return True where an element equals one of ``test_elements``; with ``invert``, where it equals none. A nan equals
+    nothing.
 
     Args:
         elements, test_elements: tensors, or one of them a number.

@@ -1,6 +1,6 @@
 """Compile rows of the derivative table to PyTorch's functions.
 
-The compiler is that of :mod:`minitensor.engine.operations.compiling`, with PyTorch's spelling, tensors and error texts.
+:mod:`minitensor.engine.operations.compiling` compiles them, with PyTorch's names, tensor class and error messages.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _own_input(op: str, x: BaseTensor, *wanted: Node | None) -> Saved:
 
 
 def revived(node: Node, what: str, saved: Saved, *rest: Any) -> BaseTensor:
-    """Return the saved tensor with its values at the time of saving, for a gradient that is recorded."""
+    """Return the saved tensor with the values that it had when it was saved, for a backward that is recorded itself."""
     if not is_right(saved):
         raise errors.stale(node, what, saved)
     return engine_revived(node, what, saved, *rest)
@@ -114,9 +114,9 @@ source = FUNCTIONS.source
 
 # ---------- reflected operators ----------
 
-#: The functions with which PyTorch computes a number and a tensor.
+#: PyTorch's ``grad_fn`` for an operator between a number on the left and a tensor.
 _REFLECTED = {"sub": "RsubBackward1", "pow": "PowBackward2"}
-#: The operations that PyTorch computes instead, of which the tensor is the first operand.
+#: The operations that PyTorch computes in place of an operator between a number on the left and a tensor.
 _EXCHANGED = {
     "div": "return redirect('mul', redirect('reciprocal', input), left)",
     "mul": "return redirect('mul', input, left)",
@@ -124,10 +124,11 @@ _EXCHANGED = {
 
 
 def reflected(name: str) -> Callable[..., Any]:
-    """Return the normal operation with its operands exchanged, for Python's reflected operators.
+    """Return the normal operation ``name`` with its operands exchanged, for a reflected operator such as ``__radd__``.
 
-    Python calls the right operand's method first if its class derives from the left one's. The left operand's kind
-    still wins: the operand to the left of a tensor of this vocabulary may be a tensor of the engine.
+    If a tensor of the engine is on the left and one of this vocabulary on the right, Python calls the right one's
+    method first, because its class is a subclass. The result is a tensor of the engine nevertheless, because the left
+    operand decides.
     """
     form = FUNCTIONS.forms[name]
     prologue = (

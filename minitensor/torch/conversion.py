@@ -26,9 +26,11 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: bool = False, **_: Any) -> Tensor:
-    """Return the tensor in another dtype or on another device: ``to("cuda")``, ``to(torch.float64)``, ``to(other)``.
+    """Return the tensor in another dtype or on another device, as in ``to("cuda")``, ``to(torch.float64)`` or
+    ``to(other)``.
 
-    It is the tensor itself if nothing changes, else a copy of its shape; gradients flow through the copy.
+    The result is the tensor itself if nothing changes. Otherwise it is a copy of the same shape, through which
+    gradients flow.
 
     Raises:
         RuntimeError: if there is no such device.
@@ -45,10 +47,10 @@ def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: 
 
 
 def where_to(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tuple[Any, DType | None]:
-    """Return the device and the dtype that arguments of ``to`` name; None for either that they do not name.
+    """Return the device and the dtype that the arguments of ``to`` name, each None if they do not name it.
 
     Raises:
-        TypeError, RuntimeError: if it is anything else.
+        TypeError, RuntimeError: if an argument is anything else.
     """
     if sum(isinstance(each, BaseTensor) for each in where) > 1:
         raise TypeError("to() received an invalid combination of arguments - got (Tensor, Tensor)")
@@ -67,7 +69,7 @@ def where_to(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tu
     return device, None if dtype is None else dtype_of(dtype)
 
 
-#: Methods that convert to a dtype, and which.
+#: Methods such as ``float``, and the dtype to which each converts.
 CONVERTERS = {
     **{"bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64"},
     **{"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"},
@@ -75,7 +77,7 @@ CONVERTERS = {
 
 
 def converter(name: str) -> Callable[[Tensor], Tensor]:
-    """Return the method of that name, one of :data:`CONVERTERS`."""
+    """Return the method ``name``, which is a key of :data:`CONVERTERS`."""
     dtype = CONVERTERS[name]
 
     def convert(input: Tensor) -> Tensor:
@@ -126,7 +128,7 @@ def is_floating_point(input: Tensor) -> bool:
 # ---------- names of older programs ----------
 
 
-#: PyTorch's type of an element type: ``FloatTensor`` of float32.
+#: PyTorch's class name for each element type, such as ``FloatTensor`` for float32.
 _TYPE_NAMES = {dtype: f"{scalar}Tensor" for dtype, scalar in SCALARS.items()}
 
 
@@ -177,7 +179,8 @@ TENSOR_TYPES: dict[str, type] = {
 
 
 def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Return the name of the tensor's type; with ``dtype`` (a dtype, a type or its name) the tensor of that type.
+    """Return the name of the tensor's type; with ``dtype`` (a dtype, a type or its name), return the tensor converted
+    to it.
 
     Returns:
         A name; or a tensor of the shape of ``input``.
@@ -206,7 +209,7 @@ class _AnyTensor(type):
 
 
 class Variable(metaclass=_AnyTensor):
-    """Return the tensor under PyTorch's older name: an alias of the same memory that may require grad.
+    """PyTorch's older name of a tensor that may require grad: an alias on the same memory.
 
     Raises:
         TypeError: if an argument is not a tensor.

@@ -1,4 +1,4 @@
-"""Create tensors from data, from constants and in order. :mod:`minitensor.torch.random` creates random ones."""
+"""Create tensors from data, constants and ranges. :mod:`minitensor.torch.random` creates random ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 def check_placement(op: str, device: Any, requires_grad: Any, dtype: np.dtype) -> None:
-    """Raise what :func:`placed` raises, before random numbers are drawn for the tensor."""
+    """Raise the errors of :func:`placed` before random numbers are drawn for the tensor."""
     if not isinstance(requires_grad, (bool, np.bool_)):
         raise TypeError(f"{op}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
     if device is not None:
@@ -38,7 +38,7 @@ def check_placement(op: str, device: Any, requires_grad: Any, dtype: np.dtype) -
 
 
 def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tensor:
-    """Return a tensor of ``array``, whose memory it takes over, on ``device`` (None: where new tensors are made)."""
+    """Return a tensor on ``device`` that takes over the memory of ``array``. None means the device for new tensors."""
     check_placement(op, device, requires_grad, array.dtype)
     gpu = current.gpu if device is None else device_named(op, engine_place(device))
     made = Tensor._made(array if gpu is None else gpu.put(array), op)
@@ -48,7 +48,7 @@ def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tens
 
 
 def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return a shape that was given as numbers or as one list of them.
+    """Return a shape as a tuple. It was given as numbers, or as one list of numbers.
 
     Raises:
         TypeError, RuntimeError: if the size is not a shape.
@@ -232,10 +232,10 @@ def full(
 
 
 def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
-    """Return a number as a tensor of ``dtype`` holds it (None: in the dtype of its kind).
+    """Return a number as a numpy scalar of ``dtype``. None means float32, int64 or bool, depending on the number.
 
     Raises:
-        TypeError, RuntimeError: if it is not a number, or does not fit.
+        TypeError, RuntimeError: if ``value`` is not a number, or does not fit into ``dtype``.
     """
     if not isinstance(value, NUMBERS):
         if not isinstance(value, BaseTensor) or value._array.size != 1:
@@ -328,7 +328,7 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
         A tensor of one dimension.
 
     Raises:
-        RuntimeError: if the step is 0 or leads away from ``end``.
+        RuntimeError: if ``step`` is 0 or has the wrong sign.
         TypeError: if a bound or the step is not a number.
     """
     numbers = [_number("arange", n) for n in bounds]
@@ -374,7 +374,7 @@ def linspace(
         raise RuntimeError("number of steps must be non-negative")
     if steps == 1:
         return placed("linspace", np.array([start]), device, requires_grad)
-    # PyTorch computes from both ends to the middle.
+    # As in PyTorch, the first half is computed from ``start`` and the second half from ``end``.
     step = (end - start) / wanted.type(max(steps - 1, 1))
     i = np.arange(steps)
     forth, back = start + step * i.astype(wanted), end - step * (steps - 1 - i).astype(wanted)
@@ -410,7 +410,9 @@ def logspace(
 
 
 def like(op: str, x: Any, array: Callable[[tuple[int, ...], np.dtype], np.ndarray], named: dict[str, Any]) -> Tensor:
-    """Return a tensor in the shape, dtype and on the device of ``x``, except for those that ``named`` gives."""
+    """Return a tensor that ``make`` creates in the shape and dtype and on the device of ``x``, unless ``named`` gives
+    others.
+    """
     if not isinstance(x, BaseTensor):
         raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     unknown = set(named) - {"dtype", "device", "requires_grad", "memory_format", "layout"}
@@ -421,7 +423,7 @@ def like(op: str, x: Any, array: Callable[[tuple[int, ...], np.dtype], np.ndarra
     if device is None:
         device = "cpu" if gpu_of(x._array) is None else "cuda"
     check_placement(op, device, named.get("requires_grad", False), dtype)
-    # Numbers are drawn in the order of memory.
+    # The random numbers are drawn in the order of the elements in memory.
     outward = result_strides.order_of([x._array], x._array.shape)[::-1]
     numbers = array(tuple(x._array.shape[d] for d in outward), dtype).transpose(np.argsort(outward))
     return placed(op, numbers, device, named.get("requires_grad", False))
@@ -448,7 +450,7 @@ def ones_like(input: Tensor, **named: Any) -> Tensor:
 
 
 def empty_like(input: Tensor, **named: Any) -> Tensor:
-    """Return a tensor of zeros in the shape and dtype of ``input``; PyTorch does not fill it.
+    """Return a tensor of zeros in the shape and dtype of ``input``. PyTorch leaves its memory uninitialized.
 
     Raises:
         TypeError and RuntimeError: as :func:`zeros_like` does.
@@ -488,7 +490,7 @@ def like_new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def called_with(*given: Any) -> Tensor:
-    """Return the tensor of ``torch.Tensor(*given)``: an empty one of a size, or a float32 one of data."""
+    """Return the result of ``torch.Tensor(*given)``: a float32 tensor of the given size, or with the given data."""
     if all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
         return empty(*(given or (0,)))
     if len(given) > 1:

@@ -26,7 +26,7 @@ __all__ = [
 
 
 def _for_device(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the engine's function for a device as PyTorch names it."""
+    """Return ``function`` of the engine so that it takes a device under PyTorch's name."""
 
     @functools.wraps(function)
     def on_device(device: Any = None) -> Any:
@@ -46,31 +46,31 @@ empty_cache = engine.empty_cache
 
 
 def is_available() -> bool:
-    """True: there is a CUDA device, or else the simulated GPU."""
+    """Return True, because without a CUDA device there is the simulated GPU."""
     return True
 
 
 def device_count() -> int:
-    """Return 1: the CUDA device, or else the simulated GPU."""
+    """Return 1: there is one CUDA device or, without it, the simulated GPU."""
     return 1
 
 
 def current_device() -> int:
-    """Return the number of the GPU in use: 0, because there is one."""
+    """Return the number of the GPU in use. It is always 0, because there is only one GPU."""
     return 0
 
 
 def set_device(device: Any) -> None:
-    """Choose among several GPUs, of which there is one.
+    """Choose the GPU for new tensors. There is only one, so this changes nothing.
 
     Raises:
-        RuntimeError: for any other.
+        RuntimeError: if ``device`` is not that GPU.
     """
     engine_place(device)
 
 
 def manual_seed(seed: int) -> None:
-    """Restart the random numbers; all devices share one generator.
+    """Restart the random numbers with those of ``seed``. All devices share one generator.
 
     Raises:
         TypeError: if ``seed`` is not an integer.
@@ -82,13 +82,14 @@ manual_seed_all = manual_seed
 
 
 def moved(x: Tensor, device: Any) -> Tensor:
-    """Return ``x`` on a device: itself, or a copy there. Gradients flow through the copy."""
+    """Return ``x`` itself if it is on the device, else a copy on the device, through which gradients flow."""
     gpu = device_named("to", engine_place(device))
     return x if gpu_of(x._array) is gpu else as_kind(moving.moved(x, gpu))
 
 
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """Return the tensor on the GPU: itself, or a copy of its shape and dtype. Gradients flow through the copy.
+    """Return the tensor itself if it is on the GPU, else a copy of its shape and dtype on the GPU, through which
+    gradients flow.
 
     Raises:
         RuntimeError: if there is no such device.
@@ -98,7 +99,9 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tenso
 
 
 def cpu(input: Tensor) -> Tensor:
-    """Return the tensor on the host: itself, or a copy of its shape and dtype. Nothing is refused."""
+    """Return the tensor itself if it is on the host, else a copy of its shape and dtype on the host. Nothing is
+    refused.
+    """
     return moved(input, "cpu")
 
 

@@ -1,7 +1,7 @@
-"""``torch.distributions``: probability distributions, whose parameters get gradients through ``log_prob`` and
-``rsample``.
+"""``torch.distributions``: probability distributions. Gradients flow through ``log_prob`` and ``rsample`` to their
+parameters.
 
-Random numbers are drawn from the default generator, in PyTorch's order.
+Samples come from the default generator, in PyTorch's order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _together(*parameters: Any) -> list[Tensor]:
     """Return numbers and tensors as tensors of one shape.
 
     Raises:
-        ValueError: if one is neither.
+        ValueError: if a parameter is neither a number nor a tensor.
         RuntimeError: if the shapes cannot be broadcast.
     """
     for each in parameters:
@@ -48,7 +48,7 @@ def _together(*parameters: Any) -> list[Tensor]:
 
 
 def _nonzero_terms(log_ratio: Tensor, nothing: Tensor) -> Tensor:
-    """Return the terms of a divergence; 0 where ``nothing``, a probability, is 0."""
+    """Return ``log_ratio``, but 0 where the probability ``nothing`` is 0."""
     return TABLE["where"](TABLE["eq"](nothing, 0), 0.0, log_ratio)
 
 
@@ -265,7 +265,7 @@ def _one_of(kind: str, probs: Any, logits: Any) -> None:
 
 
 def _logits_of(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """Return the logarithms of probabilities, or of their odds, bounded away from 0 and 1."""
+    """Return the logits of probabilities, which are first limited to a range that excludes 0 and 1."""
     eps = float(np.finfo(probs._array.dtype).eps)
     bounded = TABLE["clamp"](probs, eps, 1 - eps)
     return TABLE["log"](bounded) - TABLE["log1p"](-bounded) if is_binary else TABLE["log"](bounded)
@@ -275,7 +275,7 @@ class Bernoulli(Distribution):
     """1 with the probability ``probs``, else 0; ``logits`` are the logarithms of the odds.
 
     Raises:
-        ValueError: if both or none of the two are given, or a number is not a probability.
+        ValueError: if both or neither of ``probs`` and ``logits`` are given, or if a number is not a probability.
     """
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
@@ -318,11 +318,12 @@ class Bernoulli(Distribution):
 
 
 class Categorical(Distribution):
-    """One of the numbers from 0 on, with the probabilities along the last dimension of ``probs``, which are divided by
-    their sum; ``logits`` are their logarithms.
+    """The numbers 0, 1, 2, ..., with probabilities along the last dimension of ``probs``, which are divided by their
+    sum; ``logits`` are their logarithms.
 
     Raises:
-        ValueError: if both or none of the two are given, or if they are negative or without dimensions.
+        ValueError: if both or neither of ``probs`` and ``logits`` are given, or if ``probs`` is negative or has no
+            dimension.
     """
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
@@ -393,10 +394,10 @@ _DIVERGENCES: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
-    """Return a decorator that registers the divergence of two kinds of distributions.
+    """Return a decorator that registers a function as the divergence of two classes of distributions.
 
     Raises:
-        TypeError: if a kind is not a class of distributions.
+        TypeError: if a type is not a class of distributions.
     """
     for kind in (type_p, type_q):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
@@ -413,7 +414,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """Return the divergence of ``p`` from ``q`` (Kullback and Leibler 1951), of the shape of their parameters.
 
     Raises:
-        NotImplementedError: if none is registered for these kinds.
+        NotImplementedError: if no divergence is registered for their classes.
     """
     for kind_p in type(p).__mro__:
         for kind_q in type(q).__mro__:

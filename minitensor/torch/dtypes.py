@@ -32,7 +32,7 @@ class dtype(DType):
 
     @property
     def is_complex(self) -> bool:
-        """False: minitensor has no complex types."""
+        """Always False, because minitensor has no complex types."""
         return False
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -43,18 +43,18 @@ BY_NAME = {name: dtype(name) for name in DTYPES}
 bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = BY_NAME.values()
 BY_NUMPY = ByNumpyDType(lambda known: BY_NAME[known.name])
 
-#: Names of element types in PyTorch's errors about masks and matrix products: those of C++.
+#: The names of C++ for element types, which PyTorch uses in errors about masks and matrix products.
 C_NAMES = {
     **{"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int"},
     **{"int64": "long int", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float"},
     **{"float64": "double"},
 }
-#: Names of element types in PyTorch's other errors.
+#: The names of element types in PyTorch's other errors.
 SCALARS = {
     **{"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long"},
     **{"float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double"},
 }
-#: The same by numpy dtype.
+#: The same names by numpy dtype.
 SCALAR_NAMES = ByNumpyDType(lambda known: SCALARS[known.name])
 
 
@@ -65,7 +65,7 @@ def dtype_of(given: Any) -> dtype:
         TypeError: if minitensor has no such type.
     """
     if isinstance(given, dtype):
-        engine_dtype_of(given)  # raises if the dtype is not available
+        engine_dtype_of(given)  # raises an error if the package for this dtype is missing
         return given
     if given is float or given is int or given is bool:
         return {float: float64, int: int64, bool: bool_}[given]
@@ -82,7 +82,7 @@ class finfo:
     """The limits of a floating-point type: ``torch.finfo(torch.float32).eps``.
 
     Raises:
-        TypeError: if it is an integer type.
+        TypeError: if the type is an integer type.
     """
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
@@ -102,7 +102,7 @@ class iinfo:
     """The limits of an integer type: ``torch.iinfo(torch.int32).max``.
 
     Raises:
-        TypeError: if it is a floating-point type.
+        TypeError: if the type is a floating-point type.
     """
 
     __slots__ = ("bits", "dtype", "max", "min")
@@ -201,7 +201,7 @@ def device_of(x: BaseTensor) -> device:
 
 
 def set_default_device(device: Any) -> None:
-    """Make the new tensors of this thread on ``device`` from now on; None for the host.
+    """Create new tensors of this thread on ``device`` from now on; None means the host.
 
     Raises:
         RuntimeError: for any other device, or a second GPU.
@@ -210,7 +210,7 @@ def set_default_device(device: Any) -> None:
 
 
 def get_default_device() -> Any:
-    """Return the device on which new tensors are made."""
+    """Return the device on which new tensors are created."""
     return device("cpu") if current.gpu is None else device("cuda", 0)
 
 

@@ -1,6 +1,6 @@
 """Errors and warnings in PyTorch's words and types.
 
-The first line of a message is PyTorch's own. The lines below it add the line of the program that is the cause, and a
+The first line of a message is PyTorch's. The lines below it name the line of the program that caused the error, and a
 remedy.
 """
 
@@ -40,21 +40,21 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the innermost line outside this package, however many of its functions lie in between."""
+    """Issue a warning that shows the innermost line outside this package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level + 1)
 
 
-#: Hidden names of an owner, and PyTorch's names for names of Paddle.
+#: For an owner such as the class Tensor: the names that it hides, and PyTorch's names for names of Paddle.
 NOT_HERE: dict[str, tuple[frozenset[str], dict[str, str]]] = {}
 
 
 _TYPES = "a tensor of minitensor holds bools, integers or floats"
 
 
-#: Names that are deliberately missing, and why.
+#: Names of PyTorch that are deliberately missing, and the reason or an alternative.
 LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(
         (*("complex64", "complex128", "cfloat", "cdouble"),),
@@ -92,9 +92,7 @@ LEFT_OUT: dict[str, str] = {
 
 
 def missing(owner: str, name: str, known: Iterable[str], obj: Any = None) -> AttributeError:
-    """Return the error for a name that ``owner`` does not have: PyTorch's text, and the nearest of the
-    ``known`` names.
-    """
+    """Return the error for a name that ``owner`` lacks: PyTorch's message, and the nearest of the ``known`` names."""
     if name in LEFT_OUT:
         return AttributeError(f"{owner} has no attribute '{name}': {LEFT_OUT[name]}", name=name, obj=obj)
     hidden, meant = NOT_HERE.get(owner, (frozenset(), {}))
@@ -106,10 +104,10 @@ def missing(owner: str, name: str, known: Iterable[str], obj: Any = None) -> Att
 
 
 def missing_in(module: str, names: Callable[[], Iterable[str]]) -> Callable[[str], Any]:
-    """Return a module's ``__getattr__``; PyTorch's errors name the module ``module``."""
+    """Return a ``__getattr__`` for a module, whose errors call the module ``module``, as PyTorch's errors do."""
 
     def __getattr__(name: str) -> Any:
-        # Python looks these names up itself.
+        # Python looks up such names, so they get no hint.
         if name.startswith("__"):
             raise AttributeError(f"module '{module}' has no attribute '{name}'")
         raise missing(f"module '{module}'", name, names())
@@ -143,7 +141,7 @@ def overlapping_target(op: str, x: Tensor) -> RuntimeError:
 def not_writeable(op: str, x: Tensor) -> RuntimeError:
     """Return the error if ``op`` would write ``x``, which is read-only or whose elements share memory.
 
-    PyTorch warns of a read-only array and still writes into it.
+    PyTorch warns when a tensor is created on a read-only array, and still writes into it.
     """
     if read_only(x._array) and not overlaps_itself(x._array):
         return errors.read_only_target(op, x)
@@ -214,7 +212,7 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
 
 
 def _of_dimension(error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception | None:
-    """Return an error about a dimension or an index; None if ``error`` is about something else."""
+    """Return PyTorch's error about a dimension or an index; None if ``error`` is about something else."""
     if isinstance(error, np.exceptions.AxisError) and error.axis is not None:
         reach = max(error.ndim or 0, 1)
         return IndexError(
@@ -258,7 +256,9 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 
 @emits(OperationRefused)
 def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """Return the error to raise after numpy refused such an operation in place."""
+    """Return the error to raise after numpy refused an in-place operation whose operands are not broadcast against each
+    other.
+    """
     if not writeable(x._array):
         return not_writeable(op, x)
     if isinstance(error, TypeError) and "ufunc" in str(error) and x._array.dtype not in FLOATS:
@@ -267,15 +267,13 @@ def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[n
 
 
 def in_words(op: str, error: Exception) -> Exception:
-    """Return an error of the engine as PyTorch raises it: a ``ValueError`` of the engine is a ``RuntimeError`` of
-    PyTorch.
-    """
+    """Return an engine's error with PyTorch's type and names: a ``ValueError`` becomes a ``RuntimeError``."""
     kind = RuntimeError if type(error) is ValueError else type(error)
     return kind(str(error).replace("x.astype('int64')", "x.long()").replace("x.astype('float32')", "x.float()"))
 
 
 def named(op: str, error: Exception) -> Exception:
-    """Return an error about an argument, preceded by the name of the operation."""
+    """Return an error about an argument with the name of the operation before its message."""
     return in_words(op, errors.named(op, error))
 
 
@@ -283,7 +281,7 @@ def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
     """Check that an in-place operation may write ``x``, which is on a GPU.
 
     Raises:
-        RuntimeError: if its elements share memory, or an operand is on another device.
+        RuntimeError: if elements of ``x`` share memory, or if an operand is on another device.
     """
     if not writeable(x._array):
         raise not_writeable(op, x)
@@ -307,7 +305,7 @@ def freed(node: Node) -> RuntimeError:
 
 
 class Anomaly:
-    """The state of ``torch.autograd.set_detect_anomaly``: if it is on, and if it looks for nan."""
+    """The settings of ``torch.autograd.set_detect_anomaly``: if it is on, and if nan in a gradient is an error."""
 
     __slots__ = ("on", "check_nan")
 
@@ -331,16 +329,16 @@ _HINT_FOUND = (
 
 
 def _origin(node: Node, what: str, storage: Storage) -> str:
-    """Return the text that names the operation which made the saved tensor; nothing for a leaf.
+    """Return the part of a message that names the operation which made the saved tensor; "" for a leaf.
 
-    PyTorch names the ``grad_fn`` that the tensor has now: that of the write, unless ``node`` saved its own result.
+    PyTorch names the present ``grad_fn`` of the tensor, which is the write, unless ``node`` saved its own result.
     """
     known = getattr(node.op, "operands", ())
     if what == "out":
         name = function_name(node)
     elif what not in known or (source := node.inputs[known.index(what)]) is None or not source.inputs:
         return ""
-    elif isinstance(source.op, Reshaping):  # a view: PyTorch derives it from its base again after a write
+    elif isinstance(source.op, Reshaping):  # after a write PyTorch recreates a view from its base
         name = "AsStridedBackward0"
     else:
         write = write_that_made(storage, storage.version)
@@ -350,7 +348,7 @@ def _origin(node: Node, what: str, storage: Storage) -> str:
 
 @emits(BackwardRefused)
 def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
-    """Return the error if backward needs a value whose storage was written after ``node`` saved it."""
+    """Return the error if backward needs a tensor whose storage was written after ``node`` saved it."""
     array, storage, version = saved
     saved_at = version if type(version) is int else version.version
     kind = ("torch.cuda." if gpu_of(array) is not None else "torch.") + SCALAR_NAMES[array.dtype] + "Tensor"
@@ -363,10 +361,11 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
 
 
 def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
-    """Return the saved array with its values at the time of saving, although its storage has been written since.
+    """Return the saved array with the values that it had when it was saved, although its storage has been written
+    since.
 
     Raises:
-        RuntimeError: if it is lost, or may be.
+        RuntimeError: if the saved elements were overwritten, or may have been.
     """
     if not is_right(saved):
         raise stale(node, what, saved)
@@ -374,9 +373,10 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
 
 
 def lost(error: RuntimeError) -> RuntimeError:
-    """Return the engine's error about a missing value in PyTorch's words. The engine has already emitted its event.
+    """Return PyTorch's error in place of the engine's about an overwritten or freed saved tensor. The engine has
+    already emitted the event.
 
-    Some operations are common to both vocabularies, and their rules compute recorded gradients, too.
+    Operations that are common to both vocabularies raise the engine's errors.
     """
     link, what, position = error.lost  # type: ignore[attr-defined]  # the caller has checked that it exists
     node = link()

@@ -1,8 +1,8 @@
-"""PyTorch's random numbers on the CPU, number for number.
+"""Draw the same random numbers as PyTorch on the CPU.
 
-Its generator is the Mersenne Twister MT19937, seeded with ``manual_seed``'s number by Matsumoto and Nishimura's
-``init_genrand``. The numbers are computed from its 32-bit draws as in ``ATen/core/DistributionsHelper.h`` and
-``ATen/native/cpu/DistributionTemplates.h``:
+PyTorch's generator is the Mersenne Twister MT19937, which Matsumoto and Nishimura's ``init_genrand`` seeds with the
+number given to ``manual_seed``. The numbers are computed from its 32-bit draws as in
+``ATen/core/DistributionsHelper.h`` and ``ATen/native/cpu/DistributionTemplates.h``:
 
 * uniform, float32: the low 24 bits of one draw; float64: the low 53 bits of two, the first of which is the high word;
 * normal, fewer than 16 elements or not contiguous: Box and Muller's pair in double precision of two 53-bit draws, whose
@@ -28,12 +28,14 @@ from minitensor.engine.kernels.sixteen_bits import narrow
 _TWO_PI = 2.0 * math.pi
 _SINGLE = 2.0**-24
 _DOUBLE = 2.0**-53
-#: Numbers drawn at once, so that a big tensor needs only a few MiB besides its own memory.
+#: The largest number of draws at a time, so that a big tensor needs only a few MiB of temporary memory.
 _AT_ONCE = 1 << 18
 
 
 class Generator:
-    """A sequence of random numbers. ``device`` is always the CPU: the simulated GPU draws its numbers there, too."""
+    """A sequence of random numbers. ``device`` is always the CPU, because the simulated GPU's numbers are also drawn
+    there.
+    """
 
     __slots__ = ("_bits", "_seed", "_kept")
 
@@ -45,10 +47,10 @@ class Generator:
     # ---------- the state ----------
 
     def manual_seed(self, seed: Any) -> Generator:
-        """Start the sequence of ``seed``. As in PyTorch, only the low 32 of its 64 bits matter.
+        """Restart the sequence with ``seed``. As in PyTorch, only the low 32 of its 64 bits matter.
 
         Raises:
-            TypeError, RuntimeError: if it is not an integer, or takes more than 64 bits.
+            TypeError, RuntimeError: if ``seed`` is not an integer, or needs more than 64 bits.
         """
         try:
             number = int(seed) if isinstance(seed, float) and seed.is_integer() else seed.__index__()
@@ -62,17 +64,17 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start a sequence from an unpredictable seed and return the seed."""
+        """Restart the sequence with an unpredictable seed, and return the seed."""
         number = secrets.randbits(63)
         self.manual_seed(number)
         return number
 
     def initial_seed(self) -> int:
-        """Return the seed that the sequence started with."""
+        """Return the seed with which the sequence started."""
         return self._seed
 
     def state(self) -> tuple[Any, ...]:
-        """Return everything that the next numbers depend on."""
+        """Return the state from which the next numbers are computed."""
         inner = self._bits.state["state"]
         return inner["key"].copy(), int(inner["pos"]), self._seed, self._kept
 
@@ -104,12 +106,11 @@ class Generator:
         return (self.long_words(count) & np.uint64(2**53 - 1)).astype(np.float64) * _DOUBLE
 
     def uniform(self, shape: tuple[int, ...], dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-        """Return numbers drawn uniformly from ``low`` (included) to ``high`` (excluded)."""
-        shape, dtype = _drawable("Generator.uniform()", shape, dtype)
         """Return numbers drawn uniformly from ``low`` (included) to ``high`` (excluded).
 
         Numbers of 16 bits are rounded float32 numbers, as in PyTorch, so ``high`` may occur.
         """
+        shape, dtype = _drawable("Generator.uniform()", shape, dtype)
         if dtype in HALVES:
             return narrow(self.uniform(shape, np.dtype(np.float32), low, high), dtype)
         made = np.empty(math.prod(shape), dtype)
@@ -123,7 +124,7 @@ class Generator:
             else:
                 drawn = self._doubles(part.size)
             with np.errstate(all="ignore"):
-                # PyTorch computes in double precision, except for the width of the interval.
+                # PyTorch computes the width of the interval in the tensor's dtype, and the rest in double precision.
                 drawn *= np.float64(high - low)
                 drawn += np.float64(low)
                 part[...] = drawn
@@ -143,7 +144,7 @@ class Generator:
     def normal(
         self, shape: tuple[int, ...], dtype: np.dtype, mean: float = 0.0, std: float = 1.0, dense: bool = True
     ) -> np.ndarray:
-        """Return numbers from the normal distribution; ``dense`` is True if they go into contiguous memory."""
+        """Return numbers from the normal distribution. ``dense`` is True if the tensor to be filled is contiguous."""
         shape, dtype = _drawable("Generator.normal()", shape, dtype)
         mean, std = checks.real("Generator.normal()", "mean", mean), checks.real("Generator.normal()", "std", std)
         if dtype in HALVES:
@@ -163,7 +164,7 @@ class Generator:
 
     @staticmethod
     def _pairs(rows: np.ndarray, mean: float, std: float) -> None:
-        """Turn rows of 16 uniform numbers into normal ones, in place."""
+        """Turn rows of 16 uniform numbers into normally distributed numbers, in place."""
         kind = rows.dtype.type
         radius = np.sqrt(kind(-2) * np.log(kind(1) - rows[:, :8]))
         angle = kind(_TWO_PI) * rows[:, 8:]
@@ -191,7 +192,9 @@ class Generator:
 
 
 def _drawable(op: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """Return the shape and the dtype of floats of an array to draw; raise TypeError or ValueError if there are none."""
+    """Return ``shape`` as lengths and ``dtype`` as a numpy dtype of floats; raise TypeError or ValueError if they are
+    not.
+    """
     return as_shape(op, shape), float_dtype(op, dtype)
 
 
@@ -204,16 +207,16 @@ def _is_state(given: Any) -> bool:
     return is_key and type(pos) is type(seed) is int and 0 <= pos <= 624 and (kept is None or type(kept) is float)
 
 
-#: The program's generator, which ``torch.manual_seed`` restarts.
+#: The generator that is used if a program passes none. ``torch.manual_seed`` restarts it.
 default_generator = Generator()
 default_generator.seed()
 
 
 def generator_of(given: Any) -> Generator:
-    """Return the generator that a function was given; for None, the default one.
+    """Return the generator that was passed to a function, or the default one for None.
 
     Raises:
-        TypeError: if it is anything else.
+        TypeError: if ``given`` is anything else.
     """
     if given is None:
         return default_generator

@@ -1,4 +1,6 @@
-"""The graph as PyTorch shows it: ``grad_fn``, the names of its functions (``AddBackward0``), and hooks on gradients."""
+"""Show the graph as PyTorch does: ``grad_fn``, the names of its functions (``AddBackward0``), and hooks on
+gradients.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ _AnyTensor = TypeVar("_AnyTensor", bound=BaseTensor)
 # ---------- names ----------
 
 
-#: Names that do not follow from the engine's names. Operations made for this vocabulary have PyTorch's names already.
+#: PyTorch's names for operations of the engine, where the name is not the engine's in camel case.
 NAMES = {
     "subtract": "Sub",
     "multiply": "Mul",
@@ -35,12 +37,12 @@ NAMES = {
 }
 
 
-#: Whole names, without "Backward0".
+#: PyTorch's names that are complete, so that "Backward0" is not appended.
 WHOLE = {"write": "CopySlices", "setitem": "CopySlices", "read": "AsStridedBackward0", "reshaped": "AsStridedBackward0"}
 
 
 def function_name(node: Node) -> str:
-    """Return the name of the function of ``node``."""
+    """Return the name that PyTorch's ``grad_fn`` has for ``node``."""
     op = node.op
     special = getattr(op, "torch_name", None)
     if special is not None:
@@ -53,7 +55,7 @@ def function_name(node: Node) -> str:
 
 
 def operation_name(name: str) -> str:
-    """Return the name of the function of an operation that the engine calls ``name``."""
+    """Return the name that PyTorch's ``grad_fn`` has for an operation that the engine calls ``name``."""
     if name in WHOLE:
         return WHOLE[name]
     name = name.removesuffix("_")
@@ -65,12 +67,12 @@ def operation_name(name: str) -> str:
 
 
 class NamedOperation(Operation):
-    """An operation with PyTorch's name.
+    """An operation that has the name of PyTorch's ``grad_fn``.
 
     Attributes:
-        torch_name: the name of its ``grad_fn``, or a function of the node that returns it.
-        operands: the names of the operands that have a gradient.
-        renamed: True if :func:`with_grad_fn` made it.
+        torch_name: that name, or a function that takes the node and returns the name.
+        operands: the names of the operands to which gradients flow.
+        renamed: True if :func:`with_grad_fn` created the operation.
     """
 
     __slots__ = ("operands", "renamed", "torch_name")
@@ -91,7 +93,9 @@ class NamedOperation(Operation):
 
 
 def with_grad_fn(out: _AnyTensor, name: str) -> _AnyTensor:
-    """Return ``out`` with ``name`` as its last function: PyTorch has one function for the several that ran here."""
+    """Return ``out`` after naming its ``grad_fn`` ``name``: PyTorch has one function for the operations that computed
+    ``out``.
+    """
     node = out._node
     if node is not None and not getattr(node.op, "renamed", False):
         op, operands = node.op, getattr(node.op, "operands", ())
@@ -107,7 +111,7 @@ def with_grad_fn(out: _AnyTensor, name: str) -> _AnyTensor:
 
 
 class GradFunction:
-    """A reference to one node of the graph. Two references to one node are equal."""
+    """A reference to one node of the graph, as ``grad_fn`` returns it. Two references to one node are equal."""
 
     __slots__ = ("node",)
 
@@ -120,8 +124,8 @@ class GradFunction:
 
     @property
     def next_functions(self) -> tuple[tuple[GradFunction | None, int], ...]:
-        """The functions that made its inputs, each with the number of the output; None for an input that requires no
-        grad.
+        """Pairs of the function that made each input, or None if the input requires no grad, and the number of its
+        output.
         """
         return tuple((None if node is None else function_of(node), 0) for node in self.node.inputs)
 
@@ -152,7 +156,7 @@ def function_of(node: Node, name: str | None = None) -> GradFunction:
 
 
 def hook_result(hook: Callable[[Any], Any], g: BaseTensor) -> Any:
-    """Return the gradient that ``hook`` returns for ``g``, or ``g`` itself, a copy, if the hook wrote into it.
+    """Return the gradient that ``hook`` returns for ``g``; ``g`` itself if the hook wrote into it; otherwise None.
 
     Raises:
         TypeError: if the hook returns neither None nor a tensor.

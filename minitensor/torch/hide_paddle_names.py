@@ -1,7 +1,7 @@
-"""Hide names of the engine's tensor that PyTorch's tensor does not have.
+"""Hide the names of the engine's tensor that PyTorch's tensor lacks.
 
-Looking one up is an error that suggests PyTorch's name. Names that only describe the tensor (``offset``, ``place``)
-remain, because the engine and the memory views read them on tensors of both kinds.
+The access to such a name raises an error that suggests PyTorch's name. Names that only describe the tensor (``offset``,
+``place``) remain, because the engine and the memory views read them on tensors of both vocabularies.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from minitensor.torch import assembly  # noqa: F401  # defines the tensor's own 
 from minitensor.torch.errors import NOT_HERE
 from minitensor.torch.tensor import Tensor
 
-#: Read by the engine on tensors of both kinds.
+#: The names that the engine reads on tensors of both vocabularies.
 _KEPT = frozenset((
     *("astype", "inplace_version", "is_contiguous", "name", "nbytes", "ndim", "offset", "place", "scale"),
     *("stop_gradient", "strides", "data_ptr", "element_size", "is_leaf"),
 ))  # fmt: skip
 
-#: PyTorch's names for names of Paddle that are spelled very differently.
+#: PyTorch's names for names of Paddle, where the spelling is so different that the search for the nearest name fails.
 MEANT = {
     "bitwise_invert": "bitwise_not",
     "cast": "to",
@@ -40,7 +40,9 @@ MEANT = {
 
 
 class Hidden:
-    """A hidden attribute: Python then calls the tensor's ``__getattr__``, which raises the error."""
+    """Descriptor of a hidden name: it raises AttributeError, so Python calls the tensor's ``__getattr__``, which raises
+    the error.
+    """
 
     __slots__ = ()
 

@@ -36,7 +36,9 @@ def _is_advanced(entry: Any) -> bool:
 
 
 def _mask_of_bytes(entry: Any) -> Any:
-    """Return a uint8 tensor, which as an index is a mask in PyTorch, as bools; PyTorch had such masks before bools."""
+    """Return an index of dtype uint8 as a mask of bools. PyTorch used uint8 masks before it had bools, and still
+    accepts them.
+    """
     if not isinstance(entry, BaseTensor) or entry._array.dtype != np.uint8:
         return entry
     warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
@@ -44,10 +46,10 @@ def _mask_of_bytes(entry: Any) -> Any:
 
 
 def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
-    """Return the index as a tuple, checked as PyTorch checks it.
+    """Return the index as a tuple, after PyTorch's checks.
 
     Raises:
-        IndexError, TypeError, ValueError: in PyTorch's words.
+        IndexError, TypeError, ValueError: with PyTorch's messages.
     """
     entries = index if isinstance(index, tuple) else (index,)
     entries = tuple(list(e) if isinstance(e, (tuple, range)) else _mask_of_bytes(e) for e in entries)
@@ -104,7 +106,7 @@ def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
 def _basic(x: Tensor, entries: tuple[Any, ...]) -> tuple[tuple[Any, ...], views.View]:
     """Return the index for numpy, and the operation that PyTorch records last for it.
 
-    A slice of everything records nothing if there are other entries; alone it is still a slice.
+    A slice that selects everything counts as a slice only if the index has no other entry.
     """
     op = views.ALIAS
     index: list[Any] = []
@@ -148,7 +150,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def _arrange(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tensor:
-    """Return ``out``, which ``entries`` picked from ``source``, in PyTorch's layout."""
+    """Return ``out`` in PyTorch's layout; ``entries`` are the index with which it was read from ``source``."""
     index: list[np.ndarray] = []
     axes: list[int] = []
     plain: list[Any] = []
@@ -160,8 +162,8 @@ def _arrange(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tenso
         else:
             array = np.asarray(host_array(entry._array) if isinstance(entry, BaseTensor) else entry)
             if array.ndim == 0:
-                return out  # a bool
-            # A mask counts as the positions of its true elements: one array for each of its dimensions.
+                return out  # the index is a single bool
+            # A mask is replaced by the positions of its true elements: one array for each dimension of the mask.
             each = list(np.nonzero(array)) if array.dtype.kind == "b" else [array]
             axes += range(len(plain), len(plain) + len(each))
             index += each
@@ -209,7 +211,9 @@ def _check_value(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> No
 
 
 def _expansion(value: BaseTensor, have: tuple[int, ...], want: tuple[int, ...]) -> RuntimeError:
-    """Return the error if ``value`` cannot be expanded to ``want``; ``have`` is its shape without leading 1s."""
+    """Return the error for ``value``, which cannot be expanded to the shape ``want``; ``have`` is its shape without
+    leading 1s.
+    """
     lead = len(want) - len(have)
     for i in range(len(want) - 1, lead - 1, -1) if lead >= 0 else ():
         n, m = want[i], have[i - lead]
@@ -247,7 +251,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     _store(x, _entries(x, index), value, "setitem")
 
 
-#: The operation of ``copy_`` to a whole tensor.
+#: The operation that autograd records for ``copy_`` to a whole tensor.
 COPY = NamedOperation("copy_", engine.SET_PART.backward, jvp=engine.SET_PART.jvp, torch_name="CopyBackwards")
 
 
@@ -255,7 +259,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the tensor with the numbers of ``src``, broadcast to its shape. The gradient flows to ``src``.
 
     Raises:
-        RuntimeError: if the shape of ``src`` cannot be broadcast to that of the tensor, or if that is a leaf that
+        RuntimeError: if the shape of ``src`` cannot be broadcast to that of the tensor, or if the tensor is a leaf that
             requires grad, in grad mode.
         TypeError: if an argument is not a tensor.
     """
@@ -276,7 +280,7 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
         source: as ``input``, with length n along ``dim``.
 
     Raises:
-        RuntimeError: for other shapes.
+        RuntimeError: if ``index`` or ``source`` has another shape.
         IndexError: if an index is out of range.
     """
     need_tensor("index_copy_", source)
@@ -286,15 +290,15 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """Return ``input`` where ``condition`` is true, else ``other``; with the condition alone, the indices where it is
-    true.
+    """Return ``input`` where ``condition`` is true, else ``other``. If only the condition is given, return the indices
+    where it is true.
 
     Args:
         condition: a bool tensor.
         input, other: tensors or numbers; shapes are broadcast against each other.
 
     Returns:
-        A tensor of the broadcast shape; with the condition alone, an int64 tensor [n] for each dimension.
+        A tensor of the broadcast shape; if only the condition is given, an int64 tensor [n] for each dimension.
 
     Raises:
         RuntimeError: if ``condition`` has another dtype, or the shapes cannot be broadcast.
@@ -309,7 +313,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """Return the indices of the elements that are not 0, one row each; with ``as_tuple`` one tensor for each dimension.
+    """Return the indices of the elements that are not 0: one row for each element, or with ``as_tuple`` one tensor for
+    each dimension.
 
     Returns:
         An int64 tensor of shape [n, dimensions] for n elements, or ``dimensions`` tensors of shape [n].
@@ -326,10 +331,11 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 def _where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """Return the tensor where ``condition`` is true, else ``other``, in the broadcast shape of the three.
+    """Return the tensor's elements where ``condition`` is true, else those of ``other``, in the broadcast shape of the
+    three.
 
     Raises:
-        RuntimeError: if ``condition`` is not of bools, or the shapes cannot be broadcast.
+        RuntimeError: if ``condition`` does not hold bools, or the shapes cannot be broadcast.
     """
     return TABLE["where"](condition, input, other)
 

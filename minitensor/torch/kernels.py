@@ -1,4 +1,6 @@
-"""PyTorch's versions of array functions that differ in Paddle: forward functions, random draws, parts of gradients."""
+"""Array functions of PyTorch that differ from Paddle's: forward functions, random draws, and parts of derivative
+rules.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ Array = np.ndarray
 
 
 def round_half_to_even(a: Array, decimals: int, out: Array | None = None) -> Array:
-    """Return ``a`` rounded to ``decimals`` places, halves to the even neighbour: 0.5 to 0, 1.5 to 2, 2.5 to 2."""
+    """Return ``a`` rounded to ``decimals`` decimal places; halves are rounded to the even neighbour (0.5 to 0, 1.5 to
+    2, 2.5 to 2).
+    """
     if a.dtype not in FLOATS:
         if a.dtype == np.bool_:
             raise TypeError("bools are not rounded; convert first: `x.long()`")
@@ -54,7 +58,7 @@ def power(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 def remainder(a: Array, b: Array, out: Array | None = None) -> Array:
-    """Return ``a`` minus the multiple of ``b`` below it; a zero has the sign of ``a``."""
+    """Return ``a`` minus the next lower multiple of ``b``. A result of zero has the sign of ``a``."""
     if a.dtype not in FLOATS:
         return rounding.remainder(a, b, out)
     with np.errstate(all="ignore"):
@@ -79,11 +83,11 @@ def sign(a: Array, out: Array | None = None) -> Array:
 
 
 def lerp(a: Array, b: Array, weight: Array, out: Array | None = None) -> Array:
-    """Return ``a + weight * (b - a)``, computed from ``b`` for a weight of a half or more."""
+    """Return ``a + weight * (b - a)``; for a weight of 0.5 or more it is computed as ``b - (1 - weight) * (b - a)``."""
     with np.errstate(all="ignore"):
         way = b - a
         near = np.absolute(weight) < 0.5
-        if isinstance(weight, (int, float, np.generic)):  # one number is not an array, even if ``a`` is on a device
+        if isinstance(weight, (int, float, np.generic)):  # one formula for all elements, without `where`
             return np.add(a if near else b, (weight if near else weight - 1) * way, out=out)
         return np.add(np.where(near, a, b), np.where(near, weight, weight - 1) * way, out=out)
 
@@ -98,7 +102,7 @@ def zero(a: Array, out: Array) -> Array:
 
 
 def _in_memory_order(array: Array) -> Array:
-    """Return the same elements with the dimensions in the order in which PyTorch fills them: longest stride first."""
+    """Return a view with the dimensions in the order in which PyTorch fills them: longest stride first."""
     return array.transpose(sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])))
 
 
@@ -126,7 +130,7 @@ def uniform(a: Array, low: float, high: float, generator: Any, out: Array) -> Ar
 
 
 def normal_arguments(mean: Any, std: Any, generator: Any) -> tuple[Any, ...]:
-    """Return two checked numbers, of which the second is not negative, and the generator."""
+    """Check and return mean, standard deviation (not negative) and generator."""
     mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
     if not std >= 0:
         raise ValueError(f"normal expects std >= 0.0, but found std {std}")
@@ -143,7 +147,7 @@ def normal(a: Array, mean: float, std: float, generator: Any, out: Array) -> Arr
 
 
 def bernoulli_arguments(p: Any, generator: Any) -> tuple[Any, ...]:
-    """Return a probability, or an array of probabilities, and the generator."""
+    """Check and return a probability, or an array of probabilities, and the generator."""
     p = host_array(p._array) if isinstance(p, Tensor) else number("bernoulli_", "p", p)
     if np.any(np.less(p, 0)) or np.any(np.greater(p, 1)):
         raise ValueError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
@@ -169,7 +173,7 @@ def exponential(a: Array, lambd: Any, generator: Any, out: Array) -> Array:
 
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
-    """Return two integers, of which the second may be None, and the generator."""
+    """Check and return two integers, of which the second may be None, and the generator."""
     least = need_int("random_", "from", from_)
     return least, None if to is None else need_int("random_", "to", to, 2), generator
 
@@ -183,7 +187,9 @@ _EXACT_BITS = {
 
 @in_its_dtype
 def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> Array:
-    """Fill ``out`` with integers from ``from_`` to ``to``, or up to the largest that the dtype holds exactly."""
+    """Fill ``out`` with integers from ``from_`` (included) to ``to`` (excluded), by default up to the largest that the
+    dtype holds exactly.
+    """
     _writable(out, only_floats=False)
     draw = generator_of(generator)
     if to is None:
@@ -203,7 +209,7 @@ def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> 
 
 
 def not_outside(x: np.ndarray, min: Any, max: Any) -> np.ndarray:
-    """Return where ``clamp`` kept ``x``: between the bounds or, as in PyTorch, on one of them."""
+    """Return True where ``clamp`` left ``x`` unchanged: between the bounds or, as in PyTorch, on one of them."""
     passed = np.ones_like(x, np.bool_) if min is None else x >= min
     return passed if max is None else np.logical_and(passed, x <= max)
 
@@ -214,7 +220,7 @@ def not_outside_on_tensors(x: Tensor, min: Any, max: Any) -> Tensor:
 
 
 def beyond(x: np.ndarray, min: Any, max: Any) -> np.ndarray:
-    """Return where ``hardtanh`` has the slope 0: outside of the bounds, or on one of them."""
+    """Return True where ``hardtanh`` has the slope 0: outside of the bounds, or on one of them."""
     return np.logical_or(x <= min, x >= max)
 
 
@@ -229,7 +235,9 @@ def with_no_slope(gradient: np.ndarray, saved: np.ndarray) -> np.ndarray:
 
 
 def with_no_slope_on_tensors(gradient: Tensor, saved: Tensor) -> Tensor:
-    """Return ``gradient`` for a recorded backward: the source of ``saved`` gets the gradient 0 instead of None."""
+    """Return ``gradient`` in a recorded backward, made to depend on ``saved`` so that the gradient of ``saved`` is 0
+    instead of None.
+    """
     source = saved._current()
     if not modes.grad or source is None:
         return gradient

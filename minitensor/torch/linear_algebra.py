@@ -144,7 +144,7 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
 
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Return all products of an element of one vector with an element of the other.
+    """Return all products of an element of one vector and an element of the other, as a tensor [n, m].
 
     Args:
         input: shape [n].
@@ -154,7 +154,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
         A tensor of shape [n, m].
 
     Raises:
-        RuntimeError: for other shapes.
+        RuntimeError: if an argument is not a vector.
         TypeError: if an argument is not a tensor.
     """
     need_tensor("outer", input)
@@ -182,14 +182,15 @@ def trace(input: Tensor) -> Tensor:
 
 
 def einsum(*given: Any) -> Tensor:
-    """Return the sum of products that an equation describes: a letter that the result lacks is summed.
+    """Return the sum of products that an equation describes. It sums over each letter that the result lacks.
 
     Args:
         given: the equation ("ij,jk->ik"; ``...`` stands for any number of dimensions) and its operands, one by one or
-            as one list; or each operand followed by the numbers of its dimensions, and at last those of the result.
+            as one list; or each operand followed by a list of numbers for its dimensions, and last the list for the
+            result.
 
     Returns:
-        A tensor with the dimensions of the result; a view, if nothing was multiplied or summed.
+        A tensor with the dimensions of the result. It is a view if nothing was multiplied or summed.
 
     Raises:
         RuntimeError: if the equation and the shapes do not fit together.
@@ -207,16 +208,17 @@ def einsum(*given: Any) -> Tensor:
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Return the sums of products over the last dimension of both.
+    """Return the sums of products over the last dimension of ``input`` and ``other``.
 
     Args:
         input, other: of shapes [..., n] and [..., n]; or numbers, which are multiplied.
 
     Returns:
-        A tensor of the shape of ``input`` without its last dimension, followed by that of ``other`` without its last.
+        A tensor whose shape is that of ``input`` without its last dimension, followed by that of ``other`` without its
+        last.
 
     Raises:
-        RuntimeError: if the last lengths differ.
+        RuntimeError: if the last dimensions differ in length.
         TypeError: if an argument is not a tensor.
     """
     need_tensor("inner", input)
@@ -238,7 +240,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         x1: of shape [..., n, k].
         x2: of shape [..., m, k]; the dimensions before these are broadcast.
         p: a number, at least 0, or inf.
-        compute_mode: ignored: the differences are always computed.
+        compute_mode: ignored, because the differences are always computed.
 
     Returns:
         A tensor of shape [..., n, m].

@@ -1,8 +1,8 @@
-"""Tensors on the memory of others: ``x.data``, ``numpy()``, DLPack, ``set_`` and ``resize_``.
+"""Share memory between tensors and with other libraries: ``x.data``, ``numpy()``, DLPack, ``set_`` and ``resize_``.
 
-``x.data`` has its own version, so autograd does not notice a write through it. That is PyTorch's meaning, and its
-danger: the write may overwrite a saved tensor without an error. ``detach()`` shares the version, so a write through it
-is noticed.
+``x.data`` has a separate version, as in PyTorch, so autograd does not notice a write through it. Such a write may
+overwrite a saved tensor without an error. ``detach()`` shares the version of ``x``, so autograd notices a write through
+it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 class UnversionedStorage(Storage):
-    """A second storage on the memory of another, ``of``, which counts the bytes and lives at least as long.
+    """A second storage on the memory of the storage ``of``, with a separate version. ``of`` counts the bytes, and lives
+    at least as long.
 
-    The other storage treats it as if numpy held its memory: ``check_foreign_writes`` finds writes through this one.
-    ``numpy_array`` is the array that numpy would have.
+    ``of`` treats this storage like a numpy array that shares the memory (``numpy_array``), so ``check_foreign_writes``
+    finds writes through it.
     """
 
     __slots__ = ("of", "numpy_array")
@@ -42,7 +43,7 @@ class UnversionedStorage(Storage):
     numpy_array: Any
 
     def __del__(self) -> None:  # type: ignore[override]  # there are no bytes to release
-        pass  # the bytes are counted at the other storage
+        pass  # the storage `of` counts the bytes
 
 
 def root(storage: Storage) -> Storage:
@@ -63,7 +64,7 @@ def _on(storage: Storage, version: int) -> UnversionedStorage:
 
 
 def data_of(x: Tensor) -> Tensor:
-    """Return an alias of the same memory with its own version, which starts at 0, and no history."""
+    """Return an alias on the same memory without history. It has a separate version, which starts at 0."""
     alias = as_kind(BaseTensor._alias(x._array, _on(x._storage, 0)))
     if watch.listener is not None:
         watch.listener(ViewCreated(alias, "data", (x,)))
@@ -71,7 +72,7 @@ def data_of(x: Tensor) -> Tensor:
 
 
 def set_data(x: Tensor, other: Any) -> None:
-    """Let ``x`` use the memory of ``other``; its version and its history remain.
+    """Let ``x`` use the memory of ``other``. The version and the history of ``x`` remain.
 
     Raises:
         TypeError, RuntimeError: if ``other`` is not a tensor; if ``x`` requires grad and ``other`` has a dtype or
@@ -95,15 +96,15 @@ def set_data(x: Tensor, other: Any) -> None:
     if root(other._storage) is root(x._storage) and other._array.shape == x._array.shape:
         same = np.may_share_memory(x._array, other._array) and other._array.strides == x._array.strides
         if same and other.data_ptr() == x.data_ptr():
-            return  # `x.data += 1` ends here
+            return  # `x.data += 1` has already written the memory
     storage = _on(other._storage, x._storage.version)
     x._array, x._storage, x._history = other._array, storage, None
     x._node = node
 
 
 def _another_leaf(old: Node, x: Tensor, shape: tuple[int, ...]) -> Leaf:
-    """Return the leaf of a tensor whose gradient gets another shape or dtype. The old leaf refuses gradients from now
-    on.
+    """Return a new leaf for ``x``, whose gradient will have another shape or dtype. The old leaf refuses gradients from
+    now on.
     """
     leaf = new_leaf(shape)
     leaf.hooks = old.hooks
@@ -146,7 +147,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
     if gpu_of(input._array) is not None:
         return host_array(input._array)
     counted = input
-    if isinstance(input._storage, UnversionedStorage):  # the bytes are those of another storage
+    if isinstance(input._storage, UnversionedStorage):  # another storage counts the bytes
         counted = as_kind(BaseTensor._alias(input._array, root(input._storage)))
     return lent(counted)
 
@@ -172,7 +173,7 @@ def __dlpack__(self: Tensor, **named: Any) -> Any:
 
 
 def resize_(input: Tensor, *sizes: Any) -> Tensor:
-    """Give the tensor another size, with more or fewer elements; the first ones remain.
+    """Change the shape of the tensor, with more or fewer elements. The first elements keep their values.
 
     New elements are 0; PyTorch leaves them uninitialized.
 
@@ -183,7 +184,7 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
         The tensor itself.
 
     Raises:
-        RuntimeError: if it requires grad.
+        RuntimeError: if the tensor requires grad.
     """
     if input._current() is not None:
         raise RuntimeError(
@@ -195,10 +196,10 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
 
 
 def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
-    """Give the tensor the shape of another; :func:`resize_` describes further errors.
+    """Change the shape of the tensor to that of another one. It also raises the errors of :func:`resize_`.
 
     Raises:
-        TypeError: if the other is not a tensor.
+        TypeError: if the other one is not a tensor.
     """
     need_tensor("resize_as_", the_template, name="the_template")
     return resize_(input, *the_template._array.shape)
@@ -207,14 +208,15 @@ def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
 def set_(
     input: Tensor, source: Tensor | None = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
-    """Let the tensor use the storage of ``source``. Nothing is written; its former views keep the old storage.
+    """Let the tensor use the storage of ``source``. Nothing is written. Existing views of the tensor keep the old
+    storage.
 
     Args:
         source: a tensor of any shape; without one, the tensor becomes empty.
         storage_offset, size, stride: in elements; by default those of ``source``.
 
     Raises:
-        RuntimeError: if it is a leaf that requires grad.
+        RuntimeError: if the tensor is a leaf that requires grad.
     """
     if source is not None and not isinstance(source, BaseTensor):
         raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}")

@@ -1,8 +1,8 @@
-"""Convert operands and optional parameters of the generated functions by PyTorch's rules.
+"""Check and convert the arguments of generated functions by PyTorch's rules.
 
-An operand may be a number or a numpy array, but not a list. It may be a tensor of either vocabulary; the left operand's
-kind wins. A tensor without dimensions counts like a number: it does not widen a tensor with dimensions unless it is of
-a higher kind (a float beside an integer tensor).
+An operand may be a number, a numpy array or a tensor of either vocabulary, but not a list. Between tensors of both
+vocabularies, the result has the class of the left operand. A tensor without dimensions counts like a number: it does
+not change the dtype of a tensor with dimensions unless it is of a higher kind, such as a float beside integers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _tensor_or_number(op: str, position: int, value: Any) -> Any:
     raise TypeError(f"{op}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}")
 
 
-#: Operations whose operands are all tensors, and those whose first one is.
+#: Operations that refuse numbers as operands, and operations that refuse a number as first operand.
 NO_NUMBERS = frozenset(
     ("maximum", "minimum", "logical_and", "logical_or", "logical_xor", "ldexp", "hypot", "gcd", "lcm")
     + ("atan2", "fmax", "fmin", "heaviside")
@@ -66,7 +66,7 @@ def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
     """Return tensors for the arguments of a normal operation.
 
     Raises:
-        TypeError: if an argument cannot be converted to a tensor, or none of them is one.
+        TypeError: if an argument cannot be converted to a tensor, or if no argument is a tensor.
     """
     if op in TENSOR_FIRST and (op in NO_NUMBERS or not isinstance(given[0], BaseTensor)):
         _refuse_numbers(op, given)
@@ -78,7 +78,7 @@ def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
             if type(x._array) is np.ndarray and x._array.itemsize != 2:
                 return x, _constants[y, type(y), x._array.dtype]
         except (KeyError, TypeError):
-            pass  # not a number, or one that is new
+            pass  # `y` is not a number, or no constant for it is cached yet
     values = [_tensor_or_number(op, i, value) for i, value in enumerate(given)]
     tensors = [value for value in values if isinstance(value, BaseTensor)]
     if not tensors:
@@ -94,7 +94,7 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor,
     """Return tensors for the arguments of an in-place operation that writes the one at position ``target``.
 
     Raises:
-        TypeError: if that is not a tensor.
+        TypeError: if that argument is not a tensor.
     """
     x = given[target]
     if not isinstance(x, BaseTensor):
@@ -120,7 +120,7 @@ def cast(x: BaseTensor, dtype: np.dtype) -> BaseTensor:
 
 
 def kind_of(dtype: np.dtype) -> int:
-    """Return 2 for floats, 1 for integers, 0 for bools."""
+    """Return the rank of a dtype in promotion: 2 for floats, 1 for integers, 0 for bools."""
     return 2 if dtype in FLOATS else 1 if dtype in INTEGERS else 0
 
 
@@ -132,7 +132,8 @@ def _join(dtypes: list[np.dtype]) -> np.dtype | None:
 
 
 def promoted_dtype(tensors: list[BaseTensor]) -> np.dtype:
-    """Return the dtype that tensors are promoted to: first those with dimensions, then those without, then numbers.
+    """Return the dtype of the result of an operation on ``tensors``. Tensors with dimensions decide; tensors without
+    dimensions, and then numbers, matter only if they are of a higher kind.
 
     https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
     """
@@ -147,17 +148,16 @@ def promoted_dtype(tensors: list[BaseTensor]) -> np.dtype:
 
 
 def promote(*operands: BaseTensor) -> tuple[BaseTensor, ...]:
-    """Return the operands in their promoted dtype. A number of float32 beside 16-bit floats stays as it is."""
+    """Return the operands converted to their promoted dtype. A float32 number beside 16-bit floats is not converted."""
     dtype = promoted_dtype(list(operands))
     return tuple(x if x._array.dtype is dtype or is_wide(x, dtype) else cast(x, dtype) for x in operands)
 
 
 def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
-    """Return ``other`` in a dtype beside ``target``, which an in-place operation will write.
+    """Return ``other`` converted to the dtype in which an in-place operation on ``target`` needs it.
 
     Raises:
-        RuntimeError: if the result would be of a higher kind, or if an integer does not fit into the dtype of
-            ``target``.
+        RuntimeError: if ``target`` cannot hold the result, because it is of a higher kind or an integer is too large.
     """
     result = promoted_dtype([target, other])
     if kind_of(result) > kind_of(target._array.dtype):
@@ -175,7 +175,7 @@ def as_float(x: BaseTensor) -> BaseTensor:
 
 
 def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
-    """Return ``x`` and ``value`` in its dtype. Fractions are truncated if ``x`` holds integers."""
+    """Return ``x``, and ``value`` converted to the dtype of ``x``. Fractions are truncated if ``x`` holds integers."""
     if not isinstance(x, BaseTensor):
         raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     dtype = x._array.dtype
@@ -196,11 +196,11 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
 
 
 def same_dtype(op: str, x: Any, source: Any) -> tuple[Any, Any]:
-    """Return ``x`` and ``source``, which must have its dtype, because scattering does not convert. A number is
-    converted.
+    """Return ``x`` and ``source``. A number as source is converted to the dtype of ``x``; a tensor must have this
+    dtype.
 
     Raises:
-        RuntimeError: if they differ.
+        RuntimeError: if the dtypes differ.
     """
     if not isinstance(x, BaseTensor):
         raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
@@ -213,7 +213,7 @@ def same_dtype(op: str, x: Any, source: Any) -> tuple[Any, Any]:
 
 
 def as_index(op: str, index: Any, name: str = "index") -> BaseTensor:
-    """Return a tensor of integers.
+    """Return an index argument, after checking that it is a tensor of integers.
 
     Raises:
         RuntimeError, TypeError: if it is anything else.
@@ -226,7 +226,7 @@ def as_index(op: str, index: Any, name: str = "index") -> BaseTensor:
 
 
 def as_mask(op: str, mask: Any, name: str = "mask") -> BaseTensor:
-    """Return a tensor of bools.
+    """Return a mask argument, after checking that it is a tensor of bools.
 
     Raises:
         RuntimeError, TypeError: if it is anything else.
@@ -243,10 +243,11 @@ def as_mask(op: str, mask: Any, name: str = "mask") -> BaseTensor:
 
 
 def check_target(x: BaseTensor, op: str) -> None:
-    """Check that a recorded in-place operation may write ``x``, which is a leaf or has a group.
+    """Check that an in-place operation may write ``x``, which is a leaf or shares a history with its views.
 
     Raises:
-        RuntimeError: if it is a leaf that requires grad, or a view of one, or its group overlaps itself.
+        RuntimeError: if ``x`` is a leaf that requires grad, or a view of one, or if elements of ``x`` or its base share
+            memory.
     """
     if is_protected(x):
         raise leaf_written(op, x, is_view=type(x._node) is not Leaf)
@@ -258,7 +259,7 @@ def check_target(x: BaseTensor, op: str) -> None:
 
 
 def rounded(op: str, mode: Any) -> str:
-    """Return the name of the operation that rounds the quotient, in place if ``op`` ends with an underscore.
+    """Return the name of the division that rounds its result by ``mode``; in place if ``op`` ends with an underscore.
 
     Raises:
         RuntimeError: if ``mode`` is neither "floor" nor "trunc".
@@ -269,9 +270,9 @@ def rounded(op: str, mode: Any) -> str:
 
 
 def into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -> Any:
-    """Write the result of the normal operation into ``out``, which takes its shape, and return ``out``.
+    """Write the result of the normal operation into ``out`` and return ``out``, whose shape becomes that of the result.
 
-    If there are several results, each is written to its tensor in the tuple ``out``.
+    If there are several results, ``out`` is a tuple with a tensor for each.
 
     Raises:
         RuntimeError: if a tensor requires grad, or the dtype of ``out`` cannot hold the result.
@@ -290,7 +291,8 @@ def into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -
     try:
         return _write(op, redirect(op, *given, **named), out, several)
     except BaseException:
-        default_generator.set_state(before)  # an `out` that cannot hold random numbers is found after the draw
+        # The check of `out` follows the computation, which may have drawn random numbers.
+        default_generator.set_state(before)
         raise
 
 
@@ -330,12 +332,12 @@ def _put(op: str, result: Any, out: Any) -> None:
 
 
 def no_bounds() -> RuntimeError:
-    """Return the error if ``clamp`` gets neither bound."""
+    """Return the error for a call of ``clamp`` without bounds."""
     return RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
 
 
 def clamped_by(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
-    """Return ``x`` clamped to bounds of which one at least is a tensor with a bound for each element; ``op`` may be in
+    """Return ``x`` clamped to bounds, of which at least one is a tensor with a bound for each element. ``op`` may be in
     place.
     """
     tensors = [bound for bound in (low, high) if isinstance(bound, BaseTensor)]
@@ -354,10 +356,10 @@ def clamped_by(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
 
 
 def in_dtype(x: Any, dtype: Any) -> Any:
-    """Return ``x`` in another dtype, recorded, for a result of that dtype."""
+    """Return ``x`` converted to ``dtype``, for a function with a keyword ``dtype``. Autograd records the conversion."""
     wanted = dtype_of(dtype)
     if not isinstance(x, BaseTensor):
-        return x  # refused by the operation
+        return x  # the operation refuses this later
     return x if x._array.dtype is wanted.numpy else cast(x, wanted.numpy)
 
 
@@ -376,7 +378,9 @@ def only_floats(op: str, x: Any) -> Any:
 
 
 def reduced_dims(x: Any, dim: Any) -> Any:
-    """Return the dimensions to reduce. As in PyTorch, a tensor without dimensions accepts 0 and -1."""
+    """Return the dimensions of a reduction as an integer or a tuple. As in PyTorch, a tensor without dimensions accepts
+    0 and -1.
+    """
     if isinstance(dim, bool) or (isinstance(dim, BaseTensor) and dim._array.ndim):
         raise TypeError(f"argument 'dim' must be tuple of ints, not {type(dim).__name__}")
     if isinstance(x, BaseTensor) and x._array.ndim == 0 and dim is not None:
@@ -408,20 +412,20 @@ def no_bool_subtraction(x: Any, y: Any) -> None:
 
 
 def no_integers(kernel: str, x: Any) -> None:
-    """Raise NotImplementedError if ``x`` holds no floats and PyTorch's ``kernel`` takes nothing else."""
+    """Raise NotImplementedError if ``x`` does not hold floats, which PyTorch's ``kernel`` needs."""
     if isinstance(x, BaseTensor) and x._array.dtype not in FLOATS:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_NAMES[x._array.dtype]}'")
 
 
 def one_dim(op: str, dim: Any) -> Any:
-    """Return ``dim``; raise TypeError for several dimensions, none, or a bool."""
+    """Return ``dim``; raise TypeError if it is a sequence, None or a bool."""
     if dim is None or isinstance(dim, (bool, list, tuple)):
         raise TypeError(f"{op}(): argument 'dim' must be int, not {type(dim).__name__}")
     return dim
 
 
 def one_dtype(op: str, x: Any, second: Any, name: str = "end") -> None:
-    """Raise TypeError if ``second`` is not a tensor, RuntimeError if it is one of another dtype than ``x``."""
+    """Raise TypeError if ``second`` is not a tensor, and RuntimeError if its dtype differs from that of ``x``."""
     if isinstance(second, NUMBERS):
         raise TypeError(f"{op}(): argument '{name}' (position 2) must be Tensor, not {type(second).__name__}")
     if isinstance(x, BaseTensor) and isinstance(second, BaseTensor) and x._array.dtype != second._array.dtype:
@@ -438,7 +442,9 @@ def one_dtype_of_all(op: str, *tensors: Any) -> None:
 
 
 def sequence_of_indices(op: str, indices: Any) -> None:
-    """Raise TypeError for a single index, which must be given in a tuple."""
+    """Raise TypeError if ``indices`` is a single tensor. A program has to pass a tuple of tensors, even for one
+    index.
+    """
     if isinstance(indices, BaseTensor):
         raise TypeError(f"{op}(): argument 'indices' (position 1) must be tuple of Tensors, not Tensor")
     for i, each in enumerate(indices if isinstance(indices, (list, tuple)) else ()):
@@ -447,8 +453,8 @@ def sequence_of_indices(op: str, indices: Any) -> None:
 
 
 def as_long(x: Any, in_place: str) -> Any:
-    """Return ``x`` as int64 if it holds smaller integers, because their sums have that dtype, unless stored in
-    place.
+    """Return ``x`` converted to int64 if it holds smaller integers, because the dtype of their sums is int64. An
+    in-place operation leaves ``x`` unchanged.
     """
     if in_place or not isinstance(x, BaseTensor) or x._array.dtype in FLOATS:
         return x

@@ -1,8 +1,8 @@
-"""PyTorch's spelling of the rows of the derivative table: names, parameters and their order, and different results.
+"""PyTorch's names and parameters for the rows of the derivative table, and PyTorch's rules where its results differ.
 
-A spelling changes no rule unless it gives another one. If PyTorch's derivative differs from Paddle's (a tie of
-``maximum``, the bounds of ``clamp``, the values that division saves) or its result does (``round``), the spelling holds
-the difference.
+A *spelling* gives a row PyTorch's names. It also replaces fields of the row if PyTorch's derivative differs from
+Paddle's (for a tie of ``maximum``, at the bounds of ``clamp``, in the values that division saves) or if its result does
+(``round``).
 """
 
 from __future__ import annotations
@@ -19,26 +19,28 @@ from minitensor.engine.saved.saved import FREED
 from minitensor.engine.table import ROWS, Row
 from minitensor.torch import kernels
 
-#: The engine's names of operands and arguments, and PyTorch's.
+#: The engine's names of operands and arguments, with PyTorch's names for them.
 RENAMED = {"x": "input", "y": "other", "axis": "dim", "arr": "input", "indices": "index"}
 
 
 @dataclass(frozen=True, eq=False)
 class Spelling:
-    """One row under PyTorch's names.
+    """A row of the derivative table under PyTorch's names.
 
     Attributes:
-        names: the function's names; the first is its own.
-        row: the row, changed if PyTorch computes something else.
+        names: PyTorch's names of the function; the first is the main one.
+        row: the row, with other fields where PyTorch computes something else.
         parameters: the parameters before ``*``, as source text.
-        keywords: the parameters after it.
-        prologue: the first statements; ``{_}`` is the underscore of the in-place operation.
-        renamed: PyTorch's names of the row's operands and arguments.
-        out: True if the normal function has ``out=``.
-        found: the namespaces that have it: ``Tensor`` and ``Tensor_`` as a method, normal and in place; ``torch`` and
-            ``torch_`` as a function of the module; ``F`` and ``F_`` in nn.functional, where the normal one has
-            ``inplace=`` unless the word is ``f``. Instead of ``torch_``, single names may be listed.
-        grad_name: the name of ``grad_fn``, or a function of the node; None if it follows from the row's name.
+        keywords: the parameters after ``*``, as source text.
+        prologue: the first statements of the function. ``{_}`` is "_" in the in-place form and "" in the other.
+        renamed: the row's names of operands and arguments, with PyTorch's names for them.
+        out: True if the normal function has a keyword ``out``.
+        found: the namespaces of the function: ``Tensor`` and ``Tensor_`` for the normal and the in-place method;
+            ``torch`` and ``torch_`` for functions of the module ``torch``; ``F`` and ``F_`` for functions of
+            nn.functional, where ``F`` gives the normal function a keyword ``inplace`` and ``f`` does not. In place of
+            ``torch_``, single in-place names may be listed.
+        grad_name: the name of ``grad_fn``, or a function that takes the node and returns the name; None if the name
+            follows from that of the row.
     """
 
     names: tuple[str, ...]
@@ -52,7 +54,7 @@ class Spelling:
     grad_name: str | Callable[[Node], str] | None
 
     def found_in(self, namespace: str) -> list[str]:
-        """Return its names in a namespace; a namespace that ends in an underscore has the in-place names."""
+        """Return the function's names in a namespace. A namespace that ends in an underscore has the in-place names."""
         last = "_" if namespace.endswith("_") else ""
         if not (self.row.in_place if last else self.row.normal):
             return []
@@ -61,10 +63,10 @@ class Spelling:
         return [f"{name}_" for name in self.names if namespace == "torch_" and f"{name}_" in self.found]
 
     def text(self, in_place: bool) -> tuple[str, str]:
-        """Return signature and first statements of one of the two forms."""
+        """Return the signature and the first statements of the normal or the in-place function, as source text."""
         keywords = [self.keywords] if self.keywords else []
         first = []
-        if "keepdim=" in self.parameters:  # NumPy's names, which PyTorch takes, too
+        if "keepdim=" in self.parameters:  # PyTorch accepts NumPy's names, too
             keywords.append("axis=None, keepdims=None")
             first += ["if axis is not None: dim = axis", "if keepdims is not None: keepdim = keepdims"]
         if self.out and not in_place:
@@ -96,10 +98,10 @@ def spell(
     grad_name: Any = None,
     **changes: Any,
 ) -> None:
-    """Add one spelling. ``changes`` are fields of the row.
+    """Add a :class:`Spelling` to ``SPELLINGS``. ``changes`` replace fields of the row.
 
     Raises:
-        ValueError: if one of the names is spelled already.
+        ValueError: if another spelling has one of the names.
     """
     own = tuple(names.split())
     if twice := {name for spelling in SPELLINGS for name in spelling.names}.intersection(own):
@@ -120,14 +122,14 @@ def spell(
     )
 
 
-#: Where most unary functions are found.
+#: The namespaces of most functions of one operand.
 _ALSO_IN_PLACE = "Tensor Tensor_ torch torch_"
 
 # ---------- arithmetic ----------
 
 
 def _pow_name(node: Node) -> str:
-    """Return PyTorch's name, which differs between an exponent that is a number and a tensor."""
+    """Return the name of ``grad_fn`` for a power, which depends on the exponent being a number or a tensor."""
     if node.inputs[1] is None and (node.saved is FREED or node.saved[1] is None or node.saved[1][1] is CONSTANT):
         return "PowBackward0"
     return "PowBackward1"
@@ -138,7 +140,9 @@ def _matmul_name(node: Node) -> str:
 
 
 def _over(name: str) -> Callable[[Node], str]:
-    """Return a function of a node that returns ``name`` for a reduction of everything or of some dimensions."""
+    """Return a function that takes the node of a reduction and returns the name of its ``grad_fn``, which differs
+    between a reduction over all dimensions and one over some.
+    """
 
     def over(node: Node) -> str:
         return f"{name}Backward{0 if node.saved is FREED or node.saved[-2] is None else 1}"
@@ -159,7 +163,7 @@ spell("floor_divide", in_place=True)
 spell("trunc_divide", found="", grad_name="DivBackward0")
 spell("remainder", forward=kernels.remainder)
 spell("fmod", grad_name=lambda node: f"FmodBackward{0 if node.inputs[1] is None else 1}")
-# Beside a nan, which is the result, both operands get the whole gradient, as in PyTorch.
+# If one operand is nan, so is the result. As in PyTorch, both operands then get the whole gradient.
 spell("maximum", in_place=False, doc="The larger of two elements; at a tie each gets half of the gradient.",
       rules={"x": "where(x < y, 0, where(x == y, g * 0.5, g))",
              "y": "where(x > y, 0, where(x == y, g * 0.5, g))"})  # fmt: skip
@@ -234,7 +238,7 @@ spell("bitwise_right_shift", "bitwise_right_shift", "input, other", prologue="is
       doc="The bits of x, y places to the right; the sign bit enters from the left.")  # fmt: skip
 for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_equal", "lt less": "less_than",
                      "le less_equal": "less_equal", "eq": "equal", "ne not_equal": "not_equal"}.items():  # fmt: skip
-    # In place, the result requires a gradient if one of the two does, which is 0 for both.
+    # As in PyTorch, the in-place result requires a gradient if an operand does, although both gradients are 0.
     spell(_names, _row, zero_slopes=("x", "y"))
 
 # ---------- reductions and scans ----------
@@ -282,8 +286,8 @@ spell(
 
 # ---------- networks ----------
 
-# As in PyTorch, a recorded gradient depends on its sources with the slope 0.
-# At nan the slope of these is 1, because they compare with what is outside.
+# As in PyTorch, a recorded gradient depends on the saved tensors, with the slope 0. At nan the slope of these functions
+# is 1, because they compare with the range where it is 0.
 spell("relu", found=f"{_ALSO_IN_PLACE} F F_", rules={"x": "with_no_slope(where(out <= 0, 0, g), out)"})
 spell("relu6", "relu6", "input", out=False, found="F", grad_name="HardtanhBackward0",
       marks={"outside": "beyond(x, 0, 6)"}, rules={"x": "where(outside, 0, g)"})  # fmt: skip
@@ -389,5 +393,5 @@ spell("random", "random", "input, from_=0, to=None", keywords="generator=None", 
 
 
 def found_in(namespace: str) -> list[str]:
-    """Return every name in a namespace, one of the words of :attr:`Spelling.found`."""
+    """Return all names of functions in a namespace, which is a word of :attr:`Spelling.found`."""
     return [name for spelling in SPELLINGS for name in spelling.found_in(namespace)]

@@ -21,9 +21,10 @@ from minitensor.torch.tensor import Tensor
 
 
 def _common(*tensors: Tensor) -> dtype | None:
-    """Return the dtype in which several operands are computed; None if all have it already.
+    """Return the dtype to which operands are converted before the computation; None if all have it already.
 
-    The product of two of them must not overflow in a dtype that is narrower than that of the result, nor in 16 bits.
+    Otherwise the product of two operands could overflow in a dtype that is narrower than that of the result, or in 16
+    bits.
     """
     found = functools.reduce(promoted, (each._array.dtype for each in tensors))
     found = float32.numpy if found in HALVES else found
@@ -31,7 +32,9 @@ def _common(*tensors: Tensor) -> dtype | None:
 
 
 def _added(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: float) -> Tensor:
-    """Return ``input`` plus ``value`` times the product or the quotient of the others, in the dtype of all three."""
+    """Return ``input`` plus ``value`` times the product or quotient of the other operands, in the promoted dtype of all
+    three.
+    """
     value = number(f"addc{op}", "value", value)
     common = _common(input, tensor1, tensor2)
     fits(value, input._array.dtype if common is None else common.numpy)
@@ -78,7 +81,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 
 
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """Compute ``addcmul`` in place: one write.
+    """Compute ``addcmul`` in place, with one write.
 
     Returns:
         ``input`` itself, of its shape and dtype.
@@ -98,7 +101,7 @@ def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
 
 
 def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """Compute ``addcdiv`` in place: one write.
+    """Compute ``addcdiv`` in place, with one write.
 
     Returns:
         ``input`` itself, of its shape and dtype.
@@ -186,7 +189,7 @@ def clamp_max_(input: Tensor, max: Any) -> Tensor:
 
 
 def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Overwrite every element with the result of a function of one number. One write.
+    """Overwrite every element with ``callable(element)``, in one write.
 
     Raises:
         TypeError: if the tensor requires grad, because the function cannot be recorded.

@@ -1,11 +1,11 @@
-"""The text of a printed tensor, character for character as PyTorch prints it.
+"""Print tensors character for character as PyTorch does.
 
     tensor([[ 0.1235, 100.5000],
             [ 2.0000,  -3.0000]], grad_fn=<MulBackward0>)
 
-The rules are those of PyTorch's ``torch/_tensor_str.py``: four decimals, exponents if the numbers differ widely, only
-the ends of a long dimension, and after the numbers everything unusual: device, size, dtype, the function that made
-them.
+The rules are those of PyTorch's ``torch/_tensor_str.py``: four decimals, exponents if the numbers differ widely, and
+only the ends of a long dimension. After the numbers come device, size and dtype if they are unusual, and the function
+that computed the tensor.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Options:
 
 options = Options()
 
-#: The most digits after the decimal point; a float has fewer than 800 that are not 0.
+#: The largest precision. A float has fewer than 800 decimal digits that are not 0.
 MOST_DIGITS = 1000
 
 _PROFILES = {
@@ -53,16 +53,16 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors print from now on. An omitted option keeps its value, except ``sci_mode``, which becomes
-    automatic.
+    """Set the options with which tensors are printed from now on. An omitted option keeps its value, except
+    ``sci_mode``, which becomes None.
 
     Args:
-        precision: digits after the decimal point (4).
-        threshold: a tensor with more elements is summarized (1000).
-        edgeitems: elements shown at either end of a long dimension in a summary (3).
-        linewidth: characters after which a row continues in the next line (80).
-        profile: ``"default"``, ``"short"`` or ``"full"``, applied first.
-        sci_mode: True if numbers have exponents, False if not; None decides by the numbers.
+        precision: the number of digits after the decimal point (4).
+        threshold: a tensor with more elements than this is summarized (1000).
+        edgeitems: the number of elements that a summary shows at either end of a long dimension (3).
+        linewidth: the number of characters after which a row continues on the next line (80).
+        profile: ``"default"``, ``"short"`` or ``"full"``: a set of options, which the other arguments override.
+        sci_mode: True to print numbers with exponents, False to print them without; None to decide by the numbers.
 
     Raises:
         ValueError: if there is no such profile.
@@ -98,7 +98,7 @@ def printoptions(**given: Any) -> Iterator[None]:
 
 
 class _Numbers:
-    """The format of the numbers of one tensor, all of one width."""
+    """The format of the numbers of one tensor, which are all printed with the same width."""
 
     def __init__(self, shown: np.ndarray) -> None:
         self.floating = shown.dtype in FLOATS
@@ -175,7 +175,7 @@ def text_of(array: np.ndarray, device: str, history: str, shape: tuple[int, ...]
     """Return the text of a tensor.
 
     Args:
-        array: its elements, on the host.
+        array: the elements of the tensor, on the host.
         device: ``"cpu"``, or the device to print after the numbers.
         history: ``"requires_grad=True"``, ``"grad_fn=<...>"``, or nothing.
     """
@@ -203,7 +203,7 @@ def text_of(array: np.ndarray, device: str, history: str, shape: tuple[int, ...]
 
 
 def _with(text: str, suffixes: list[str], indent: int) -> str:
-    """Append suffixes to the text, on a new line if they do not fit."""
+    """Append suffixes such as ``dtype=...`` to the text, on a new line if they do not fit."""
     pieces = [text]
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:

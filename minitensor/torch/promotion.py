@@ -1,4 +1,4 @@
-"""Ask which dtype a result has, without computing it."""
+"""Find the dtype of a result without computing it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from minitensor.torch.operands import kind_of, promoted_dtype
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """Return the dtype of the sum of two tensors or numbers.
 
-    A tensor without dimensions, or a number, only changes the dtype beside a tensor of a lower kind, such as a float
-    beside integers.
+    A number, or a tensor without dimensions, changes the dtype only if it is of a higher kind than the other operand,
+    such as a float beside integers.
 
     Raises:
         TypeError: if an argument is neither a tensor nor a number.
@@ -36,7 +36,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """Return the dtype of the sum of two tensors that have dimensions, from their dtypes.
+    """Return the dtype of the sum of two tensors that have these dtypes and at least one dimension.
 
     Raises:
         TypeError: if an argument is not a dtype.
@@ -45,7 +45,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """True if an operation in place may store results of dtype ``from_`` in a tensor of dtype ``to``.
+    """True if an in-place operation may store results of dtype ``from_`` in a tensor of dtype ``to``.
 
     Raises:
         TypeError: if an argument is not a dtype.

@@ -1,6 +1,4 @@
-"""Random numbers: ``manual_seed``, ``rand``, ``randn`` and others. A seed gives the numbers that it gives in
-PyTorch.
-"""
+"""Random numbers: ``manual_seed``, ``rand``, ``randn`` and others. A seed gives the same numbers as in PyTorch."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 def manual_seed(seed: int) -> Generator:
-    """Restart the random numbers of the program with those of ``seed``.
+    """Restart the program's random numbers with ``seed``.
 
     Raises:
         TypeError: if ``seed`` is not an integer.
@@ -40,7 +38,7 @@ def seed() -> int:
 
 
 def get_rng_state() -> tuple[Any, ...]:
-    """Return everything that the next random numbers depend on, for :func:`set_rng_state`. PyTorch returns a tensor.
+    """Return the state of the random numbers, for :func:`set_rng_state`. PyTorch returns it as a tensor.
 
     Nothing is refused.
     """
@@ -51,13 +49,13 @@ def set_rng_state(new_state: tuple[Any, ...]) -> None:
     """Continue from a state that :func:`get_rng_state` returned.
 
     Raises:
-        TypeError, ValueError: if ``new_state`` is no such state.
+        TypeError, ValueError: if ``new_state`` is not such a state.
     """
     default_generator.set_state(new_state)
 
 
 def initial_seed() -> int:
-    """Return the seed that the random numbers started with.
+    """Return the seed with which the random numbers started.
 
     Nothing is refused.
     """
@@ -114,8 +112,8 @@ def randn(
 
 
 def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any = None, **named: Any) -> Tensor:
-    """Return random integers: ``randint(high, size)`` from 0, ``randint(low, high, size)`` from ``low``, up to ``high -
-    1``.
+    """Return random integers: ``randint(high, size)`` draws from 0 to ``high - 1``, ``randint(low, high, size)`` from
+    ``low`` to ``high - 1``.
 
     Returns:
         A tensor of shape ``size``, int64 unless ``dtype`` is given.
@@ -123,7 +121,7 @@ def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any =
     Raises:
         RuntimeError: if ``low`` is not below ``high``.
         RuntimeError: if a length is negative.
-        TypeError: for other arguments.
+        TypeError: if an argument has another type.
     """
     arguments = list(given)
     if "size" in named:
@@ -162,12 +160,12 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
 
 
 def _of_floats(op: str, draw: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Return ``draw`` with a check that the dtype is a floating-point one."""
+    """Return a function that calls ``draw`` after checking that the dtype is a floating-point one."""
     return lambda shape, dtype: draw(shape, _floating(op, dtype))
 
 
 def rand_like(input: Tensor, **named: Any) -> Tensor:
-    """Return numbers as :func:`rand` draws them, in the shape and dtype of ``input``.
+    """Return uniformly distributed numbers (see :func:`rand`) in the shape and dtype of ``input``.
 
     Raises:
         TypeError: if ``input`` is not a tensor.
@@ -177,7 +175,7 @@ def rand_like(input: Tensor, **named: Any) -> Tensor:
 
 
 def randn_like(input: Tensor, **named: Any) -> Tensor:
-    """Return numbers as :func:`randn` draws them, in the shape and dtype of ``input``.
+    """Return normally distributed numbers (see :func:`randn`) in the shape and dtype of ``input``.
 
     Raises:
         TypeError: if ``input`` is not a tensor.
@@ -220,7 +218,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 
 
 def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
-    """Return 1 with the probability in each element of ``input``, else 0.
+    """Return a tensor in which each element is 1 with the probability in the same element of ``input``, else 0.
 
     Returns:
         A tensor of the shape and dtype of ``input``.
@@ -244,7 +242,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         An int64 tensor of shape [num_samples] or [rows, num_samples].
 
     Raises:
-        RuntimeError: if an element is not a weight, or without ``replacement`` if more are to be drawn than there are.
+        RuntimeError: if an element is negative or not finite, or if ``num_samples`` exceeds the number of weights
+            without ``replacement``.
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("multinomial", input)
@@ -274,7 +273,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         for row, limit, points in zip(chosen, limits, drawn, strict=True):
             row[:] = np.searchsorted(limit, points)
         chosen = chosen.reshape(*array.shape[:-1], num_samples)
-    else:  # the first events of processes with these rates
+    else:  # draw waiting times, exponential with the weights as rates; the shortest ones win
         waited = input.new_empty(array.shape).exponential_(1.0, generator=generator)
         with np.errstate(all="ignore"):
             rate = array / host_array(waited._array)

@@ -1,5 +1,5 @@
-"""Reductions that are not rows of the derivative table: truth values, counts, extremes, spread, norms,
-logarithms of sums.
+"""Reductions that are not rows of the derivative table: ``all``, ``count_nonzero``, ``max``, ``var``, ``norm``,
+``logsumexp`` and others.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ all, any_ = _truth("all"), _truth("any")
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """Return the number of elements that are not 0, of all or along ``dim``, one dimension or several.
+    """Return the number of elements that are not 0: of all, or along one dimension or several.
 
     Returns:
-        An int64 tensor of the shape of ``input`` without ``dim``; of shape [] without a given ``dim``.
+        An int64 tensor of the shape of ``input`` without ``dim``; of shape [] if ``dim`` is None.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -82,15 +82,16 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """Return how often each integer from 0 on occurs; with ``weights`` the sum of its weights.
+    """Return the number of times that each integer 0, 1, 2, ... occurs; with ``weights``, the sum of the weights of its
+    occurrences.
 
     Args:
         input: non-negative integers, shape [n].
-        weights: shape [n], too.
+        weights: one weight for each element of ``input``, shape [n].
 
     Raises:
         NotImplementedError: if the dtype is not an integer one.
-        RuntimeError: if a number is negative, or for another shape.
+        RuntimeError: if a number is negative, or if an argument has another shape.
         TypeError: if ``input`` or ``weights`` is not a tensor.
     """
     need_tensor("bincount", input)
@@ -111,7 +112,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
-    """Elements along a dimension and their positions; ``name`` is the function that returned them."""
+    """The result of ``max``, ``min`` and similar functions: elements along a dimension, and their positions. ``name``
+    is the function's name.
+    """
 
     __slots__ = ()
     name = ""
@@ -189,7 +192,7 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
                 )
             return with_grad_fn(TABLE[whole](input), f"{name.capitalize()}Backward1")
         as_dim(dim, input._array.ndim)
-        # PyTorch's argmax refuses bools, and its max does not.
+        # As in PyTorch, argmax refuses bools, and max does not.
         compared = to(input.detach(), int32) if input._array.dtype == np.bool_ else input
         if input._array.ndim == 0:
             return kind(with_grad_fn(TABLE["clone"](input), f"{name.capitalize()}Backward0"), where(compared))
@@ -217,7 +220,9 @@ Reduction = TypeVar("Reduction", bound=Callable[..., Any])
 
 
 def in_float32(reduction: Reduction) -> Reduction:
-    """Compute a function of 16-bit floats in float32 and round once. For example, squares overflow from 256 on."""
+    """Return ``reduction`` so that it computes 16-bit floats in float32 and rounds the result, because in float16 the
+    square of 256 overflows.
+    """
 
     @functools.wraps(reduction)
     def computed(input: Tensor, *given: Any, **named: Any) -> Any:
@@ -234,12 +239,12 @@ def in_float32(reduction: Reduction) -> Reduction:
 def var(
     input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
-    """Return the mean squared distance from the mean, divided by the count less ``correction`` (1).
+    """Return the sum of squared distances from the mean, divided by the count minus ``correction``.
 
     Args:
         dim: one dimension or several; all by default.
         keepdim: True to keep them with length 1.
-        correction: replaces 1; ``unbiased=False`` makes it 0.
+        correction: the number to subtract from the count, by default 1. ``unbiased=False`` means 0.
 
     Raises:
         RuntimeError: if the dtype is not a floating-point one.
@@ -261,7 +266,7 @@ def var(
 def std(
     input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
-    """Return the square root of :func:`var`. Its gradient is 0 if all numbers are equal.
+    """Return the square root of :func:`var`. If all numbers are equal, the gradient is 0.
 
     Args:
         dim, keepdim, correction: as for :func:`var`.
@@ -274,7 +279,7 @@ def std(
 
 
 def _root(x: Tensor) -> Tensor:
-    """Return the square root with the slope 0 at 0."""
+    """Return the square root, whose gradient at 0 is 0 instead of inf."""
     none = TABLE["eq"](x, 0)
     return TABLE["where"](none, 0.0, TABLE["sqrt"](TABLE["where"](none, 1.0, x)))
 
@@ -282,10 +287,10 @@ def _root(x: Tensor) -> Tensor:
 @autocasts
 @in_float32
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Return the p-norm, by default the root of the sum of squares. Its gradient at 0 is 0.
+    """Return the p-norm, by default the root of the sum of squares. The gradient at 0 is 0.
 
     Args:
-        p: a number, inf, -inf, or "fro", which is 2.
+        p: a number, inf, -inf, or "fro", which means 2.
         dim: one dimension or several; all by default.
         keepdim: True to keep them with length 1.
 
@@ -303,7 +308,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
         )
     if p == 2:
         result = _root(TABLE["sum"](_mul(input, input), dim, keepdim))
-    elif p == 0:  # the number of elements that are not 0, which has no gradient
+    elif p == 0:  # p is 0: the number of elements that are not 0, which has no gradient
         return TABLE["sum"](TABLE["ne"](input, 0), dim, keepdim).to(input.dtype)
     elif p in (math.inf, -math.inf):
         result = TABLE["amax" if p > 0 else "amin"](TABLE["abs"](input), () if dim is None else dim, keepdim)
@@ -347,14 +352,14 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
 
 def _dims(dim: Any, ndim: int) -> Any:
-    """Return one dimension or several, counted from the front; None for all."""
+    """Return one dimension or several, counted from the first one. None means all."""
     if dim is None:
         return None
     return [as_dim(each, ndim) for each in dim] if isinstance(dim, (list, tuple)) else as_dim(dim, ndim)
 
 
 def _highest(input: Tensor, dim: Any) -> Tensor:
-    """Return the largest element along ``dim``, which keeps length 1; 0 if there is no element."""
+    """Return the largest element along ``dim``, where the result has length 1; 0 if there is no element."""
     if input._array.size == 0:
         return TABLE["sum"](input.detach(), dim, True)
     return TABLE["amax"](input.detach(), dim, True)
@@ -395,7 +400,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     if input._array.dtype not in FLOATS:
         input = to(input, float32)
     highest = _highest(input, dim)
-    # An infinite one would make nan of inf - inf, and exp(inf) is inf already.
+    # An infinite maximum is not subtracted, because inf - inf is nan.
     highest = TABLE["where"](TABLE["isinf"](highest), 0.0, highest)
     total = TABLE["log"](TABLE["sum"](TABLE["exp"](_sub(input, highest)), dim, keepdim))
     highest = highest if keepdim else highest.squeeze(dim)

@@ -1,8 +1,8 @@
-"""PyTorch's layouts of results: which strides the result of an operation has.
+"""Give the results of operations the same strides as in PyTorch.
 
-Elementwise operations keep the order of their operands, as PyTorch's TensorIterator does: the result of ``x.T + 1`` is
-transposed. The results of other operations are contiguous, except for those in :data:`RULES`. A test compares all of it
-with the layouts of PyTorch in ``facts/layouts.json``.
+The result of an elementwise operation has its dimensions in the same memory order as the operands, as in PyTorch's
+TensorIterator: the result of ``x.T + 1`` is transposed. The results of other operations are contiguous, except for
+those in :data:`RULES`. A test compares the strides with those of PyTorch in ``facts/layouts.json``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Tensor = Any
 
 
 def _is_dense(array: Array) -> bool:
-    """True if the elements fill a stretch of memory without gaps, each cell once."""
+    """True if the elements fill a range of memory without gaps and without overlaps."""
     step = 1
     for stride, n in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1):
         if stride != step * array.itemsize:
@@ -32,16 +32,18 @@ def _is_dense(array: Array) -> bool:
 
 
 def _broadcast_strides(array: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the strides of ``array`` broadcast to ``shape``: 0 where it is repeated."""
+    """Return the strides of ``array`` broadcast to ``shape``; the stride is 0 along dimensions where it is repeated."""
     missing = len(shape) - array.ndim
     own = zip(array.strides, array.shape, shape[missing:], strict=True)
     return (0,) * missing + tuple(0 if n == 1 != whole else stride for stride, n, whole in own)
 
 
 def _comes_later(strides: list[tuple[int, ...]], shape: tuple[int, ...], one: int, other: int) -> int:
-    """Return 1 if dimension ``one`` is to be outside of ``other`` in memory, -1 for the reverse, 0 if both may be.
+    """Compare two dimensions: return 1 if ``one`` has to be outside of ``other`` in memory (have the larger stride), -1
+    if inside, 0 if both are possible.
 
-    The first operand that is repeated along neither decides. Of equal strides, the shorter dimension is inside.
+    The first operand that is not repeated along either dimension decides. If its strides are equal, the shorter
+    dimension is inside.
     """
     for each in strides:
         a, b = each[one], each[other]
@@ -55,9 +57,10 @@ def _comes_later(strides: list[tuple[int, ...]], shape: tuple[int, ...], one: in
 
 
 def order_of(operands: Sequence[Array], shape: tuple[int, ...]) -> list[int]:
-    """Return the dimensions of a result from the innermost to the outermost, in the order of its operands.
+    """Return the dimensions of a result from the innermost to the outermost, in the memory order of its operands.
 
-    This is an insertion sort, as in PyTorch, because comparisons may be undecided and then are not transitive.
+    As in PyTorch, this is an insertion sort, because a comparison may be undecided, so that the order is not
+    transitive.
     """
     return _sort([_broadcast_strides(array, shape) for array in operands], shape)
 
@@ -77,9 +80,9 @@ def _sort(strides: list[tuple[int, ...]], shape: tuple[int, ...]) -> list[int]:
 
 
 def order_of_gradient(leaf: Array) -> tuple[int, ...] | None:
-    """Return the dimensions of ``leaf`` from the outermost to the innermost if its gradient has the same strides.
+    """Return the dimensions of the gradient of ``leaf`` from the outermost to the innermost.
 
-    None means that the gradient is contiguous, as it is for a leaf with gaps.
+    None means that the gradient is contiguous, as it is if the leaf is contiguous or has gaps.
     """
     if leaf.flags.c_contiguous or not _is_dense(leaf):
         return None
@@ -87,7 +90,9 @@ def order_of_gradient(leaf: Array) -> tuple[int, ...] | None:
 
 
 def in_order(result: Array, order: Sequence[int]) -> Array:
-    """Return ``result``, or a copy, whose dimensions have this order in memory, from the innermost to the outermost."""
+    """Return ``result`` or a copy, whose dimensions have the memory order ``order``, from the innermost to the
+    outermost.
+    """
     outward = list(order)[::-1]
     arranged = result.transpose(outward)
     if arranged.flags.c_contiguous:
@@ -99,7 +104,7 @@ def in_order(result: Array, order: Sequence[int]) -> Array:
 
 
 def iterated(result: Array, operands: Sequence[Array]) -> Array:
-    """Lay out a result elementwise, in the order of the operands."""
+    """Lay out an elementwise result in the memory order of the operands."""
     if result.ndim < 2:
         return contiguous(result, operands)
     first = operands[0]
@@ -111,17 +116,19 @@ def iterated(result: Array, operands: Sequence[Array]) -> Array:
 
 
 def like_first(result: Array, operands: Sequence[Array]) -> Array:
-    """Lay out a result as the first operand, without its gaps."""
+    """Lay out a result in the memory order of the first operand, without gaps."""
     return iterated(result, operands[:1])
 
 
 def picked(result: Array, source: Array, axes: Sequence[int], index: Sequence[Array]) -> Array:
-    """Lay out the elements that index arrays pick: in the order of the dimensions of ``source`` that are left.
+    """Lay out the elements that index arrays select, in the memory order of the dimensions of ``source`` that are not
+    indexed.
 
     Args:
-        result: the elements.
-        source: the array that they are picked from.
-        axes: the dimensions that the arrays index. If they are not adjacent, those of the arrays come first.
+        result: the selected elements.
+        source: the array from which they are selected.
+        axes: the dimensions of ``source`` that are indexed. If they are not adjacent, the dimensions of the index
+            arrays are the first ones of the result.
         index: the index arrays, which are broadcast against each other.
     """
     kept = [d for d in range(source.ndim) if d not in axes]
@@ -137,7 +144,9 @@ def picked(result: Array, source: Array, axes: Sequence[int], index: Sequence[Ar
 
 
 def _is_channels_last(array: Array) -> bool:
-    """True if an operand consists of images whose channels are its innermost dimension in memory."""
+    """True if ``array`` has 4 dimensions [images, channels, height, width], of which the channels are the innermost in
+    memory.
+    """
     if array.ndim != 4 or 1 in (array.shape[1], *array.shape[2:]):
         return False
     order = sorted(range(4), key=lambda d: array.strides[d])
@@ -145,22 +154,22 @@ def _is_channels_last(array: Array) -> bool:
 
 
 def images(result: Array, operands: Sequence[Array]) -> Array:
-    """Lay out images with their channels inside if the first operand has them inside, else contiguously."""
+    """Lay out images with the channels innermost if the first operand has this layout, else contiguously."""
     return in_order(result, (1, 3, 2, 0)) if _is_channels_last(operands[0]) else contiguous(result, operands)
 
 
 def all_images(result: Array, operands: Sequence[Array]) -> Array:
-    """Lay out joined images with their channels inside if all operands have them inside, else contiguously."""
+    """Lay out joined images with the channels innermost if all operands have this layout, else contiguously."""
     return images(result, operands) if all(map(_is_channels_last, operands)) else contiguous(result, operands)
 
 
 def by_columns(result: Array, operands: Sequence[Array]) -> Array:
-    """Lay out a matrix with the first index fastest."""
+    """Lay out a matrix column by column."""
     return in_order(result, (0, 1)) if result.ndim == 2 else result
 
 
-#: Operations whose rule does not follow from their row of the derivative table: in the engine's names, or in PyTorch's
-#: if they are not one row.
+#: Layout rules of operations for which :func:`rule_of` would otherwise return another one. The names are the engine's,
+#: or PyTorch's for operations that are not one row of the derivative table.
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("fill", "zero", "masked_fill", "tril", "triu", "softmax"), contiguous),
     **dict.fromkeys(("sum", "mean", "max", "min", "prod", "cumsum", "cumsum_reversed", "cumprod"), contiguous),
@@ -173,7 +182,9 @@ RULES: dict[str, Rule] = {
 
 
 def rule_of(op: str) -> Rule:
-    """Return the rule for the results of an operation: by its name, else elementwise for rows that are."""
+    """Return the layout rule for the results of an operation: that in ``RULES``, or else ``iterated`` for elementwise
+    rows and ``contiguous`` for others.
+    """
     rule = RULES.get(op)
     if rule is not None:
         return rule
@@ -181,9 +192,10 @@ def rule_of(op: str) -> Rule:
 
 
 def arranged(out: Tensor, rule: Rule, *inputs: Tensor) -> Tensor:
-    """Return ``out``, the result of a composition of operations, in the layout of ``rule`` for the whole of them.
+    """Return ``out``, which several operations computed from ``inputs``, in the layout that ``rule`` gives a single
+    operation on ``inputs``.
 
-    It is a new tensor that nothing else refers to yet, and whose last operation saved its operands at most.
+    ``out`` must be a new tensor to which nothing else refers, and the last operation must not have saved it.
     """
     array = noted(rule(out._array, [x._array for x in inputs]))
     if array is not out._array:

@@ -1,4 +1,4 @@
-"""Python numbers beside floating-point tensors by PyTorch's rules: how they are rounded, and which ones are refused."""
+"""Round Python numbers beside floating-point tensors by PyTorch's rules, and refuse those that are too large."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from minitensor.engine.dtypes import FLOATS, HALVES, limits
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.torch.dtypes import C_NAMES
 
-#: Rows that compute with a number in float32 beside 16-bit floats. The others first round the number to 16 bits.
+#: Operations that compute with a float32 number beside 16-bit floats. The others first round the number to 16 bits.
 _IN_FLOAT32 = frozenset(("multiply", "divide", "floor_divide", "trunc_divide", "lerp"))
-#: Rows that refuse a number beyond the largest one of the dtype. The others take it as infinite.
+#: Operations that refuse a number beyond the largest one of the dtype. The others replace it by infinity.
 _REFUSING = frozenset(("pow", "lerp"))
-#: The smallest of the largest numbers of all floats, that of float16.
+#: The largest number of float16. All floating-point dtypes can hold numbers up to this one.
 _SMALLEST = 65504
 
 
 def dtype_of_number(op: str, value: Any, beside: np.dtype) -> np.dtype:
-    """Return the dtype in which the row ``op`` computes with ``value`` beside floats of dtype ``beside``.
+    """Return the dtype to which the operation ``op`` converts ``value`` beside floats of dtype ``beside``.
 
     Raises:
-        RuntimeError: if that dtype cannot hold the number, and the row refuses that.
+        RuntimeError: if that dtype cannot hold the number and the operation is in ``_REFUSING``.
     """
     is_wide = beside in HALVES and op in _IN_FLOAT32 and isinstance(value, NUMBERS)
     wanted = np.dtype(np.float32) if is_wide else beside
@@ -34,10 +34,10 @@ def dtype_of_number(op: str, value: Any, beside: np.dtype) -> np.dtype:
 
 
 def fits(value: Any, dtype: np.dtype) -> None:
-    """Check that a finite number is not beyond the largest one of ``dtype``, if it holds floats.
+    """Check that a finite number is not beyond the largest one of ``dtype``. Other dtypes than floats are not checked.
 
     Raises:
-        RuntimeError: if it is.
+        RuntimeError: if the number is too large.
     """
     if not isinstance(value, NUMBERS) or -_SMALLEST <= value <= _SMALLEST or dtype not in FLOATS:
         return
@@ -54,7 +54,7 @@ def check_numbers(x: Any, *values: Any, wide: bool = False) -> None:
     If ``wide`` is true, the operation converts them to float32 beside 16-bit floats.
 
     Raises:
-        RuntimeError: if one is.
+        RuntimeError: if a number is too large.
     """
     if isinstance(x, BaseTensor):
         dtype = x._array.dtype

@@ -19,9 +19,9 @@ from minitensor.torch.tensor import as_kind
 def save(obj: Any, f: Any) -> None:
     """Write tensors, state dicts and plain values to the file ``f``, a path or an open file.
 
-    As in PyTorch, a storage is written once and whole: tensors that share memory share it again after loading, and a
-    small view of a large tensor takes the bytes of the large one. ``x.clone()`` is written alone. Gradients and
-    histories are not saved. A path keeps the old file until the new one is complete.
+    As in PyTorch, a storage is written once and completely. Therefore tensors that share memory share it again after
+    loading, and a small view of a large tensor needs as many bytes as the large one; save ``x.clone()`` to avoid that.
+    Gradients and histories are not saved. The old file at a path is replaced only when the new one is complete.
 
     Raises:
         TypeError: if a value is neither a tensor nor a plain value; of a module, save its ``state_dict()``.
@@ -37,18 +37,20 @@ def save(obj: Any, f: Any) -> None:
 
 
 def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) -> Any:
-    """Return the content of a file that :func:`save` wrote, on the devices where it was.
+    """Return the content of a file that :func:`save` wrote. Tensors are created on the devices on which they were
+    saved.
 
-    Nothing in such a file can run, with or without ``weights_only``.
+    No code in such a file can run, with or without ``weights_only``.
 
     Args:
         f: a path or an open file.
-        map_location: the device for everything; or a dict from device to device, ``{"cuda:0": "cpu"}``; or a function
-            of a storage and the name of its device that returns ``storage``, for the host, or ``storage.cuda()``.
+        map_location: the device for all tensors; a dict from device to device, such as ``{"cuda:0": "cpu"}``; or a
+            function that takes a storage and the name of its device and returns ``storage`` (for the host) or
+            ``storage.cuda()``.
 
     Raises:
         OSError: if there is no such file.
-        RuntimeError: if the file was damaged or cut short, or is a pickle. Nothing is loaded then.
+        RuntimeError: if the file is damaged, truncated or a pickle. Nothing is loaded then.
     """
     if not hasattr(f, "read") and not isinstance(f, (str, bytes, os.PathLike)):
         raise AttributeError(
@@ -89,7 +91,7 @@ def _parameter(x: BaseTensor, entry: dict[str, Any]) -> Parameter:
 
 
 class _Storage:
-    """The argument of a function given as ``map_location``, which chooses the device of a storage."""
+    """The storage that a function given as ``map_location`` gets. Its methods choose the device."""
 
     def __init__(self, place: str = "cpu") -> None:
         self.place = place
@@ -102,7 +104,7 @@ class _Storage:
 
 
 def _where(given: Any, place: str) -> Any:
-    """Return the GPU (None: the host) for a tensor that was saved on ``place``."""
+    """Return the GPU for a tensor that was saved on ``place``; None means the host."""
     tag = "cpu" if place == "cpu" else "cuda:0"
     if isinstance(given, dict):
         given = given.get(tag, tag)

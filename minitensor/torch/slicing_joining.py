@@ -1,6 +1,6 @@
 """Slice, expand, join and repeat tensors.
 
-In PyTorch ``split`` and ``expand`` return views, too. ``cat``, ``stack`` and ``repeat`` copy.
+As in PyTorch, ``split`` and ``expand`` return views, and ``cat``, ``stack`` and ``repeat`` copy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from minitensor.torch.views import EXPAND, SELECT, SLICE, SPLIT, SPLIT_SIZES, UN
 
 
 def part_of(x: Tensor, index: Any, op: View) -> Tensor:
-    """Return the view that a plain index selects from ``x``."""
+    """Return the view that a basic index (integers, slices, None, ...) selects from ``x``."""
     pick = Pick(index)
     return new_view(x, pick(x._array), op, pick)
 
@@ -37,15 +37,16 @@ def part_of(x: Tensor, index: Any, op: View) -> Tensor:
 
 
 def expansion_of(x: BaseTensor, sizes: Sequence[int]) -> str:
-    """Return the expansion as PyTorch's errors print it."""
+    """Return a call of ``expand`` in the notation of PyTorch's errors."""
     return f"expand(torch.{SCALAR_NAMES[x._array.dtype]}Tensor{{{list(x._array.shape)}}}, size={list(sizes)})"
 
 
 def expand(input: Tensor, *size: Any) -> Tensor:
-    """Return a view repeated to ``size`` without a copy: elements share memory. -1 keeps a dimension.
+    """Return a view of shape ``size`` that repeats ``input`` without a copy, so that elements share memory.
 
     Args:
-        size: one length for each dimension of ``input``, perhaps after new ones; a length of 1 may become any other.
+        size: the lengths of new dimensions in front, if any, then one length for each dimension of ``input``. A length
+            of 1 may become any other; -1 keeps the length.
 
     Raises:
         RuntimeError: if a new length differs from one that is not 1.
@@ -84,7 +85,7 @@ def expand(input: Tensor, *size: Any) -> Tensor:
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """Return a view repeated to ``size`` without a copy.
+    """Return a view of shape ``size`` that repeats ``input`` without a copy.
 
     Returns:
         A tensor of shape ``size``.
@@ -96,7 +97,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return a view repeated to the shape of ``other``.
+    """Return a view of the shape of ``other`` that repeats ``input`` without a copy.
 
     Raises:
         RuntimeError: if a new length differs from one that is not 1.
@@ -151,7 +152,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of pieces along ``dim``: of one size (the last may be smaller), or of the sizes in a list.
+    """Return views of pieces along ``dim``. All have one size (the last may be smaller), or the sizes in a list.
 
     Raises:
         RuntimeError: if a size is 0, or the sizes do not sum to the length.
@@ -212,7 +213,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     """Return a view of the diagonal in the plane of two dimensions.
 
     Returns:
-        A view without ``dim1`` and ``dim2``; the diagonal, moved by ``offset``, is its last dimension.
+        A view without ``dim1`` and ``dim2``, whose last dimension is the diagonal. ``offset`` moves the diagonal.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -258,17 +259,17 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors concatenated along ``dim``, on a new storage.
 
     Args:
-        tensors: of equal shapes except for the lengths along ``dim``; an empty vector joins anything.
+        tensors: tensors of equal shapes, except for the lengths along ``dim``; an empty vector is ignored.
 
     Raises:
-        RuntimeError: for other shapes, or if there is no tensor.
+        RuntimeError: if the shapes do not fit, or if there is no tensor.
         IndexError: if the tensors have no such dimension.
     """
     given = _tensors("cat", tensors)
     for i, x in enumerate(given):
         if x._array.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    # In PyTorch an empty vector joins any tensor.
+    # As in PyTorch, an empty vector is ignored, whatever the shapes of the other tensors.
     joined = [x for x in given if x._array.shape != (0,)] or given
     dim = as_dim(dim, joined[0]._array.ndim)
     first = joined[0]._array.shape
@@ -303,7 +304,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
-    """Return a copy with the elements repeated so many times along each dimension.
+    """Return a copy of ``input``, repeated ``sizes[i]`` times along dimension i.
 
     Returns:
         A tensor whose lengths are those of ``input`` times ``sizes``.
@@ -324,14 +325,15 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     shape = (1,) * (len(times) - input._array.ndim) + input._array.shape
     x: Any = input.reshape(shape)
     for d, n in enumerate(times):
-        # An expanded view is copied once: a list of n parts would take memory of its own.
+        # One copy of an expanded view needs less memory than joining a list of n parts.
         lengths = (*x._array.shape[:d], n, *x._array.shape[d:])
         x = x.unsqueeze(d).expand(*lengths).flatten(d, d + 1) if n else x.narrow(d, 0, 0)
     return with_grad_fn(TABLE["clone"](x) if x._storage is input._storage else x, "RepeatBackward0")
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """Return the tensor repeated; leading dimensions are added if ``dims`` is longer than the shape.
+    """Return a copy of ``input`` repeated along each dimension. If ``dims`` is longer than the shape, dimensions are
+    added in front.
 
     Args:
         dims: the number of repetitions along each dimension.
@@ -351,11 +353,12 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 
 
 def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Return ``input`` with each position along ``dim`` repeated; without ``dim``, each element in one dimension.
+    """Return ``input`` with each position along ``dim`` repeated; without ``dim``, each element of the flattened
+    tensor.
 
     Args:
         repeats: an integer, or a tensor of integers with one for each position.
-        output_size: ignored: the length follows from ``repeats``.
+        output_size: ignored, because the length follows from ``repeats``.
 
     Returns:
         A tensor of the shape of ``input`` with another length along ``dim``.
@@ -384,7 +387,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         indexing: "ij", the default, for the shape [n, m, ...]; "xy" swaps the first two dimensions.
 
     Raises:
-        RuntimeError: if a tensor has more than one dimension, or ``indexing`` is neither.
+        RuntimeError: if a tensor has more than one dimension, or if ``indexing`` is anything else.
         TypeError: if an argument is not a tensor.
     """
     vectors = _tensors(
@@ -400,7 +403,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Return a view of the windows of ``size`` positions along ``dimension``, which begin ``step`` positions apart.
 
-    Windows overlap if ``step`` is below ``size``; such a view is not written.
+    Windows overlap if ``step`` is below ``size``; in-place operations refuse such a view.
 
     Returns:
         A view with the number of windows as length of ``dimension``, and the length ``size`` in a new last dimension.
@@ -418,7 +421,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors below each other: concatenated along the first dimension; a vector is a row.
+    """Return the tensors concatenated along the first dimension, below each other. A vector becomes a row.
 
     Raises:
         RuntimeError: for shapes that do not fit, or if there is no tensor.
@@ -429,7 +432,8 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors beside each other: concatenated along the second dimension, vectors along their only one.
+    """Return the tensors concatenated along the second dimension, beside each other; vectors along their only
+    dimension.
 
     Raises:
         RuntimeError: for shapes that do not fit, or if there is no tensor.

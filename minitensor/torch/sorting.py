@@ -1,4 +1,6 @@
-"""Sort, reorder and deduplicate elements. The results are copies; gradients flow through them."""
+"""Sort, reorder and deduplicate elements. The results are copies. Gradients flow through all but the positions and
+counts.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +50,14 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
     for dim in given:
         dim = as_dim(dim, input._array.ndim)
         if not input._array.ndim:
-            continue  # one element has no order
+            continue  # a tensor without dimensions has nothing to reverse
         out = _pick(out, dim, np.arange(input._array.shape[dim])[::-1], "flip")
     return result_strides.arranged(out, result_strides.like_first, input) if out is not input else TABLE["clone"](input)
 
 
 def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
-    """Return the elements shifted along a dimension, or all of them in a row; those that leave at the end return at the
-    start.
+    """Return a copy with the elements shifted cyclically by ``shifts`` along ``dims``; without ``dims``, in the
+    flattened tensor.
 
     Returns:
         A tensor of the shape and dtype of ``input``.
@@ -86,7 +88,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     dim = as_dim(dim, array.ndim)
     if array.ndim == 0:
         return without_history(input, np.zeros((), np.int64), "argsort")
-    if descending:  # sorted from the end, so that equal elements keep their order
+    if descending:  # sort the reversed array, so that equal elements keep their order
         backwards = np.flip(np.argsort(np.flip(array, dim), dim, kind="stable"), dim)
         order = array.shape[dim] - 1 - backwards
     else:
@@ -95,24 +97,24 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 
 class Sorted(ValuesAndIndices):
-    """The elements in order, and their former positions."""
+    """The result of ``sort``: the sorted elements, and their former positions."""
 
     __slots__ = ()
     name = "sort"
 
 
 class Largest(ValuesAndIndices):
-    """The largest elements and their positions."""
+    """The result of ``topk``: the largest (or smallest) elements, and their positions."""
 
     __slots__ = ()
     name = "topk"
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Sorted:
-    """Return the elements in order along ``dim`` and their former positions; equal elements keep their order.
+    """Return the sorted elements along ``dim``, and their former positions. Equal elements keep their order.
 
     Returns:
-        The elements and their former positions (int64), both of the shape of ``input``.
+        The sorted elements and their former positions (int64), both of the shape of ``input``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -150,7 +152,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 
 def _no_derivative(name: str, shown: str) -> Operation:
-    """Return an operation that is recorded and whose backward raises an error."""
+    """Return an operation that autograd records, and whose backward raises an error."""
 
     def backward(node: Node, g: Any) -> Any:
         raise NotImplementedError(
@@ -179,8 +181,9 @@ def unique(
     """Return the distinct values of ``input`` (or slices along ``dim``) in order.
 
     Returns:
-        The values, which require grad if ``input`` does, but have no derivative; with ``return_inverse`` also the
-        position of each element among them; with ``return_counts`` the number of times that each occurs.
+        The values, which require grad if ``input`` does, although their backward raises an error; with
+        ``return_inverse``, also the position of each element's value in the result; with ``return_counts``, also the
+        number of occurrences of each value.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -243,14 +246,14 @@ cummax, cummin = _running("cummax", True), _running("cummin", False)
 
 
 class KthValue(ValuesAndIndices):
-    """The result of ``kthvalue``."""
+    """The result of ``kthvalue``: elements and their positions."""
 
     __slots__ = ()
     name = "kthvalue"
 
 
 class Median(ValuesAndIndices):
-    """The result of ``median`` along a dimension."""
+    """The result of ``median`` along a dimension: medians and their positions."""
 
     __slots__ = ()
     name = "median"
@@ -280,15 +283,15 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Kth
 
 
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the median of all elements, or along ``dim`` the medians and their positions; of two middle elements the
-    lower one, and nan if one element is nan.
+    """Return the median of all elements; with ``dim``, the medians along it and their positions. Of two middle elements
+    the median is the lower one. It is nan if an element is nan.
 
     Returns:
         A tensor without dimensions; with ``dim`` two tensors of the shape of ``input`` without ``dim``, which has
         length 1 if ``keepdim`` is true.
 
     Raises:
-        IndexError: if ``input`` has no such dimension, or no element along it.
+        IndexError: if ``input`` has no such dimension, or if that has no element.
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("median", input)
@@ -316,7 +319,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
-    """Return the differences of neighbours along ``dim``, taken ``n`` times: each time one element less.
+    """Return the differences of neighbours along ``dim``, taken ``n`` times. The result is ``n`` elements shorter.
 
     Raises:
         RuntimeError: if ``n`` is below 0, or ``input`` has no dimension.

@@ -1,7 +1,7 @@
 """The tensor of PyTorch's vocabulary: the engine's tensor under other names.
 
-It has no state beyond the engine's, so :func:`as_kind` turns an engine's tensor into one of this kind without a copy.
-:mod:`minitensor.torch.assembly` adds operations, views, indexing and operators.
+The class adds no state to the engine's, so :func:`as_kind` turns an engine's tensor into one of this class without a
+copy. :mod:`minitensor.torch.assembly` adds operations, views, indexing and operators.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from minitensor.torch.grad_fn import GradFunction, function_of, hook_result
 
 
 class Tensor(BaseTensor):
-    """An n-dimensional array with a storage and a history. Made by ``torch.tensor``, ``torch.zeros``, ..."""
+    """An n-dimensional array with a storage and a history. ``torch.tensor``, ``torch.zeros`` and others create it."""
 
     __slots__ = ()
 
@@ -40,12 +40,15 @@ class Tensor(BaseTensor):
     _layout_of = staticmethod(result_strides.rule_of)
 
     def __new__(cls, *given: Any) -> Any:
-        """Return ``torch.Tensor(data)``, float32 whatever the data; or ``torch.Tensor(2, 3)``, of that size."""
+        """Return a float32 tensor with the given data, ``torch.Tensor(data)``, or of the given size, ``torch.Tensor(2,
+        3)``.
+        """
         if not given:
             return object.__new__(cls)
         return cls._called_with(*given)
 
-    #: Makes the tensor of ``torch.Tensor(...)``. Set by ``assembly``, because ``creation`` imports this module.
+    #: The function that creates the tensor of ``torch.Tensor(...)``. ``assembly`` sets it, because ``creation`` imports
+    #: this module.
     _called_with: Callable[..., Tensor]
 
     def __init__(self, *given: Any) -> None:
@@ -57,11 +60,11 @@ class Tensor(BaseTensor):
 
     @property
     def shape(self) -> Size:  # type: ignore[override]  # PyTorch's
-        """Lengths of the dimensions."""
+        """The lengths of the dimensions."""
         return Size(self._array.shape)
 
     def size(self, dim: int | None = None) -> Any:  # type: ignore[override]  # PyTorch's
-        """Return the shape, or the length of one dimension.
+        """Return the shape, or the length of the dimension ``dim``.
 
         Raises:
             IndexError: if the tensor has no such dimension.
@@ -81,7 +84,8 @@ class Tensor(BaseTensor):
     nelement = numel
 
     def stride(self, dim: int | None = None) -> Any:
-        """Return the distance of neighbours in elements of the storage, along each dimension or one.
+        """Return the stride of each dimension, or of the dimension ``dim``: the number of storage elements from one
+        position to the next.
 
         Raises:
             IndexError: if the tensor has no such dimension.
@@ -95,7 +99,7 @@ class Tensor(BaseTensor):
         return steps[position]
 
     def storage_offset(self) -> int:
-        """Return the number of elements of the storage before the first element."""
+        """Return the position of the first element in the storage, in elements."""
         return self.offset
 
     @property
@@ -105,17 +109,17 @@ class Tensor(BaseTensor):
 
     @property
     def device(self) -> device:
-        """The device of the numbers."""
+        """The device of the storage."""
         return device_of(self)
 
     @property
     def is_cuda(self) -> bool:
-        """True if the numbers are on a GPU, perhaps the simulated one."""
+        """True if the storage is on a GPU, which may be the simulated one."""
         return gpu_of(self._array) is not None
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """The number of bytes of one element."""
         return self._array.itemsize
 
     def is_floating_point(self) -> bool:
@@ -123,7 +127,7 @@ class Tensor(BaseTensor):
         return self._array.dtype in FLOATS
 
     def untyped_storage(self) -> StorageReference:
-        """Return the storage, whose size is in bytes."""
+        """Return a reference to the storage, whose size is counted in bytes."""
         return StorageReference(self._storage, self)
 
     @property
@@ -135,11 +139,11 @@ class Tensor(BaseTensor):
 
     @property
     def requires_grad(self) -> bool:
-        """True if a gradient is computed for this tensor. Set it to True to make a leaf.
+        """True if backward computes a gradient for this tensor. Setting it to True makes the tensor a leaf.
 
         Raises:
-            RuntimeError: if it is set for a tensor that does not hold floats, to False for a non-leaf, or to a value
-                that is not a bool.
+            RuntimeError: if it is set on a tensor that does not hold floats, set to False on a non-leaf, or set to
+                anything but a bool.
         """
         return self._current() is not None
 
@@ -155,7 +159,7 @@ class Tensor(BaseTensor):
         if wanted and self._array.dtype not in FLOATS:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if wanted and self._is_view() and not self.requires_grad:
-            self._history = None  # the view alone becomes a leaf
+            self._history = None  # only the view becomes a leaf, not its base
         if wanted is not self.requires_grad:
             BaseTensor.stop_gradient.fset(self, not wanted)  # type: ignore[attr-defined]  # the function of a property
             order = result_strides.order_of_gradient(self._array) if wanted else None
@@ -167,7 +171,7 @@ class Tensor(BaseTensor):
 
         Raises:
             TypeError: if the argument is not a bool.
-            RuntimeError: if the tensor does not hold floats, or for False if it is not a leaf.
+            RuntimeError: if the tensor does not hold floats, or if it is not a leaf and the argument is False.
         """
         if not isinstance(requires_grad, (bool, np.bool_)):
             given = type(requires_grad).__name__
@@ -177,11 +181,11 @@ class Tensor(BaseTensor):
 
     @property
     def grad_fn(self) -> GradFunction | None:  # type: ignore[override]  # PyTorch's
-        """The function that made this value; None for a leaf."""
+        """The function that computed this tensor; None for a leaf."""
         node = self._current()
         if node is None or type(node) is Leaf:
             return None
-        # After a write through a view, PyTorch derives it from its base again.
+        # After a write into the base, PyTorch recreates the ``grad_fn`` of a view from that of the base.
         return function_of(node, "AsStridedBackward0" if self._is_view() and node.op.name.endswith("_") else None)
 
     @property  # type: ignore[override]  # a gradient of this vocabulary
@@ -189,7 +193,7 @@ class Tensor(BaseTensor):
         """The gradient that backward accumulated, of this shape and dtype; None if there is none.
 
         Raises:
-            RuntimeError: if one of another shape or dtype is set.
+            RuntimeError: if a tensor of another shape or dtype is set.
             TypeError: if a value that is not a tensor is set.
         """
         gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # the function of a property
@@ -233,10 +237,10 @@ class Tensor(BaseTensor):
         self.grad = None
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf, too.
+        """Let backward store the gradient of this non-leaf in ``grad``.
 
         Raises:
-            RuntimeError: if it does not require grad.
+            RuntimeError: if the tensor does not require grad.
         """
         if self._current() is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -246,7 +250,7 @@ class Tensor(BaseTensor):
 
     @property
     def retains_grad(self) -> bool:
-        """True if this non-leaf keeps its gradient."""
+        """True if backward stores the gradient of this non-leaf."""
         extra = getattr(self, "_extra", None)
         return extra is not None and extra.box is not None and type(self._current()) is not Leaf
 
@@ -256,7 +260,7 @@ class Tensor(BaseTensor):
 
         Raises:
             RuntimeError: if the tensor does not require grad.
-            TypeError: if ``lr_lambda`` is not a function.
+            TypeError: if ``hook`` is not a function.
         """
         if self._current() is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -275,7 +279,7 @@ class Tensor(BaseTensor):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if type(node) is not Leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        me = weakref.ref(self)  # a strong reference would keep the tensor alive as long as its leaf
+        me = weakref.ref(self)  # a strong reference would keep the tensor alive as long as its node
 
         def after() -> None:
             tensor = me()
@@ -287,11 +291,11 @@ class Tensor(BaseTensor):
         return handle
 
     def detach(self) -> Tensor:
-        """Return a tensor of this shape on the same storage, with the same version, that does not require grad."""
+        """Return a tensor of this shape that shares storage and version with this one and does not require grad."""
         return as_kind(BaseTensor.detach(self))
 
     def detach_(self) -> Tensor:
-        """Leave the history: the same tensor, which no longer requires grad.
+        """Remove the history of this tensor, which then no longer requires grad, and return the tensor.
 
         Raises:
             RuntimeError: if the tensor is a view.
@@ -311,7 +315,7 @@ class Tensor(BaseTensor):
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor that this is a view of; None if it is not a view. It is searched, because a view has no
+        """The tensor of which this is a view; None if it is not a view. The base is searched for, because a view has no
         reference to it.
         """
         if not self._is_view():
@@ -320,7 +324,7 @@ class Tensor(BaseTensor):
         for each in gc.get_referrers(history):
             if isinstance(each, Tensor) and each._array is history.base:
                 return each
-        base = Tensor._alias(history.base, self._storage)  # the base was freed; its memory was not
+        base = Tensor._alias(history.base, self._storage)  # the base object was freed, but its memory still exists
         base._node, base._history, base._seen = history.node, history, history.version
         return base
 
@@ -377,7 +381,7 @@ class Tensor(BaseTensor):
         """Return the only element as a Python number.
 
         Raises:
-            RuntimeError: if there is not exactly one.
+            RuntimeError: if there is not exactly one element.
         """
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
@@ -389,14 +393,15 @@ class Tensor(BaseTensor):
         return int(self._array.item())
 
     def tolist(self) -> Any:
-        """Return the elements as nested lists of Python numbers, as deep as there are dimensions."""
+        """Return the elements as nested lists of Python numbers, one level for each dimension."""
         return self._array.tolist()
 
     def __copy__(self) -> Tensor:
         return _of_kind(type(self), BaseTensor.__copy__(self))
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
-        """Return a leaf on a copy of the whole storage. Tensors of that storage that are copied with it share the copy.
+        """Return a leaf on a copy of the whole storage. Other tensors on that storage that the same deep copy contains
+        share it.
 
         Raises:
             RuntimeError: if the tensor is not a leaf.
@@ -415,7 +420,7 @@ class Tensor(BaseTensor):
             cells = memory_of(storage.buffer).copy()
             memo[storage] = cells, new_storage(cells)
         cells, copied = memo[storage]
-        if cells.dtype != self._array.dtype:  # a view of the bytes as another dtype
+        if cells.dtype != self._array.dtype:  # the tensor is a view of the bytes as another dtype
             size = self._array.itemsize
             cells = cells[: cells.nbytes // size * size // cells.itemsize].view(self._array.dtype)
         other = type(self)._alias(strided(cells, self.offset, self._array.shape, self._array.strides), copied)
@@ -427,7 +432,7 @@ class Tensor(BaseTensor):
                 other._put_gradient(copy.deepcopy(as_kind(gradient), memo), copies=False)
         return other
 
-    #: True if a deep copy has a copy of the gradient. That of a parameter has none.
+    #: True if a deep copy also copies the gradient. For a parameter it does not.
     _copies_gradient = True
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -445,7 +450,7 @@ class Tensor(BaseTensor):
 
 
 class StorageReference:
-    """A reference to a storage, as ``untyped_storage()`` returns it. Two references to one storage are equal."""
+    """A reference to a storage, which ``untyped_storage()`` returns. Two references to one storage are equal."""
 
     __slots__ = ("_storage", "_tensor")
 
@@ -453,11 +458,11 @@ class StorageReference:
         self._storage, self._tensor = storage, tensor
 
     def data_ptr(self) -> int:
-        """Return the address of its first byte."""
+        """Return the address of the storage's first byte."""
         return self._tensor.data_ptr() - self._tensor.offset * self._tensor._array.itemsize
 
     def nbytes(self) -> int:
-        """Return its size in bytes."""
+        """Return the storage's size in bytes."""
         return self._storage.buffer.nbytes
 
     size = nbytes
@@ -482,12 +487,12 @@ def _of_kind(kind: type, x: BaseTensor) -> Any:
 
 
 def _rebuilt(kind: type, make: Callable[..., BaseTensor], arguments: tuple[Any, ...]) -> Any:
-    """Return a tensor from a pickle."""
+    """Return the tensor that a pickle contains."""
     return _of_kind(kind, make(*arguments))
 
 
 def without_history(x: Tensor, array: Any, name: str) -> Tensor:
-    """Return a tensor of ``array`` without history, which operation ``name`` computed from ``x``."""
+    """Return a tensor without history on ``array``, which the operation ``name`` computed from ``x``."""
     if gpu_of(x._array) is None:
         array = np.asarray(array)
     return Tensor._made(array, name, (x,))

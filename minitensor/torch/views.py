@@ -1,4 +1,4 @@
-"""Views: new tensors on existing storages.
+"""Create views: new tensors on existing storages.
 
 Their in-place forms (``transpose_``, ``squeeze_``, ...) change shape and strides of the tensor itself and write
 nothing.
@@ -27,7 +27,7 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 class View(Reshaping):
-    """The operation of all views of one kind; ``torch_name`` is that of their ``grad_fn``."""
+    """The operation of all views of one kind. ``torch_name`` is the name of their ``grad_fn``."""
 
     __slots__ = ("torch_name",)
 
@@ -49,7 +49,7 @@ def _part(name: str, torch_name: str = "") -> View:
 
 
 def _expand_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
-    return (g,)  # the engine sums it to the input's shape
+    return (g,)  # the engine sums the gradient to the input's shape
 
 
 VIEW, UNSAFE_VIEW = _same_order("view"), _same_order("reshape", "UnsafeViewBackward0")
@@ -76,7 +76,7 @@ SELECT, SLICE, DIAGONAL, ALIAS = _part("select"), _part("slice"), _part("diagona
 SPLIT, SPLIT_SIZES, UNBIND = _part("split"), _part("split", "SplitWithSizesBackward0"), _part("unbind")
 
 
-#: ``x[None]`` is an index, which PyTorch records as ``unsqueeze``.
+#: PyTorch records the index in ``x[None]`` as ``unsqueeze``.
 NEW_DIMENSION = _part("unsqueeze")
 
 
@@ -117,7 +117,7 @@ def _on_same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | N
 
 
 def _bytes_as(input: Tensor, wanted: dtype) -> Tensor:
-    """Return the bytes of ``input`` as elements of ``wanted``, with PyTorch's refusals."""
+    """Return a view of the bytes of ``input`` as elements of the dtype ``wanted``, or raise PyTorch's errors."""
 
     def error(part: str, needed: str, number: int) -> Exception:
         names = " as ".join(SCALAR_NAMES[each] for each in (input._array.dtype, wanted.numpy))
@@ -129,15 +129,15 @@ def _bytes_as(input: Tensor, wanted: dtype) -> Tensor:
 
 
 def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
-    """Return the elements in another shape, or the bytes as another dtype, always on the same storage.
+    """Return a view of the elements in another shape, or of the bytes as another dtype.
 
     Args:
-        size: lengths with the same product, one of which may be -1; or a dtype, as in ``x.view(torch.int32)``. Such a
-            view requires no grad.
+        size: lengths with the same product, of which one may be -1; or a dtype, as in ``x.view(torch.int32)``. A view
+            as another dtype does not require grad.
         dtype: the dtype, if it is given by name.
 
     Raises:
-        RuntimeError: if that needs a copy, or if the bytes do not divide into elements of the dtype.
+        RuntimeError: if the shape needs a copy, or if the bytes do not divide into elements of the dtype.
         TypeError: if neither a shape nor a dtype is given, or both are.
     """
     given = size[0] if len(size) == 1 else None
@@ -163,7 +163,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     """Return the elements in another shape: a view if the memory allows it, else a copy.
 
     Args:
-        shape: lengths with the same product; one of them may be -1, which is computed.
+        shape: lengths with the same product; one of them may be -1 and is then computed.
 
     Raises:
         RuntimeError: if the shape has another number of elements.
@@ -183,7 +183,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
     """Return the elements in the shape of ``other``, on the same storage.
 
     Raises:
-        RuntimeError: if the shape has another number of elements, or needs a copy.
+        RuntimeError: if the shape has another number of elements, or if it needs a copy.
         TypeError: if ``other`` is not a tensor.
     """
     need_tensor("view_as", other, name="other")
@@ -202,7 +202,8 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Return the dimensions from ``start_dim`` to ``end_dim`` as one; the tensor itself if they are one already.
+    """Return the tensor with the dimensions from ``start_dim`` to ``end_dim`` merged into one; the tensor itself if it
+    is only one dimension.
 
     Raises:
         RuntimeError: if ``start_dim`` comes after ``end_dim``.
@@ -230,13 +231,13 @@ def ravel(input: Tensor) -> Tensor:
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Return one dimension split into several.
+    """Return a view with the dimension ``dim`` split into several.
 
     Args:
         sizes: lengths whose product is that of ``dim``; one of them may be -1.
 
     Raises:
-        RuntimeError: if their product differs.
+        RuntimeError: if their product is another number.
         IndexError: if ``input`` has no such dimension.
     """
     dim = as_dim(dim, input._array.ndim)
@@ -261,7 +262,7 @@ def _shape_without_ones(x: Tensor, dim: Any) -> tuple[int, ...]:
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Return a view without the dimensions of length 1 (all of them, or those in ``dim``).
+    """Return a view without the dimensions of length 1: without all of them, or only those in ``dim``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -315,7 +316,7 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
         dims: every dimension once, in the new order.
 
     Raises:
-        RuntimeError: if one is repeated or missing.
+        RuntimeError: if a dimension is repeated or missing.
         IndexError: if ``input`` has no such dimension.
     """
     ndim = input._array.ndim
@@ -368,7 +369,8 @@ def contiguous(input: Tensor) -> Tensor:
 
 
 def reversed_dims(x: BaseTensor) -> Tensor:
-    """Return a view with the dimensions in reverse order. Warns, as PyTorch does, unless there are two or none.
+    """Return a view with the dimensions in reverse order. As in PyTorch, it warns unless there are two dimensions or
+    none.
 
     Nothing is refused.
     """
@@ -402,7 +404,7 @@ def _reshape(x: Tensor, op: View, array: np.ndarray, saved: tuple[int, ...]) -> 
 
 
 def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Exchange two dimensions of the tensor itself. Nothing is written.
+    """Exchange two dimensions of the tensor itself, without writing its memory.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -413,7 +415,7 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def t_(input: Tensor) -> Tensor:
-    """Exchange rows and columns of the matrix itself: its shape [n, m] becomes [m, n]. Nothing is written.
+    """Exchange rows and columns of the matrix itself, without writing its memory: its shape [n, m] becomes [m, n].
 
     Raises:
         RuntimeError: if the tensor has more than two dimensions.
@@ -424,7 +426,7 @@ def t_(input: Tensor) -> Tensor:
 
 
 def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
-    """Drop dimensions of length 1 from the tensor itself. Nothing is written.
+    """Remove dimensions of length 1 from the tensor itself, without writing its memory.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -435,7 +437,7 @@ def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def unsqueeze_(input: Tensor, dim: int) -> Tensor:
-    """Add a dimension of length 1 to the tensor itself. Nothing is written.
+    """Add a dimension of length 1 to the tensor itself, without writing its memory.
 
     Raises:
         IndexError: if the result has no such dimension.

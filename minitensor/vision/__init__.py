@@ -1,6 +1,6 @@
-"""Transforms of pictures as tensors, like ``paddle.vision.transforms`` and ``torchvision.transforms``, also in place.
+"""Transform pictures given as tensors, like ``paddle.vision.transforms`` and ``torchvision.transforms``, also in place.
 
-There are no downloads and no pretrained models.
+The package downloads nothing and has no pretrained models.
 """
 
 import importlib

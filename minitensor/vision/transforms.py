@@ -1,8 +1,8 @@
 """Flips, crops, colours and normalization of pictures [..., channels, height, width], as tensors of both frameworks.
 
-The names and arguments are those that Paddle and torchvision share. ``inplace=`` is torchvision's for ``normalize``
-and minitensor's for the others. If it is False, a function copies the picture once and writes into the copy, so both
-settings run the same operations and give the same values.
+Paddle and torchvision share the names and arguments. Only ``inplace`` is an addition of minitensor, except in
+``normalize``, where torchvision has it. With ``inplace=False`` a function copies the picture and writes into the copy,
+so both settings run the same operations and give the same values.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _target(op: str, img: Any, inplace: bool, channels: int | None = None) -> An
 
 
 def hflip(img: Any, inplace: bool = False) -> Any:
-    """Mirror a picture horizontally. In place, too, the columns are copied first, before they are overwritten.
+    """Mirror a picture horizontally. Also in place, the columns are copied before they are overwritten.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
@@ -123,7 +123,8 @@ def adjust_brightness(img: Any, brightness_factor: float, inplace: bool = False)
 
 
 def adjust_contrast(img: Any, contrast_factor: float, inplace: bool = False) -> Any:
-    """Multiply every element's distance from the mean grey of its picture by the factor; limit it to the range 0 to 1.
+    """Multiply every element's distance from the mean grey of its picture by the factor, and limit the result to the
+    range 0 to 1.
 
     Args:
         img: a picture of floats, of shape [..., 3, height, width]; the result has that shape.
@@ -138,7 +139,8 @@ def adjust_contrast(img: Any, contrast_factor: float, inplace: bool = False) -> 
 
 
 def adjust_saturation(img: Any, saturation_factor: float, inplace: bool = False) -> Any:
-    """Multiply every element's distance from the grey of its pixel by the factor, and limit it to the range 0 to 1.
+    """Multiply every element's distance from the grey of its pixel by the factor, and limit the result to the range 0
+    to 1.
 
     Args:
         img: a picture of floats, of shape [..., 3, height, width]; the result has that shape.
@@ -155,20 +157,22 @@ def adjust_saturation(img: Any, saturation_factor: float, inplace: bool = False)
 def color_jitter(
     img: Any, brightness: float = 0.0, contrast: float = 0.0, saturation: float = 0.0, inplace: bool = False
 ) -> Any:
-    """Change brightness, contrast and saturation, in this order, each by a random factor of 1 plus or minus its number.
+    """Change brightness, contrast and saturation, in this order, each by a random factor from ``1 - s`` to ``1 + s``,
+    where ``s`` is the argument of that name.
 
     The engine's generator draws the factors; ``minitensor.seed`` seeds it.
 
     Args:
-        img: a picture of floats, of shape [..., 3, height, width]; the result has that shape. A change of brightness
-            alone takes any number of channels.
+        img: a picture of floats, of shape [..., 3, height, width]; the result has that shape. If only the brightness
+            changes, any number of channels is allowed.
 
     Raises:
         ValueError: if ``img`` has another shape, or if a setting is not a number from 0 on.
         TypeError: if ``img`` is not a tensor.
     """
     changes = ((adjust_brightness, brightness), (adjust_contrast, contrast), (adjust_saturation, saturation))
-    for change, most in changes:  # before the first draw, so that a wrong setting leaves the generator unchanged
+    # All settings are checked before the first draw, so that a wrong one leaves the generator unchanged.
+    for change, most in changes:
         _factor("color_jitter", change.__name__.removeprefix("adjust_"), most)
     out = _target("color_jitter", img, inplace, 3 if contrast or saturation else None)
     for change, most in changes:
@@ -223,7 +227,9 @@ def normalize(img: Any, mean: Sequence[float], std: Sequence[float], inplace: bo
 
 
 def _beside(out: Any, numbers: Sequence[float]) -> Any:
-    """Return one number for each channel as an array that broadcasts over the picture, on its device, in its dtype."""
+    """Return ``numbers``, one for each channel, as an array of shape [channels, 1, 1] on the device of ``out``, in its
+    dtype.
+    """
     room = np.empty_like(out._array, shape=(len(numbers), 1, 1), order="C")
     for i, number in enumerate(numbers):
         room[i] = number
@@ -233,9 +239,9 @@ def _beside(out: Any, numbers: Sequence[float]) -> Any:
 def instance_normalize(img: Any, eps: float = 1e-5, inplace: bool = False) -> Any:
     """Normalize each channel of each picture to mean 0 and variance 1, as style transfer networks do with features.
 
-    Without gradients it takes two numbers for each channel besides the result. If a gradient is wanted, use
-    ``nn.functional.instance_norm``: in place, the write overwrites the elements that the variance needs for its
-    gradient, and backward raises.
+    If the picture needs no gradient, the function allocates two numbers for each channel besides the result. If it
+    needs one, use ``nn.functional.instance_norm`` instead: this function overwrites elements that the gradient of the
+    variance needs, so backward raises an error.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
@@ -244,7 +250,7 @@ def instance_normalize(img: Any, eps: float = 1e-5, inplace: bool = False) -> An
         ValueError: if ``img`` has another shape, or does not hold floats.
         TypeError: if ``img`` is not a tensor.
     """
-    eps = checks.real("instance_normalize", "eps", eps)  # before the picture is overwritten
+    eps = checks.real("instance_normalize", "eps", eps)  # check `eps` before the picture is overwritten
     out = _target("instance_normalize", img, inplace)
     FUNCTIONS["subtract_"](out, FUNCTIONS["mean"](out, [-2, -1], True))
     if out.stop_gradient:

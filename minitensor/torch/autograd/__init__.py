@@ -1,6 +1,6 @@
-"""``torch.autograd``: backward, ``grad``, grad modes and the search for the operation that caused an error.
+"""``torch.autograd``: backward, ``grad``, grad modes and anomaly detection.
 
-Backward itself is the engine's; this package adds PyTorch's arguments, errors and words.
+The engine computes the gradients; this package adds PyTorch's arguments, checks and error messages.
 """
 
 from minitensor.torch.autograd import function, functional

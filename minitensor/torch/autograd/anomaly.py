@@ -1,4 +1,4 @@
-"""Anomaly detection: if backward fails or computes nan, report the line of the forward pass that is the cause."""
+"""Anomaly detection: if backward fails or computes nan, report the line of the forward pass whose operation failed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from minitensor.torch.grad_fn import function_name
 
 
 class set_detect_anomaly:
-    """Switch the search on or off at once; as a context manager, restore the former state at the end.
+    """Switch anomaly detection on or off immediately. Used as a context manager, it restores the former state at the
+    end.
 
     Args:
-        mode: True to search.
-        check_nan: True if a gradient that becomes nan is an error.
+        mode: True to switch it on.
+        check_nan: True if a nan in a gradient is an error.
     """
 
     __slots__ = ("_before",)
@@ -41,7 +42,7 @@ class set_detect_anomaly:
 
 
 class detect_anomaly(set_detect_anomaly):
-    """Search inside the ``with`` block."""
+    """Switch anomaly detection on inside the ``with`` block."""
 
     __slots__ = ()
 
@@ -51,7 +52,9 @@ class detect_anomaly(set_detect_anomaly):
 
 @contextlib.contextmanager
 def searching() -> Iterator[None]:
-    """Watch a backward while the search is on. In either case, errors about missing values get PyTorch's words."""
+    """Run backward in this context: errors about missing values get PyTorch's messages and, if anomaly detection is on,
+    the failing operation is reported.
+    """
     try:
         if anomaly.on:
             with _watching():

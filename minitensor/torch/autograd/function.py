@@ -1,8 +1,8 @@
 """``torch.autograd.Function``: an operation whose forward and backward the user writes.
 
-It follows the rules of every operation: its saved tensors are checked against later writes, and its in-place writes
-update the history of all views. Forward announces with ``ctx.mark_dirty(x)`` that it writes an input; a write that it
-does not announce is refused, whereas PyTorch would continue with a wrong history.
+The rules are those of every operation: its saved tensors are checked against later writes, and its in-place writes
+update the history of all views. If forward writes an input, it has to call ``ctx.mark_dirty(x)``. Otherwise the call is
+refused, whereas PyTorch would continue with a wrong history.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 class FunctionCtx(PyLayerContext):
-    """``ctx``, by which forward passes values to backward."""
+    """The object ``ctx``, in which forward stores values for backward."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class FunctionCtx(PyLayerContext):
         call.late_announcements = True
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Announce which inputs forward writes, before or after it does; forward must return them.
+        """Declare which inputs forward writes, before or after the writes. Forward must return these inputs.
 
         Raises:
             RuntimeError: if a tensor is a leaf that requires grad, or a view of one.
@@ -57,10 +57,10 @@ class FunctionCtx(PyLayerContext):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors that forward passed to ``save_for_backward``, with their values at that time.
+        """The tensors that forward passed to ``save_for_backward``, with the values that they had then.
 
         Raises:
-            RuntimeError: if a write has overwritten it.
+            RuntimeError: if a saved tensor has been overwritten.
         """
         if self._node is None:
             raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensors is available only in backward")
@@ -83,14 +83,14 @@ def _on_tensors(node: Node, g: Any) -> Any:
 
 
 class Function(PyLayer):
-    """Subclass it with two static methods and call ``MyFunction.apply(...)``.
+    """Base class of operations that a program defines: define two static methods and call ``MyFunction.apply(...)``.
 
     ``forward(ctx, *args)`` returns a tensor or a tuple of tensors; it runs without recording. ``backward(ctx, *grads)``
-    gets the gradient of each output and returns one for each argument of forward: None for an argument that is
-    not a tensor or has no gradient. Instead of using ``ctx``, forward may leave saving to ``setup_context(ctx, inputs,
-    output)``.
+    gets the gradient of each output and returns one for each argument of forward: None for an argument that is not a
+    tensor or has no gradient. Forward may also be defined without ``ctx``; then ``setup_context(ctx, inputs, output)``
+    saves values.
 
-    An output has its own memory: an input that forward returns unchanged is copied.
+    If forward returns an input unchanged, the output is a copy of it.
     """
 
     _context = FunctionCtx
@@ -105,7 +105,7 @@ class Function(PyLayer):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Save values for backward; a subclass whose forward has no ``ctx`` defines it."""
+        """Save values for backward. A subclass whose forward has no ``ctx`` defines this method."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @classmethod
@@ -113,8 +113,8 @@ class Function(PyLayer):
         """Run forward, and record the function if a tensor among the arguments requires grad.
 
         Raises:
-            RuntimeError: if forward writes a leaf that requires grad, or an input that it did not announce.
-            TypeError: for keyword arguments, or if forward returns no tensor.
+            RuntimeError: if forward writes a leaf that requires grad, or an input without ``mark_dirty``.
+            TypeError: if there are keyword arguments, or if forward returns no tensor.
         """
         if kwargs:
             raise TypeError("apply() takes no keyword arguments")
@@ -162,7 +162,9 @@ class Function(PyLayer):
 
 
 def _fit(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """Return a gradient in the shape and dtype of its input, summed if the input would be broadcast to the gradient."""
+    """Return a gradient in the shape and dtype of its input. A gradient of a larger shape is summed over the dimensions
+    along which the input would be broadcast to it.
+    """
     if not isinstance(x, BaseTensor):
         raise RuntimeError(
             f"expected Variable or None (got {type(x).__name__})\n{name}.backward returned it as gradient {k}."
@@ -185,10 +187,11 @@ def _fit(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> 
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``backward`` without recording, so that it may compute with NumPy. Its gradients cannot be differentiated.
+    """Return ``backward`` so that it runs without recording and may compute with NumPy. Its gradients cannot be
+    differentiated.
 
     Raises:
-        RuntimeError: in backward, if ``create_graph`` asks for gradients that can be differentiated.
+        RuntimeError: in backward, if ``create_graph`` is true.
     """
 
     @functools.wraps(backward)

@@ -19,10 +19,10 @@ Tensors = tuple[Tensor, ...]
 
 
 def _tuple(given: Any, what: str) -> tuple[Tensors, bool]:
-    """Return the tensors, and True if they were given as a tuple.
+    """Return the tensors as a tuple, and True if they were given as a tuple.
 
     Raises:
-        TypeError: if it is neither a tensor nor a tuple of tensors.
+        TypeError: if they are neither a tensor nor a tuple of tensors.
     """
     many = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     for i, x in enumerate(many):
@@ -46,7 +46,7 @@ def _leaves(inputs: Tensors, create_graph: bool) -> Tensors:
 
 
 def _call(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) -> tuple[Any, ...]:
-    """Return the inputs to differentiate by, the outputs, and for both if they were given as a tuple."""
+    """Return the inputs to differentiate by, the outputs, and for each of the two True if it was a tuple."""
     checks.function(f"{what}()", "func", func)
     create_graph = checks.flag(f"{what}()", "create_graph", create_graph)
     given, several_in = _tuple(inputs, f"inputs given to {what}")
@@ -76,10 +76,10 @@ def _results(results: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
 
 
 def _vector(v: Any, like: Tensors, what: str) -> Tensors:
-    """Return the vector of a product, one tensor for each of ``like``.
+    """Return the vector ``v`` of a product as a tuple, with one tensor for each tensor in ``like``.
 
     Raises:
-        RuntimeError: if its shapes differ.
+        RuntimeError: if their shapes differ.
     """
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
@@ -101,7 +101,9 @@ def _vector(v: Any, like: Tensors, what: str) -> Tensors:
 
 
 def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
-    """Return the derivatives of all output elements by all input elements, of shape ``out.shape + in.shape``."""
+    """Return the derivative of every output element by every input element, in a tensor of shape ``out.shape +
+    in.shape``.
+    """
     with enable_grad():
         leaves, outputs, several_in, several_out = _call(func, inputs, create_graph, "jacobian")
         rows = []
@@ -118,7 +120,8 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
-    """Return the second derivatives of a function that returns one element, of shape ``in.shape + in.shape``.
+    """Return the second derivatives of a function that returns one element, in a tensor of shape ``in.shape +
+    in.shape``.
 
     Raises:
         RuntimeError: if the function returns anything else.
@@ -143,7 +146,7 @@ def _scalar(out: Any, what: str) -> Tensor:
 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return the output, and the product of ``v`` with the Jacobian, which backward computes."""
+    """Return the output, and the product of ``v`` and the Jacobian, which one backward computes."""
     with enable_grad():
         leaves, outputs, several_in, several_out = _call(func, inputs, create_graph, "vjp")
         found = _gradients(outputs, leaves, _vector(v, outputs, "user-provided function returns"), create_graph)
@@ -154,7 +157,9 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return the output, and the product of the Jacobian with ``v``, which uses that backward is linear in its seed."""
+    """Return the output, and the product of the Jacobian and ``v``. Two backwards compute it, because ``vjp`` is linear
+    in its vector.
+    """
     with enable_grad():
         leaves, outputs, _, several_out = _call(func, inputs, create_graph, "jvp")
         seeds = tuple(zeros_like(out).requires_grad_() for out in outputs)

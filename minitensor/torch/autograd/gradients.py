@@ -23,7 +23,8 @@ def _start(x: Any, gradient: Any, i: int) -> engine.Start:
     """Return the node of ``x`` and the gradient that backward starts with.
 
     Raises:
-        RuntimeError: if nothing was recorded, or if a gradient is needed and none of that shape is given.
+        RuntimeError: if nothing was recorded for ``x``, or if ``x`` has several elements and no gradient of its shape
+            is given.
     """
     if not isinstance(x, BaseTensor):
         raise TypeError(f"element {i} of the tensors to differentiate must be a Tensor, not {checks.shown(x)}")
@@ -69,7 +70,7 @@ def backward(
     """Add the gradients of ``tensors`` to the ``grad`` of every leaf that they depend on.
 
     Args:
-        grad_tensors: the gradients to start with; 1 for a tensor of one element.
+        grad_tensors: the gradients to start with; by default 1 for a tensor of one element.
         retain_graph: keep the saved tensors, so that backward can run again.
         create_graph: must be False; ``torch.autograd.grad`` records gradients.
         inputs: the tensors whose ``grad`` is added to, leaves or not; all leaves by default. Gradients flow nowhere
@@ -93,7 +94,7 @@ def backward(
     if inputs is not None:
         chosen = _retaining(list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
         only_towards(chosen, pending)
-    with searching(), no_grad(), OnArrays() as propagation:  # hooks record nothing
+    with searching(), no_grad(), OnArrays() as propagation:  # operations in hooks are not recorded
         arrived = propagate(engine.added_up(starts), pending, retain_graph, propagation, chosen)
         engine.commit({node: g for node, g in arrived.items() if type(node) is Leaf}, propagation)
 
@@ -105,7 +106,7 @@ def _need_tensors(inputs: Sequence[Any]) -> None:
 
 
 def _retaining(inputs: list[Any]) -> frozenset[Node]:
-    """Return the nodes of ``inputs``; those that are not leaves will keep their gradients."""
+    """Return the nodes of ``inputs``, after making the non-leaves among them retain their gradients."""
     if not inputs:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     _need_tensors(inputs)
@@ -124,7 +125,7 @@ def backward_of_one(
     """Add the gradient of this tensor to the ``grad`` of every leaf that it depends on.
 
     Args:
-        gradient: the gradient to start with; 1 if the tensor has one element.
+        gradient: the gradient to start with; by default 1 if the tensor has one element.
         retain_graph: keep the saved tensors, so that backward can run again.
         create_graph: must be False; ``torch.autograd.grad`` records gradients.
         inputs: the tensors whose ``grad`` is added to, leaves or not; all leaves by default. Gradients flow nowhere
@@ -154,7 +155,7 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """Return the gradients of ``outputs`` by ``inputs`` (leaves or not), without changing any ``grad``.
 
-    ``no_grad_vars``, an argument of Paddle's, lists tensors through which no gradient flows.
+    ``no_grad_vars``, an argument that only Paddle has, lists tensors through which no gradient flows.
 
     Raises:
         RuntimeError: if an input is not a tensor, or if an output does not depend on it, unless ``allow_unused`` is

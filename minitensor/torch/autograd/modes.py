@@ -1,4 +1,4 @@
-"""Grad mode: record operations or not, in a block, in a function, or from now on."""
+"""Grad modes: switch the recording of operations on or off in a block, in a function, or from now on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_g
 
 
 class set_grad_enabled:
-    """Switch recording on or off at once; as a context manager, restore the former mode at the end.
+    """Switch recording on or off immediately. Used as a context manager, it restores the former mode at the end.
 
     Raises:
         TypeError: if ``mode`` is not a bool.
@@ -34,7 +34,7 @@ class set_grad_enabled:
         modes.grad = self._before
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        modes.grad = self._before  # as a decorator it works inside the function only
+        modes.grad = self._before  # a decorator changes the mode only inside the function
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
@@ -45,15 +45,15 @@ class set_grad_enabled:
 
 
 class inference_mode(no_grad):
-    """The same as ``no_grad`` in minitensor: versions are still counted. ``explain`` reports which uses of its tensors
-    PyTorch refuses.
+    """The same as ``no_grad``: minitensor still counts versions, which PyTorch does not. ``explain`` reports uses of
+    tensors from this mode that PyTorch refuses.
     """
 
     __slots__ = ("_outside",)
     _outside: Any
 
     def __new__(cls, mode: Any = True) -> Any:
-        """Return a mode for ``@inference_mode`` and ``@inference_mode()``; with False a mode that changes nothing."""
+        """Return a mode, or for ``@inference_mode`` the decorated function. With False the mode changes nothing."""
         if callable(mode):
             return cls()(mode)
         on = checks.flag("inference_mode()", "mode", mode)

@@ -1,6 +1,7 @@
-"""``torch.nn``: modules, losses and their functions.
+"""``torch.nn``: modules, losses, and the functions that they call.
 
-Layers compute with the functions of :mod:`minitensor.engine.layers`; their parameters start with PyTorch's numbers.
+Modules compute with the functions of :mod:`minitensor.engine.layers`. Their parameters start with the same random
+numbers as PyTorch's.
 """
 
 from minitensor.torch.errors import missing_in

@@ -1,4 +1,4 @@
-"""Functions of networks, normal and in place."""
+"""Functions for networks, of which some have an in-place form."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _add, _sub, _mul, _div, _sum, _mean, _where = (
 
 
 def _with_inplace(name: str) -> Callable[..., Tensor]:
-    """Return a function with ``inplace=``."""
+    """Return the function ``name`` with a keyword ``inplace``."""
     normal, in_place = FUNCTIONS[name], FUNCTIONS[f"{name}_"]
 
     def function(input: Tensor, *given: Any, inplace: bool = False, **named: Any) -> Tensor:
@@ -75,7 +75,9 @@ sigmoid = _ROWS["sigmoid"]
 
 
 def _dim_of(name: str, input: Tensor, dim: int | None) -> int:
-    """Return ``dim``, or with a warning the one that PyTorch guesses from the number of dimensions."""
+    """Return ``dim``; if it is None, warn and return the dimension that PyTorch chooses from the number of
+    dimensions.
+    """
     if dim is not None:
         return dim
     warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
@@ -83,7 +85,7 @@ def _dim_of(name: str, input: Tensor, dim: int | None) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Return the exponentials over their sum along ``dim``.
+    """Return the exponentials divided by their sum along ``dim``.
 
     Returns:
         A tensor of the shape of ``input``.
@@ -97,7 +99,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Return ``softmax`` of the negative.
+    """Return ``softmax(-input)`` along ``dim``.
 
     Returns:
         A tensor of the shape of ``input``.
@@ -162,7 +164,9 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 
 def _activation(name: str, text: str, torch_name: str, *settings: float) -> Callable[..., Tensor]:
-    """Return a function of one tensor that is composed of operations, with ``inplace=`` as PyTorch has it."""
+    """Return a function of one tensor that is composed of operations, with the keyword ``inplace`` if PyTorch's has
+    it.
+    """
     composed = getattr(activations, name)
 
     def function(input: Tensor, inplace: bool = False) -> Tensor:
@@ -236,7 +240,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """Return the cosine of the angle between two vectors along ``dim``: their product over both their norms.
+    """Return the cosine of the angle between vectors along ``dim``: their product divided by both norms.
 
     Args:
         x1, x2: of shapes that are broadcast against each other; a norm is at least ``eps``.
@@ -304,9 +308,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Return 0 with probability ``p``, else the element divided by ``1 - p`` (Srivastava and others 2014).
+    """Replace each element by 0 with probability ``p``, and divide it by ``1 - p`` otherwise (Srivastava and others
+    2014).
 
-    Without ``training`` it is ``input`` itself. With ``inplace=True`` the input is overwritten.
+    With ``training=False`` the result is ``input`` itself. With ``inplace=True`` the input is overwritten.
 
     Returns:
         A tensor of the shape of ``input``.

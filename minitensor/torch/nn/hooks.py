@@ -17,7 +17,9 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 class Hooked:
-    """A callable object with hooks around the call. Their dicts are created when the first hook is registered."""
+    """Base class of callable objects with hooks around the call. The dicts of hooks are created when the first hook is
+    registered.
+    """
 
     forward: Callable[..., Any]
 
@@ -59,7 +61,8 @@ class Hooked:
     def register_full_backward_hook(
         self, hook: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]
     ) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` after backward has passed the module.
+        """Call ``hook(module, grad_input, grad_output)`` after backward has computed the gradients of the module's
+        inputs.
 
         ``grad_output`` has the gradient of each output tensor, ``grad_input`` that of each positional argument, None
         for one that does not require grad. A result other than None replaces ``grad_input``; if there are several
@@ -74,13 +77,14 @@ class Hooked:
     def register_full_backward_pre_hook(
         self, hook: Callable[[Any, tuple[Any, ...]], Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` when backward reaches the module, before it passes.
+        """Call ``hook(module, grad_output)`` when backward has the gradients of the module's outputs, before it
+        computes those of the inputs.
 
         A tuple that the hook returns replaces ``grad_output``. If there are several output tensors, each gradient is
         passed in a separate call.
 
         Args:
-            prepend: call it before the hooks that are already registered.
+            prepend: True to call the hook before those that are already registered.
 
         Returns:
             A handle; ``handle.remove()`` removes the hook.
@@ -90,7 +94,7 @@ class Hooked:
         hooks = self.__dict__.setdefault("_backward_pre_hooks", {})
         others = dict(hooks) if prepend else {}
         handle = RemovableHandle(hooks, hook)
-        for number in others:  # a dict keeps the order of insertion
+        for number in others:  # move the older hooks behind the new one: a dict keeps the order of insertion
             hooks[number] = hooks.pop(number)
         return handle
 
@@ -105,8 +109,8 @@ class _Backward:
         self.pending = 0
 
     def mark_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the arguments; those that require grad as views, so that gradients of their other uses remain
-        separate.
+        """Return the arguments, with a view in place of each one that requires grad. Gradients of the argument's other
+        uses do not reach the view.
         """
         passed: list[Any] = []
         nodes: list[weakref.ref[Any]] = []
@@ -123,7 +127,7 @@ class _Backward:
         return tuple(passed)
 
     def mark_outputs(self, result: Any) -> Any:
-        """Return the results, whose gradients are recorded when they arrive."""
+        """Return the results, with hooks that record their gradients when backward computes them."""
         many = result if isinstance(result, tuple) else (result,)
         self.outputs = [None for _ in many]
         passed = []
@@ -163,7 +167,7 @@ class _Backward:
         self.pending -= 1
         if self.pending:
             return None
-        self.pending = self.count  # for a second backward
+        self.pending = self.count  # start again for a second backward
         changed = self._call_hooks()
         if changed is None:
             return None

@@ -79,7 +79,7 @@ def _register_scale_and_shift(module: Module, shape: Any, weight: bool, bias: bo
 
 
 class _BatchNorm(Module):
-    """Normalize each channel by the mean and variance of the batch in training, and by the running ones after
+    """Normalize each channel by the batch's mean and variance in training, and by their running averages after
     ``eval()``.
     """
 
@@ -113,7 +113,8 @@ class _BatchNorm(Module):
         result = F.batch_norm(
             input, self.running_mean, self.running_var, self.weight, self.bias, by_batch, self.momentum, self.eps
         )
-        if self.training and self.num_batches_tracked is not None:  # not counted if the input was refused
+        # The batch is counted after the call, so that a refused input does not count.
+        if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
         return result
 
@@ -147,11 +148,11 @@ class BatchNorm2d(_BatchNorm):
 
 
 class LayerNorm(Module):
-    """Normalize each example to mean 0 and variance 1: see ``functional.layer_norm``.
+    """Normalize each example to mean 0 and variance 1 over its last dimensions: see ``functional.layer_norm``.
 
     Args:
-        normalized_shape: the lengths of the last dimensions of the input, or of the last one; ``weight`` and ``bias``
-            have this shape.
+        normalized_shape: the lengths of the last dimensions of the input, or an integer for the last one; ``weight``
+            and ``bias`` have this shape.
 
     Raises:
         ValueError: if the input does not end in these dimensions.
@@ -231,7 +232,9 @@ class InstanceNorm2d(Module):
 
 
 class _Pool2d(Module):
-    """Windows of ``kernel_size`` at distances of ``stride``; by default they do not overlap."""
+    """Base class of pooling over windows of ``kernel_size`` that begin ``stride`` apart; by default they do not
+    overlap.
+    """
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()

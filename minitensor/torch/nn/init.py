@@ -1,4 +1,4 @@
-"""Initialize parameters. The random numbers and their order are PyTorch's."""
+"""Initialize parameters with the same random numbers as PyTorch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the factor that keeps the variance unchanged through a nonlinearity.
+    """Return the factor for the standard deviation of weights that compensates for the change of variance by a
+    nonlinearity.
 
     Raises:
         ValueError: if the nonlinearity is unknown.
@@ -51,7 +52,9 @@ def _fan(op: str, tensor: Tensor, mode: str) -> int:
 
 
 def _xavier(op: str, tensor: Tensor, gain: float) -> float:
-    """Return the standard deviation that keeps the variance in both directions."""
+    """Return the standard deviation with which a layer keeps the variance of activations in forward and of gradients in
+    backward.
+    """
     gain, fans = checks.real(f"{op}()", "gain", gain), _fans(op, tensor)
     if not sum(fans):
         raise ValueError(f"{op}(): a tensor of shape {list(tensor._array.shape)} has neither inputs nor outputs")
@@ -59,7 +62,7 @@ def _xavier(op: str, tensor: Tensor, gain: float) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Draw uniformly from ``a`` to ``b``.
+    """Fill a tensor with numbers drawn uniformly from ``a`` to ``b``.
 
     Returns:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
@@ -74,7 +77,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Draw from the normal distribution.
+    """Fill a tensor with numbers from the normal distribution.
 
     Returns:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
@@ -91,7 +94,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Draw from the normal distribution between ``a`` and ``b``.
+    """Fill a tensor with numbers from the normal distribution, limited to the range from ``a`` to ``b``.
 
     Returns:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
@@ -135,7 +138,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with ``val``.
+    """Fill a tensor with ``val``.
 
     Returns:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
@@ -149,7 +152,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with 0.
+    """Fill a tensor with 0.
 
     Returns:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
@@ -161,7 +164,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with 1.
+    """Fill a tensor with 1.
 
     Returns:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
@@ -175,7 +178,7 @@ def ones_(tensor: Tensor) -> Tensor:
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Draw uniformly from a range for which layers with that nonlinearity keep the variance (He et al. 2015).
+    """Fill a tensor uniformly from a range for which layers with that nonlinearity keep the variance (He et al. 2015).
 
     Returns:
         ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
@@ -192,7 +195,8 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Draw from a normal distribution for which layers with that nonlinearity keep the variance (He et al. 2015).
+    """Fill a tensor from a normal distribution for which layers with that nonlinearity keep the variance (He et al.
+    2015).
 
     Returns:
         ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
@@ -206,7 +210,7 @@ def kaiming_normal_(
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Draw uniformly from a range that keeps the variance in both directions (Glorot and Bengio 2010).
+    """Fill a tensor uniformly from a range that keeps the variance in forward and backward (Glorot and Bengio 2010).
 
     Returns:
         ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
@@ -219,7 +223,8 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Draw from a normal distribution that keeps the variance in both directions (Glorot and Bengio 2010).
+    """Fill a tensor from a normal distribution that keeps the variance in forward and backward (Glorot and Bengio
+    2010).
 
     Returns:
         ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.

@@ -1,4 +1,4 @@
-"""Functions of layers: those of :mod:`minitensor.engine.layers` for the tensors of this vocabulary."""
+"""The functions that modules call: those of :mod:`minitensor.engine.layers`, for tensors of this vocabulary."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 def _as_images(out: Any, input: Tensor) -> Tensor:
-    """Return ``out``, which was computed from images, as a tensor of this vocabulary in their layout."""
+    """Return ``out``, which was computed from images, as a tensor of this vocabulary in the memory layout of the
+    images.
+    """
     return result_strides.arranged(as_kind(out), result_strides.images, input)
 
 
@@ -37,7 +39,7 @@ def conv2d(
         weight: kernels, of shape [kernels, channels / groups, height, width].
         bias: one number for each kernel.
         stride, padding, dilation: one integer, or two for height and width.
-        groups: the number of parts of the channels, each with its own kernels.
+        groups: the number of groups of channels; each group has separate kernels.
 
     Raises:
         ValueError: if shapes do not fit, or no window fits into an image.
@@ -47,7 +49,7 @@ def conv2d(
 
 
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:
-    """Return the maximum of each window; by default the stride is the kernel.
+    """Return the maximum of each window; by default ``stride`` is ``kernel_size``.
 
     Args:
         input: images, of shape [images, channels, height, width].
@@ -102,8 +104,8 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """Return ``input`` times the probability that a standard normal number is below it (Hendrycks and Gimpel 2016);
-    ``"tanh"`` approximates that.
+    """Return ``input`` times the probability that a standard normal number is below ``input`` (Hendrycks and Gimpel
+    2016). ``approximate="tanh"`` approximates the probability.
 
     Returns:
         A tensor of the shape of ``input``.
@@ -191,17 +193,19 @@ def batch_norm(
 ) -> Tensor:
     """Return ``(input - mean) / sqrt(variance + eps) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
-    In training, mean and variance are those of the batch, and the given running ones move towards them in place by
-    ``momentum`` (the variance is divided by one less than the count). Otherwise the running ones are used.
+    In training, mean and variance are those of the batch. The running mean and variance are moved towards them in place
+    by ``momentum``; for this the variance is divided by the count minus 1. With ``training=False`` the running mean and
+    variance are used.
 
     Args:
         input: shape [rows, channels, ...].
         running_mean, running_var, weight, bias: shape [channels].
-        momentum: the share of the batch's mean and variance in the new running ones.
+        momentum: the share of the batch's mean and variance in the new running mean and variance.
 
     Raises:
-        ValueError: if a channel has a single value in training, or a running statistic is missing otherwise.
-        RuntimeError: if another argument has not one element for each channel.
+        ValueError: if a channel has a single value in training, or if the running mean or variance is missing
+            otherwise.
+        RuntimeError: if another argument does not have one element for each channel.
         NotImplementedError: if the input does not hold floats.
     """
     need_tensor("batch_norm", input)
@@ -230,17 +234,17 @@ def batch_norm(
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """Return row ``input[i]`` of ``weight`` for each index; the row ``padding_idx`` gets no gradient.
+    """Return a row of ``weight`` for each index in ``input``. The row ``padding_idx`` gets no gradient.
 
     Args:
         input: integers, of any shape.
         weight: shape [rows, length].
 
     Returns:
-        A tensor of the shape of ``input`` with one dimension more, of that length.
+        A tensor of the shape of ``input`` with one more dimension, as long as a row.
 
     Raises:
-        TypeError, IndexError: if ``input`` does not hold integers, or holds one that is not a row.
+        TypeError, IndexError: if ``input`` does not hold integers, or holds one that is not the number of a row.
     """
     need_tensor("embedding", input)
     return with_grad_fn(as_kind(attention.embedding(input, weight, padding_idx)), "EmbeddingBackward0")
@@ -259,7 +263,7 @@ def scaled_dot_product_attention(
     Args:
         query: shape [..., queries, length]; ``key``: [..., keys, length]; ``value``: [..., keys, any].
         attn_mask: bools, True for the keys that a query may see, or floats that are added to the scores.
-        is_causal: query i sees only the keys up to i.
+        is_causal: True if query i sees only the keys from 0 to i.
 
     Raises:
         ValueError: if shapes do not fit, or both a mask and ``is_causal`` are given.
@@ -270,7 +274,7 @@ def scaled_dot_product_attention(
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Return the patches that a window sees on its way over images, each as a column.
+    """Return the patches of images under a sliding window, each as a column.
 
     Args:
         input: images, of shape [images, channels, height, width] or [channels, height, width].
@@ -280,7 +284,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         A tensor of shape [images, channels * kernel height * kernel width, patches].
 
     Raises:
-        RuntimeError: if no window fits, or for other shapes.
+        RuntimeError: if no window fits, or if ``input`` has another shape.
     """
     need_tensor("unfold", input)
     try:
@@ -296,7 +300,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Add patches, each a column, at their places in images: the opposite of :func:`unfold`. Overlaps are summed.
+    """Put patches, each a column, at their positions in images, and add up overlapping ones: the opposite of
+    :func:`unfold`.
 
     Args:
         input: patches, of shape [images, channels * kernel height * kernel width, patches].

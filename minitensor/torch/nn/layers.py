@@ -1,4 +1,4 @@
-"""Modules of networks. Parameters start with PyTorch's random numbers.
+"""Modules for networks. Their parameters start with the same random numbers as PyTorch's.
 
 Activations and losses have no parameters, so they are declared in :mod:`minitensor.engine.layers.declared`.
 """
@@ -22,7 +22,7 @@ from minitensor.torch.tensor import Tensor
 
 
 class _Weighted(Module):
-    """A module with a weight and a bias, which start with PyTorch's random numbers."""
+    """Base class of modules with a weight and a bias, which start with the same random numbers as PyTorch's."""
 
     def _create_parameters(self, shape: tuple[int, ...], bias: bool, device: Any, dtype: Any) -> None:
         self.weight = Parameter(empty(shape, device=device, dtype=dtype))
@@ -101,7 +101,7 @@ class Dropout(Module):
     """Set elements to 0 with probability ``p`` in training and divide the others by ``1 - p``: see
     ``functional.dropout``.
 
-    Takes a tensor of any shape and returns one of that shape.
+    The input may have any shape, and the result has the same.
 
     Raises:
         ValueError: if ``p`` is not a probability.
@@ -137,7 +137,7 @@ def position_in(modules: Any, index: Any) -> int:
 class Sequential(Module):
     """Call modules in order, each with the result of the one before it.
 
-    Shapes are those of the modules.
+    The input has the shape that the first module takes, and the result has the shape that the last one returns.
 
     Raises:
         IndexError: if there is nothing at a position.
@@ -201,6 +201,6 @@ class ModuleList(Module):
         return iter(self._modules.values())
 
 
-#: Activations and losses by name.
+#: The activations and losses, by name.
 DECLARED = classes(TORCH, __name__, Module, Tensor, F)
 globals().update(DECLARED)

@@ -35,14 +35,14 @@ def _reduce(each: Tensor, reduction: str, name: str) -> Tensor:
 
 
 def _in_order(out: Tensor, *inputs: Tensor) -> Tensor:
-    """Return the losses ``out``, if there are several, laid out in the order of ``inputs``."""
+    """Return the losses ``out`` in PyTorch's memory layout, which follows the inputs; a single loss is returned
+    unchanged.
+    """
     return result_strides.arranged(out, result_strides.iterated, *inputs)
 
 
 def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
-    """Warn if the shapes differ: broadcast, every prediction is compared with every target, and the mean is
-    another one.
-    """
+    """Warn if the shapes differ, because broadcasting then compares predictions with wrong targets."""
     need_tensor("loss", input)
     need_tensor("loss", target, 2)
     if input._array.shape != target._array.shape:
@@ -89,8 +89,8 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 @autocasts
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    """Return half the square of small differences over ``beta``, and the size of large ones less half of ``beta``
-    (Girshick 2015). Warns if the shapes differ, because they are broadcast.
+    """Return the mean of ``0.5 * d ** 2 / beta`` for differences ``d`` below ``beta``, and of ``abs(d) - 0.5 * beta``
+    for larger ones (Girshick 2015). Warns if the shapes differ, because they are broadcast.
 
     Args:
         input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
@@ -113,7 +113,7 @@ def _classes(input: Tensor, target: Tensor) -> int:
     """Return the dimension of ``input`` that holds the classes.
 
     Raises:
-        RuntimeError, ValueError, IndexError: if ``target`` has not one class for each example.
+        RuntimeError, ValueError, IndexError: if ``target`` does not have one class for each example.
     """
     if target._array.dtype != np.int64:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {SCALAR_NAMES[target._array.dtype]}")
@@ -138,7 +138,7 @@ def _need_class_weight(op: str, weight: Any, count: int) -> None:
     """Check that ``weight`` is a tensor with one number for each of ``count`` classes.
 
     Raises:
-        TypeError, RuntimeError: for anything else.
+        TypeError, RuntimeError: if it is anything else.
     """
     need_tensor(op, weight, 3, "weight")
     if weight._array.shape != (count,):
@@ -194,12 +194,13 @@ def nll_loss(
     reduce: None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return minus the log-probability of each target class; ``input`` has a row of log-probabilities for each example.
+    """Return the mean of minus the log-probability of the target classes. ``input`` has the log-probabilities of all
+    classes for each example.
 
     Args:
         input: shape [rows, classes], [classes], or [rows, classes, ...].
         target: int64, the class of each example: shape [rows], [], or [rows, ...].
-        weight: the weight of each class, also in the mean.
+        weight: the weight of each class, shape [classes]; the mean is a weighted mean.
         ignore_index: examples of this class are ignored.
 
     Returns:
@@ -208,7 +209,7 @@ def nll_loss(
     Raises:
         ValueError: if there is not one target for each example, or ``reduction`` is unknown.
         IndexError: if a target is not a class.
-        RuntimeError: if ``target`` is not int64, or for other shapes.
+        RuntimeError: if ``target`` is not int64, or if an argument has another shape.
     """
     return _nll(input, target, weight, ignore_index, reduction, 0.0)
 
@@ -230,7 +231,7 @@ def cross_entropy(
     Args:
         input: shape [rows, classes], [classes], or [rows, classes, ...].
         target: int64, the class of each example: shape [rows], [], or [rows, ...].
-        weight: the weight of each class, also in the mean.
+        weight: the weight of each class, shape [classes]; the mean is a weighted mean.
         ignore_index: examples of this class are ignored.
         label_smoothing: the share of each target that is spread evenly over all classes, from 0 to 1.
 
@@ -240,7 +241,7 @@ def cross_entropy(
     Raises:
         ValueError: if there is not one target for each example, or ``reduction`` is unknown.
         IndexError: if a target is not a class.
-        RuntimeError: if ``target`` is not int64, or for other shapes.
+        RuntimeError: if ``target`` is not int64, or if an argument has another shape.
     """
     need_tensor("cross_entropy", input)
     need_tensor("cross_entropy", target, 2)
@@ -271,8 +272,8 @@ def binary_cross_entropy(
     reduce: None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return minus the log-probability of ``target``, if ``input`` is the probability of 1; logarithms are at least
-    -100.
+    """Return the mean of minus the log-probability of ``target``, where ``input`` is the probability of 1. Logarithms
+    are limited to at least -100.
 
     Args:
         input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
@@ -307,7 +308,8 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Return minus the log-probability of ``target``, if ``sigmoid(input)`` is the probability of 1, without overflow.
+    """Return the mean of minus the log-probability of ``target``, where ``sigmoid(input)`` is the probability of 1. The
+    computation does not overflow.
 
     Args:
         input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
@@ -330,7 +332,8 @@ def kl_div(
 ) -> Tensor:
     """Return ``target * (log(target) - input)`` (Kullback and Leibler 1951), reduced.
 
-    ``"batchmean"`` is the mean of the formula; ``"mean"`` warns that it is not.
+    ``reduction="batchmean"``, the sum divided by the number of rows, is the mean divergence; ``"mean"`` divides by the
+    number of elements, and warns of that.
 
     Args:
         input, target: of shapes that are broadcast against each other. With ``reduction="none"`` the result has the
@@ -360,7 +363,8 @@ def kl_div(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Return rows of zeros with a 1 at the class in each element, by default of as many classes as needed.
+    """Return for each element a row of zeros with a 1 at the element's class. By default there are as many classes as
+    needed.
 
     Args:
         tensor: int64, of any shape.

@@ -1,4 +1,4 @@
-"""Module: registers parameters, buffers and submodules by attribute name."""
+"""Module: the base class of networks, which registers parameters, buffers and submodules by attribute name."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ class Module(Hooked):
         return sorted({*object.__dir__(self), *own})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Register a parameter under ``name``; None reserves the name."""
+        """Register a parameter under ``name``. None registers that the module has no such parameter, such as no
+        bias.
+        """
         _need_name("parameter", name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
@@ -92,9 +94,8 @@ class Module(Hooked):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Register under ``name`` a tensor that is moved with the parameters but not trained.
-
-        It is saved if ``persistent``.
+        """Register under ``name`` a tensor that is moved with the parameters but not trained. ``state_dict`` contains
+        it if ``persistent`` is true.
         """
         _need_name("buffer", name)
         persistent = checks.flag("register_buffer()", "persistent", persistent)
@@ -132,11 +133,11 @@ class Module(Hooked):
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yield the modules directly inside, with their names."""
+        """Yield the modules that are attributes of this one, with their names."""
         return ((name, module) for name, module in self._modules.items() if module is not None)
 
     def children(self) -> Iterator[Module]:
-        """Yield the modules directly inside."""
+        """Yield the modules that are attributes of this one."""
         return (module for _, module in self.named_children())
 
     def _named(self, home: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
@@ -182,13 +183,13 @@ class Module(Hooked):
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients, or fill them with zeros (``set_to_none=False``)."""
+        """Set the gradients to None, or fill them with zeros (``set_to_none=False``)."""
         set_to_none = checks.flag("zero_grad()", "set_to_none", set_to_none)
         for parameter in self.parameters():
             drop_gradient(parameter, set_to_none)
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Any]:
-        """Return parameters and buffers by name, detached, sharing memory with the module.
+        """Return parameters and buffers by name, detached. They share memory with the module.
 
         With ``keep_vars``, return the tensors themselves. A tensor with two names is listed twice. A buffer
         that is not persistent is omitted.
@@ -203,7 +204,7 @@ class Module(Hooked):
 
         Raises:
             RuntimeError: if names are missing or unexpected (``strict``), or a value has another shape or is not a
-                tensor. The error lists them all; nothing is copied then.
+                tensor. The error lists all faults, and nothing is copied.
 
         Returns:
             The missing names and the unexpected names.

@@ -10,9 +10,7 @@ from minitensor.torch.tensor import Tensor
 
 
 class Parameter(Tensor):
-    """A tensor that a module trains. It shares the memory of ``data`` and starts a new history.
-
-    Its shape and dtype are those of ``data``.
+    """A tensor that a module trains: a leaf on the memory of ``data``, with the same shape and dtype.
 
     Raises:
         TypeError: if ``data`` is not a tensor.

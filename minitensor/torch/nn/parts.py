@@ -1,4 +1,6 @@
-"""Helpers of modules: handles of hooks, unmatched names, and moving one tensor or dropping its gradient."""
+"""Helpers of modules: handles of hooks, names that a state dict lacks, and functions that move a tensor or drop its
+gradient.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ _NUMBERS = itertools.count()
 
 
 class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
-    """The names that ``load_state_dict`` missed, and those that it did not expect."""
+    """The result of ``load_state_dict``: the names that the state dict lacks, and those that the module lacks."""
 
     __slots__ = ()
 
@@ -26,7 +28,7 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpect
 
 
 class RemovableHandle:
-    """A handle of one hook of a module, which removes the hook by ``remove()`` or at the end of a ``with`` block."""
+    """A handle of a hook of a module. ``remove()``, or the end of a ``with`` block, removes the hook."""
 
     def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
         self._hooks, self.id = hooks, next(_NUMBERS)
@@ -44,8 +46,8 @@ class RemovableHandle:
 
 
 def move(x: Tensor, where: Any, dtype: Any) -> None:
-    """Move ``x`` and its gradient to another device, or to another dtype if they are floats. ``x`` remains the
-    same object.
+    """Move ``x`` and its gradient to another device and, if they hold floats, to another dtype. ``x`` remains the same
+    object.
     """
     gradient = x.grad if x.is_leaf else None
     if gradient is not None:
@@ -56,13 +58,13 @@ def move(x: Tensor, where: Any, dtype: Any) -> None:
 
 
 def _move(x: Tensor, where: Any, dtype: Any) -> Tensor:
-    """Return the numbers of ``x`` on another device, or in another dtype if they are floats."""
+    """Return a copy of ``x`` on another device and, if it holds floats, in another dtype."""
     out = x.detach() if where is None else to(x.detach(), where)
     return to(out, dtype) if dtype is not None and x.is_floating_point() else out
 
 
 def drop_gradient(parameter: Tensor, set_to_none: bool) -> None:
-    """Drop a gradient, or fill it with zeros."""
+    """Set the gradient of ``x`` to None, or fill it with zeros."""
     if parameter.grad is None:
         return
     if set_to_none:

@@ -1,4 +1,6 @@
-"""Recurrent modules with one layer and one direction: cells, which make one step, and runs over a sequence."""
+"""Recurrent modules with one layer and one direction: cells, which compute one step, and modules that run over a
+sequence.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 class _Recurrent(Module):
-    """The weights of one step, with ``gates`` blocks below each other; ``suffix`` ends their names.
+    """Base class: the weights of one step, of which each has ``gates`` blocks of rows. Their names end with ``suffix``.
 
     Attributes:
-        dims: the number of dimensions of an input with a batch.
-        rows_at: the dimension of the batch.
-        state_rows_at: the dimension of the batch in a state.
+        dims: the number of dimensions of an input that has a batch dimension.
+        rows_at: the position of the batch dimension in the input.
+        state_rows_at: the position of the batch dimension in a state.
     """
 
     gates, suffix = 1, ""
@@ -45,7 +47,7 @@ class _Recurrent(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters again, uniformly within 1/sqrt(hidden_size)."""
+        """Draw the parameters again, uniformly between plus and minus 1/sqrt(hidden_size)."""
         bound = 1 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -58,14 +60,15 @@ class _Recurrent(Module):
         return zeros(rows, self.hidden_size, dtype=next(self.parameters()).dtype)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
-        """Return the new state; for a sequence, all outputs and the last state. ``hx`` is the former state, by default
-        zeros.
+        """Return the new state or, for a sequence, all outputs and the last state. ``hx`` is the initial state, by
+        default zeros.
 
         An input without the batch dimension is a batch of one, and its result has no batch dimension either.
 
         Raises:
             ValueError: if the input has fewer or more dimensions.
-            RuntimeError: if the sizes differ from the module's, or the state does not fit the input.
+            RuntimeError: if ``input_size`` or ``hidden_size`` differs from the module's, or if the state does not fit
+                the input.
         """
         name = type(self).__name__
         need_tensor(name, input)
@@ -177,7 +180,9 @@ class GRUCell(_Recurrent):
 
 
 class _Run(_Recurrent):
-    """Steps over a sequence [time, batch, ...], or [batch, time, ...] with ``batch_first=True``."""
+    """Base class of modules that run steps over a sequence [time, batch, ...], or [batch, time, ...] with
+    ``batch_first=True``.
+    """
 
     suffix, dims, state_rows_at = "_l0", 3, 1
 
@@ -230,7 +235,7 @@ class _Run(_Recurrent):
 
 
 class _RunOfOneState(_Run):
-    """A run whose state is one tensor. ``_step(x, state, weights)`` returns the new one."""
+    """Base class of sequence modules whose state is one tensor. ``_step(x, state, weights)`` returns the new state."""
 
     _step: Callable[..., Any]  # set by subclasses
 
@@ -243,7 +248,8 @@ class _RunOfOneState(_Run):
 
 @checks.with_own_methods
 class RNN(_RunOfOneState):
-    """``tanh`` of input and state at each step: all outputs, and the last state [1, batch, hidden_size].
+    """A recurrent network over a sequence (see :class:`RNNCell`): all outputs, and the last state [1, batch,
+    hidden_size].
 
     From [time, batch, input_size] to [time, batch, hidden_size], or batch first, or without batch.
 

@@ -20,8 +20,8 @@ from minitensor.torch.tensor import Tensor
 class Embedding(Module):
     """Return a row of ``weight`` for each index: see ``functional.embedding``.
 
-    From integers of any shape to that shape with one dimension more, of length ``embedding_dim``; ``weight`` has the
-    shape [num_embeddings, embedding_dim].
+    The input holds integers and may have any shape. The result has one dimension more, of length ``embedding_dim``;
+    ``weight`` has the shape [num_embeddings, embedding_dim].
 
     Raises:
         RuntimeError: if a size is negative.
@@ -42,7 +42,7 @@ class Embedding(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the rows again; that of ``padding_idx`` is 0."""
+        """Draw the rows again; the row ``padding_idx`` is 0."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -57,11 +57,12 @@ class Embedding(Module):
 
 
 class MultiheadAttention(Module):
-    """Attention in ``num_heads`` parts of the vectors; [time, batch, embed_dim], or batch first. It returns no weights.
+    """Attention with ``num_heads`` heads. Inputs and result have the shape [time, batch, embed_dim], or batch first. It
+    returns no weights.
 
     Raises:
         AssertionError: if ``embed_dim`` is not a multiple of ``num_heads``.
-        RuntimeError: for other shapes.
+        RuntimeError: if an input has another shape.
         ValueError: if ``need_weights`` is true.
     """
 
@@ -94,13 +95,13 @@ class MultiheadAttention(Module):
         attn_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> tuple[Tensor, None]:
-        """Return the result, and None in place of the weights.
+        """Return the result, and None in place of the attention weights.
 
         Args:
             attn_mask: bools, True for the keys that a query may *not* see, or floats that are added to the scores.
 
         Raises:
-            ValueError: if ``need_weights`` is true, because the weights are not kept.
+            ValueError: if ``need_weights`` is true, because the attention weights are not stored.
         """
         for position, (name, x) in enumerate((("query", query), ("key", key), ("value", value)), start=1):
             need_tensor("MultiheadAttention", x, position, name)

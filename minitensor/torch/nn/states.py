@@ -13,7 +13,7 @@ from minitensor.torch.nn.parts import IncompatibleKeys
 
 
 def _saved(module: Any, prefix: str) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield each parameter and persistent buffer: its full name, and the dict and key where it is registered."""
+    """Yield each parameter and persistent buffer as its full name, and the dict and key where it is registered."""
     left_out = module.__dict__.get("_non_persistent_buffers_set", ())
     for home in (module._parameters, module._buffers):
         for name, value in home.items():
@@ -73,7 +73,7 @@ def _misfit(name: str, value: Any, here: Any) -> list[str]:
 
 
 def _in_place_of(here: Any, value: Any) -> Any:
-    """Return ``value`` as a parameter if it replaces one, with the same ``requires_grad``; its memory is not copied."""
+    """Return ``value``, or if it replaces a parameter, a parameter on its memory with the same ``requires_grad``."""
     if not isinstance(here, Parameter):
         return value
     if not isinstance(value, Parameter):

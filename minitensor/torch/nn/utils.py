@@ -35,7 +35,7 @@ def clip_grad_norm_(
         error_if_nonfinite: True to refuse a norm that is inf or nan.
 
     Returns:
-        The former norm, a tensor without dimensions.
+        The norm before scaling, a tensor without dimensions.
 
     Raises:
         RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is true. No gradient has changed then.
@@ -60,13 +60,13 @@ def clip_grad_norm_(
                 f"`error_if_nonfinite=False`"
             )
         factor = max_norm / (total + 1e-6)
-        for each in gradients:  # PyTorch writes also if the factor is 1 or nan
+        for each in gradients:  # as in PyTorch, a factor of 1 or nan is written, too
             each.mul_(1.0 if factor > 1.0 else factor)
     return tensor(total, dtype=gradients[0].dtype)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float) -> None:
-    """Clamp each element of each gradient to ``-clip_value`` and ``clip_value``, in place.
+    """Limit each element of each gradient to the range from ``-clip_value`` to ``clip_value``, in place.
 
     Args:
         parameters: a tensor or several, of any shapes; those without a gradient are skipped.
@@ -77,7 +77,7 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
     bound = float(checks.real("clip_grad_value_()", "clip_value", clip_value))
     gradients = _gradients("clip_grad_value_", parameters)
     with no_grad():
-        for each in gradients:  # PyTorch makes two writes, too
+        for each in gradients:  # two writes, as in PyTorch
             each.clamp_(min=-bound)
             each.clamp_(max=bound)
 

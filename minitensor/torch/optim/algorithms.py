@@ -12,8 +12,8 @@ from minitensor.torch.optim.optimizer import Optimizer
 
 
 def _not_differentiable(wanted: bool) -> bool:
-    """Return False. Options of the implementation (``foreach``, ``fused``, ``capturable``) are stored and have
-    no effect.
+    """Return False, the only allowed value of ``differentiable``. The options ``foreach``, ``fused`` and ``capturable``
+    are stored and have no effect.
     """
     if wanted:
         raise NotImplementedError("differentiable must be False: minitensor does not record the steps of an optimizer")
@@ -26,12 +26,12 @@ def _check(name: str, value: Any) -> None:
 
 
 def _flags(op: str, **given: Any) -> dict[str, bool]:
-    """Return switches, each True or False; raise TypeError for anything else."""
+    """Return the given flags; raise TypeError if one is not a bool."""
     return {name: checks.flag(op, name, value) for name, value in given.items()}
 
 
 class SGD(Optimizer):
-    """Steps against the gradient, optionally with momentum (Polyak 1964) or Nesterov's momentum (1983).
+    """Gradient descent, optionally with momentum (Polyak 1964) or Nesterov's momentum (1983).
 
     Parameters have any shape; each step writes each once.
 
@@ -90,9 +90,10 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Steps scaled by running means of the gradient and of its square (Kingma and Ba 2015).
+    """Move each element by its mean gradient divided by the root of its mean squared gradient, both running means
+    (Kingma and Ba 2015).
 
-    With ``amsgrad`` the mean square never decreases (Reddi, Kale and Kumar 2018).
+    With ``amsgrad`` the mean squared gradient never decreases (Reddi, Kale and Kumar 2018).
 
     Parameters have any shape; each step writes each once.
 
@@ -216,7 +217,8 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Steps over the root of a running mean of the gradient's square (Hinton 2012), optionally with momentum.
+    """Move each element by its gradient divided by the root of its running mean squared gradient (Hinton 2012),
+    optionally with momentum.
 
     Parameters have any shape; each step writes each once.
 

@@ -31,18 +31,21 @@ __all__ = [
 
 
 class OneCycleLR(LRScheduler):
-    """Raise the rate to ``max_lr`` in the first part ``pct_start`` of all steps, then lower it (Smith and Topin 2018).
+    """Raise the rate to ``max_lr`` during the share ``pct_start`` of all steps, then lower it (Smith and Topin 2018).
 
     Args:
         max_lr: the highest rate, one for all groups.
         total_steps: the number of steps, or ``epochs`` times ``steps_per_epoch``.
         anneal_strategy: "cos" or "linear".
-        cycle_momentum: change the momentum (the first beta) from ``max_momentum`` to ``base_momentum`` and back.
-        div_factor, final_div_factor: the first rate is ``max_lr / div_factor``, the last that over the other.
+        cycle_momentum: True to change the momentum (in Adam, the first beta) from ``max_momentum`` to ``base_momentum``
+            and back.
+        div_factor, final_div_factor: the first rate is ``max_lr / div_factor``, the last is the first divided by
+            ``final_div_factor``.
         three_phase: True to return to the first rate before the last phase.
 
     Raises:
-        ValueError: if the number of steps, ``pct_start`` or ``anneal_strategy`` is unsuitable, or after more steps.
+        ValueError: if the number of steps, ``pct_start`` or ``anneal_strategy`` is not allowed, or after more than
+            ``total_steps`` steps.
         TypeError: if ``optimizer`` is not an optimizer.
     """
 
@@ -136,10 +139,10 @@ class OneCycleLR(LRScheduler):
 
 
 class SequentialLR:
-    """Use one schedule after the other: the next one from each of the ``milestones`` on.
+    """Use one schedule after the other; each of the ``milestones`` is the step at which the next one begins.
 
     Raises:
-        ValueError: if there is not one milestone between two schedules.
+        ValueError: if the number of milestones is not the number of schedules minus 1.
     """
 
     def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
@@ -157,7 +160,7 @@ class SequentialLR:
         self.last_epoch = last_epoch + 1
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
-        for scheduler in schedulers:  # each began with a step of its own
+        for scheduler in schedulers:  # the constructor of each schedule has made a step
             scheduler.last_epoch -= 1
         schedulers[0].step()
         self._last_lr: list[float] = schedulers[0].get_last_lr()
@@ -178,15 +181,16 @@ class SequentialLR:
 
 
 class ReduceLROnPlateau:
-    """Multiply the rate by ``factor`` after a measure, given to ``step``, has not improved for ``patience`` steps.
+    """Multiply the rate by ``factor`` when a measure, such as the loss, has not improved for more than ``patience``
+    steps. The program passes the measure to ``step``.
 
     Args:
         mode: "min" if a smaller measure is better, or "max".
         threshold: the improvement that counts, relative to the best measure, or absolute with
             ``threshold_mode="abs"``.
-        cooldown: the number of steps after a change in which none is counted.
+        cooldown: the number of steps after a change of the rate in which steps without improvement are not counted.
         min_lr: the lowest rate, one for all groups or one for each.
-        eps: smaller changes are not made.
+        eps: a change of the rate that is smaller than this is not made.
 
     Raises:
         ValueError: if ``factor`` is 1 or above, or a mode is unknown.

@@ -63,14 +63,16 @@ class Optimizer:
         self.param_groups.append({**self.defaults, **param_group, "params": params})
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients, or fill them with zeros (``set_to_none=False``)."""
+        """Set the gradients to None, or fill them with zeros (``set_to_none=False``)."""
         set_to_none = checks.flag("zero_grad()", "set_to_none", set_to_none)
         for group in self.param_groups:
             for x in group["params"]:
                 drop_gradient(x, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Write every parameter that has a gradient. ``closure`` computes the loss first, which is returned."""
+        """Update every parameter that has a gradient. If ``closure`` is given, it is called first, and its result (the
+        loss) is returned.
+        """
         loss = None
         if closure is not None:
             checks.function("step()", "closure", closure)
@@ -87,7 +89,7 @@ class Optimizer:
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state, with the parameters numbered, and the settings.
+        """Return the state of each parameter and the settings of each group. Parameters are represented by numbers.
 
         The tensors of the state are not copied: the optimizer continues to write them.
         """
@@ -97,14 +99,15 @@ class Optimizer:
         return {"state": {numbers[id(x)]: values for x, values in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load settings, which are copied, and the state. The parameters remain this optimizer's own.
+        """Load the state of each parameter, and copies of the settings. The parameters of this optimizer remain the
+        same tensors.
 
         As in PyTorch, a tensor of the same dtype is not copied: if the ``state_dict()`` of another optimizer is loaded
         without ``copy.deepcopy``, both write the same averages.
 
         Raises:
             ValueError: if the groups differ in number or length, or an average has another shape than its parameter.
-                Nothing was loaded then.
+                Nothing is loaded then.
         """
         for name, kind, called in (("param_groups", list, "a list of dicts"), ("state", dict, "a dict")):
             checks.instance("load_state_dict()", "state_dict", state_dict, dict, "a dict, as state_dict() returns it")
@@ -144,5 +147,7 @@ class Optimizer:
 
 
 def _matching(x: Any, value: Any) -> Any:
-    """Return a value of the state in the dtype and on the device of its parameter; a step count remains unchanged."""
+    """Return a value of the state in the dtype and on the device of its parameter. A step count is returned
+    unchanged.
+    """
     return value.to(x) if isinstance(value, BaseTensor) and value.ndim else value

@@ -11,10 +11,10 @@ from minitensor.torch.optim.optimizer import Optimizer
 
 
 class LRScheduler:
-    """Set ``lr`` of every group, at construction and at each ``step()``.
+    """Base class of schedules, which set ``lr`` of every group when they are created and at each ``step()``.
 
     Args:
-        optimizer: the optimizer whose groups it sets.
+        optimizer: the optimizer whose learning rates are set.
 
     Raises:
         TypeError: if ``optimizer`` is not an optimizer.
@@ -26,7 +26,7 @@ class LRScheduler:
         self.optimizer, self.last_epoch = optimizer, checks.integer(self._op, "last_epoch", last_epoch)
         self.base_lrs = [group.get("initial_lr", group["lr"]) for group in optimizer.param_groups]
         self._step_count = 0
-        first = self._rates(self.last_epoch + 1)  # raises before anything is set
+        first = self._rates(self.last_epoch + 1)  # an error is raised before anything is set
         for group in optimizer.param_groups if first else ():
             group.setdefault("initial_lr", group["lr"])
         self.step()
@@ -40,7 +40,7 @@ class LRScheduler:
         return [self._rate_at(base, epoch) for base in self.base_lrs]
 
     def _rate_at(self, base: float, epoch: int) -> float:
-        """Return the rate at a step; raise ValueError if it is not a number."""
+        """Return the rate of a step; raise ValueError if it is not a number."""
         before, self.last_epoch = self.last_epoch, epoch
         try:
             return self._check_rate(base)
@@ -54,7 +54,9 @@ class LRScheduler:
             raise ValueError(f"{self._op}: the rate at step {self.last_epoch} is larger than any float") from None
 
     def rate(self, base: float) -> float:
-        """Return the rate at step ``last_epoch`` of a group whose first rate was ``base``. Subclasses define it."""
+        """Return the rate at step ``last_epoch`` for a group whose first rate was ``base``. Subclasses define this
+        method.
+        """
         raise NotImplementedError
 
     def step(self) -> None:
@@ -75,7 +77,9 @@ class LRScheduler:
         return {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "lr_lambda")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the state. The optimizer's own rate changes with the next step, or with the optimizer's state."""
+        """Restore the state. The rate in the optimizer changes only at the next step, or when the optimizer's state is
+        loaded.
+        """
         checks.instance(
             f"{type(self).__name__}.load_state_dict()",
             "state_dict",
@@ -160,7 +164,8 @@ class ExponentialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Lower the rate to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (Loshchilov and Hutter 2017).
+    """Lower the rate to ``eta_min`` along half a cosine in ``T_max`` steps, and raise it again (Loshchilov and Hutter
+    2017).
 
     Raises:
         TypeError: if ``optimizer`` is not an optimizer.
@@ -181,7 +186,8 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Change the rate from ``start_factor`` to ``end_factor`` of the first, in ``total_iters`` steps: a warm-up.
+    """Change the rate linearly in ``total_iters`` steps, from the first rate times ``start_factor`` to the first rate
+    times ``end_factor``: a warm-up.
 
     Raises:
         TypeError: if ``optimizer`` is not an optimizer.
@@ -268,7 +274,9 @@ class MultiplicativeLR(LRScheduler):
         return [self._rate_at(group["lr"], epoch) for group in self.optimizer.param_groups]
 
     def rate(self, base: float) -> float:
-        """Return ``base``, the current rate, times the factor of this step; the first step keeps it, as in PyTorch."""
+        """Return the current rate, ``base``, times the factor of this step. As in PyTorch, the first step has no
+        factor.
+        """
         base = checks.real(self._op, "base", base)
         if not self._step_count or self.last_epoch <= 0:
             return base

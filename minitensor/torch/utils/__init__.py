@@ -1,6 +1,7 @@
 """``torch.utils``: gradient checkpointing, and data in batches.
 
-A seed gives PyTorch's order of samples; a batch is a copy of its samples unless views are requested.
+The same seed gives the same order of samples as in PyTorch. A batch is a copy of its samples, unless views are
+requested.
 """
 
 from minitensor.torch.errors import missing_in

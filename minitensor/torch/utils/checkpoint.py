@@ -1,7 +1,7 @@
-"""``torch.utils.checkpoint``: drop the saved tensors of a part of the network, and recompute them in backward.
+"""``torch.utils.checkpoint``: free the saved tensors of a part of the network, and recompute them in backward.
 
-The part keeps only its arguments. Backward runs it again with the same random numbers, and refuses if a tensor that it
-reads has been written since, because the result would differ.
+Only the arguments of the part are saved. Backward runs the part again with the same random numbers. If a tensor that
+the part reads has been written since, backward raises an error, because the result would differ.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Return ``function(*args, **kwargs)``; only the arguments are kept for backward, which recomputes the rest.
+    """Return ``function(*args, **kwargs)``. Only the arguments are saved for backward, which calls the function again.
 
-    Both settings of ``use_reentrant`` do the same here: gradients reach the arguments and every other tensor that the
-    function uses.
+    Both values of ``use_reentrant`` do the same in minitensor: gradients reach the arguments and every other tensor
+    that the function uses.
 
     Raises:
         RuntimeError: in backward, if a tensor that the function reads has been written since.
@@ -55,7 +55,7 @@ def checkpoint(
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None) -> Any:
-    """Run a sequence in ``segments`` parts, all but the last under :func:`checkpoint`."""
+    """Call a sequence of functions in ``segments`` parts, of which all but the last run under :func:`checkpoint`."""
     given = functions.children() if hasattr(type(functions), "children") else functions
     steps = checks.elements("checkpoint_sequential()", "functions", given, "functions")
     for step in steps:
@@ -81,21 +81,23 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
 
 
 class _Repeatable(Repeatable):
-    """A function to recompute, in PyTorch's vocabulary."""
+    """A function that backward calls again, with PyTorch's tensors and random numbers."""
 
     called = "torch.utils.checkpoint"
     kind = Tensor
 
     def detached(self, x: BaseTensor, wants: bool) -> Tensor:
-        """Return an alias of ``x`` without its history, which is a leaf if a gradient is wanted."""
+        """Return an alias of ``x`` without its history. If ``wants`` is true, the alias is a leaf that requires
+        grad.
+        """
         return as_kind(x.detach()).requires_grad_(wants)
 
     def back(self, outputs: list[Any], inputs: list[Any], grads: list[Any], recorded: bool, ends: list[Any]) -> Any:
-        """Return the gradients of ``outputs`` by ``inputs``; none flows through ``ends``."""
+        """Return the gradients of ``outputs`` by ``inputs``. No gradient flows through the tensors ``ends``."""
         return grad(outputs, inputs, grads, recorded, recorded, allow_unused=True, no_grad_vars=ends)
 
     def random_state(self) -> Any:
-        """Return everything that the next random numbers depend on."""
+        """Return the state of the random numbers."""
         return default_generator.state()
 
     def set_random_state(self, state: Any) -> None:
@@ -104,7 +106,7 @@ class _Repeatable(Repeatable):
 
 
 class _Checkpoint(Function):
-    """The part as one operation of its arguments and of the other tensors that it uses."""
+    """The checkpointed part as one operation, whose inputs are its arguments and the other tensors that it uses."""
 
     @staticmethod
     def forward(ctx: Any, repeatable: _Repeatable, results: Any, *tensors: Any) -> Any:

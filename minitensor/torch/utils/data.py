@@ -1,7 +1,7 @@
 """``torch.utils.data``: data sets, orders of their samples, and batches.
 
-Random orders are PyTorch's, number for number: the program's generator gives a seed, and a new generator with that seed
-gives the order.
+Random orders are the same as in PyTorch: the program's generator draws a seed, and a new generator with that seed draws
+the order.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ __all__ = [
 
 
 class TensorDataset(datasets.Rows):
-    """Row i of each of ``tensors`` is sample i: a view, or a copy with ``share=False`` (only minitensor has it).
+    """Row i of each of ``tensors`` is sample i: a view, or with ``share=False`` a copy (``share`` is an addition of
+    minitensor).
 
     Raises:
         TypeError, AssertionError: if the arguments are not tensors, or their first dimensions differ in length.
@@ -58,7 +59,7 @@ def _seed() -> int:
 
 @checks.with_own_methods
 class RandomSampler(samplers.Shuffled):
-    """Every index once, in random order; with ``replacement`` any index at any time.
+    """Every index once, in random order; with ``replacement``, independent random indices instead.
 
     Raises:
         ValueError: if ``num_samples`` is below 1.
@@ -79,7 +80,7 @@ class RandomSampler(samplers.Shuffled):
 
 
 class SubsetRandomSampler(Sampler):
-    """Some indices, in random order."""
+    """The given indices, in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         super().__init__()
@@ -95,11 +96,11 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """``num_samples`` indices, each with the probability of its weight.
+    """``num_samples`` random indices, drawn with probabilities in proportion to ``weights``.
 
     Raises:
         ValueError: if ``num_samples`` is below 1.
-        RuntimeError: on iteration, if there are fewer weights and ``replacement`` is false.
+        RuntimeError: on iteration, if ``replacement`` is false and there are fewer weights than ``num_samples``.
     """
 
     def __init__(
@@ -139,10 +140,10 @@ class BatchSampler(samplers.Batches):
 def random_split(
     dataset: Any, lengths: Sequence[float], generator: Generator = default_generator
 ) -> list[datasets.Subset]:
-    """Return parts of ``dataset`` drawn at random, of the given lengths or shares.
+    """Split ``dataset`` at random into parts. ``lengths`` are their lengths, or their shares of the data set.
 
     Raises:
-        ValueError: if the lengths do not sum to that of the data set, or to 1.
+        ValueError: if ``lengths`` do not sum to the length of the data set, or to 1.
     """
     datasets.need_samples("random_split()", dataset)
     generator = generator_of(generator)
@@ -162,11 +163,11 @@ def _join(samples: list[Any]) -> Any:
 
 
 def default_collate(batch: list[Any]) -> Any:
-    """Return one batch of a list of samples: tensors, arrays and numbers are stacked, which copies; texts remain a
-    list.
+    """Return a batch made of a list of samples. Tensors, arrays and numbers are stacked, which copies them; texts
+    remain a list.
 
     Raises:
-        TypeError: if it is anything else.
+        TypeError: if a sample has another type.
         RuntimeError: if the shapes differ.
     """
     checks.instance("default_collate()", "batch", batch, Sequence, "a list of samples")
@@ -181,19 +182,20 @@ class DataLoader(Loader):
     Args:
         dataset: a Dataset, an IterableDataset, or anything with ``__getitem__`` and ``__len__``.
         batch_size: the number of samples in a batch; None returns single samples.
-        shuffle: a new order in each epoch.
-        sampler: gives the order; excludes ``shuffle``.
-        batch_sampler: gives lists of indices; excludes ``batch_size``, ``shuffle``, ``sampler`` and ``drop_last``.
-        num_workers: 0; a batch is made when it is requested.
+        shuffle: True for a new random order in each epoch.
+        sampler: yields the indices of samples in order; not allowed with ``shuffle``.
+        batch_sampler: yields lists of indices; not allowed with ``batch_size``, ``shuffle``, ``sampler`` or
+            ``drop_last``.
+        num_workers: must be 0, because this process makes each batch when it is requested.
         collate_fn: makes a batch of a list of samples; :func:`default_collate` by default.
         pin_memory: has no effect.
-        drop_last: drop the last batch if it is shorter.
-        generator: draws the order.
+        drop_last: True to leave out a shorter last batch.
+        generator: the generator that draws the order.
         share: True for batches that are views of the tensors of a TensorDataset, False for copies in every case, also
-            with ``batch_size=None`` (only minitensor has it).
+            with ``batch_size=None`` (an addition of minitensor).
 
     Raises:
-        ValueError, TypeError: if arguments exclude each other, or ``num_workers`` is above 0.
+        ValueError, TypeError: if arguments contradict each other, or if ``num_workers`` is above 0.
     """
 
     _rows = TensorDataset
@@ -252,7 +254,7 @@ class DataLoader(Loader):
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
 
     def __iter__(self) -> Any:
-        # PyTorch draws a seed for workers at the start of each loop, even if there are none.
+        # As in PyTorch, a seed for workers is drawn at the start of each loop, even if there are no workers.
         (default_generator if self.generator is None else self.generator).long_words(1)
         return super().__iter__()
 
