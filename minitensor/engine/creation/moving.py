@@ -49,7 +49,7 @@ def moved(x: Tensor, gpu: Any) -> Tensor:
 def cpu(x: Tensor) -> Tensor:
     """Return ``x`` on the host: itself, or a copy in its shape and dtype, through which gradients pass.
 
-    It works for every tensor and raises no error.
+    It accepts every tensor, so nothing is refused.
     """
     return moved(x, None)
 
