@@ -1,11 +1,11 @@
-"""The kit of the book's notebooks: the stage, its figures, reports, questions, exercises and cell magics.
+"""Tools for the book's notebooks: the stage, its figures, reports, questions, exercises and cell magics.
 
     %load_ext book_kit
     from book_kit import check, predict, require, stage
     from book_kit import allocator_map, meter, stride_explorer, timeline, what_fits
     from book_kit.widgets import controls, installed
 
-It needs IPython only if the extension is loaded.
+Only loading the extension needs IPython.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The kit of the book's notebooks in Chinese: `%load_ext book_kit.zh`."""
+"""The Chinese version of the book's extension: `%load_ext book_kit.zh`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:
-    """Register the cell magics, set the language of stages and reports, and find the modules beside the chapters.
+    """Register the cell magics, set the language of stages and reports, and make modules beside the English pages
+    importable.
 
-    Such a module, for example ``small_engine``, is only in the folder of the English page.
+    A module such as ``small_engine`` exists only in the folder of the English pages.
     """
     set_language("zh")
     book_kit.load_ipython_extension(ipython)

@@ -1,8 +1,8 @@
-"""Real data without a download: scikit-learn contains the files.
+"""Real data that needs no download, because scikit-learn contains the files.
 
 The digits are 1,797 scans of 8 x 8 pixels that 43 people wrote (Alpaydin and Kaynak 1998, UCI repository). The two
 photographs, `china.jpg` and `flower.jpg`, have 427 x 640 pixels. The files are read without
-scikit-learn's code: importing that takes 2 s, reading them 0.1 s.
+scikit-learn's code: importing that code takes 2 s, and reading the files 0.1 s.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 
 
 def digits(held_out: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return scans, float32 from 0 to 1 of shape [scans, 1, 8, 8], and the digit of each, int64.
+    """Return scans (float32 from 0 to 1, of shape [scans, 1, 8, 8]) and the digit on each (int64, of shape [scans]).
 
     Args:
-        held_out: return every fifth scan, 360 of them, instead of the 1,437 others.
+        held_out: True to return every fifth scan, 360 in all; False to return the 1,437 others.
 
     Raises:
         ImportError: if scikit-learn is not installed.
     """
     with gzip.open(_bundled("data/digits.csv.gz"), "rt") as file:
-        rows = np.loadtxt(file, delimiter=",")  # 64 pixels from 0 to 16, and the digit
+        rows = np.loadtxt(file, delimiter=",")  # each row has 64 pixels from 0 to 16, and the digit
     rows = rows[(np.arange(len(rows)) % 5 == 0) == held_out]
     return (rows[:, :64].reshape(-1, 1, 8, 8) / 16).astype(np.float32), rows[:, 64].astype(np.int64)
 

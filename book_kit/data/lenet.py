@@ -1,4 +1,4 @@
-"""A network of the size of LeNet (LeCun et al. 1998) for the digits, and its training, for the chapters."""
+"""A network of the size of LeNet (LeCun et al. 1998) for the digits, and the training of it, for the chapters."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from minitensor.nn.normalizing import BatchNorm2D
 
 
 class LeNet(Layer):
-    """Two convolutions and two linear maps, 13,802 trained numbers: ten scores for each scan [scans, 1, 8, 8].
+    """Compute ten scores for each scan of a batch [scans, 1, 8, 8], by two convolutions and two linear maps.
 
     Args:
-        inplace: if true, ReLU overwrites its input.
+        inplace: True to let ReLU overwrite its input.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -31,7 +31,7 @@ class LeNet(Layer):
         self.relu = F.relu_ if inplace else F.relu
 
     def forward(self, x: Any) -> Any:
-        """Return the scores. Every result has a name, as in programs under development."""
+        """Return the scores. Every intermediate result has a name, as in a program under development."""
         h1 = self.norm1(self.conv1(x))
         a1 = self.relu(h1)
         p1 = F.max_pool2d(a1, 2)
@@ -44,7 +44,7 @@ class LeNet(Layer):
 
 
 def train(network: Any, epochs: int = 8, batch_size: int = 32, learning_rate: float = 0.005, bar: bool = True) -> Any:
-    """Train on the digits that are not held out, with Adam and a rate that falls along a cosine.
+    """Train on the digits that are not held out, with Adam and a learning rate that follows a cosine.
 
     Returns:
         The loss of every step, a list of floats.
@@ -70,7 +70,7 @@ def train(network: Any, epochs: int = 8, batch_size: int = 32, learning_rate: fl
 
 @mt.no_grad()
 def accuracy(network: Any) -> float:
-    """Return the share of the held-out digits that the network classifies correctly, from 0 to 1."""
+    """Return the accuracy on the held-out digits, from 0 to 1."""
     scans, labels = digits(held_out=True)
     network.eval()
     said = network(mt.to_tensor(scans)).numpy().argmax(axis=1)

@@ -1,4 +1,4 @@
-"""The libraries that the book compares, and how their names are written."""
+"""The libraries that the book compares, and the spelling of their names."""
 
 NAMES = {
     "minitensor": "minitensor",

@@ -1,6 +1,6 @@
 """A progress bar for a loop: a widget in a notebook that has ipywidgets, a line of text elsewhere.
 
-At the end the line of text remains, so that a page and a notebook without widgets show it too.
+At the end of the loop a line of text remains, which a page and a notebook without widgets can show, too.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
-#: Characters of the bar.
+#: The number of characters of the bar.
 WIDTH = 30
 
 
 def progress(items: Sequence[Item], label: str = "", note: Callable[[], str] | None = None) -> Iterator[Item]:
-    """Yield the items, with a bar that grows with each.
+    """Yield the items, and show a bar that grows with each item.
 
     Args:
-        label: the text before the bar.
-        note: returns the text after it, called after each item: the loss, for example.
+        label: the text that is shown before the bar.
+        note: a function that is called after each item and returns the text to show after the bar, such as the loss.
 
     Raises:
-        TypeError: if ``items`` has no length, because the bar needs the end of the loop.
+        TypeError: if ``items`` has no length, because the bar shows a fraction of it.
     """
     try:
         total = len(items)
@@ -44,7 +44,7 @@ def _text(done: int, total: int, label: str, note: str) -> str:
 
 
 class _Line:
-    """One line of text, overwritten until the end; if the output is not a terminal, the last one only."""
+    """One line of text, overwritten until the end. If the output is not a terminal, only the last text is printed."""
 
     def __init__(self) -> None:
         self.last, self.overwrites = "", sys.stdout.isatty()
@@ -60,7 +60,7 @@ class _Line:
 
 
 class _Widget(_Line):
-    """A bar of ipywidgets, which is removed once the text is printed."""
+    """A bar of ipywidgets, which is removed once the last text is printed."""
 
     def __init__(self, widgets: Any, display: Any, total: int, label: str) -> None:
         self.last, self.overwrites = "", False
@@ -78,7 +78,9 @@ class _Widget(_Line):
 
 
 def _widget(total: int, label: str) -> _Widget | None:
-    """Return a widget if a kernel runs and ipywidgets is installed; None on a page of the book, which has no kernel."""
+    """Return a widget if ipywidgets is installed and a kernel runs. A page of the book has no kernel, so this
+    is None.
+    """
     if os.environ.get("MINITENSOR_BOOK") == "1":
         return None
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None

@@ -1,6 +1,6 @@
-"""Call any in-place operation once, to measure the memory it holds, its changes and its refusals.
+"""Call any in-place operation once, to measure the memory that it keeps allocated, its changes and its refusals.
 
-This file has the arguments of every name, so that the book can run all of them.
+This file has sample arguments for every operation, so that the book can run all operations.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SIDE = 512
 
 
 def full(value: float, name: str = "") -> Tensor:
-    """Return a tensor of one value and 1 MiB, of the shape that the operation ``name`` needs."""
+    """Return a tensor of 1 MiB whose elements are all equal, of the shape that the operation ``name`` needs."""
     return mt.full(SHAPES.get(name, [SIDE, SIDE]), value)
 
 
@@ -30,7 +30,7 @@ def _mask() -> Tensor:
     return full(0.25) > 0
 
 
-#: The arguments, without ``x``, of operations whose other arguments are not tensors like ``x``.
+#: The arguments, without ``x``, of operations whose other arguments are not tensors of the same shape.
 ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "apply_": lambda: (lambda x: x.scale(2.0),),
     "cast_": lambda: ("float64",),
@@ -72,7 +72,7 @@ INTEGERS = ("bitwise_", "gcd_", "lcm_")
 
 
 def arguments(name: str) -> tuple[Any, ...]:
-    """Return the arguments with which an operation is measured, without its target."""
+    """Return the arguments with which an operation is measured, without the tensor that it overwrites."""
     row = row_of(name)
     given = name if row is None else row.name + "_"
     if given in ARGUMENTS:
@@ -84,7 +84,7 @@ def arguments(name: str) -> tuple[Any, ...]:
 
 
 def row_of(name: str) -> Row | None:
-    """Return the row of the derivative table for a name or an alias."""
+    """Return the row of the derivative table for the name or alias of an operation."""
     found = (row for row in ROWS.values() if name[:-1] in (row.name, *row.aliases))
     return next(found, None)
 
@@ -98,7 +98,7 @@ def call(name: str, x: Tensor, given: tuple[Any, ...]) -> Any:
 
 
 def no_leaf(name: str) -> Tensor:
-    """Return a tensor of 1 MiB for the operation ``name`` that wants a gradient and may be overwritten."""
+    """Return a tensor of 1 MiB for the operation ``name`` that requires a gradient and is no leaf."""
     leaf = full(0.5, name)
     leaf.stop_gradient = False
     return leaf.scale(1.0)
@@ -118,13 +118,13 @@ def is_refused(name: str, policy: str) -> bool:
 
 
 def copies_held(name: str, others_want: bool = False) -> Fraction | None:
-    """Return the bytes held after ``name`` on a non-leaf tensor that wants a gradient, in units of that tensor.
+    """Return the bytes that stay allocated after ``name`` on a non-leaf tensor with a gradient, divided by its bytes.
 
     Args:
-        others_want: if true, the other floating operands want a gradient too.
+        others_want: True if the other floating-point operands require a gradient, too.
 
     Returns:
-        None if such a tensor is refused, or cannot exist: integers have no gradient.
+        None if the operation is refused, or if there is no such tensor because integers have no gradient.
     """
     given = arguments(name)
     if others_want:
@@ -143,7 +143,9 @@ def copies_held(name: str, others_want: bool = False) -> Fraction | None:
 
 
 def changes(name: str) -> tuple[str, str, str]:
-    """Describe the version and the storage after ``name``, and changes of shape, strides, dtype, stop_gradient."""
+    """Describe how ``name`` changed the version and the storage, and the shape, strides, dtype and stop_gradient if it
+    did.
+    """
     x = full(0.5, name)
     given = arguments(name)
     if name == "detach_":

@@ -1,11 +1,11 @@
 """Run a reader's programs and exercises in a page of the book, where Python runs in the reader's browser.
 
-The page sends JSON and receives JSON. The answer holds output, errors and names as text, never as markup. A program
+The page sends JSON and receives JSON. The answer contains output, errors and names as text, never as markup. A program
 that fails or has a syntax error gets an answer like any other.
 
-* Every request begins in the same state, whatever earlier requests did (``reset_state``).
+* Every request begins in the same state, so that earlier requests have no effect (``reset_state``).
 * A program has the names that the book's programs use: ``mt``, ``F``, ``nn``, ``np``, ``torch`` and ``paddle``. The
-  last two are minitensor under PyTorch's and Paddle's names, also if a program imports them.
+  last two are minitensor under PyTorch's and Paddle's names, even if a program imports them.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from memory_stage.recorder.awaiting import Awaiting
 from memory_stage.recorder.record import RecordedRun, line_in
 from minitensor.engine.modes import set_inplace_policy
 
-#: Errors of Python for text that is not a program: ValueError for a null byte, one of the others if it nests too deep.
+#: Python's errors for a text that is not a program. It may also contain a null byte or too many nested brackets.
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
-MOST_SHOWN = 4_000_000  # characters of a recording: about a hundred times a long program of the book
+# the most characters of a recording, about a hundred times as many as for a long program of the book
+MOST_SHOWN = 4_000_000
 
 
 def answer(request: str) -> str:
@@ -60,7 +61,9 @@ def answer(request: str) -> str:
 
 
 def recorded(asked: dict[str, Any]) -> dict[str, Any]:
-    """Return the trace of ``variants``, each with ``id``, ``label``, ``code`` and ``policy``, on one ``device``."""
+    """Return the trace of ``variants`` on one ``device``. Each variant has ``id``, ``label``, ``code`` and
+    ``policy``.
+    """
     done = []
     for variant in asked["variants"]:
         with afresh(asked["device"]) as printed:
@@ -86,7 +89,7 @@ def recorded(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _append_output(done: RecordedRun, printed: str) -> None:
-    """Append the output after the last shown step; a notebook shows it under the cell."""
+    """Add the output after the last shown step to that step. A notebook would show it under the cell."""
     if printed and done.variant["truncated"]:
         why = next(each.text for each in done.texts if each.key == "truncated")
         end = message("What it printed then ends so:\n{printed}", printed=printed)
@@ -96,7 +99,7 @@ def _append_output(done: RecordedRun, printed: str) -> None:
 
 
 def no_program(variant: dict[str, Any], error: Exception) -> RecordedRun:
-    """Return the recording of a text that is not a program: one step with the error at its line."""
+    """Return a recording for a text that is not a program: one step with the error at its line."""
     code = variant["code"].splitlines() or [""]
     line = min(max(1, getattr(error, "lineno", None) or 1), len(code))
     step = {
@@ -114,7 +117,7 @@ def no_program(variant: dict[str, Any], error: Exception) -> RecordedRun:
 
 
 def explained(asked: dict[str, Any]) -> dict[str, Any]:
-    """Return the report on the in-place operations of a program, ``code``, under ``policy`` on ``device``."""
+    """Return the report on the in-place operations of the program ``code`` under ``policy`` on ``device``."""
     file = "<program>"
     api.recording.register(file, asked["code"])
     with afresh(asked["device"]):
@@ -145,7 +148,7 @@ def checked(asked: dict[str, Any]) -> dict[str, Any]:
     with afresh("cpu") as printed:
         _execute(_compiled(asked["before"], "<before the exercise>"), given)
         given["check"] = check
-        gc.collect()  # tests may count bytes, so remains of earlier requests are freed before
+        gc.collect()  # frees remains of earlier requests first, because tests may count bytes
         printed.forget()
         try:
             _execute(_compiled(asked["code"], "<your answer>"), given)
@@ -180,7 +183,7 @@ def _where(error: BaseException, file: str) -> str:
 
 
 def _worded(error: BaseException) -> str:
-    """Return an error as Python prints it, without the source line."""
+    """Return an error in Python's words, without the source line."""
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {message}".removesuffix(": ")
 
@@ -189,7 +192,9 @@ def _worded(error: BaseException) -> str:
 
 
 def stand_in() -> None:
-    """Make ``import torch`` and ``import paddle`` import minitensor, with its submodules.
+    """Let ``import torch`` and ``import paddle`` import minitensor, with its submodules.
+
+    A page cannot install either framework. Importing a submodule that minitensor does not have raises ImportError.
 
     A page cannot install either framework. Submodules that minitensor does not have stay missing.
     """
@@ -201,7 +206,7 @@ def stand_in() -> None:
 def forget_javascript() -> None:
     """Remove ``js`` and ``pyodide_js``, through which Python calls the page.
 
-    Pyodide's event loop needs them, so ``asyncio`` waits by sleeping afterwards.
+    Pyodide's event loop needs these modules, so it is replaced by one that waits by sleeping.
     """
     for name in [each for each in sys.modules if each.partition(".")[0] in ("js", "pyodide_js")]:
         del sys.modules[name]

@@ -1,4 +1,7 @@
-"""An event loop of ``asyncio`` for a page: it waits by sleeping.
+"""An event loop of ``asyncio`` for a page, which waits by sleeping.
+
+Python in a page has neither sockets nor threads, and nothing interrupts a program. No event can arrive from outside
+while the loop waits, so it only has to wait for its own tasks and for timers.
 
 Python in a page has neither sockets nor threads, and a program runs there without interruption. Because no event can
 arrive from outside while it waits, it can only wait for its own tasks or for a time.
@@ -12,11 +15,11 @@ from typing import Any, NoReturn
 
 
 class PageLoop(asyncio.BaseEventLoop):
-    """Run tasks, and sleep when all of them wait for a time."""
+    """An event loop that runs tasks, and that sleeps when all tasks wait for a timer."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._selector = self  # the loop calls only `select` of its selector
+        self._selector = self  # of a selector, the event loop calls only the method `select`
 
     def select(self, timeout: float | None) -> list[NoReturn]:
         """Sleep for ``timeout`` seconds and return no events.
@@ -30,14 +33,14 @@ class PageLoop(asyncio.BaseEventLoop):
         return []
 
     def _process_events(self, events: list[Any]) -> None:
-        """Do nothing: there are no events."""
+        """Do nothing, because there are no events."""
 
     def _write_to_self(self) -> None:
-        """Do nothing: no other thread needs to wake the loop."""
+        """Do nothing, because no other thread needs to wake the loop."""
 
 
 class PagePolicy(asyncio.DefaultEventLoopPolicy):
-    """Make every new loop a `PageLoop`."""
+    """An event loop policy under which every new loop is a `PageLoop`."""
 
     def new_event_loop(self) -> PageLoop:
         """Return a loop that waits by sleeping."""
@@ -45,7 +48,7 @@ class PagePolicy(asyncio.DefaultEventLoopPolicy):
 
 
 def wait_by_sleeping() -> None:
-    """Make ``asyncio`` wait by sleeping, and remove Pyodide's loop."""
-    asyncio.run = asyncio.runners.run  # Pyodide's version calls JavaScript
+    """Let ``asyncio`` wait by sleeping, and remove Pyodide's event loop."""
+    asyncio.run = asyncio.runners.run  # Pyodide's policy calls JavaScript
     asyncio.set_event_loop_policy(PagePolicy())
     asyncio._set_running_loop(None)

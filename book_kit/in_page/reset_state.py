@@ -25,17 +25,17 @@ from minitensor.engine.device import places
 from minitensor.engine.modes import DEFAULT_POLICY, modes
 from minitensor.torch import printing as printing_of_torch
 
-#: The devices that a page offers: name -> arguments of ``set_device``.
+#: Maps the devices that a page offers to the arguments of ``set_device``.
 DEVICES: dict[str, dict[str, Any]] = {
     "cpu": {"device": "cpu"},
     "gpu:sim": {"device": "gpu:sim", "profile": "torch"},
     "gpu:sim paddle": {"device": "gpu:sim", "profile": "paddle"},
 }
-BEGINNING, END = 20_000, 1_000  # characters kept from each end of the output that is not of a recorded step
+BEGINNING, END = 20_000, 1_000  # the most characters from each end of the output outside of recorded steps
 
 
 def names() -> dict[str, Any]:
-    """Return the global names of a program."""
+    """Return the initial global names of a program."""
     return {
         "__name__": "__main__",
         "mt": minitensor,
@@ -49,7 +49,7 @@ def names() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def afresh(device: str) -> Iterator[CapturedOutput]:
-    """Run a block in the state of a new process, with new tensors on ``device``; yield the output that no step shows.
+    """Run a block in the state of a new process, with new tensors on ``device``. Yield the output outside of steps.
 
     Raises:
         ValueError: if ``device`` is not one of `DEVICES`.
@@ -77,14 +77,14 @@ _GIVEN = [(owner, dict(vars(owner))) for owner in (*_OWNERS, minitensor.Tensor, 
 
 
 def _restore_names() -> None:
-    """Restore names that a program has set or deleted."""
+    """Restore the attributes of a module that a program has set or deleted."""
     for owner, given in _GIVEN:
         now = vars(owner)
         for name in [name for name, value in given.items() if now.get(name, _GIVEN) is not value]:
             setattr(owner, name, given[name])
 
 
-#: The warning filters of a new process, which ignore warnings for a library's maintainers.
+#: The warning filters of a new process, which ignore warnings that are meant for a library's maintainers.
 _WARNED: list[tuple[Any, type[Warning]]] = [("default", Warning), ("ignore", DeprecationWarning)]
 _WARNED += [("ignore", kind) for kind in (PendingDeprecationWarning, ImportWarning, ResourceWarning)]
 
@@ -96,7 +96,7 @@ def _restored() -> Iterator[None]:
     announced, places.current.announced = (
         places.current.announced,
         True,
-    )  # minitensor need not announce its simulated GPU, because the page does
+    )  # without minitensor's note on the simulated GPU, because the page has one
     options, of_torch = printing._options, dict(vars(printing_of_torch.options))
     with warnings.catch_warnings(), np.errstate(), np.printoptions():
         for action, category in _WARNED:
@@ -114,7 +114,7 @@ def _restored() -> Iterator[None]:
 
 
 def _warned(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
-    """Print a warning on one line, with the line number if it is in the program."""
+    """Print a warning on one line, with the line number if the program caused it."""
     place = f" (line {lineno})" if filename.startswith("<") else ""
     print(f"{category.__name__}: {message}{place}", file=sys.stderr)
 
@@ -123,14 +123,14 @@ def _warned(message: Warning | str, category: type[Warning], filename: str, line
 
 
 class CapturedOutput(io.StringIO):
-    """A stream that keeps the beginning and the end of the output, even if a program closes it."""
+    """A stream that keeps the beginning and the end of its output, even if a program closes the stream."""
 
     def __init__(self) -> None:
         super().__init__()
         self.beginning = self.end = ""
 
     def write(self, text: str) -> int:
-        """Keep as much of ``text`` as fits; return its length, as every stream does."""
+        """Keep as much of ``text`` as fits. Return the length of ``text``, as every stream does."""
         room = BEGINNING - len(self.beginning)
         if room > 0:
             self.beginning += text[:room]
@@ -142,17 +142,17 @@ class CapturedOutput(io.StringIO):
         self.beginning = self.end = ""
 
     def close(self) -> None:
-        """Do nothing: it stays open."""
+        """Do nothing, so that the stream stays open."""
 
 
 class _ToStdout(io.StringIO):
-    """Write stderr to stdout: a page has one place for both."""
+    """A stream that writes stderr to stdout, because a page shows both in one place."""
 
     def write(self, text: str) -> int:
         return sys.stdout.write(text)
 
     def close(self) -> None:
-        """Do nothing: it stays open."""
+        """Do nothing, so that the stream stays open."""
 
 
 # ---------- input ----------
@@ -162,7 +162,7 @@ NO_INPUT = "input asks a reader, who cannot answer here: write the value into th
 
 @contextlib.contextmanager
 def _no_input() -> Iterator[None]:
-    """Make ``input``, reads from stdin and a debugger raise RuntimeError, because a page has no input."""
+    """Let ``input``, reading stdin and starting a debugger raise RuntimeError, because a page has no input."""
     before = builtins.input, sys.stdin
     builtins.input, sys.stdin = _refuse, _NoInput()
     try:
@@ -176,7 +176,7 @@ def _refuse(*_: Any, **__: Any) -> NoReturn:
 
 
 class _NoInput(io.StringIO):
-    """Replacement for stdin that refuses to read."""
+    """A replacement for stdin that raises an error when it is read."""
 
     def read(self, *_: Any) -> str:
         return _refuse()

@@ -1,1 +1,1 @@
-"""Cell magics of the book: stages, expected errors, reports, and cells that run on several ranks."""
+"""Cell magics of the book: for stages, for expected errors, and for cells that run on several ranks."""

@@ -1,16 +1,16 @@
-"""`%%expect_error`: a cell that has to fail, with the error that the text around it explains.
+"""The cell magic `%%expect_error`, for a cell that must fail with the error that the text around it explains.
 
     %%expect_error ValueError doesn't stop gradient
     w = mt.to_tensor([1.0, 1.0], stop_gradient=False)
     w.add_(mt.ones([2]))
 
-* If the cell raises this error, it passes and shows the error and its place as text. If it raises none or another
-  one, it fails, and with it the build of the book.
-* Its output names no path of this machine. Lines are counted as the reader sees them: the magic is line 1.
+* If the cell raises this error, the cell passes, and its output is the error and its place as text. If it raises no
+  error or another one, the cell fails, and so does the build of the book.
+* The output contains no path of this machine. Lines are counted as the reader sees them: the magic is line 1.
 * Names assigned before the error exist afterwards, as after any failing cell. The error itself is not kept, so it
   keeps no tensor alive.
 
-The tag `raises-exception` is not a replacement, because it also passes a cell that raises nothing.
+The tag `raises-exception` cannot replace this magic, because a cell with the tag passes even if it raises nothing.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from memory_stage.messages import Text, message, said
 from memory_stage.web.embed import page_assets
 
 USAGE = "%%expect_error ErrorType regular expression for its message (may be left out)"
-FRAMES = 4  # the innermost frames shown
-AROUND = 1  # lines shown before the marked one
+FRAMES = 4  # how many of the innermost frames are shown
+AROUND = 1  # how many lines are shown before the marked one
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ExpectedError:
 
 @magics_class
 class ExpectError(Magics):
-    """The cell magic `%%expect_error`."""
+    """The class that contains the cell magic `%%expect_error`."""
 
     shell: InteractiveShell
 
@@ -68,9 +68,9 @@ class ExpectError(Magics):
     def expect_error(self, line: str, cell: str) -> None:
         """%%expect_error ErrorType regular expression: run the cell, which has to raise this error.
 
-        ErrorType is a name as the cell would write it, built in or of the notebook; subclasses count. The
-        regular expression is searched for in the error's message. Raises AssertionError if the cell raises no
-        error or another one.
+        ErrorType is a built-in name or a name of the notebook. An error of a subclass passes, too. The regular
+        expression must match a part of the error's message. Raises AssertionError if the cell raises no error or
+        another one.
         """
         expected, pattern = self._parse(line)
         source = numbered_as_seen(cell, self.shell.transform_cell(cell))
@@ -117,7 +117,7 @@ def _describe(error: BaseException, this_cell: str, shell: InteractiveShell) -> 
     places: dict[str, Text] = {this_cell: _THIS}
     frames: list[str] = []
     for frame in traceback.extract_tb(error.__traceback__):
-        if shell.compile.format_code_name(frame.filename):  # a cell, not a file
+        if shell.compile.format_code_name(frame.filename):  # the frame runs a cell and not a file
             place = places.setdefault(frame.filename, message("an earlier cell"))
             within = "" if frame.name == "<module>" else frame.name
             frames.append(_frame(place, frame.filename, frame.lineno or 1, within))
@@ -128,7 +128,7 @@ def _describe(error: BaseException, this_cell: str, shell: InteractiveShell) -> 
 
 
 def _frame(place: Text, filename: str, line: int, within: str = "") -> str:
-    """Return the place of a frame, with its line marked and the lines before it."""
+    """Return the place of a frame, with its line marked and with the lines before it."""
     where = message("{place}, line {line}", place=place, line=line)
     if within:
         where = message("{place}, line {line}, in {function}", place=place, line=line, function=within)

@@ -1,4 +1,4 @@
-"""`%%ranks 4`: a cell that runs on several ranks, and shows their output.
+"""The cell magic `%%ranks 4`, which runs a cell on several ranks and shows their output.
 
     %%ranks 4 --into sums
     x = mt.ones([2]) * (rank + 1.0)
@@ -6,7 +6,7 @@
     x.tolist()
 
 * ``--into NAME``: assign the values of the last expression, a list by rank, to that name in the notebook.
-* ``--loses RANK``: the cell ends the process of this rank; the cell fails if the process is still running.
+* ``--loses RANK``: the cell is expected to end the process of this rank. It fails if the process is still running.
 * An error on any rank is the error of the cell.
 """
 
@@ -33,7 +33,7 @@ _options.add_argument("--loses", type=int, metavar="RANK", help="the rank that e
 
 @dataclass(frozen=True)
 class RanksOutput:
-    """Output of the ranks as text; only once if all ranks printed the same."""
+    """Output of the ranks as text. If all ranks printed the same, it is shown only once."""
 
     heading: str
     text: str
@@ -51,7 +51,7 @@ class RanksOutput:
 
 @magics_class
 class RanksMagic(Magics):
-    """The cell magic `%%ranks`."""
+    """The class that contains the cell magic `%%ranks`."""
 
     shell: InteractiveShell
 
@@ -76,7 +76,7 @@ class RanksMagic(Magics):
 
 
 def lost(cell: str, count: int | None, rank: int) -> RanksOutput:
-    """Return the error that names ``rank`` as lost; raise AssertionError if there is none, or if it names others."""
+    """Return the error for the lost ``rank``. Raise AssertionError if no rank was lost, or others were."""
     try:
         answers = ranks.run(cell, count)
     except ranks.RankLostError as error:
@@ -87,12 +87,12 @@ def lost(cell: str, count: int | None, rank: int) -> RanksOutput:
 
 
 def heading(count: int) -> str:
-    """Return the heading of the output."""
+    """Return the heading above the output."""
     return _as_recorded(plural("{count} rank", "{count} ranks", count))
 
 
 def _as_recorded(heading: Text) -> str:
-    """Return a heading, with the origin of a record."""
+    """Return a heading; if the output comes from a record, with the record's origin."""
     started = ranks.started()
     if started is not None and started.recorded:
         heading = message("{heading}, recorded with {versions}", heading=heading, versions=started.about)
@@ -100,7 +100,7 @@ def _as_recorded(heading: Text) -> str:
 
 
 def joined(printed: list[str]) -> str:
-    """Join the output of the ranks; ranks with the same output share a heading."""
+    """Join the output of the ranks. Ranks with the same output share one heading."""
     same: dict[str, list[int]] = {}
     for rank, each in enumerate(printed):
         same.setdefault(each.rstrip("\n"), []).append(rank)

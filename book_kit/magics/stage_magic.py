@@ -1,8 +1,8 @@
 """The cell magic ``%%stage``.
 
-* The cell behaves as without the magic: names, output, errors, the value of its last expression.
-* A cell that cannot be traced runs all the same, and one line under it gives the reason.
-* With ``--compare`` the cell holds several variants (see ``cell_variants``) and assigns no names in the notebook.
+* The cell runs as without the magic, with the same names, output, errors, and value of the last expression.
+* A cell that cannot be traced still runs, and a line under it says why it was not traced.
+* With ``--compare`` the cell contains several variants (see ``cell_variants``) and assigns no names in the notebook.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from minitensor.engine.modes import POLICIES
 
 
 class NotTraced:
-    """The reason that a cell is not traced, as a line under it."""
+    """The reason why a cell is not traced, shown as a line under the cell."""
 
     def __init__(self, reason: Text) -> None:
         self.text = said(message("Not traced: {reason}. The cell ran as usual.", reason=reason))
@@ -53,7 +53,7 @@ _options.add_argument("--heading", help="of the table of variants")
 
 @magics_class
 class StageMagic(Magics):
-    """The cell magic ``%%stage``."""
+    """The class that contains the cell magic ``%%stage``."""
 
     shell: InteractiveShell
 
@@ -63,9 +63,9 @@ class StageMagic(Magics):
         """%%stage [--title TEXT] [--ask TEXT] [--ignore NAME ...] [--steps N] [--key STEP]
         [--depth memory|tensors|history] [--language en|zh]: run the cell and show it step by step.
 
-        %%stage --compare [--heading TEXT]: the cell holds variants, each after a line ``# --- label``; the lines
-        before the first belong to all; --key LABEL STEP opens one of them.
-        %%stage --compare --policies NAME NAME ...: run it under each policy.
+        %%stage --compare [--heading TEXT]: the cell contains variants, each after a line ``# --- label``. The lines
+        before the first label belong to all variants. --key LABEL STEP chooses the step that is shown first. %%stage
+        --compare --policies NAME NAME ...: run the cell under each policy.
         """
         __tracebackhide__ = True
         options = _options.of(line)
@@ -83,7 +83,8 @@ class StageMagic(Magics):
         source = self.shell.transform_cell(cell)
         shows_last = not source.rstrip().endswith(";")
         if not shows_last:
-            source = source.rstrip()[:-1]  # the semicolon is for the notebook, so the stage does not show it
+            # the semicolon only suppresses the notebook's output, so the stage does not show it
+            source = source.rstrip()[:-1]
         file = self.shell.compile.cache(source, self.shell.execution_count)
         if cell.lstrip().startswith("%%"):
             try:

@@ -1,13 +1,14 @@
-"""Exercises that check themselves and report the first difference in plain words.
+"""Exercises that check the reader's function and describe the first difference in plain words.
 
-* `check` reports and never raises for the reader's code, so an unfinished exercise does not stop the
+* `check` returns a report and never raises an error for the reader's code, so an unfinished exercise does not stop the
   notebook.
-* `require` does the same check and raises if anything differs, so the book builds only if the hidden solution
-  passes.
-* A report names the input, the expected result and the actual one. It does not reveal the solution.
+* `require` does the same check and raises an error if anything differs, so the book can be built only if the hidden
+  solution passes.
+* A report contains the input, the expected result and the actual one. It does not reveal the solution.
 
-An exercise is three cells. The tests (tag `remove-cell`); the unfinished function with its check, which the
-reader edits; and, tagged `hide-cell`, the solution under another name with `require` on the same tests::
+An exercise consists of three cells. The first has the tests (tag `remove-cell`). The second has the unfinished
+function, which the reader edits, and its check. The third (tag `hide-cell`) has the solution under another name, and
+`require` with the same tests::
 
     halved_tests = dict(cases=[(mt.ones([3]),), (mt.zeros([2, 2]),)], against=lambda x: x.scale_(0.5))
 
@@ -38,24 +39,26 @@ from memory_stage.messages import Text, message, plural, said, sentences
 from memory_stage.web.embed import page_assets, prose
 
 Case = tuple | Callable[[], tuple | AbstractContextManager[tuple]]
-LONGEST = 300  # characters of a value in a report
+LONGEST = 300  # the most characters of a value in a report
 
 
 @dataclass(frozen=True)
 class ExerciseReport:
-    """The verdict on a function: all cases right, or the first wrong one. It holds text only, no tensor."""
+    """The verdict on a function: all cases passed, or the first one that failed. It contains only text and no
+    tensor.
+    """
 
     name: str
     cases: int
-    right: int  # cases passed before the first difference
-    reason: str = ""  # empty when all is right
+    right: int  # the number of cases that passed before the first difference
+    reason: str = ""  # empty if all cases passed
     given: str = ""
     expected: str = ""
     got: str = ""
 
     @property
     def passed(self) -> bool:
-        """True if all cases are right."""
+        """True if all cases passed."""
         return not self.reason
 
     def __str__(self) -> str:
@@ -111,20 +114,20 @@ def check(
     *,
     that: Mapping[str, Callable[..., Any]] | None = None,
 ) -> ExerciseReport:
-    """Compare a reader's function with the expected results, case by case; the last line of a cell.
+    """Compare a reader's function with the expected results, case by case. Call this in the last line of a cell.
 
-    cases: one tuple of arguments per call, copied deeply for each call, so that nothing leaks from one to the
-        next. If a copy would lose something (a view its base), a function that returns the tuple, or a context
-        manager that yields it and surrounds the call (to measure it, for example).
-    against: the expected results, one per case; or a function that returns them. With a function, `check` also
-        compares every argument after the call, whether the result is one of the arguments itself, and the type
-        of an error.
+    cases: one tuple of arguments for each call. It is copied deeply before the call, so that one call cannot affect the
+    next. If a copy would lose something (such as the base of a view), pass a function that returns the tuple, or a
+    context manager that yields it and is open during the call (for example to measure it).
+    against: the expected results, one for each case, or a function that computes a result. With a function, `check`
+        also compares every argument after the call, whether the result is one of the arguments itself, and the type of
+        an error.
     that: further conditions, `{"the result shares the memory of `x`": lambda result, x: ...}`: a statement,
         and a function of the result and of the arguments after the call.
 
-    Shapes, dtypes, stop_gradient and integers are compared exactly, floats within 1e-5 relative and 1e-6
-    absolute. If the reader's function raises an error, the report shows it. TypeError or ValueError is raised
-    only if the exercise is badly written: no case, a case that is not a tuple, nothing to compare with.
+    Shapes, dtypes, stop_gradient and integers are compared exactly, floats within 1e-5 relative and 1e-6 absolute. If
+    the reader's function raises an error, the report shows it. TypeError or ValueError is raised only for a mistake in
+    the exercise: no case, a case that is not a tuple, or nothing to compare with.
     """
     _refuse_empty_exercise(cases, against, that)
     name = getattr(function, "__name__", said(message("what you gave")))
@@ -142,7 +145,7 @@ def require(
     *,
     that: Mapping[str, Callable[..., Any]] | None = None,
 ) -> ExerciseReport:
-    """`check` a solution, and raise AssertionError with the report if anything differs."""
+    """Run `check` on a solution, and raise AssertionError with the report if anything differs."""
     report = check(function, cases, against, that=that)
     if not report.passed:
         raise AssertionError(f"the solution is wrong.\n{report}")
@@ -162,7 +165,7 @@ def _refuse_empty_exercise(cases, against, that) -> None:
 
 
 def _first_difference(function, case, index, against, that) -> tuple[str, dict[str, str]]:
-    """Return the arguments as text, and the fields of a report on the difference; none if there is none."""
+    """Return the arguments as text, and the fields of a report on the difference; without a difference, no fields."""
     with _arguments(case) as arguments:
         names = _parameter_names(function, len(arguments))
         given = "\n".join(f"{name} = {_show(value)}" for name, value in zip(names, arguments, strict=True))
@@ -231,7 +234,7 @@ def _broken_statement(that: Mapping[str, Callable], result: Any, arguments: tupl
 
 
 def _reason(reason: Text, **values: str) -> dict[str, str]:
-    """Return fields of a report."""
+    """Return fields for a report on a difference without two values to compare."""
     return {"reason": said(reason), **values}
 
 
@@ -246,7 +249,9 @@ def _arguments(case: Case) -> Iterator[tuple]:
 
 
 def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
-    """Return the result, and the error as text: an error object would keep the tensors of its frames alive."""
+    """Call a function. Return the result, and the error as text: an error object would keep tensors in its frames
+    alive.
+    """
     try:
         return function(*arguments), ""
     except Exception as error:
@@ -254,10 +259,10 @@ def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
 
 
 def _parameter_names(function: Callable, count: int) -> list[str]:
-    """Return the names of the function's arguments; "argument 2" if one has no name."""
+    """Return the names of the function's arguments; "argument 2" for one without a name."""
     try:
         names = [name for name, p in inspect.signature(function).parameters.items() if p.kind in _POSITIONAL]
-    except (TypeError, ValueError):  # not callable, or built in without a signature
+    except (TypeError, ValueError):  # the function is not callable, or it is built in and has no signature
         names = []
     return names[:count] + [said(message("argument {number}", number=at + 1)) for at in range(len(names), count)]
 
@@ -278,7 +283,7 @@ def _is_mutable(value: Any) -> bool:
 
 
 def _unlike(expected: Any, got: Any) -> Text:
-    """Return a sentence on how `got` differs from `expected`; empty if it does not."""
+    """Return a sentence that says how `got` differs from `expected`; an empty text if it does not."""
     if _is_tensor(expected):
         return _unlike_tensor(expected, got)
     if isinstance(expected, float | complex) and isinstance(got, int | float | complex):
@@ -335,7 +340,7 @@ def _kind(value: Any) -> Text:
 
 
 def _show(value: Any) -> str:
-    """Return a value as text: a tensor by its numbers, with a mark if it wants a gradient."""
+    """Return a value as text; for a tensor, its numbers and a mark if it requires a gradient."""
     if not _is_tensor(value):
         text = repr(value)
     elif getattr(value, "stop_gradient", True):

@@ -1,18 +1,18 @@
-"""Predict-first questions: the reader commits to an answer before the book shows it.
+"""Questions that ask for a prediction: the reader chooses an answer before the book shows the right one.
 
-* The cell computes the answer, which has to equal one of the options word for word. If it does not, the book does
-  not build.
-* Every option has a text: the reason that it is right, or the mistake in it. A reader who chose a wrong option reads
-  its text and may try again before the answer is shown.
+* The cell computes the answer, which has to equal one of the options word for word. Otherwise the build of the book
+  fails.
+* Every option has an explanation: why it is right, or the mistake in it. A reader who chose a wrong option reads the
+  explanation and may try again before the answer is shown.
 * A question can name a line of a stage on the page, which proves or refutes the guess.
-* Answers are stored in the reader's browser, and can be deleted there.
+* Answers are stored in the reader's browser, where the reader can delete them.
 * A question works without JavaScript, by keyboard, with a screen reader and in print. It needs neither network nor
   kernel.
 
-Other tools do not do this. jupyterquiz writes its question into an empty element by script, so a page without
-JavaScript shows nothing; it judges at the first arrow key, and a screen reader gets no verdict. The Sphinx directives
-(sphinx-exercise, teachbooks-questions, sphinx-yaq) work on the built page only, not in JupyterLab, and their
-answers are written by hand instead of computed.
+Existing tools lack some of this. jupyterquiz writes its question into an empty element by script, so a page without
+JavaScript shows nothing. It submits an answer at the first arrow key, and a screen reader gets no verdict. The Sphinx
+directives (sphinx-exercise, teachbooks-questions, sphinx-yaq) work only in the built page and not in JupyterLab, and
+their answers are written by hand and not computed.
 
 The cell of a question shows its output and hides its input, in the book (the tag) and in JupyterLab (the
 metadata). Its last expression is the call, so one cell asks one question::
@@ -55,7 +55,9 @@ from memory_stage.web.embed import page_assets, prose
 
 @dataclass(frozen=True)
 class Proof:
-    """The line that shows the answer, in the stage of that title (or the next on the page) and its variant."""
+    """The line of a stage that shows the answer: the stage's title (None for the next stage on the page) and
+    variant.
+    """
 
     line: int
     stage: str | None = None
@@ -77,11 +79,11 @@ class Proof:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A question with its options, as `predict(...)` returns it."""
+    """A question with its options, which `predict` returns."""
 
     question: str
-    options: Mapping[str, str]  # option -> its text
-    right: int  # index of the right option
+    options: Mapping[str, str]  # maps an option to its explanation
+    right: int  # the index of the right option
     proof: Proof | None = None
 
     @property
@@ -91,7 +93,7 @@ class Prediction:
 
     @property
     def why(self) -> str:
-        """The reason that it is right."""
+        """The explanation of the right option."""
         return self.options[self.answer]
 
     @property
@@ -118,7 +120,7 @@ class Prediction:
         return "\n".join([asked, options, "", answer, self.why, "\n".join(others), *proof])
 
     def _as_html(self) -> str:
-        """Return the question with a list of options and their folded texts; `quiz.js` turns it into a form."""
+        """Return the question with a list of options and their folded explanations. `quiz.js` turns it into a form."""
         options = "".join(f"<li>{prose(option)}</li>" for option in self.options)
         others = "".join(
             f'<dt>{prose(option)}</dt><dd data-option="{index}">{prose(text)}</dd>'
@@ -128,7 +130,7 @@ class Prediction:
         heading, summary = said(message("Predict first")), said(message("Answer"))
         proof = f'<p class="mt-proof"{self.proof._attributes()}>{prose(str(self.proof))}</p>\n' if self.proof else ""
         return (
-            # The class keeps a page's MathJax away from dollar signs.
+            # This class keeps a page's MathJax from reading dollar signs as mathematics.
             f'<predict-first class="mt-note mathjax_ignore" data-right="{self.right}" data-name="{self.name}"'
             f"{_words()}>\n"
             f'<p class="mt-kind">{heading}</p>\n'
@@ -143,7 +145,7 @@ class Prediction:
         )
 
 
-#: The texts of ``quiz.js``.
+#: The texts of ``quiz.js``, which are translated here.
 _OF_SCRIPT = (
     message("Check"),
     message("Choose an answer first."),
@@ -160,7 +162,7 @@ _OF_SCRIPT = (
 
 
 def _words() -> str:
-    """Return the attribute with the translations of the script's texts; the script itself speaks English."""
+    """Return the attribute with the translated texts of the script; "" in English, which the script contains."""
     if default_language() == ENGLISH:
         return ""
     words = {text.text: said(text) for text in _OF_SCRIPT}
@@ -176,18 +178,18 @@ def predict(
     variant: str | None = None,
     line: int | None = None,
 ) -> Prediction:
-    """Return a question with one right option, for the last line of a cell.
+    """Return a question with one right option. Call this in the last line of a cell.
 
     In `question` and `options` a pair of backticks marks code, which may run over several lines; nothing else is
-    markup. `options` maps two or more options, in the order shown, to their texts: the reason that it is right, or
-    the mistake in it. `answer` is the text of the right option, best computed by the cell itself, as in
-    `str(x.tolist())`; an option that is code as a whole equals the same text without its backticks.
+    markup. `options` maps two or more options, in the order in which they are shown, to explanations: why the option is
+    right, or the mistake in it. `answer` is the text of the right option, best computed by the cell itself, as in
+    `str(x.tolist())`; an option that is only code is compared without its backticks.
 
-    `line` is the line of a stage that proves or refutes the guess, once it has run. `stage` is that stage's title,
+    `line` is the line of a stage that, once it has run, proves or refutes the guess. `stage` is that stage's title,
     by default the next stage on the page; `variant` is the label of one of its programs.
 
-    Raises TypeError for an answer that is not a string (an index would be wrong once options move) and for
-    options without their texts, ValueError for an answer that is none of the options, for options that repeat, for
+    Raises TypeError for an answer that is not a string (an index would be wrong once options are reordered) and for
+    options without explanations. Raises ValueError for an answer that is none of the options, for repeated options, for
     an empty text, and for a stage or a variant without a line.
     """
     if not isinstance(options, Mapping) or not all(isinstance(text, str) for pair in options.items() for text in pair):
@@ -218,6 +220,6 @@ def predict(
 
 
 def _without_backticks(text: str) -> str:
-    """Return the code of a text that is a single code span; any other text unchanged."""
+    """Return the code in a text that is a single code span; return any other text unchanged."""
     code = text[1:-1]
     return code if text == f"`{code}`" and "`" not in code else text

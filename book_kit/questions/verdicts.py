@@ -1,4 +1,4 @@
-"""Bars of the numbers of programs that are right, refused, or wrong without an error.
+"""Bars that show how many programs are right, refused, or wrong without an error.
 
 verdicts.show({"PyTorch 2.13.0": {"right": 324, "refused": 176, "wrong": 0}}, of="programs")
 """
@@ -14,7 +14,7 @@ from memory_stage.messages import Text, message, said
 from memory_stage.web.embed import page_assets
 
 _WORDS = {"right": message("right"), "refused": message("refused"), "wrong": message("wrong")}
-#: The three verdicts with their styles, which differ without colour too: empty, striped and full.
+#: The three verdicts and their styles (empty, striped and full), which differ even without colour.
 LOOKS = {
     "right": "background:var(--mt-paper)",
     "refused": "background:repeating-linear-gradient(135deg,var(--mt-line) 0 2px,var(--mt-wash) 2px 6px)",
@@ -24,14 +24,14 @@ _BAR = "flex:2 1 9em;display:flex;height:16px;border:1px solid var(--mt-line)"
 _KEY = "display:block;width:11px;height:11px;margin:0 0 2px auto;border:1px solid var(--mt-line)"
 _NUMBER = "padding:3px 5px;border:0;text-align:right;white-space:nowrap"
 _NAME = "padding:3px 5px;border:0;text-align:left;font-weight:400;width:100%"
-# Side by side if there is room, otherwise the bar under its name; only a word that is too long breaks.
+# The name and the bar are side by side if there is room, otherwise one below the other. Only long words are broken.
 _BOTH = "display:flex;flex-wrap:wrap;align-items:center;gap:0 10px"
 _LABEL = "flex:1 1 11em;min-width:0;overflow-wrap:anywhere"
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """One row for each engine: its bar, and its three numbers. A screen reader reads the numbers as a table."""
+    """One row for each engine, with a bar and three numbers. A screen reader reads the numbers as a table."""
 
     rows: Mapping[str, Mapping[str, int]]
     of: str
@@ -80,14 +80,14 @@ def _row(label: str, row: Mapping[str, int]) -> str:
 
 
 def show(rows: Mapping[str, Mapping[str, int]], *, of: str | None = None) -> Verdicts:
-    """Return bars of verdicts, in the order given.
+    """Return the bars, in the order of ``rows``.
 
     Args:
-        rows: label -> numbers of programs that are `right`, `refused` and `wrong`.
-        of: the noun for the counted things, by default "programs".
+        rows: a dict of labels, each with a dict of the numbers of programs that are `right`, `refused` and `wrong`.
+        of: the noun for what is counted, by default "programs".
 
     Raises:
-        ValueError: if there is no row, or if one has other verdicts or counts nothing.
+        ValueError: if there is no row, or if a row has other keys or only zeros.
     """
     for label, row in rows.items():
         if set(row) != set(LOOKS) or not sum(row.values()):

@@ -1,4 +1,4 @@
-"""Run programs on several ranks from one notebook: engines of ipyparallel that MPI starts.
+"""Run programs on several ranks from one notebook. The ranks are engines of ipyparallel, which MPI starts.
 
     from book_kit import ranks
     ranks.start(4, recorded="../facts/ranks.json")
@@ -11,7 +11,8 @@
 * A cell runs on the first ranks, with ``mt``, ``dist`` (``minitensor.distributed``), ``np``, ``rank``, ``size``
   and ``comm``, mpi4py's communicator; its names stay on the ranks for the next cell.
 * If MPI is not installed, :func:`run` returns the recorded answers of the same program, marked as recorded.
-* If a rank ends or does not finish in time, an error names it, and all are ended. No rank outlives the notebook.
+* If a rank ends or does not finish in time, an error contains its number, and all ranks are ended. All ranks end with
+  the notebook.
 
 Only :func:`start` needs ipyparallel and mpi4py.
 """
@@ -34,14 +35,14 @@ from typing import Any
 from book_kit.ranks.cluster import Cluster, RankAnswer, RankLostError
 from memory_stage.messages import Text, joined, message, plural, said
 
-#: Seconds for a program, by default.
+#: The seconds after which a program is stopped, by default.
 RUNNING = 60.0
 NEEDED = ("ipyparallel", "mpi4py")
 
 
 @dataclass(frozen=True)
 class StartedRanks:
-    """The ranks that :func:`start` started, or their record."""
+    """The ranks that :func:`start` started, or the record that replaces them."""
 
     count: int
     about: str
@@ -55,7 +56,7 @@ class StartedRanks:
 
 @dataclass
 class _State:
-    """The ranks or the record of this notebook, and the answers of all programs so far."""
+    """The ranks or the record of this notebook, and the answers of all programs that have run."""
 
     cluster: Cluster | None = None
     record: dict[str, Any] | None = None
@@ -71,13 +72,13 @@ def start(count: int = 4, recorded: str | Path | None = None) -> StartedRanks:
 
     Args:
         count: the largest number of ranks on which a program can run.
-        recorded: a file written by :func:`save`.
+        recorded: a file that :func:`save` has written.
 
     Returns:
         A description of the ranks for the notebook to display.
 
     Raises:
-        ImportError: if there is neither MPI nor a record; the message names the packages to install.
+        ImportError: if neither MPI nor a record is available. The message lists the packages to install.
     """
     stop()
     missing = _missing()
@@ -101,11 +102,11 @@ def start(count: int = 4, recorded: str | Path | None = None) -> StartedRanks:
 
 
 def run(source: str, count: int | None = None, timeout: float = RUNNING) -> list[RankAnswer]:
-    """Run a program on the first ``count`` ranks (all by default), and return the answers, by rank.
+    """Run a program on the first ``count`` ranks (by default on all), and return a list with the answer of each rank.
 
     Raises:
-        RankLostError: if a rank ends, or does not finish in ``timeout`` seconds; the message names it.
-        RuntimeError: before :func:`start`, and if the record does not have this program.
+        RankLostError: if a rank ends, or does not finish in ``timeout`` seconds. The message contains its number.
+        RuntimeError: if :func:`start` was not called, or if the record does not contain this program.
     """
     if _state.started is None:
         raise RuntimeError("no ranks have been started: `ranks.start(4)` starts four")
@@ -133,14 +134,14 @@ def run(source: str, count: int | None = None, timeout: float = RUNNING) -> list
 
 
 def stop() -> None:
-    """End all ranks, if there are any. They also end with the notebook."""
+    """End all ranks. Without this call they end with the notebook."""
     cluster, _state.cluster, _state.record = _state.cluster, None, None
     if cluster is not None:
         cluster.stop()
 
 
 def save(file: str | Path) -> None:
-    """Write the answers of all programs since :func:`start`, with versions and date."""
+    """Write the answers of all programs since :func:`start` to a file, with versions and the date."""
     if _state.said is None:
         raise RuntimeError("no ranks have run here: there is nothing to save")
     record = {"with": _versions(), "date": date.today().isoformat(), "programs": _state.said}
@@ -148,7 +149,7 @@ def save(file: str | Path) -> None:
 
 
 def started() -> StartedRanks | None:
-    """Return the result of :func:`start`; None before it."""
+    """Return the result of :func:`start`; None if it was not called."""
     return _state.started
 
 
@@ -158,12 +159,12 @@ def key_of(source: str, count: int) -> str:
 
 
 def why_not() -> str:
-    """Return the reason that ranks cannot start on this machine; empty if they can."""
+    """Return the reason why ranks cannot start on this machine; an empty text if they can."""
     return str(_missing())
 
 
 def _missing() -> Text:
-    """Return the same for a sentence in any language."""
+    """Return the reason of :func:`why_not` as a message, for a sentence in any language."""
     if sys.platform == "win32":
         return message("MPI is not looked for on Windows")
     absent = [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -173,7 +174,7 @@ def _missing() -> Text:
 
 
 def _mpiexec() -> str | None:
-    """Return the command that starts ranks; this environment has priority over the path."""
+    """Return the path of the command that starts ranks. The folder of this interpreter is searched first."""
     return shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 
 

@@ -12,13 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-#: Seconds for the engines to start, and for ranks to end after the request.
+#: The seconds in which the engines must start, and in which ranks must end after a request.
 STARTING, ENDING = 120.0, 5.0
-#: Milliseconds between two heartbeats, and the number that an engine may miss: half a minute. An engine is registered
-#: at its second heartbeat.
+#: The milliseconds between two heartbeats, and how many of them an engine may miss, which is half a minute. An engine
+#: is registered at its second heartbeat.
 BEAT, MISSES = 200, 150
 
-#: The first program of each rank. When the notebook ends, a thread of it ends the rank, and rank 0 the controller.
+#: The first program of each rank. When the notebook ends, a thread in it ends the rank, and on rank 0 the controller.
 ON_RANK = """
 import ast, contextlib, io, json, linecache, os, signal, threading, time
 import numpy as np
@@ -66,10 +66,10 @@ def _run(source, count, patience):
 
 
 class RankLostError(RuntimeError):
-    """A rank has ended, or has not finished in time.
+    """Raised if a rank has ended, or has not finished in time.
 
     Attributes:
-        ranks: the numbers of these ranks.
+        ranks: the numbers of the lost ranks.
     """
 
     def __init__(self, text: str, ranks: list[int]) -> None:
@@ -79,7 +79,7 @@ class RankLostError(RuntimeError):
 
 @dataclass(frozen=True)
 class RankAnswer:
-    """Result of a program on one rank: its output, the value of its last expression, and the error, if any."""
+    """The result of a program on one rank: its output, the value of its last expression, and the error or None."""
 
     printed: str
     value: Any
@@ -97,9 +97,11 @@ class Cluster:
         self._folder = tempfile.TemporaryDirectory()
         config: Any = Config()
         config.MPILauncher.mpi_cmd = [mpiexec]
-        if _is_hydra(mpiexec):  # otherwise the end of one rank ends all, and the first cannot be found
+        # without this option, all ranks end after one has ended, and the first one cannot be found
+        if _is_hydra(mpiexec):
             config.MPILauncher.mpi_args = ["-disable-auto-cleanup"]
-        # A second process for each engine would report its end. `run` checks that itself, which halves the start.
+        # By default a second process for each engine reports its end. `run` checks that itself, which halves the start
+        # time.
         config.EngineLauncher.engine_args = ["--IPEngine.enable_nanny=False"]
         config.EngineLauncher.environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._cluster = ipp.Cluster(
@@ -107,7 +109,7 @@ class Cluster:
             n=count,
             controller_ip="127.0.0.1",
             profile_dir=self._folder.name,
-            log_level=50,  # errors are raised
+            log_level=50,  # errors are raised, so they need no log
             engine_timeout=STARTING,
             controller_args=[f"--HeartMonitor.period={BEAT}", f"--HeartMonitor.max_heartmonitor_misses={MISSES}"],
             config=config,
@@ -117,7 +119,7 @@ class Cluster:
         try:
             self._cluster.start_cluster_sync()
             self._client = self._cluster.connect_client_sync()
-            # No progress bar: in a notebook it would be a widget, and every saved page would contain its state.
+            # No progress bar, because in a notebook it would be a widget, and every saved page would contain its state.
             self._client.wait_for_engines(count, timeout=STARTING, interactive=False)
             self._client[:].execute(ON_RANK, block=True)
             pids = self._client[:].apply_sync(ipp.Reference("_stay_with"), os.getpid(), self._cluster.controller.pid)
@@ -127,14 +129,14 @@ class Cluster:
             raise
 
     def run(self, source: str, count: int, timeout: float) -> list[RankAnswer]:
-        """Return the answers of the first ``count`` ranks; if one does not answer, stop all and raise RankLostError."""
+        """Return the answers of the first ``count`` ranks. If one does not answer, stop all and raise RankLostError."""
         call, ends = self._ipp.Reference("_run"), _Ends(self.pids)
         calls = [self._client[rank].apply_async(call, source, count, timeout / 2) for rank in range(count)]
         end = time.monotonic() + timeout
         try:
             while True:
                 done = all(each.ready() for each in calls)
-                lost = ends.first_of(self._lost(calls))  # MPI ends the others soon after it
+                lost = ends.first_of(self._lost(calls))  # MPI ends the other ranks soon after the first
                 if done or lost or time.monotonic() > end:
                     break
                 time.sleep(0.01)
@@ -151,17 +153,17 @@ class Cluster:
         return [RankAnswer(**each.get()) for each in calls]
 
     def _lost(self, calls: list[Any]) -> list[int]:
-        """Return the ranks that have ended before their call."""
+        """Return the ranks that ended before they had answered."""
         asked = zip(self.pids, calls, strict=False)
         return [
             rank for rank, (pid, each) in enumerate(asked) if not (each.successful() if each.ready() else _alive(pid))
         ]
 
     def stop(self) -> None:
-        """End all processes, and wait for it. A process that does not end on request is killed."""
+        """End all processes, and wait until they have ended. A process that does not end on request is killed."""
         controller = getattr(self._cluster.controller, "pid", None)
         pids = [*self.pids, *([controller] if controller else [])]
-        with suppress(Exception):  # a process may have ended already
+        with suppress(Exception):  # the process may have ended already
             self._cluster.stop_cluster_sync()
         if self._client is not None:
             self._client.close()
@@ -174,10 +176,10 @@ class Cluster:
 
 
 class _Ends:
-    """The order in which processes end, as the kernel reports it; on Linux only."""
+    """The order in which processes end, as the kernel reports it. It is known only on Linux."""
 
     def __init__(self, pids: list[int]) -> None:
-        self._ranks: dict[int, int] = {}  # the descriptor of a process -> its place among ``pids``
+        self._ranks: dict[int, int] = {}  # maps the descriptor of a process to its index in ``pids``
         self._order: list[int] = []
         self._queue = queue = select.epoll() if hasattr(os, "pidfd_open") else None
         if queue is None:
@@ -188,7 +190,7 @@ class _Ends:
                 queue.register(descriptor, select.EPOLLIN | select.EPOLLONESHOT)
 
     def first_of(self, lost: list[int]) -> list[int]:
-        """Return the process of ``lost`` that ended first; all of them if the order is unknown."""
+        """Return the process in ``lost`` that ended first; if the order is unknown, return all."""
         if self._queue is not None:
             self._order += [self._ranks[descriptor] for descriptor, _ in self._queue.poll(0)]
         return [rank for rank in self._order if rank in lost][:1] or lost
@@ -207,8 +209,8 @@ def _is_hydra(mpiexec: str) -> bool:
 
 
 def _alive(pid: int) -> bool:
-    """True if the process runs; a zombie does not count."""
-    import psutil  # ipyparallel needs it, too
+    """True if the process runs. A zombie does not run."""
+    import psutil  # a requirement of ipyparallel, so it is installed
 
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
@@ -217,7 +219,7 @@ def _alive(pid: int) -> bool:
 
 
 def _left_after(seconds: float, pids: list[int]) -> list[int]:
-    """Wait at most ``seconds`` for processes to end, and return those that still run."""
+    """Wait at most ``seconds`` for processes to end. Return those that still run."""
     end = time.monotonic() + seconds
     while (alive := [pid for pid in pids if _alive(pid)]) and time.monotonic() < end:
         time.sleep(0.05)

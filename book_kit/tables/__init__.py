@@ -1,1 +1,1 @@
-"""Tables of the appendices, and the recorded facts that chapters quote."""
+"""Tables for the appendices, and the recorded facts that chapters quote."""

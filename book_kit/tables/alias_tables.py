@@ -1,6 +1,6 @@
 """Tables of results that share memory, from `facts/aliases.json`, for chapter 4 and appendix C.
 
-A column of minitensor is computed while the page is built: it runs the programs that were recorded from Paddle.
+The column of minitensor is computed while the page is built, by running the programs that were recorded from Paddle.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ EXPANDED: dict[str, Text] = {
     "expand, then fill": "`e.fill_(7)`",
     "expand, then assign": "`e[0, 0] = 7`",
 }
-#: The line that reads what it overwrites, and the result of computing it from a copy.
+#: A line that reads the memory that it overwrites, and the result if it read a copy.
 OVERLAPS: dict[str, tuple[Text, list[float]]] = {
     "neighbors": ("`x[1:].add_(x[:-1])`", [1.0, 3.0, 5.0, 7.0, 9.0]),
     "neighbors assigned": ("`x[1:] = x[:-1]`", [1.0, 1.0, 2.0, 3.0, 4.0]),
@@ -63,34 +63,34 @@ OVERLAPS: dict[str, tuple[Text, list[float]]] = {
 
 
 def recorded(facts: Path) -> Records:
-    """Return the record of each library, by its name and version."""
+    """Return the record of each library, by the library's name and version."""
     records: Records = json.loads((facts / "aliases.json").read_text(encoding="utf-8"))
     return records
 
 
 def operations_table(records: Records) -> str:
-    """Return a table of operations, with "alias" if the result changes with `x`, else "copy"."""
+    """Return a table of operations, with "alias" if a write to `x` changes the result, and otherwise "copy"."""
     return _table(message("`y` is"), FROM_OPERATIONS, records, _alias_or_copy)
 
 
 def numpy_table(records: Records) -> str:
-    """Return the same for the ways from a tensor to an array and back; NumPy is no column."""
+    """Return a table of the conversions between tensor and array, with "alias" or "copy". NumPy has no column."""
     frameworks = {key: record for key, record in records.items() if record["library"] != "numpy"}
     return _table(message("Made by"), FROM_NUMPY, frameworks, _alias_or_copy)
 
 
 def targets_table(records: Records) -> str:
-    """Return a table of lines that compute `y + x`, with the memory that the result is in and the version."""
+    """Return a table of lines that compute `y + x`, with the memory and the version of the result."""
     return _table(message("Line"), TARGETS, records, _target)
 
 
 def expanded_table(records: Records) -> str:
-    """Return a table of writes into an expanded tensor `e`, with the numbers of `e` and `x` after them."""
+    """Return a table of writes to an expanded tensor `e`, with the numbers of `e` and `x` after the write."""
     return _table("`e = x.expand([3, 2])`", EXPANDED, records, _expanded)
 
 
 def overlaps_table(records: Records) -> str:
-    """Return a table of writes that read their target: "right", "refuses", or the wrong numbers in bold."""
+    """Return a table of writes that read their target, with "right", "refuses", or the wrong numbers in bold."""
     columns: dict[str, list[Text]] = {said(message("right is")): [_spaced(right) for _, right in OVERLAPS.values()]}
     for title, answers in _answers(records, OVERLAPS).items():
         columns[title] = [
@@ -100,7 +100,7 @@ def overlaps_table(records: Records) -> str:
 
 
 def minitensors_answer(records: Records, question: str) -> Answer:
-    """Return minitensor's answer to a question, in the form of a record, from the program recorded for Paddle."""
+    """Return minitensor's answer to a question, in the form of a record, by running the program recorded for Paddle."""
     asked = records["paddle 2.6.2"]["answers"][question]
     program = asked["program"].replace(
         "paddle.utils.dlpack.from_dlpack(paddle.utils.dlpack.to_dlpack(x))", "paddle.from_dlpack(x)"
@@ -123,7 +123,7 @@ def _table(first: Text, rows: Mapping[str, Text], records: Records, word: Callab
 
 
 def _answers(records: Records, questions: Iterable[str]) -> dict[str, list[Answer | None]]:
-    """Return the answers of each library and of minitensor, by the head of its column."""
+    """Return the answers of each library and of minitensor, by the heading of the column."""
     answers = {
         f"{NAMES[record['library']]} {record['version']}": [record["answers"].get(each) for each in questions]
         for record in records.values()
@@ -132,7 +132,7 @@ def _answers(records: Records, questions: Iterable[str]) -> dict[str, list[Answe
 
 
 def _markdown(first: Text, titles: list[Text], columns: Mapping[str, list[Text]]) -> str:
-    """Return a table with a column for each entry; two versions of Paddle that agree share one."""
+    """Return a table with a column for each library. Two versions of Paddle with equal answers share one column."""
     old, new = "Paddle 2.6.2", "Paddle 3.3.1"
     if old in columns and columns[old] == columns.get(new):
         columns = {f"{head}, 3.3.1" if head == old else head: columns[head] for head in columns if head != new}

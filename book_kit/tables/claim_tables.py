@@ -1,7 +1,8 @@
-"""The tables of the appendix on the articles: each claim, its verdict, the facts and the proof.
+"""Tables for the appendix on the articles: each claim with its verdict, the facts and the proof.
 
-``facts/article-claims.json`` holds the claims, each with its proofs: a program that runs when the table is made, or an
-answer that was recorded from a framework. If a program's result differs from the recorded one, the build fails.
+``facts/article-claims.json`` contains the claims, each with its proofs. A proof is a program that runs when the table
+is made, or an answer that was recorded from a framework. If a program's result differs from the recorded one, the build
+fails.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from book_kit.tables.reference_tables import markdown
 from book_kit.tables.table_words import comma_list, said, semicolon_list, translated
 from memory_stage.messages import Text, capitalized, message
 
-#: The articles, by their names in the claims: the key in ``references.bib``, and the title in the book.
+#: The articles, by their names in the claims: the key in ``references.bib``, and the title in the book's words.
 ARTICLES: dict[str, tuple[str, Text]] = {
     "guide": ("paddle-guide", message("Paddle's community guide")),
     "draft": ("paddle-draft", message("The draft for Paddle's community")),
@@ -31,8 +32,8 @@ VERDICTS = {
     "wrong": message("wrong"),
 }
 HEADS = (message("It says"), message("Verdict"), message("What is so"), message("Proof"), message("Explained in"))
-LONGEST = 110  # characters of an error
-#: Values that the records name, and their wording in a table.
+LONGEST = 110  # the most characters of an error
+#: Maps a value in the records to its wording in a table.
 ASKED = {
     "error": message("the error"),
     "seen": message("*`y` changes with `x`*"),
@@ -43,14 +44,15 @@ ASKED = {
 def claims(root: Path) -> list[dict[str, Any]]:
     """Return all claims, in the order of the articles.
 
-    Each has ``article``, ``verdict``, ``claim``, ``so``, the ``page`` and ``place`` that answer it, and ``proofs``.
+    Each is a dict with ``article``, ``verdict``, ``claim``, ``so`` (the facts), ``proofs``, and the ``page`` and
+    ``place`` in the book that answer the claim.
     """
     found: list[dict[str, Any]] = json.loads((root / "facts" / "article-claims.json").read_text(encoding="utf-8"))
     return found
 
 
 def table(root: Path, article: str) -> str:
-    """Return the claims of one article as a Markdown table with links from a page in ``chapters``."""
+    """Return the claims of one article as a Markdown table. Links in it are for a page in ``chapters``."""
     lines = ["| " + " | ".join(map(said, HEADS)) + " |", "|---" * len(HEADS) + "|"]
     for claim in (claim for claim in claims(root) if claim["article"] == article):
         proofs = "<br>".join(_proof(root, proof) for proof in claim["proofs"])
@@ -62,14 +64,14 @@ def table(root: Path, article: str) -> str:
 
 
 def counts_table(root: Path) -> str:
-    """Return a table of the claims of each article, counted by verdict."""
+    """Return a table with the number of claims of each article, by verdict."""
     heads = (message("Text"), *(capitalized(verdict) for verdict in VERDICTS.values()))
     lines = ((ARTICLES[article][1], *map(str, found.values())) for article, found in counts(root).items())
     return markdown(heads, lines)
 
 
 def counts(root: Path) -> dict[str, dict[str, int]]:
-    """Count the claims of each article by verdict."""
+    """Return the number of claims of each article, by verdict."""
     found = {article: dict.fromkeys(VERDICTS, 0) for article in ARTICLES}
     for claim in claims(root):
         found[claim["article"]][claim["verdict"]] += 1
@@ -77,12 +79,13 @@ def counts(root: Path) -> dict[str, dict[str, int]]:
 
 
 def shown(root: Path, proof: dict[str, Any]) -> str:
-    """Run the program of a proof and return its result as text. It sees ``mt``, and ``facts``, the folder of records.
+    """Run the program of a proof and return its result as text. Its global names are ``mt`` and ``facts``, the folder
+    of records.
 
-    Policy and device are restored afterwards.
+    The policy and the device are restored afterwards.
     """
     names: dict[str, Any] = {"mt": mt, "facts": root / "facts"}
-    gc.collect()  # remains of an earlier error would be freed while the program counts bytes
+    gc.collect()  # otherwise remains of an earlier error could be freed while the program counts bytes
     with restored_settings():
         exec(proof["run"], names)
         return repr(eval(proof["shows"], names))
@@ -92,7 +95,7 @@ def answers(root: Path, proof: dict[str, Any]) -> dict[str, str]:
     """Return the recorded answers to a proof as text, by library and version.
 
     Raises:
-        KeyError: if the record has no such question or value.
+        KeyError: if the record does not contain the question or the value.
     """
     records = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
     found = {}
@@ -137,7 +140,7 @@ def _proof(root: Path, proof: dict[str, Any]) -> str:
 
 
 def _times(root: Path, proof: dict[str, Any]) -> list[Text]:
-    """Return the ratio of the times of a benchmark's two rows, first to second, by library."""
+    """Return how many times as long the first of two rows of a benchmark took as the second, by library."""
     record = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
     rows = {(row["name"], row["over"]): row["theirs"]["median"] for row in record["subjects"]["article"]["rows"]}
     first, second = proof["rows"]

@@ -1,8 +1,8 @@
-"""The tables of the appendix on errors: each message, its library, the shortest program, and the remedy.
+"""Tables for the appendix on errors: each message with its library, the shortest program, and the remedy.
 
-The rows are read from ``facts/messages.json``, which records the programs of other libraries; ``book/causes.json`` has
-the title and the prose of each cause. The programs of minitensor run again when a table is made, so that its messages
-are current.
+The rows are read from ``facts/messages.json``, which contains the recorded messages; ``book/causes.json`` has the title
+and the prose of each cause. The programs of minitensor run again when a table is made, so that its messages are
+current.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from book_kit.data.library_names import NAMES
 from book_kit.tables.table_words import comma_list, said
 from memory_stage.messages import default_language, message
 
-LONGEST = 420  # characters of a message; the rest of a longer one is advice about the library's own calls
+LONGEST = 420  # the most characters of a message; the rest of a longer one is advice about calls inside the library
 HEADS = (message("Message"), message("From"), message("The shortest program"), message("Write instead"))
 
 #: Parts in which two occurrences of one message may differ: numbers, and places inside the library.
@@ -35,11 +35,11 @@ class MessageRow:
     Attributes:
         cause: a key of ``book/causes.json``.
         library: ``"torch"``, ``"paddle"``, ``"numpy"``, ``"cupy"`` or ``"minitensor"``.
-        message: as it was recorded, whole.
-        program: the lines that raise it, after the start of its library.
-        instead: the programs to write in its place, one for each intention.
+        message: the whole recorded message.
+        program: the lines that raise the error, after the lines with which a program of the library begins.
+        instead: the programs to write instead, one for each intention.
         source: the address of the report or of the library's source if the program was not run, or else "".
-        reported: the day of that report, or "".
+        reported: the date of that report, or "".
         versions: the versions of the library in which the program was run.
     """
 
@@ -59,12 +59,12 @@ class MessageRow:
 
 
 def core(message: str) -> str:
-    """Return a message without the parts that differ from run to run."""
+    """Return a message without the parts that may differ from run to run."""
     return CHANGES.sub("#", message)
 
 
 def recorded(root: Path) -> list[MessageRow]:
-    """Return the distinct messages in the order of the record, libraries of users first."""
+    """Return the different messages in the order of the record, those of the users' libraries first."""
     found: dict[tuple[str, str], MessageRow] = {}
     records = json.loads((root / "facts" / "messages.json").read_text(encoding="utf-8"))
     order = ["torch", "paddle", "numpy", "cupy", "minitensor"]
@@ -86,18 +86,18 @@ def starts(root: Path) -> dict[str, str]:
 
 
 def said_now(start: str, program: str, names: dict[str, Any]) -> str | None:
-    """Run a program, and return its error, or else its last warning; None if it has neither.
+    """Run a program. Return its error or, without an error, its last warning; None if it has neither.
 
     Args:
         start: lines that run before the program; their warnings are ignored.
         program: lines of Python.
-        names: the global names of both, such as the library; changed in place.
+        names: the global names for both, such as the library. The programs may change this dict.
 
-    Policy and device are restored afterwards.
+    The policy and the device are restored afterwards.
     """
     with restored_settings(), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        exec(start, names)  # the record's own programs
+        exec(start, names)  # runs programs of the record only
         del warned[:]
         try:
             exec(program, names)
@@ -108,7 +108,7 @@ def said_now(start: str, program: str, names: dict[str, Any]) -> str | None:
 
 @contextlib.contextmanager
 def restored_settings() -> Iterator[None]:
-    """Restore policy and device at the end of the block."""
+    """Restore the policy and the device at the end of the block."""
     place = mt.get_device()
     try:
         with mt.set_inplace_policy(mt.get_inplace_policy()):
@@ -163,7 +163,7 @@ def origin(row: MessageRow) -> str:
 
 
 def quoted(message: str) -> str:
-    """Return a message on one line, shortened to `LONGEST`."""
+    """Return a message on one line, with at most `LONGEST` characters."""
     return _span(shortened(" ".join(message.split()), LONGEST))
 
 
@@ -178,7 +178,9 @@ def code(program: str) -> str:
 
 
 def _span(text: str) -> str:
-    """Return text as code in a cell: bars are escaped, and the fence has more backticks than the text has in a row."""
+    """Return text as code in a cell. Bars are escaped, and the fence has more backticks than any run of them in the
+    text.
+    """
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     space = " " if "`" in (text[0], text[-1]) else ""
     return f"{fence}{space}{text}{space}{fence}".replace("|", "\\|")

@@ -1,4 +1,4 @@
-"""The tables of the glossary, made from ``book/glossary.json``."""
+"""Tables for the glossary, made from ``book/glossary.json``."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ LIBRARIES = ("paddle", "torch", "numpy", "jax")
 
 
 def terms(root: Path) -> list[dict[str, Any]]:
-    """Return the terms in order: name, chinese, meaning, the libraries' words, and the page and place of each."""
+    """Return the terms in order, each with its meaning, its Chinese name, the libraries' words, and a page and
+    a place.
+    """
     found: list[dict[str, Any]] = json.loads((root / "book" / "glossary.json").read_text(encoding="utf-8"))
     return found
 
 
 def groups(root: Path) -> list[str]:
-    """Return the headings, in order."""
+    """Return the headings of the groups of terms, in order."""
     return list(dict.fromkeys(term["group"] for term in terms(root)))
 
 
 def table(root: Path, group: str) -> str:
-    """Return the terms of one group as a Markdown table, with an anchor in each row and links from ``chapters``.
+    """Return the terms of one group as a Markdown table, with an anchor in each row. Links are for a page in
+    ``chapters``.
 
-    The first column has the terms in the language of the page. In a Chinese page the third one has the English terms.
+    The first column has the terms in the language of the page. In a Chinese page the third column has the English
+    terms.
     """
     in_chinese = default_language().code == "zh"
     other_language = message("English") if in_chinese else message("Chinese")

@@ -1,4 +1,4 @@
-"""The tables of the appendix on names: the name of a thing in each library, and names that differ in meaning.
+"""Tables for the appendix on names: the name of an operation in each library, and names that differ in meaning.
 
 The names are rows of :mod:`minitensor.paddle.names`. ``facts/names.json`` records the results of the other libraries;
 minitensor's results are computed by running the cells.
@@ -20,24 +20,24 @@ from memory_stage.messages import Text, message, sentences
 from minitensor.paddle.missing import NOT_HERE
 from minitensor.paddle.names import ASKS, ROWS, STARTS, NameRow
 
-#: In place of an answer, if the cell raised an error before it had one.
+#: The answer of a cell that raised an error before it had computed one.
 NOTHING = "nothing"
 
 
 @dataclass(frozen=True)
 class CellAnswer:
-    """Result of a cell: the type of the error, or "", and the values of the row's expressions."""
+    """The result of a cell: the type of its error, or "", and the values of the row's expressions."""
 
     error: str
     values: dict[str, Any]
 
     def to(self, ask: str) -> Any:
-        """Return the answer to a key of :data:`~minitensor.paddle.names.ASKS`; :data:`NOTHING` if there is none."""
+        """Return the answer for a key of :data:`~minitensor.paddle.names.ASKS`; :data:`NOTHING` if there is none."""
         return self.error or "none" if ask == "error" else self.values.get(ASKS[ask][1], NOTHING)
 
 
 def run(row: NameRow, library: str = "minitensor") -> CellAnswer:
-    """Run the cell of ``library`` with minitensor; a cell of PyTorch uses the names of ``minitensor.torch``.
+    """Run the cell for ``library`` with minitensor. A cell for PyTorch uses the names of ``minitensor.torch``.
 
     Modes and devices are restored afterwards.
     """
@@ -47,7 +47,7 @@ def run(row: NameRow, library: str = "minitensor") -> CellAnswer:
     try:
         with mt.set_inplace_policy(mt.get_inplace_policy()):
             try:
-                exec(program, names)  # a cell of the table
+                exec(program, names)  # runs cells of the table only
             except Exception as raised:
                 error = type(raised).__name__
             values = {each: json.loads(json.dumps(eval(each, names))) for each in row.expressions if _can(each, names)}
@@ -64,7 +64,7 @@ def recorded(facts: Path) -> dict[str, dict[str, CellAnswer]]:
     """Return the recorded answers by library and version, then by row under ``"section: what"``.
 
     Raises:
-        ValueError: if a program of the table is not the one that was recorded.
+        ValueError: if a program of the table has changed since it was recorded.
     """
     record = json.loads((facts / "names.json").read_text(encoding="utf-8"))
     found: dict[str, dict[str, CellAnswer]] = {}
@@ -84,7 +84,7 @@ def recorded(facts: Path) -> dict[str, dict[str, CellAnswer]]:
 
 
 def key(row: NameRow) -> str:
-    """Return the name of a row in the record."""
+    """Return the key of a row in the record."""
     return f"{row.section}: {row.what}"
 
 
@@ -99,7 +99,7 @@ def answers(row: NameRow, records: dict[str, dict[str, CellAnswer]]) -> dict[str
 
 
 def alike(a: Any, b: Any) -> bool:
-    """True if two values are equal; floats may differ in their last digits."""
+    """True if two values are equal. Floats may differ in their last digits."""
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(alike, a, b))
     if isinstance(a, float) and isinstance(b, (int, float)) and not isinstance(b, bool):
@@ -108,7 +108,7 @@ def alike(a: Any, b: Any) -> bool:
 
 
 def differing(row: NameRow, found: dict[str, CellAnswer]) -> list[str]:
-    """Return the questions of a row to which the libraries answer differently."""
+    """Return the questions of a row to which the libraries give different answers."""
     first, *others = found.values()
     return [ask for ask in row.ask if ask and not all(alike(other.to(ask), first.to(ask)) for other in others)]
 
@@ -117,17 +117,17 @@ def differing(row: NameRow, found: dict[str, CellAnswer]) -> list[str]:
 
 
 def sections() -> list[str]:
-    """Return the headings, in order."""
+    """Return the headings of the sections, in order."""
     return list(dict.fromkeys(row.section for row in ROWS))
 
 
 def numbers() -> dict[str, int]:
-    """Return the numbers of the rows whose meaning differs, by key."""
+    """Return a number for each row whose meaning differs between libraries, by the row's key."""
     return {key(row): number for number, row in enumerate((row for row in ROWS if row.note), 1)}
 
 
 def names_table(section: str) -> str:
-    """Return the names of the things of one section in each library, with a number if the meaning differs.
+    """Return a table of the names in one section in each library, with a number if the meaning differs.
 
     A library that has no name in the section has no column.
     """
@@ -153,7 +153,7 @@ def _code(cell: str) -> str:
 
 
 def _number(row: NameRow) -> str:
-    """Link to the row's line in the table of differences, which links back."""
+    """Link from a row to its line in the table of differences, which links back."""
     if not row.note:
         return ""
     number = numbers()[key(row)]
@@ -161,7 +161,7 @@ def _number(row: NameRow) -> str:
 
 
 def differences_table(records: dict[str, dict[str, CellAnswer]]) -> str:
-    """Return a table of the rows whose meaning differs: how it differs, and the answers that show it."""
+    """Return a table of the rows whose meaning differs, with the difference and the answers that show it."""
     lines = []
     for row in ROWS:
         if row.note:
@@ -192,7 +192,7 @@ def _seen(ask: str, found: dict[str, CellAnswer]) -> str:
 
 
 def _in_words(ask: str, value: Any) -> Text:
-    """Return yes or no for a question, or else the value as code."""
+    """Return yes or no for the answer to a question, and any other value as code."""
     if ASKS[ask][0].endswith("?") and value in (True, False, "none"):
         return message("yes") if value is True else message("no")
     return f"`{_rounded(value)}`"
@@ -205,7 +205,7 @@ def _rounded(value: Any) -> Any:
 
 
 def _listed(titles: list[str], found: dict[str, CellAnswer]) -> str:
-    """List the libraries; their versions are left out unless two versions of one library differ."""
+    """Join the names of libraries. Their versions are left out unless two versions of one library differ."""
     shown = []
     for title in titles:
         name = title.partition(" ")[0]
@@ -215,7 +215,7 @@ def _listed(titles: list[str], found: dict[str, CellAnswer]) -> str:
 
 
 def torch_text() -> str:
-    """Count the cells of PyTorch's column that run under minitensor's PyTorch names; add a table of the others."""
+    """Return how many cells of PyTorch's column run under minitensor's PyTorch names, and a table of the others."""
     rows = [row for row in ROWS if "torch" in row.cells]
     missing = [row for row in rows if run(row, "torch").error == "AttributeError"]
     run_here = len(rows) - len(missing)
@@ -234,7 +234,7 @@ def torch_text() -> str:
 
 
 def not_here_table() -> str:
-    """Return a table of Paddle's modules that are left out, with the reasons."""
+    """Return a table of Paddle's modules that minitensor leaves out, with the reasons."""
     return markdown(
         (message("Name"), message("Why, or what to do instead")),
         ((f"`paddle.{name}`", message("{reason}.", reason=translated(why))) for name, why in NOT_HERE.items()),

@@ -1,7 +1,7 @@
-"""Programs of PyTorch and Paddle on the stage: run now if the framework is installed, or else as recorded.
+"""Programs of PyTorch and Paddle on the stage. They run now if the framework is installed; otherwise a record is shown.
 
-``show("../facts/own-programs.json", "a recurrent state", "torch")`` returns the stage, and ``explained`` the command
-line's report on the program.
+``show("../facts/own-programs.json", "a recurrent state", "torch")`` returns the stage. ``explained`` returns the report
+that the command line prints on the program.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TITLES: dict[str, Text] = {
 
 @dataclass
 class Shown:
-    """A stage, and a line that names the framework and the device of its program."""
+    """A stage, and a line that says on which framework and device its program ran."""
 
     stage: Stage
     where: str
@@ -58,7 +58,8 @@ def explained(file: str | Path, name: str, library: str) -> str:
 
 
 def show(file: str | Path, name: str, library: str) -> Shown:
-    """Return the stage of a recorded program, in the notebook's language if it was recorded in it, or else in English.
+    """Return the stage of a recorded program. It is in the notebook's language if the record has it, or else in
+    English.
 
     Args:
         file: a record in the book's folder of facts.
@@ -67,7 +68,7 @@ def show(file: str | Path, name: str, library: str) -> Shown:
 
     Raises:
         FileNotFoundError: if there is no such record.
-        LookupError: if the record has no such program of that library.
+        LookupError: if the record does not contain the program for that library.
     """
     record, entry = _find(Path(file), name, library)
     if importlib.util.find_spec(library) is None:
@@ -85,7 +86,7 @@ def show(file: str | Path, name: str, library: str) -> Shown:
 
 
 def _find(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the newest record that has the program, and the program's entry in it."""
+    """Return the newest record that contains the program, and the program's entry in it."""
     records = json.loads(file.read_text(encoding="utf-8"))
     found = [record for record in records.values() if record["library"] == library and name in record["answers"]]
     if not found:
@@ -95,12 +96,14 @@ def _find(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str
 
 
 def titled(name: str, library: str) -> Text:
-    """Return the title of a program's stage, with the library: a page may show one program in several libraries."""
+    """Return the title of a program's stage, with the library, because one page may show a program in several
+    libraries.
+    """
     program = TITLES.get(name, f"{name[0].upper()}{name[1:]}")
     return message("{program}, in {library}", program=program, library=NAMES[library])
 
 
 def stage_of(program: str, title: Text | None = None) -> Stage:
-    """Return the stage of a program; its output is not printed."""
+    """Record a program and return its stage, without printing the program's output."""
     with contextlib.redirect_stdout(io.StringIO()):
         return api.record(program, title=title)

@@ -1,4 +1,4 @@
-"""How long the pages of the book take, and where they are: for the page of learning paths, in any language."""
+"""Reading times and addresses of the book's pages, for the page of learning paths in any language."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from memory_stage.messages import language, message, said
 
 WORDS_A_MINUTE = 150
-CHARACTERS_A_MINUTE = 300  # of Chinese
+CHARACTERS_A_MINUTE = 300  # characters of Chinese text
 MINUTES_A_FIGURE = 1.5
-LINES_A_MINUTE = 40  # of code that the page shows
+LINES_A_MINUTE = 40  # lines of code that the page shows
 
 _FIGURE = re.compile(r"^(?:%%stage|predict\(|stage\.(?:compare|record)\(|check\()", re.MULTILINE)
 _CELL = re.compile(r"^(`{3,})\{code-cell\}(.*?)^\1", re.MULTILINE | re.DOTALL)
@@ -21,10 +21,10 @@ _WORD = re.compile(r"[^\s\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]*\w[^\s\u3000-\
 
 
 def minutes(page: str) -> int:
-    """Return how long a page takes: its prose, read with care, its code, and each stage, question and exercise.
+    """Return the minutes for reading a page carefully: its prose, its code, and each stage, question and exercise.
 
     Args:
-        page: its file without a suffix, for example "03_views".
+        page: the page's file without a suffix, for example "03_views".
 
     Raises:
         FileNotFoundError: if there is no such page.
@@ -39,13 +39,14 @@ def minutes(page: str) -> int:
 
 
 def _shown_lines(text: str) -> int:
-    """Return the number of lines of code that a reader sees, without those of stages, questions and exercises."""
+    """Return the number of visible lines of code, without those of stages, questions and exercises."""
     shown = [cell for _, cell in _CELL.findall(text) if not _HIDDEN.search(cell) and not _FIGURE.search(cell)]
-    return sum(len(cell.strip("\n").splitlines()) - 1 for cell in shown)  # the first line names the language
+    # without the first line, which names the language
+    return sum(len(cell.strip("\n").splitlines()) - 1 for cell in shown)
 
 
 def rule() -> str:
-    """Return in a sentence how the minutes are computed, in the notebook's language."""
+    """Return a sentence, in the notebook's language, about the rule by which the minutes are computed."""
     sentence = message(
         "{pace} words or {lines} lines of code a minute, and {while_} minutes for each stage, question and exercise.",
         pace=CHARACTERS_A_MINUTE if language().code == "zh" else WORDS_A_MINUTE,
@@ -58,7 +59,7 @@ def rule() -> str:
 def address(link: str) -> str:
     """Return the address of a built page for a link to its source, such as "03_views.md#a-part".
 
-    A page that is not in this folder is not translated; the address is that of the English page.
+    If the page is not in this folder, it has no translation, and the address is that of the English page.
     """
     page, _, place = link.partition("#")
     built = page.removesuffix(".md") + ".html" + (f"#{place}" if place else "")

@@ -1,8 +1,8 @@
-"""The tables of the appendix on in-place operations.
+"""Tables for the appendix on in-place operations.
 
-The derivative table provides the saved values and the rules of gradients, runs of the operations provide the bytes,
-and recorded facts provide the names and the figures of other frameworks. Only the gradients of the few operations
-outside the derivative table are written by hand.
+The saved values and the gradient rules are from the derivative table, the bytes from running the operations, and the
+names and numbers of other frameworks from recorded facts. Only the gradients of the few operations outside the
+derivative table are written by hand.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from minitensor.paddle.left_out import LEFT_OUT
 PLACES = {"paddle.Tensor": Tensor, "paddle": mt, "paddle.nn.functional": mt.nn.functional}
 SHORT = {"paddle.Tensor": "Tensor", "paddle": "paddle", "paddle.nn.functional": "F"}
 
-#: Names that are not in the derivative table, and the effect of each on a gradient.
+#: Maps a name that is not in the derivative table to its effect on a gradient.
 ELSEWHERE: dict[str, Text] = {
     "apply_": message("refused where `x` wants a gradient"),
     "cast_": message("`x: g`, in the old dtype"),
@@ -46,7 +46,7 @@ ELSEWHERE: dict[str, Text] = {
     "unsqueeze_": message("`x: g`, in the old shape"),
 }
 
-#: Words of the measurements in :mod:`~book_kit.data.sample_calls` and of the engine's needs, for the tables.
+#: Words for the measurements in :mod:`~book_kit.data.sample_calls` and for the values that the engine saves.
 WORDS = {
     "its input": message("its input"),
     "its output": message("its output"),
@@ -65,14 +65,14 @@ class OperationEntry:
     """One name of an in-place operation, with the texts of its row.
 
     Attributes:
-        places: the modules and classes of Paddle that have it, in any version.
-        same_as: the operation of which it is an alias, or "".
+        places: the modules and classes of Paddle that have the name, in any version.
+        same_as: the operation that this name is an alias of, or "".
         signature: the signature in Paddle 3.3.1.
-        gradient: the rules, as Markdown.
-        keeps: the values that its backward saves, each as a key of :data:`WORDS` or as code.
-        held: copies of x held, measured here.
-        when: the copies held if other operands want gradients, or "" if the figure is the same.
-        paddle, torch: copies of x held, as recorded; "–" if none are recorded.
+        gradient: the gradient rules, as Markdown.
+        keeps: the values that are saved for backward, each as a key of :data:`WORDS` or as code.
+        held: how many copies of x stay allocated, measured now.
+        when: the number of copies if other operands require gradients, or "" if it is the same.
+        paddle, torch: the recorded number of copies; "–" if none was recorded.
         differs: the numbers of the differences in :func:`numbered_differences`.
     """
 
@@ -90,7 +90,7 @@ class OperationEntry:
 
     @property
     def group(self) -> str:
-        """The group of the operation by its cost: a key of :data:`GROUPS`."""
+        """The group of the operation by cost, a key of :data:`GROUPS`."""
         if self.name in ELSEWHERE and self.name != "copy_":
             return "metadata"
         if self.held == "–":
@@ -113,12 +113,12 @@ GROUPS = {
 
 
 def described(group: str) -> str:
-    """Return the description of a group, as the beginning of a cell."""
+    """Return the description of a group as the beginning of a cell."""
     return said(capitalized(GROUPS[group]))
 
 
 def entries(facts: Path) -> list[OperationEntry]:
-    """Return all names of Paddle that minitensor has not left out, in alphabetical order.
+    """Return an entry for each of Paddle's names that minitensor has, in alphabetical order.
 
     Args:
         facts: the folder of the recorded facts.
@@ -154,11 +154,11 @@ def _fact(facts: Path, file: str) -> Any:
 
 
 def signature(name: str, recorded: dict[str, Any]) -> str:
-    """Return the signature in Paddle 3.3.1, without types and ``name``; if Paddle hides it, that of minitensor."""
+    """Return the signature in Paddle 3.3.1 without types and ``name``. If Paddle hides it, return minitensor's."""
     for text in recorded["signature_3.3.1"].values():
         if text.startswith("(") and "**kwargs" not in text:
             made: dict[str, Any] = {}
-            exec(f"def {name}{text}: pass", made)  # text that was recorded from Paddle
+            exec(f"def {name}{text}: pass", made)  # the text was recorded from Paddle
             return f"{name}{_bare(inspect.signature(made[name]))}"
     found = next(getattr(place, name) for place in PLACES.values() if hasattr(place, name))
     return f"{name}{_bare(inspect.signature(found))}"
@@ -170,7 +170,7 @@ def _bare(signature: inspect.Signature) -> inspect.Signature:
 
 
 def gradient(name: str) -> str:
-    """Return the rules of the derivative table for the in-place operation, one on each line."""
+    """Return the rules of the derivative table for the in-place operation, one in each line."""
     row = row_of(name)
     if row is None:
         return said(ELSEWHERE[name])
@@ -190,7 +190,7 @@ def keeps(name: str) -> tuple[str, ...]:
 
 
 def _when(name: str) -> str:
-    """Return the copies held if another operand wants a gradient that needs the overwritten values."""
+    """Return the number of copies if another operand requires a gradient that depends on the overwritten values."""
     row = row_of(name)
     if row is None or name.startswith(INTEGERS) or len(row.rules_in_place) < 2:
         return ""
@@ -203,12 +203,12 @@ def _when(name: str) -> str:
 
 
 def amount(copies: Fraction | None) -> str:
-    """Return a number of copies such as ``1`` or ``1/32``; ``–`` for None."""
+    """Return a number of copies as text, such as ``1`` or ``1/32``; ``–`` for None."""
     return "–" if copies is None else str(copies)
 
 
 def paddle_copies(facts: Path) -> dict[str, str]:
-    """Return the copies of x held in Paddle 2.6.2; in 3.3.1 if 2.6.2 lacks the name or fails."""
+    """Return the copies of x that Paddle 2.6.2 keeps, or Paddle 3.3.1 if 2.6.2 lacks the name or fails."""
     found: dict[str, str] = {}
     for version in ("2.6.2", "3.3.1"):
         for case in _fact(facts, f"goldens/paddle-{version}.json")["cases"]:
@@ -219,7 +219,7 @@ def paddle_copies(facts: Path) -> dict[str, str]:
 
 
 def torch_copies(facts: Path) -> dict[str, str]:
-    """Return the copies of x held in PyTorch, under Paddle's names."""
+    """Return the copies of x that PyTorch keeps, by Paddle's names."""
     paddles = {"mul_ by a constant tensor": "multiply_", "div_ by a constant tensor": "divide_", "sub_": "subtract_"}
     copies = _fact(facts, "torch-copies.json")["copies"]
     return {paddles.get(name, name): str(Fraction(held)) for name, held in copies.items()}
@@ -229,7 +229,7 @@ def torch_copies(facts: Path) -> dict[str, str]:
 
 
 def numbered_differences(facts: Path) -> Iterator[tuple[int, Any]]:
-    """Return the groups of ``differences.py`` in the folder of facts, with their numbers in the appendix, from 1."""
+    """Return the groups of ``differences.py`` in the folder of facts, with the numbers that the appendix gives them."""
     return enumerate(_differences(facts.resolve()).groups(), 1)
 
 
@@ -250,7 +250,7 @@ def markdown(heads: Iterable[Text], lines: Iterable[Iterable[Text]]) -> str:
 
 
 def in_place_table(entries: Iterable[OperationEntry]) -> str:
-    """Return a table of the values that each operation saves, and the copies of x held: measured here, and recorded."""
+    """Return a table of the values that each operation saves, and of the copies of x that it keeps in each library."""
     heads = (message("Operation"), message("Gradient"), message("Keeps"), "Paddle", "PyTorch", message("Differs"))
     lines = (
         (_operation(each), each.gradient, _saved(each), each.paddle, each.torch, _numbers(each)) for each in entries
@@ -266,7 +266,7 @@ def _saved(entry: OperationEntry) -> str:
 
 
 def changes_table(entries: Iterable[OperationEntry]) -> str:
-    """Return a table of each operation's changes to a tensor that wants no gradient, and of its gradient rule."""
+    """Return a table of each operation's changes to a tensor without a gradient, and of its gradient rule."""
     heads = (message("Operation"), message("Gradient"), message("Version"), message("Storage"), message("Changes"))
     lines = (
         (_operation(each), each.gradient, *(WORDS.get(word, word) for word in changes(each.name)), _numbers(each))
@@ -276,7 +276,7 @@ def changes_table(entries: Iterable[OperationEntry]) -> str:
 
 
 def short_table(entries: Iterable[OperationEntry]) -> str:
-    """Return a table of the names alone."""
+    """Return a table that contains only the names."""
     return markdown(
         (message("Operation"), message("Differs")), ((_operation(each), _numbers(each)) for each in entries)
     )
@@ -293,7 +293,7 @@ def _numbers(entry: OperationEntry) -> str:
 
 
 def left_out_table() -> str:
-    """Return a table of the names that are left out, with the reasons."""
+    """Return a table of the names that minitensor leaves out, with the reasons."""
     return markdown(
         (message("Name"), message("Why, and what to use")),
         ((f"`{name}`", message("{reason}.", reason=translated(why))) for name, why in LEFT_OUT.items()),
@@ -301,7 +301,7 @@ def left_out_table() -> str:
 
 
 def differences_table(facts: Path) -> str:
-    """Return a table of minitensor's deliberate differences, with the reasons."""
+    """Return a table of minitensor's deliberate differences from Paddle, with the reasons."""
     heads = ("", message("Operations"), message("What differs"), message("Recorded of"), message("Why"))
     lines = (
         (

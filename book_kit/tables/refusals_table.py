@@ -1,7 +1,7 @@
-"""The tables of writes that PyTorch refuses and minitensor runs, under PyTorch's names.
+"""Tables of writes that PyTorch refuses and that minitensor runs, under PyTorch's names.
 
-The functions are those that ``explain`` mentions. Each line runs while the page is built, and is compared with
-PyTorch's answer in ``facts/learners.json``.
+The functions are those that ``explain`` mentions. Each line runs while the page is built, and its result is compared
+with PyTorch's answer in ``facts/learners.json``.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
 from memory_stage.messages import message, then
 from minitensor import torch
 
-#: The record's group of writes that read a part of their own memory.
+#: The group in the record of writes that read a part of the memory that they overwrite.
 OVERLAPS = "a part of itself: "
 PRINTED = "; print(x)"
-#: The record's group of writes on a tensor that wants a gradient.
+#: The group in the record of writes to a tensor that requires a gradient.
 IN_PLACE = "in place on what wants a gradient: "
 BACKWARD = "; x.sum().backward(); print(w.grad)"
-#: The reasons for a refusal, by a part of PyTorch's error.
+#: Maps a part of PyTorch's error to the reason for the refusal.
 MADE_SO = {
     "This view is the output of a function that returns multiple views": message("one of several views"),
     "A view was created in no_grad mode": message("a view made under `no_grad`"),
@@ -32,7 +32,7 @@ MADE_SO = {
     "Inplace update to inference tensor": message("a tensor made in inference mode"),
     "Inference tensors cannot be saved": message("a tensor made in inference mode"),
 }
-#: Writes that overwrite an operand which PyTorch saves.
+#: Writes that overwrite an operand that PyTorch saves.
 ITSELF = ("x *= x", "x /= x", "x **= x", "x.mul_(x.detach())")
 
 
@@ -44,7 +44,7 @@ def recorded(facts: Path) -> dict[str, dict[str, Any]]:
 
 
 def run(program: str) -> str:
-    """Run a recorded program under minitensor's PyTorch names; return its output, or the type of its error."""
+    """Run a recorded program under minitensor's PyTorch names. Return its output, or the type of its error."""
     own = program.replace("import torch.nn.functional as F", "F = torch.nn.functional")
     out = io.StringIO()
     try:
@@ -56,7 +56,9 @@ def run(program: str) -> str:
 
 
 def saved_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of each function, the write after it, and the gradient here if PyTorch's backward raises."""
+    """Return a table of functions, each with the write after it for which PyTorch's backward raises, and the gradient
+    here.
+    """
     lines, errors = [], set()
     for saved in SAVES.values():
         for part in saved.kept:
@@ -73,7 +75,9 @@ def saved_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def overlaps_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of writes that PyTorch refuses because they read a part of their target, with the results here."""
+    """Return a table of writes that PyTorch refuses because they read a part of their target, with minitensor's
+    results.
+    """
     lines, errors = [], set()
     for question, answer in records.items():
         if question.startswith(OVERLAPS) and "error" in answer:
@@ -84,7 +88,7 @@ def overlaps_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def made_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of writes that PyTorch refuses because of the tensor's origin, with the gradients here."""
+    """Return a table of writes that PyTorch refuses because of the tensor's origin, with minitensor's gradients."""
     lines = []
     for question, answer in records.items():
         error = answer.get("error", "")
@@ -104,7 +108,7 @@ def made_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def unseen_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of writes that read their own target and give another result in PyTorch than with a copy."""
+    """Return a table of writes that read their target and in PyTorch have another result than with a copy."""
     lines = []
     for question, answer in records.items():
         plain = question.replace(".clone()", "")
@@ -127,7 +131,7 @@ def unseen_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def _below(errors: set[str], table: str) -> str:
-    """Put PyTorch's error for the lines of a table above the table.
+    """Put the error that PyTorch raises for all lines of a table above the table.
 
     Raises:
         ValueError: if the lines have different errors.
@@ -141,7 +145,7 @@ def _refused(answer: dict[str, Any]) -> str:
     """Return the beginning of PyTorch's error.
 
     Raises:
-        ValueError: if PyTorch raised none.
+        ValueError: if PyTorch raised no error.
     """
     if "error" not in answer:
         raise ValueError(f"PyTorch did not refuse: {answer['program']}")

@@ -1,4 +1,4 @@
-"""The table of public reports: what Python says, what PyTorch's anomaly mode names, and what the explanation names.
+"""The table of public reports, with Python's error, the line from PyTorch's anomaly mode, and the explanation.
 
 All answers are read from ``facts/public-reports.json``, which ``facts/public_reports.py`` records.
 """
@@ -15,7 +15,7 @@ from book_kit.data.library_names import NAMES
 from book_kit.tables.reference_tables import markdown
 from memory_stage.messages import Text, joined, message, said
 
-MOST_LETTERS = 60  # of an error
+MOST_LETTERS = 60  # the most characters of an error
 
 HEADS: tuple[Text, ...] = (
     message("Program"),
@@ -31,10 +31,10 @@ FIXES: dict[str, Text] = {"edit": "diff", "words": message("words"), "": "-"}
 
 @dataclass(frozen=True)
 class PublicReports:
-    """Recorded explanations of public reports, of one version of each framework.
+    """Recorded explanations of public reports, for one version of each framework.
 
     Attributes:
-        records: the answers by the version of the framework.
+        records: the answers, by the version of the framework.
     """
 
     records: Mapping[str, Mapping[str, Any]]
@@ -44,12 +44,12 @@ class PublicReports:
         """Read a record.
 
         Raises:
-            FileNotFoundError: if there is none.
+            FileNotFoundError: if there is no record.
         """
         return cls(json.loads(Path(file).read_text(encoding="utf-8")))
 
     def table(self) -> str:
-        """Return the table, with one row for each program."""
+        """Return a table with one row for each program."""
         heads = [said(head) for head in HEADS]
         rows = [
             (
@@ -67,7 +67,7 @@ class PublicReports:
         return markdown(heads, rows)
 
     def summary(self) -> str:
-        """Return the sums of the table in one sentence, with the versions."""
+        """Return a sentence with the totals of the table, and with the versions."""
         answers = [answer for record in self.records.values() for answer in record["answers"].values()]
         named = sum(answer["is named"] for answer in answers)
         edits = sum(answer["fixes"] == "edit" for answer in answers)
@@ -90,7 +90,9 @@ class PublicReports:
 
 
 def points(answer: Mapping[str, Any]) -> float:
-    """Return one point for the line, and one for a fix as a diff that holds; half of one for a fix in words."""
+    """Return the points of an answer: one for the line, and one for a fix as a diff that works or half for one in
+    words.
+    """
     return answer["is named"] + {"edit": 1.0, "words": 0.5, "": 0.0}[answer["fixes"]]
 
 

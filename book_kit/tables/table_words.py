@@ -1,7 +1,7 @@
-"""The words of the tables in the language of the page.
+"""Translate the words of the tables to the language of the page.
 
-Words in the code of the tables are messages, in the catalogue ``book_kit``. Texts of the data, such as the meanings of
-terms, are in the catalogue ``appendices``, whose keys are the English texts. :mod:`book_kit.tables.texts` lists them.
+Words in the code of the tables are messages in the catalogue ``book_kit``. Texts in data files, such as the meanings of
+terms, are in the catalogue ``appendices``, whose keys are the English texts. :mod:`book_kit.tables.texts` lists these.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ CATALOGUE = "appendices"
 
 
 def said(text: Text) -> str:
-    """Return a message in the language of the page; a string is the same in all languages."""
+    """Return a message in the language of the page; a string is returned unchanged."""
     return render(text, default_language())
 
 
 def translated(text: str, code: str | None = None) -> str:
-    """Return a text of the data in a language, by default in that of the page."""
+    """Return the translation of a text in a data file, by default to the language of the page."""
     return _catalogue(code or default_language().code).gettext(text) if text else ""
 
 
 def comma_list(parts: Iterable[Text]) -> str:
-    """Return ``a, b, c``; "" if there are no parts."""
+    """Return ``a, b, c`` for a list; "" for an empty list."""
     return said(listed(parts)) if (parts := list(parts)) else ""
 
 
 def semicolon_list(parts: Iterable[Text]) -> str:
-    """Return ``a; b; c``."""
+    """Return ``a; b; c`` for a list."""
     return said(reduce(lambda first, following: message("{first}; {next}", first=first, next=following), parts))
 
 

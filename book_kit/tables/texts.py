@@ -1,4 +1,4 @@
-"""The texts of the data in the appendices; ``tools/messages.py`` puts them into the catalogue ``appendices``."""
+"""The texts in the data files of the appendices. ``tools/messages.py`` adds them to the catalogue ``appendices``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from minitensor.paddle.left_out import LEFT_OUT
 from minitensor.paddle.missing import NOT_HERE
 from minitensor.paddle.names import ASKS, ROWS
 
-#: A word of prose, as opposed to code, a name or a number.
+#: Matches a word of prose, and not code, a name or a number.
 WORD = re.compile(r"\b[a-z]{2,}\b")
 
 
 def texts(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield each text with the file that has it, relative to ``root``, the folder of the repository."""
+    """Yield each text with the file that contains it, relative to ``root``, the folder of the repository."""
     for file, found in (
         ("book/glossary.json", _glossary(root)),
         ("facts/article-claims.json", _claims(root)),

@@ -1,1 +1,1 @@
-"""Scripts and styles of questions and reports."""
+"""Scripts and styles for questions and reports."""

@@ -1,1 +1,1 @@
-"""Controls of a figure, the progress of a training, and notes on installed libraries."""
+"""Controls for a figure, the HTML of reports, and notes on installed libraries."""

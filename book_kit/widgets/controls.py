@@ -1,4 +1,4 @@
-"""Controls: a measurement that runs again each time a reader chooses other arguments.
+"""Controls for a measurement, which runs again each time a reader chooses other arguments.
 
     def measured(size, operation):
         ...
@@ -10,7 +10,7 @@
 * A page has no kernel. It shows the figure of the first choices, or a row of buttons for the choices in ``on_page``,
   whose figures are measured when the page is built. The buttons need no JavaScript. A notebook without ipywidgets shows
   the same.
-* If the measurement raises an error (out of memory, refused), the error is shown in place of the figure.
+* If the measurement raises an error (out of memory, a refusal), the error is shown instead of the figure.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _groups = itertools.count(1)
 
 
 class Controls:
-    """A measurement and its chosen arguments; made by :func:`show`.
+    """A measurement and its chosen arguments, which :func:`show` returns.
 
     Attributes:
-        chosen: the current argument of each name.
+        chosen: the present value of each argument, by name.
         figure: the figure of the last run; None if it raised an error.
         error: the error of the last run; None if it returned a figure.
-        widgets: the list of each name, an ``ipywidgets.Dropdown``; empty until a notebook shows them.
+        widgets: the ``ipywidgets.Dropdown`` of each argument, by name; empty until a notebook shows them.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Controls:
         self._box: Any = None
 
     def choose(self, **chosen: Any) -> Figure | None:
-        """Run the measurement with other arguments; arguments that are not named keep their values.
+        """Run the measurement with other arguments. Arguments that are not given keep their values.
 
         Raises:
             ValueError: if a name or a value is not offered.
@@ -78,14 +78,14 @@ class Controls:
                 raise ValueError(f"{name} is one of {self._choices[name]}, not {value!r}")
 
     def _completed(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments with the first choice for each name that is not given."""
+        """Return the arguments; each one that is not given has its first choice."""
         self._check(chosen)
         return {name: chosen.get(name, values[0]) for name, values in self._choices.items()}
 
     # ---------- shown ----------
 
     def _lists(self) -> Any:
-        """Return the row of lists.
+        """Return the row of dropdown lists.
 
         Raises:
             ImportError: if ipywidgets is missing.
@@ -120,7 +120,7 @@ class Controls:
         return said(message("Measured with {arguments}.", arguments=listed(pairs)))
 
     def _still(self) -> dict[str, str]:
-        """Return the output without a kernel: the figure and its arguments."""
+        """Return the output for a page without a kernel: the figure and its arguments."""
         if self.figure is None:
             error = f"{type(self.error).__name__}: {self.error}"
             return {"text/plain": f"{error}\n{self._what()}", "text/html": f"<p>{html.escape(error)}</p>\n"}
@@ -135,7 +135,7 @@ class Controls:
         }
 
     def _buttons(self) -> str:
-        """Return a button for each choice of the page, with its figure; the style sheet shows the chosen one."""
+        """Return a button and a figure for each choice of the page. The style sheet shows the chosen figure."""
         group = f"mt-choices-{next(_groups)}"
         buttons, figures, style = [], [], [f".{group} > div {{ display: none }}"]
         for number, (label, chosen) in enumerate(self._on_page.items()):
@@ -169,15 +169,17 @@ class Controls:
 def show(
     measure: Measure, choices: Mapping[str, Sequence[Any]], *, on_page: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Controls:
-    """Return a measurement with a list to choose from for each of its arguments; the last line of a cell.
+    """Return a measurement with a list of choices for each argument. Call this in the last line of a cell.
 
     Args:
-        measure: a function of the names in ``choices``, which returns a figure. It does not change device or policy.
-        choices: the values of each name. The first ones are measured now, and a page shows their figure.
-        on_page: label -> choices that a page offers, each with its figure; a name that is missing has its first value.
+        measure: a function of the names in ``choices``, which returns a figure. It must not change the device or the
+            policy.
+        choices: the values of each argument, by name. The first ones are measured now, and a page shows their figure.
+        on_page: a dict of labels and choices that a page offers, each with its figure. An argument that is missing in a
+            choice has its first value.
 
     Raises:
-        ValueError: if there is nothing to choose from, or ``on_page`` has a choice that is not offered.
+        ValueError: if an argument has no values, or ``on_page`` has a value that ``choices`` has not.
         Any error that ``measure`` raises for the first choices.
     """
     if not choices or not all(choices.values()):

@@ -2,8 +2,8 @@
 
     installed.show("../facts/views.json")
 
-``python -m facts check`` runs each framework in a separate process, so the notebook's process never imports it. A
-framework that is not installed is named, with the version whose answers the page shows.
+``python -m facts check`` runs each framework in a separate process, so the notebook's process never imports it. For a
+framework that is not installed, the output mentions the version whose answers the page shows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memory_stage.web.embed import page_assets
 
 @dataclass
 class InstalledCheck:
-    """Result of the comparison, shown as lines of text.
+    """The result of the comparison, shown as lines of text.
 
     Attributes:
         lines: a sentence for each library, and a line for each answer that has changed.
@@ -38,7 +38,7 @@ class InstalledCheck:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        """Return the lines as paragraphs, which wrap."""
+        """Return the lines as HTML paragraphs, whose text wraps."""
         lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.lines)
         note = f'<div class="mt-note mathjax_ignore" style="font-size:14px">{lines}</div>'
         return page_assets("quiz.css", package="book_kit.web") + note

@@ -1,6 +1,6 @@
 """A report of ``explain`` as an HTML table. Text of the program never becomes markup.
 
-Importing this package gives reports their HTML, so that the engine needs no notebook code.
+Importing this module adds the HTML to reports, so that the engine needs no notebook code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memory_stage.explanation.verdict import Verdict
 from memory_stage.messages import message, said, speaking
 from memory_stage.web.embed import page_assets, prose
 
-#: The marks of a verdict besides its word: a sign, and the class that colours it.
+#: The marks of a verdict in addition to its word: a sign, and the class that gives it a colour.
 SIGNS = {
     Verdict.UNNOTICED: ("×", "bad"),
     Verdict.REFUSED: ("×", "bad"),
@@ -40,7 +40,7 @@ _HEADINGS = {
 
 
 def as_data(report: Report) -> dict[str, Any]:
-    """Return the report as plain data: the sums, the rows and the words after them; no text contains markup."""
+    """Return the report as plain data: the totals, the rows and the words after them. No text contains markup."""
     used = [each for each in Verdict if any(row.verdict is each for row in report.rows)]
     with speaking(report.language):
         return {
@@ -52,14 +52,14 @@ def as_data(report: Report) -> dict[str, Any]:
 
 
 def as_html(report: Report) -> str:
-    """Return the report as HTML: the sums, the table and the words after it."""
+    """Return the report as HTML: the totals, the table and the words after it."""
     data = as_data(report)
     with speaking(report.language):
         return _html_of(data)
 
 
 def _html_of(data: dict[str, Any]) -> str:
-    # The class keeps a page's MathJax away from dollar signs.
+    # This class keeps a page's MathJax from reading dollar signs as mathematics.
     head = f'<div class="mt-note mt-report mathjax_ignore">{_paragraph(data["summary"])}'
     rest = "".join(map(_paragraph, data["rest"]))
     if not data["rows"]:
@@ -67,7 +67,8 @@ def _html_of(data: dict[str, Any]) -> str:
     heads = "".join(f'<th scope="col" role="columnheader">{said(heading)}</th>' for heading in HEADS)
     body = "".join(map(_row_html, data["rows"]))
     return (
-        # The roles repeat the elements: a narrow page shows them as blocks, and a screen reader needs the table.
+        # The roles repeat those of the elements, because a narrow page shows these as blocks, which hides the table
+        # from a screen reader.
         f'{head}\n<table role="table"><thead role="rowgroup"><tr role="row">{heads}</tr></thead>\n'
         f'<tbody role="rowgroup">{body}</tbody></table>\n{rest}{_words_html(data["words"])}</div>'
     )

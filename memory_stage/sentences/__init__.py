@@ -1,4 +1,4 @@
-"""Describe each step of a recording in one or two sentences. All facts in them are from the ledger.
+"""Describe each step of a recording in one or two sentences. They use only facts that the ledger recorded.
 
 :mod:`~memory_stage.sentences.sentences` has the rules for all sentences.
 """

@@ -24,7 +24,7 @@ from memory_stage.trace.amounts import bytes_message
 
 
 def say_backward(done: FinishedStep) -> Text:
-    """Return the sentence of a step of backward; empty if the step is about something else."""
+    """Return the sentence of a step of backward; an empty text if the step contains no change by backward."""
     passed, started, collected = done.all(Passed), done.all(Started), done.all(Collected)
     hooked = done.all(HookReturned)
     if passed:
@@ -49,7 +49,7 @@ def _hook(fact: HookReturned) -> Text:
 
 
 def _describe_hook(fact: HookReturned) -> Text:
-    """Describe a hook of the program that got a gradient."""
+    """Describe a hook of the program that was called with a gradient."""
     given = message("a copy of the gradient {gradient}", gradient=fact.given)
     if fact.itself:
         given = message("the gradient {gradient}", gradient=fact.given)
@@ -78,13 +78,13 @@ def _describe_hook(fact: HookReturned) -> Text:
 
 
 def _describe_hook_briefly(fact: HookReturned) -> Text:
-    """Return the same in fewer words."""
+    """Describe the same call of a hook in fewer words."""
     answer = fact.answer or fact.now or message("nothing")
     return message("{hook} returns {answer}.", hook=_hook(fact), answer=answer)
 
 
 def _describe_hooks(hooked: list[HookReturned]) -> Text:
-    """Describe several hooks, each of which got the gradient that the hook before it returned."""
+    """Describe several hooks, each of which got the gradient that the previous hook returned."""
     places = list(dict.fromkeys(fact.of for fact in hooked if fact.of))
     hooks = message("{count} hooks", count=len(hooked))
     if places:
@@ -153,7 +153,7 @@ def _describe_node(done: FinishedStep, fact: Passed) -> Text:
 
 
 def _describe_recorded(done: FinishedStep, fact: Passed, where: Text) -> Text:
-    """Describe a node of an operation, and the memory that it read or freed."""
+    """Describe the node of an operation, and the memory that backward read or freed there."""
     node, sent = fact.node, fact.sent
     freed = [each.storage for each in done.all(StorageFreed)]
     copies = [storage for storage in freed if not storage.seen_by_tensor]
@@ -188,7 +188,7 @@ def _describe_recorded(done: FinishedStep, fact: Passed, where: Text) -> Text:
 
 
 def _describe_changed_leaf(fact: Passed) -> Text:
-    """Describe the gradient of a leaf that has another dtype, shape or strides than when it was used."""
+    """Describe the gradient of a leaf whose dtype, shape or strides have changed since an operation read it."""
     values: dict[str, Text | int] = {"gradient": fact.gradient, "sent": _to(fact.sent[0])}
     if fact.op == "cast":
         return message("The leaf's dtype has changed since, so the gradient {gradient} is sent as {sent}.", **values)
@@ -198,7 +198,7 @@ def _describe_changed_leaf(fact: Passed) -> Text:
 
 
 def _describe_custom_start(done: FinishedStep, fact: Passed, where: Text) -> Text:
-    """Describe the start of a node whose rules are a function of the program."""
+    """Describe the start of a node whose backward function is code of the program."""
     named = done.all(Named)
     if fact.node is not None and fact.node.inner:
         return message("{node} receives the gradients of its results and calls its own `backward`.", node=where)
@@ -215,7 +215,7 @@ def _describe_custom_start(done: FinishedStep, fact: Passed, where: Text) -> Tex
 
 
 def _describe_custom_end(done: FinishedStep, where: Text, sent: list[Sent]) -> Text:
-    """Describe the end of a node whose rules are a function of the program."""
+    """Describe the end of a node whose backward function is code of the program."""
     freed = [each.storage for each in done.all(StorageFreed)]
     gone: Text = ""
     if freed:
@@ -233,7 +233,7 @@ def _describe_custom_end(done: FinishedStep, where: Text, sent: list[Sent]) -> T
 
 
 def _sending(sent: list[Sent], sentence: Callable[[Text], Text]) -> Text:
-    """Return a ``sentence`` about the gradients that a node sends, in as much detail as fits."""
+    """Return ``sentence``, with as much detail about the gradients that the node sends as fits."""
     places = list(dict.fromkeys(each.label for each in sent))
     return first_fitting(
         sentence(joined([_to(each) for each in sent])),
@@ -251,7 +251,7 @@ def _earlier_value() -> Text:
 
 
 def _describe_freed(kept: list[StorageEntry]) -> Text:
-    """Describe the copies, marks or indexes of a node that are freed with it."""
+    """Describe the copies, masks or indexes that are freed with a node."""
     kept = sorted(kept, key=lambda storage: int(storage.id))
     label = str(kept[0].event.get("label", "")).split()
     what = next((word for word in ("marks", "copy", "part", "index") if word in label), "")
@@ -274,13 +274,13 @@ def _describe_freed(kept: list[StorageEntry]) -> Text:
 
 
 def _reads_copy(node: NodeEntry | None) -> Text:
-    """Describe a node whose saved numbers were overwritten, and which reads the copy of them."""
+    """Describe a node whose saved numbers were overwritten, and which therefore reads a copy of them."""
     copies = list(dict.fromkeys(each for save in node.saves for each in save.copies)) if node is not None else []
     return message("It reads the copy in {storages}.", storages=storages_text(copies)) if copies else ""
 
 
 def _to(sent: Sent) -> Text:
-    """Return ``[2, 4] to a@0``, with the sum if another gradient arrived before."""
+    """Return ``[2, 4] to a@0``, with the sum if another gradient has arrived there before."""
     to = sent.to
     target: Text = sent.label or _earlier_value()
     if (
@@ -291,14 +291,14 @@ def _to(sent: Sent) -> Text:
         and to.of.name
         and to.op not in ("leaf", "write")
     ):
-        target = code(to.of.name)  # the gradient is for the elements of a view
+        target = code(to.of.name)  # the gradient belongs to the elements of a view
     if sent.total == sent.text:
         return _gradient_to(sent.text, target)
     return message("{gradient} to {target}, which now has {total}", gradient=sent.text, target=target, total=sent.total)
 
 
 def _write(fact: Passed) -> Text:
-    """Describe the node of a group's value after a write through a view, which splits the gradient."""
+    """Describe the node that represents a group's value after a write through a view, and that splits the gradient."""
     if fact.node is None:
         return _sending(
             fact.sent,
@@ -338,7 +338,7 @@ def _write(fact: Passed) -> Text:
 
 
 def _view(fact: Passed) -> Text:
-    """Describe a view's node, which turns a gradient for the view's elements into one for the group."""
+    """Describe a view's node, which converts a gradient for the view's elements to one for the whole group."""
     node: Any = fact.node
     sent = fact.sent[0]
     if fact.op in RESHAPING or fact.op in RESHAPING_IN_PLACE:
@@ -367,7 +367,7 @@ def _view(fact: Passed) -> Text:
 
 
 def _leaf_clauses(collected: list[Collected]) -> list[Text]:
-    """Return a clause on the gradient of each leaf."""
+    """Return a clause about the gradient of each leaf."""
     return [
         message("{name} is {gradient}", name=code(f"{fact.leaf}.grad"), gradient=fact.gradient)
         if fact.leaf
@@ -377,7 +377,7 @@ def _leaf_clauses(collected: list[Collected]) -> list[Text]:
 
 
 def _first_two(clauses: list[Text]) -> Text:
-    """Join two clauses, which Chinese does not join with its word for "and" between nouns."""
+    """Join two clauses. Chinese does not join clauses with its word for "and", which is for nouns."""
     if len(clauses) < 2:
         return joined(clauses)
     return message("{clause} and {another}", clause=clauses[0], another=clauses[1])

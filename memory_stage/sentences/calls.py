@@ -1,4 +1,6 @@
-"""Sentences about functions of the notebook that are called, return or yield. Rules: see ``sentences``."""
+"""Sentences about calls of the notebook's functions, and about functions that return or yield. Rules: see
+``sentences``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from memory_stage.sentences.writes import kept_for_backward
 
 
 def say_call(done: FinishedStep, ops: list[Any]) -> Text:
-    """Describe a call of a function, and its names for tensors."""
+    """Describe a call of a function, and the function's names for tensors."""
     function = done.all(Called)[-1].function
     inside = f" in {function.rpartition('.')[2]}"
     names = [fact for fact in done.all(Named) if fact.name.endswith(inside)]
@@ -31,7 +33,7 @@ def say_call(done: FinishedStep, ops: list[Any]) -> Text:
 
 
 def _parameter(fact: Named) -> Text:
-    """Return a clause on a function's own name for a tensor."""
+    """Return a clause about a function's local name for a tensor."""
     others = [name for name in fact.tensor.names if name != fact.name]
     if others:
         return message("{name} is a name for the tensor of {other}", name=code(fact.name), other=code(others[0]))
@@ -40,7 +42,7 @@ def _parameter(fact: Named) -> Text:
 
 
 def say_return(done: FinishedStep, ops: list[Any]) -> Text:
-    """Describe the return of a function and its value; a generator may only be suspended."""
+    """Describe the return of a function, and its value. A generator may not have returned but be suspended."""
     returned = done.all(Returned)[-1]
     function, named = code(returned.function), done.all(Named)
     if returned.may_go_on:
@@ -75,7 +77,7 @@ def say_return(done: FinishedStep, ops: list[Any]) -> Text:
 
 
 def _describe_yield(done: FinishedStep, returned: Returned, named: list[Named]) -> Text:
-    """Describe a generator that yielded."""
+    """Describe a generator that has yielded a value."""
     function = code(returned.function)
     own = [fact.name for fact in named if fact.tensor is returned.value and " in " not in fact.name]
     if own:
@@ -89,7 +91,7 @@ def _describe_yield(done: FinishedStep, returned: Returned, named: list[Named]) 
 
 
 def _match_names(named: list[Named], returned: Returned) -> Text:
-    """Return whether names that were bound at a return are for the returned tensor, one of the function, or another."""
+    """Describe the tensors that names bound at a return refer to: the result, one in it, or another one."""
     shown = [code(fact.name) for fact in named[:2]]
     if len(named) > 2:
         shown.append(message("{count} more", count=len(named) - 2))
@@ -112,7 +114,7 @@ def _match_names(named: list[Named], returned: Returned) -> Text:
 
 
 def say_resumed(done: FinishedStep, ops: list[Any]) -> Text:
-    """Describe a resumed generator, the names that it had, and the tensors that it was sent."""
+    """Describe a resumed generator, its local names, and the tensors that were sent to it."""
     fact = done.all(Resumed)[-1]
     inside = f" in {fact.place}"
     named = [each for each in done.all(Named) if each.name.endswith(inside)]
@@ -134,5 +136,5 @@ def say_resumed(done: FinishedStep, ops: list[Any]) -> Text:
 
 
 def _is_call(fact: Made | Viewed) -> bool:
-    """Return True if it is the result of a custom layer."""
+    """True if a tensor is the result of a custom layer."""
     return fact.node is not None and (fact.node.inner or (isinstance(fact, Viewed) and not fact.same_group))

@@ -1,4 +1,6 @@
-"""Sentences for a framework that shows or checks less of its state than minitensor does. Rules: see ``sentences``."""
+"""Sentences for a framework whose state cannot be read, or is not checked, as minitensor's is. Rules: see
+``sentences``.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def say_unknown(op: str) -> Text:
 
 
 def say_sent_unseen(where: Text, gradient: str) -> Text:
-    """Describe a node of backward whose sent gradients are unknown."""
+    """Describe a node of backward for which the sent gradients are unknown."""
     return message(
         "{node} receives {gradient}; the gradients that it sends are not observed.", node=where, gradient=gradient
     )
@@ -37,7 +39,7 @@ def say_histories_apart(name: Text, base: Text) -> Text:
 
 
 def say_counts_nothing(op: str, cells: Text, name: Text, version: int) -> Text:
-    """Describe a write that raised no version."""
+    """Describe a write that did not increment the version."""
     return message(
         "{operation} writes {cells} through {tensor}, but the version stays {version}.",
         operation=code(op),
@@ -48,16 +50,16 @@ def say_counts_nothing(op: str, cells: Text, name: Text, version: int) -> Text:
 
 
 def say_written_all_the_same(cells: Text, fact: Unversioned) -> Text:
-    """Describe an operation that was refused after it had written."""
+    """Describe an operation that raised an error after it had written its result."""
     return message("Even so, it has overwritten {cells} of storage {storage}.", cells=cells, storage=fact.storage.id)
 
 
 def has_own_history(tensor: TensorEntry, base: TensorEntry) -> bool:
-    """Return True if both need a gradient, and a write through one does not change the history of the other."""
+    """True if both tensors require a gradient, and a write through one does not change the history of the other."""
     wants = not (tensor.look["stop_gradient"] or base.look["stop_gradient"])
     return wants and tensor.group is not base.group
 
 
 def is_inferred(node: NodeEntry) -> bool:
-    """Return True if the saved tensors of a node were not observed."""
+    """True if the saved tensors of a node were inferred and not observed."""
     return any(save.event.get("inferred") for save in node.saves)

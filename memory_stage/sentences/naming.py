@@ -13,12 +13,12 @@ from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.words import code, fitting, line_text, node_text, storages_text
 from memory_stage.trace.amounts import bytes_message
 
-MOST_NAMED = 3  # storages that a sentence names by their numbers
+MOST_NAMED = 3  # the most storages that a sentence lists by number
 _NUMPY = re.compile(r"^\w+\.numpy\(\)$")
 
 
 def say_names(done: FinishedStep) -> Text:
-    """Return the sentence on the names that a step bound and deleted."""
+    """Return the sentence about the names that a step bound and deleted."""
     named, unnamed = done.all(Named), done.all(Unnamed)
     if done.statement.kind == "delete" and unnamed:
         return _describe_deleted(done, unnamed)
@@ -86,7 +86,7 @@ def _describe_several(done: FinishedStep, named: Sequence[Named]) -> Text:
 
 
 def _array(done: FinishedStep, fact: Named) -> Text:
-    """Describe a name for a numpy array on the memory of a storage."""
+    """Describe a name for a numpy array that shares the memory of a storage."""
     storage = fact.tensor.storage
     names = [entry.names[0] for entry in storage.aliases.values() if not entry.is_array and entry.names]
     first = (
@@ -107,7 +107,9 @@ def _array(done: FinishedStep, fact: Named) -> Text:
 
 
 def _storages_of(done: FinishedStep, named: Sequence[Named]) -> Text:
-    """Return the storages of tensors that no operation made, such as deep copies, and those of them that are new."""
+    """Return the storages of tensors that no operation made, such as deep copies, and which of these storages
+    are new.
+    """
     storages = list(dict.fromkeys(fact.tensor.storage.root for fact in named))
     made = {fact.storage for fact in done.all(Allocated)}
     new = [storage for storage in storages if storage in made]
@@ -126,12 +128,12 @@ def _storages_of(done: FinishedStep, named: Sequence[Named]) -> Text:
 
 
 def _other_names(fact: Named, named: Sequence[Named]) -> list[str]:
-    """Return the names that the tensor had before."""
+    """Return the names that a tensor had before this step."""
     return [name for name in fact.tensor.names if name not in [other.name for other in named]]
 
 
 def _changed_tensors(done: FinishedStep) -> list[dict[str, Any]]:
-    """Return the events of tensors whose properties changed, without those that only name a tensor's holder."""
+    """Return the events of tensors whose properties changed, without events that change only a tensor's holder."""
     return [event for event in done.events if event["do"] == "retensor" and set(event) - {"do", "id", "holder"}]
 
 
@@ -206,7 +208,7 @@ def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
 
 
 def _describe_kept(done: FinishedStep, subject: Text, tensor: TensorEntry) -> Text:
-    """Describe a deleted name of a tensor that stays."""
+    """Describe a deleted name of a tensor that is not freed."""
     what, storage = _kind(tensor), tensor.storage.root
     if tensor.names:
         return plural(
@@ -241,7 +243,7 @@ def _on_gpu(done: FinishedStep, storage: StorageEntry) -> bool:
 
 
 def moved(done: FinishedStep) -> Text:
-    """Describe a name that was moved from one tensor to another."""
+    """Describe a name that referred to one tensor and now refers to another."""
     for fact in done.all(Named):
         old = fact.before
         if old is None:
@@ -270,7 +272,7 @@ def moved(done: FinishedStep) -> Text:
 
 
 def fate(done: FinishedStep, fact: Named) -> Text:
-    """Describe the tensor that a name had before."""
+    """Describe the tensor that a name referred to before."""
     old = fact.before
     if old is None:
         return ""
@@ -283,7 +285,7 @@ def fate(done: FinishedStep, fact: Named) -> Text:
 
 
 def keeper(done: FinishedStep, storage: StorageEntry) -> Text:
-    """Return what holds a storage, as a clause."""
+    """Return a clause about the object that keeps a storage allocated."""
     looking = done.ledger.tensors.aliases_of(storage.root)
     for entry in looking:
         if entry.names:
@@ -301,12 +303,12 @@ def keeper(done: FinishedStep, storage: StorageEntry) -> Text:
 
 
 def kept(done: FinishedStep, storage: StorageEntry) -> Text:
-    """Describe a storage that stays allocated, and its holders."""
+    """Describe a storage that remains allocated, and the objects that keep it."""
     return message("Storage {storage} stays, because {reason}.", storage=storage.id, reason=keeper(done, storage))
 
 
 def freed(done: FinishedStep) -> Text:
-    """Return the freed storages and their bytes; an empty text if none was freed."""
+    """Return a clause about the freed storages and their bytes; an empty text if none was freed."""
     storages = [fact.storage for fact in done.all(StorageFreed)]
     if not storages:
         return message("A tensor is freed; its storage stays.") if done.all(TensorFreed) else ""
@@ -324,14 +326,14 @@ def freed_text(storage: StorageEntry) -> Text:
 
 
 def name_of(done: FinishedStep, entry: TensorEntry) -> str:
-    """Return the name of a tensor in a sentence: inside a function, the function's own name for it."""
+    """Return the name of a tensor for a sentence; inside a function, the function's local name."""
     inside = f" in {done.statement.function}"
     own = [name for name in entry.names if name.endswith(inside)] if done.statement.function else []
     return own[0] if own else entry.name
 
 
 def called(done: FinishedStep, entry: TensorEntry) -> Text:
-    """Return the name of a tensor, or else the operation that made it."""
+    """Return the name of a tensor; without a name, the operation that made it."""
     name = name_of(done, entry)
     if name:
         return code(name)

@@ -1,4 +1,4 @@
-"""Sentences about errors: the operation, and why it is refused. Rules: see ``sentences``."""
+"""Sentences about errors: the operation that failed, and the reason. Rules: see ``sentences``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
 
 
 def say_error(done: FinishedStep, before: Sequence[Any]) -> Text:
-    """Return the sentence on the error that ended a step, and on the operations ``before`` it."""
+    """Return the sentence about the error that ended a step, and about the operations ``before`` it."""
     text, kind = str(done.error), type(done.error).__name__
     said = _describe_backward(done, text) or _describe_refusal(done, text)
     if said is not None:
@@ -38,7 +38,7 @@ def say_error(done: FinishedStep, before: Sequence[Any]) -> Text:
 
 
 def _describe_backward(done: FinishedStep, text: str) -> Text | None:
-    """Describe an error of backward with the message ``text``; None if it is another error."""
+    """Describe an error of backward whose message is ``text``; None if it is another kind of error."""
     node, reason = done.node, _reason(done)
     if node is not None and reason == "stale":
         stale = next((save for save in node.saves if save.stale), None)
@@ -70,7 +70,7 @@ def _describe_backward(done: FinishedStep, text: str) -> Text | None:
 
 
 def _describe_refusal(done: FinishedStep, text: str) -> Text | None:
-    """Describe a refused operation with the message ``text``; None if none was refused."""
+    """Describe a refused operation whose error has the message ``text``; None if no operation was refused."""
     reason = _reason(done)
     target = _target(done)
     op = re.search(r"`(\w+)`", text)
@@ -121,7 +121,7 @@ def _describe_refusal(done: FinishedStep, text: str) -> Text | None:
 
 
 def _describe_effect(done: FinishedStep) -> Text:
-    """Describe the effect of a refused operation: none, or numbers that it wrote before it raised the error."""
+    """Describe the effect of a refused operation: none, or the numbers that it wrote before it raised the error."""
     written = done.all(Unversioned)
     if written and done.error is not None and written[-1].tensor is not None:
         return say_written_all_the_same(cells_text(written[-1].storage, written[-1].cover), written[-1])
@@ -129,13 +129,15 @@ def _describe_effect(done: FinishedStep) -> Text:
 
 
 def _reason(done: FinishedStep) -> str:
-    """Return the reason of a refusal: the name of the function that made the error."""
+    """Return the reason of a refusal, which is the name of the function that made the error."""
     refused = done.all(Refused)
     return refused[-1].reason if refused else ""
 
 
 def _target(done: FinishedStep) -> str:
-    """Return the name of the tensor that the statement writes; empty if it has none, or if it may be one of several."""
+    """Return the name of the tensor that the statement writes; an empty text without a name or with several
+    candidates.
+    """
     text = done.statement.text
     method, item = _METHOD.match(text), _ITEM.match(text)
     in_place = re.findall(r"\.\w+_\(", text)
@@ -153,12 +155,12 @@ def _name(target: str) -> Text:
 
 
 def _of_several(target: str) -> Text:
-    """Describe a view that PyTorch never writes."""
+    """Describe a view that PyTorch refuses to write, because the same call made several views."""
     return message("{tensor}, one of several views that one call returned", tensor=_name(target))
 
 
 def _overlapping(done: FinishedStep, target: str) -> Text:
-    """Describe a tensor whose elements share cells."""
+    """Describe a tensor in which several elements share a cell."""
     entry = _find_tensor(done, target) or _find_tensor(done, f"{target} in {done.statement.function}")
     if entry is None:
         return message("a tensor whose elements share cells")
@@ -174,7 +176,7 @@ def _overlapping(done: FinishedStep, target: str) -> Text:
 
 
 def _protected_leaf(done: FinishedStep, name: str) -> Text:
-    """Return the leaf that a refused operation would have written through ``name``."""
+    """Return the protected leaf that a refused operation would have written through ``name``."""
     entry = _find_tensor(done, name) or _find_tensor(done, f"{name} in {done.statement.function}")
     if entry is None:
         return message("a leaf")

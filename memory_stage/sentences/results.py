@@ -1,6 +1,5 @@
-"""Sentences about the result of one operation: a tensor on a new storage or an old one, or another layout.
-
-Rules: see ``sentences``. ``sharing`` describes a tensor that moves to another storage, and ``writes`` a write.
+"""Sentences about the result of one operation: a tensor on a new or an existing storage, or a changed layout. Rules:
+see ``sentences``. ``sharing`` describes a tensor that moves to another storage, and ``writes`` a write.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from memory_stage.sentences.words import cell_count_text, code, fitting, numbers
 from memory_stage.sentences.writes import distinct, kept_for_backward
 from memory_stage.trace.amounts import bytes_message
 
-_NO_OPERATION = re.compile(r"^-?\d[\w.]*$|^\w+$")  # a number or a name
-MOST_CODE = 28  # characters of the program's code that a sentence quotes
+_NO_OPERATION = re.compile(r"^-?\d[\w.]*$|^\w+$")  # matches a number or a name
+MOST_CODE = 28  # the most characters of the program's code that a sentence quotes
 
 
 def say_made(done: FinishedStep, fact: Made) -> Text:
@@ -53,7 +52,7 @@ def say_made(done: FinishedStep, fact: Made) -> Text:
 
 
 def _describe_created(done: FinishedStep, fact: Made) -> Text:
-    """Describe a tensor that was made from no other tensor."""
+    """Describe a tensor that was made without another tensor as input."""
     tensor, storage = fact.tensor, fact.tensor.storage
     values: dict[str, Text | int] = {
         "line": done.line,
@@ -82,7 +81,7 @@ def _describe_created(done: FinishedStep, fact: Made) -> Text:
 
 
 def _describe_result(done: FinishedStep, fact: Made, held: bool = False) -> Text:
-    """Describe the new storage of a result; ``held``: only the running line refers to it."""
+    """Describe the new storage of a result. ``held`` is True if only the running line refers to the result."""
     tensor, storage = fact.tensor, fact.tensor.storage
     values: dict[str, Text | int] = {
         "subject": _subject(done, fact),
@@ -139,7 +138,7 @@ def _describe_saved(node: NodeEntry | None, op: str) -> Text:
 
 
 def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
-    """Describe a tensor on an existing storage."""
+    """Describe a new tensor on an existing storage."""
     tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
     whole = math.prod(tensor.look["shape"]) == distinct(tensor) == storage.length
     name = called(done, tensor)
@@ -180,7 +179,7 @@ def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
 
 
 def _on_old_memory(done: FinishedStep, fact: Viewed) -> Text:
-    """Describe the cells that a tensor shows."""
+    """Describe the cells of an existing storage that a tensor shows."""
     tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
     size, cells = math.prod(tensor.look["shape"]), distinct(tensor)
     subject = _subject(done, fact) if fact.op in ("getitem", "slice", "select") else code(fact.called)
@@ -222,7 +221,7 @@ def _on_old_memory(done: FinishedStep, fact: Viewed) -> Text:
 
 
 def _as_bytes(subject: Text, tensor: TensorEntry, storage: StorageEntry) -> Text:
-    """Describe a tensor that shows the bytes of a storage as numbers of another dtype."""
+    """Describe a tensor that interprets the bytes of a storage as numbers of another dtype."""
     values: dict[str, Text | int] = {"subject": subject, "storage": storage.id, "dtype": tensor.look["dtype"]}
     if "elements" not in tensor.look:
         return message(
@@ -246,7 +245,7 @@ def _as_bytes(subject: Text, tensor: TensorEntry, storage: StorageEntry) -> Text
 
 
 def say_reshaped(done: FinishedStep, fact: Reshaped) -> Text:
-    """Describe a tensor that got another shape, or other strides, on the same storage."""
+    """Describe a tensor whose shape or strides changed, on the same storage."""
     tensor, old, new = fact.tensor, fact.old, fact.tensor.look
     values: dict[str, Text | int] = {"operation": code(fact.called), "tensor": called(done, tensor)}
     if old["shape"] != new["shape"]:
@@ -278,9 +277,9 @@ def say_reshaped(done: FinishedStep, fact: Reshaped) -> Text:
 
 
 def _subject(done: FinishedStep, fact: Operated) -> Text:
-    """Return the text that made a tensor: the program's expression if it is short, or else the operation."""
+    """Return the program's expression that made a tensor if it is short, or else the operation."""
     text = done.statement.text
-    if _NO_OPERATION.match(text):  # in `x.clone().numpy()[0] = 5` the target made it
+    if _NO_OPERATION.match(text):  # in `x.clone().numpy()[0] = 5`, the expression before the index made the tensor
         return code(fact.called)
     if not done.partly and text and len(text) <= MOST_CODE and "`" not in text and done.statement.kind != "return":
         return code(text)

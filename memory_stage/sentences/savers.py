@@ -1,6 +1,6 @@
-"""Sentences about the saved tensors in the cells that a write covers. Rules: see ``sentences``.
+"""Sentences about saved tensors whose cells a write covers. Rules: see ``sentences``.
 
-Each function returns a tuple of equivalent texts, the longest first. The sentence uses the first one that fits.
+Each function returns a tuple of equivalent texts, the longest first. A sentence uses the first that fits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from memory_stage.model.entries import NodeEntry
 from memory_stage.sentences.words import code, node_text, storages_text
 from memory_stage.trace.amounts import bytes_message
 
-MOST_NAMED = 2  # savers; of more savers, a sentence has only the number
+MOST_NAMED = 2  # the most savers that a sentence names; of more, it has only the number
 
 
 def stale_text(fact: Wrote | Elsewhere) -> tuple[Text, ...]:
@@ -64,7 +64,7 @@ def stale_text(fact: Wrote | Elsewhere) -> tuple[Text, ...]:
 
 
 def taken_text(fact: Wrote) -> tuple[Text, ...]:
-    """Describe the saved bytes of a function of the program that a write lost, which backward will not notice."""
+    """Describe the bytes that a function of the program saved and a write overwrote. Backward will not notice."""
     if not fact.taken:
         return ()
     who, _ = named_savers(save.node for save in fact.taken)
@@ -79,7 +79,7 @@ def taken_text(fact: Wrote) -> tuple[Text, ...]:
 
 
 def preserved_text(fact: Wrote) -> tuple[Text, ...]:
-    """Describe the bytes that were copied just before the write, under "copy_on_write"."""
+    """Describe the bytes that were copied just before the write under the policy "copy_on_write"."""
     kept = fact.preserved
     if kept is None:
         return ()
@@ -111,7 +111,7 @@ def _copied(kept: BytesPreserved, who: Text, count: int) -> tuple[Text, ...]:
     )
     if kept.nbytes == 1:
         return (short,)
-    if any(storage.freed for storage in kept.storages):  # joined with bytes that were copied before
+    if any(storage.freed for storage in kept.storages):  # the new copy was joined with earlier copies
         return (
             plural(
                 "Just before, {size} were copied and joined with earlier copies: {savers} still needs them.",
@@ -143,7 +143,7 @@ def _copied(kept: BytesPreserved, who: Text, count: int) -> tuple[Text, ...]:
 
 
 def spared_text(fact: Wrote) -> tuple[Text, ...]:
-    """Describe savers of other cells of the storage, under "copy_on_write": no copy is made and nothing is refused."""
+    """Describe, under "copy_on_write", the nodes that saved other cells of the storage, which need no copy."""
     if not fact.spared or fact.preserved is not None:
         return ()
     who, _ = named_savers(save.node for save in fact.spared)
@@ -154,7 +154,7 @@ def spared_text(fact: Wrote) -> tuple[Text, ...]:
 
 
 def named_savers(savers: Iterable[NodeEntry | str]) -> tuple[Text, int]:
-    """Return the operations, and their number."""
+    """Return the operations that saved, and their number."""
     texts = {str(text): text for text in map(_saver, savers)}
     named = list(texts.values())
     count = len(named)

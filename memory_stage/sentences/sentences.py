@@ -1,9 +1,9 @@
-"""Return one or two sentences for each step of a trace.
+"""Write one or two sentences for each step of a trace.
 
-The subject is the operation or the line, the verb is in the present tense, and the numbers follow. A second sentence
-has only facts that the picture does not show yet. Storages have numbers, memory states look like ``a@0``, and
-operations have their line. A sentence has at most 35 words, no colours, no "here", and code in backticks, but
-not the text of an error.
+The subject is the operation or the line, the verb is in the present tense, and the numbers follow. A second sentence is
+only for facts that the picture does not show. Storages have numbers, memory states look like ``a@0``, and operations
+have their line. A sentence has at most 35 words, no colours, no "here", and code in backticks, but not the text of an
+error.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NOTHING = message("The program has no statement that touches memory.")
 
 
 def say(done: FinishedStep) -> Text:
-    """Return the sentence of a step."""
+    """Return the sentence of a finished step."""
     said = _say(done)
     if str(said).startswith(UNREPORTED_WRITE):
         said = capitalized(said)
@@ -92,12 +92,12 @@ def _forward(done: FinishedStep) -> Text:
 
 
 def _main(done: FinishedStep) -> list[Any]:
-    """Return the changes by operations, without views that only served a write of the same line."""
+    """Return the changes that operations made, without views that only served a write of the same line."""
     ops = done.all(Made, Viewed, Wrote, Reshaped, Moved, Unversioned, Elsewhere)
     ops = [fact for fact in ops if not (isinstance(fact, Elsewhere) and fact.storage.freed)]
     if any(isinstance(fact, Moved) and fact.op == "set_" for fact in ops):
         ops = [fact for fact in ops if not (isinstance(fact, Viewed) and fact.op == "as_strided" and fact.tensor.freed)]
-    if any(fact.tensor.is_array for fact in done.all(Named)):  # `n = x.detach().numpy(share=True)`
+    if any(fact.tensor.is_array for fact in done.all(Named)):  # as in `n = x.detach().numpy(share=True)`
         ops = [fact for fact in ops if not (isinstance(fact, Viewed) and fact.tensor.freed)]
     written = [fact.tensor for fact in ops if isinstance(fact, (Wrote, Unversioned))]
     written += [entry for fact in ops if isinstance(fact, Wrote) for entry in fact.reads]
@@ -110,7 +110,7 @@ def _main(done: FinishedStep) -> list[Any]:
 
 
 def _describe_released(done: FinishedStep) -> Text:
-    """Describe the memory that a GPU's allocator released."""
+    """Describe the memory that a GPU's allocator gave back to the GPU."""
     if not done.unreserved or done.events:
         return ""
     return message(

@@ -1,4 +1,4 @@
-"""Sentences about several operations in one line, and a few words on each of them. Rules: see ``sentences``."""
+"""Sentences about several operations in one line, and a clause about each of them. Rules: see ``sentences``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memory_stage.trace.amounts import bytes_message
 
 
 def say_several(done: FinishedStep, ops: list[Any]) -> Text:
-    """Describe all operations of a line: each one if there are few, or else their sums."""
+    """Describe the operations of a line: each operation if there are few, or else their totals."""
     if all(isinstance(fact, Viewed) for fact in ops) and len({(fact.op, fact.tensor.storage.id) for fact in ops}) == 1:
         return _views(done, ops)
     writes = [fact for fact in ops if isinstance(fact, Wrote)]
@@ -44,7 +44,7 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
 
 
 def _describe_all(done: FinishedStep, ops: list[Any], made: list[Made], writes: list[Wrote]) -> Text:
-    """Describe the operations."""
+    """Describe all operations of a line together."""
     if len(writes) == len(ops) > 1 and len({fact.op for fact in ops}) == 1:
         return message(
             "Line {line}: {operation} writes {storages}, and each version increases by 1.",
@@ -68,7 +68,7 @@ def _describe_all(done: FinishedStep, ops: list[Any], made: list[Made], writes: 
 
 
 def _describe_temporary(gone: list[StorageEntry]) -> Text:
-    """Describe the storages that the line allocated and freed again."""
+    """Describe the storages that the line both allocated and freed."""
     if not gone:
         return ""
     storages = joined([message("storage {storage}", storage=storage.id) for storage in gone[:2]])
@@ -107,7 +107,7 @@ def _views(done: FinishedStep, ops: list[Viewed]) -> Text:
 
 
 def _written_names(done: FinishedStep, writes: list[Wrote]) -> Text:
-    """Return ``4 storages: those of `net.weight`, `net.bias` and 2 more``."""
+    """Return ``4 storages: those of `net.weight`, `net.bias` and 2 more`` for the written storages."""
     storages = list({fact.storage.id: fact for fact in writes}.values())
     names = [code(fact.tensor.names[0]) for fact in storages if fact.tensor.names]
     if not names:
@@ -117,7 +117,7 @@ def _written_names(done: FinishedStep, writes: list[Wrote]) -> Text:
 
 
 def _lost(made: list[Made], writes: list[Wrote]) -> Text:
-    """Describe a copy that was written and freed, so that its original is unchanged."""
+    """Describe a copy that was written and then freed, so that the write had no lasting effect."""
     for fact in made:
         if fact.op == "getitem" and fact.tensor.freed and any(wrote.tensor is fact.tensor for wrote in writes):
             names = [entry.names[0] for entry in fact.inputs if entry.names]
@@ -126,7 +126,7 @@ def _lost(made: list[Made], writes: list[Wrote]) -> Text:
 
 
 def brief(done: FinishedStep, fact: Any) -> Text:
-    """Describe one operation of several, as a clause of a longer sentence."""
+    """Describe one of several operations as a clause of a longer sentence."""
     if isinstance(fact, Elsewhere):
         return _brief_elsewhere(fact)
     if isinstance(fact, Moved):
@@ -156,7 +156,7 @@ def brief(done: FinishedStep, fact: Any) -> Text:
 
 
 def _brief_elsewhere(fact: Elsewhere) -> Text:
-    """Describe the storage that another thread made or wrote, as a clause."""
+    """Describe, as a clause, a storage that another thread made or wrote."""
     if fact.before is None:
         size = bytes_message(fact.storage.nbytes)
         return message("another thread allocates storage {storage}, {size}", storage=fact.storage.id, size=size)

@@ -1,4 +1,6 @@
-"""Sentences about memory that is shared with the outside, and tensors that change storage. Rules: see ``sentences``."""
+"""Sentences about memory shared with other libraries or threads, and about tensors that change storage. Rules: see
+``sentences``.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,7 @@ def say_elsewhere(done: FinishedStep, fact: Elsewhere) -> Text:
 
 
 def unnoticed(fact: Unversioned) -> list[tuple[Text, ...]]:
-    """Describe the savers of written cells, and if backward will use the new numbers or notice the write."""
+    """Describe the nodes that saved written cells. Backward will either use the new numbers or notice the write."""
     if not fact.used:
         return []
     who, _ = named_savers(save.node for save in fact.used)
@@ -161,12 +163,12 @@ def say_moved(done: FinishedStep, fact: Moved) -> Text:
 
 
 def _describe_left(done: FinishedStep, storage: StorageEntry) -> Text:
-    """Describe the storage that a tensor left."""
+    """Describe the storage that a tensor no longer uses."""
     return freed_text(storage) if storage.freed else kept(done, storage)
 
 
 def brief_moved(done: FinishedStep, fact: Moved) -> Text:
-    """Return the same as a part of a longer sentence."""
+    """Describe, as a clause, a tensor that moved to another storage."""
     return message(
         "{subject} moves {tensor} to storage {storage}",
         subject=code(fact.called) if fact.called else message("it"),
@@ -176,7 +178,7 @@ def brief_moved(done: FinishedStep, fact: Moved) -> Text:
 
 
 def brief_unversioned(done: FinishedStep, fact: Unversioned) -> Text:
-    """Return the same as a part of a longer sentence."""
+    """Describe, as a clause, a write that did not change the version."""
     return message(
         "{subject} writes {cells} of storage {storage}, version unchanged",
         subject=code(fact.called) if fact.op else "numpy",

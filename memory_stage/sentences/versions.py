@@ -1,4 +1,4 @@
-"""Leave the versions of storages out of sentences, for a picture that shows no versions."""
+"""Remove the versions of storages from sentences, for a picture that shows no versions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from memory_stage.messages import Language, continued, message, render
 
-#: The clauses in which a sentence on a write names a version, in the languages of the catalogues.
+#: The clauses in which a sentence about a write mentions a version, in all languages that have catalogues.
 _CLAUSES = re.compile(
     r", which goes from version \d+ to version \d+|, and each version increases by 1"
     r"|,(?: now)?(?: at)? version \d+(?=[.,])|: version \d+(?=\.)"
@@ -16,7 +16,7 @@ _CLAUSES = re.compile(
 
 
 def leave_out_versions(steps: list[dict[str, Any]], language: Language) -> None:
-    """Change the sentences of a trace's steps so that none names the version of a written storage."""
+    """Change the sentences of a trace's steps so that none mentions the version of a written storage."""
     before = ""
     for step in steps:
         said = _CLAUSES.sub("", step["say"])

@@ -1,4 +1,4 @@
-"""Parts of sentences."""
+"""Short phrases from which sentences are built."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
 
 
 def code(text: str) -> Text:
-    """Return code in backticks, or words for a write without a name. A backtick inside would end the code."""
+    """Return code in backticks; a phrase for a write without a name. A backtick inside the code would end it early."""
     if text == UNREPORTED_WRITE:
         return message("an update")
     return "`" + text.replace("`", "'") + "`"
@@ -50,17 +50,19 @@ def storages_text(storages: Sequence[StorageEntry]) -> Text:
 
 
 def numbers_text(count: int) -> Text:
-    """Return ``1 number``, or ``2 numbers``."""
+    """Return a count of numbers: ``1 number``, or ``2 numbers``."""
     return plural("{count} number", "{count} numbers", count, count=f"{count:,}")
 
 
 def cell_count_text(count: int) -> Text:
-    """Return ``1 cell``, or ``2 cells``."""
+    """Return a count of cells: ``1 cell``, or ``2 cells``."""
     return plural("{count} cell", "{count} cells", count, count=f"{count:,}")
 
 
 def fitting(first: Text, *more: Text | Sequence[Text]) -> Text:
-    """Return ``first`` and those others that still fit; of a tuple of equivalent texts, use the first one that fits."""
+    """Return ``first`` and as many of the other sentences as fit. Of a tuple of equivalent texts, use the first that
+    fits.
+    """
     said = [first]
     for alternatives in more:
         for sentence in alternatives if isinstance(alternatives, tuple) else (alternatives,):

@@ -1,4 +1,6 @@
-"""Sentences about writes: their cells, the saved bytes, and other names of the cells. Rules: see ``sentences``."""
+"""Sentences about writes: the written cells, the saved bytes, and other names for the cells. Rules: see
+``sentences``.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _CALL = re.compile(r"\.(\w+)\(")
 
 
 def say_write(done: FinishedStep, fact: Wrote) -> Text:
-    """Return the sentence on an in-place operation."""
+    """Return the sentence about an in-place operation."""
     names = [named.name for named in done.all(Named) if named.tensor is fact.tensor and named.name != fact.tensor.name]
     return fitting(
         _describe_write(done, fact, names),
@@ -41,7 +43,7 @@ def say_write(done: FinishedStep, fact: Wrote) -> Text:
 
 
 def _describe_write(done: FinishedStep, fact: Wrote, names: list[str]) -> Text:
-    """Describe the written cells and the version; ``names`` are further names that the line bound."""
+    """Describe the written cells and the version. ``names`` are further names that the line bound to the tensor."""
     tensor, storage = fact.tensor, fact.storage
     subject = line_text(done.line) if fact.op == "setitem" else code(fact.called)
     through = _says_through(done, fact)
@@ -53,7 +55,7 @@ def _describe_write(done: FinishedStep, fact: Wrote, names: list[str]) -> Text:
     if fact.node is None and not tensor.look["stop_gradient"]:
         return _describe_without_history(subject, fact, cells, through)
     values: dict[str, Text | int] = {"subject": subject, "cells": cells, "version": storage.version}
-    if names and not (fact.victims or names == ["_"]):  # stale saved tensors are named first
+    if names and not (fact.victims or names == ["_"]):  # saved tensors that became stale are mentioned before new names
         values |= {"tensor": called(done, tensor), "name": code(names[0])}
         if through:
             return message(
@@ -75,7 +77,7 @@ def _describe_write(done: FinishedStep, fact: Wrote, names: list[str]) -> Text:
 
 
 def _describe_without_history(subject: Text, fact: Wrote, cells: Text, through: bool) -> Text:
-    """Describe a write that the history does not record."""
+    """Describe a write that is not part of the recorded history."""
     if through:
         clause = message("{subject} writes {cells}, and leaves no history", subject=continued(subject), cells=cells)
     else:
@@ -94,14 +96,18 @@ def _describe_without_history(subject: Text, fact: Wrote, cells: Text, through: 
 
 
 def _second_name(done: FinishedStep, fact: Wrote, names: list[str]) -> Text:
-    """Return the sentence about further names that this line gave the written tensor; '' if another one has them."""
+    """Return the sentence about further names that this line gave the written tensor; '' if these belong to another
+    one.
+    """
     if names == ["_"]:
         return message("The notebook keeps {tensor} as its output, `_`.", tensor=called(done, fact.tensor))
     return message("{name} names the same tensor.", name=code(names[0])) if names and fact.victims else ""
 
 
 def as_written(done: FinishedStep, op: str, tensor: TensorEntry | None) -> str:
-    """Return the program's name of an in-place operation, which may differ from the engine's name, as in PyTorch."""
+    """Return the program's name of an in-place operation, which in PyTorch's vocabulary may differ from the
+    engine's.
+    """
     names = [name for name in _CALL.findall(done.statement.text) if name.endswith("_")]
     x = None if tensor is None or tensor.is_array else tensor.ref()
     others = x is not None and done.ledger.engine.has_other_names(x)
@@ -136,12 +142,12 @@ def _read_first(done: FinishedStep, fact: Wrote) -> Text:
 
 
 def cells_of_text(storage: StorageEntry, cover: Cover) -> Text:
-    """Return ``all 6 cells of storage 2``."""
+    """Return a count of cells with their storage: ``all 6 cells of storage 2``."""
     return message("{cells} of storage {storage}", cells=cells_text(storage, cover), storage=storage.id)
 
 
 def cells_text(storage: StorageEntry, cover: Cover) -> Text:
-    """Return ``all 6 cells``, ``cells 10 to 19``, or ``2 cells``."""
+    """Return the written cells: ``all 6 cells``, ``cells 10 to 19``, or ``2 cells``."""
     count, runs = cover.count, cover.runs
     if count == 0:
         return message("no cell")
@@ -156,7 +162,7 @@ def cells_text(storage: StorageEntry, cover: Cover) -> Text:
 
 
 def _describe_saved_first(subject: Text, fact: Wrote, cells: Text) -> Text:
-    """Describe the bytes that an operation saves of the input that it overwrites, and the write."""
+    """Describe an operation that saves the old bytes of the input that it overwrites, and the write."""
     values: dict[str, Text | int] = {
         "subject": subject,
         "size": bytes_message(sum(storage.nbytes for storage in fact.own)),
@@ -178,7 +184,7 @@ def _describe_saved_first(subject: Text, fact: Wrote, cells: Text) -> Text:
 
 
 def _describe_joined(done: FinishedStep, fact: Wrote) -> Text:
-    """Describe a tensor without a history that was overwritten with numbers that have one."""
+    """Describe a tensor without a history that was overwritten with numbers that have a history."""
     if fact.node is None or fact.wanted_gradient:
         return ""
     tensor = called(done, fact.tensor)
@@ -186,25 +192,25 @@ def _describe_joined(done: FinishedStep, fact: Wrote) -> Text:
 
 
 def _aliases(done: FinishedStep, fact: Wrote) -> list[TensorEntry]:
-    """Return the other named tensors and arrays on the written storage."""
+    """Return the other tensors and arrays on the written storage that have names."""
     others = fact.storage.aliases.values()
     return [entry for entry in others if entry is not fact.tensor and entry.names]
 
 
 def _says_through(done: FinishedStep, fact: Wrote) -> bool:
-    """Return True if the sentence should name the tensor through which the storage was written."""
+    """True if the sentence should mention the tensor through which the storage was written."""
     tensor = fact.tensor
     return bool(tensor.name) and fact.op != "setitem" and (bool(_aliases(done, fact)) or "." in tensor.name)
 
 
 def _same_tensor(done: FinishedStep, fact: Wrote) -> Text:
-    """Return the names of the written tensor that a call does not mention, or else its further names."""
+    """Return the names of the written tensor that the call does not mention; if it mentions all, its further names."""
     names = fact.tensor.names
     if len(names) < 2 or any(named.tensor is fact.tensor for named in done.all(Named)):
         return ""
     through = called(done, fact.tensor)
     others = [name for name in names if code(name) != through]
-    if done.statement.kind == "expression":  # only then its text has every name that the line mentions
+    if done.statement.kind == "expression":  # the text of other statements does not contain every name in the line
         mentioned = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})(?!\w)").findall(done.statement.text)
         others = [name for name in names if name not in mentioned] or others
     return plural(
@@ -218,7 +224,8 @@ def _same_tensor(done: FinishedStep, fact: Wrote) -> Text:
 def _unknown_to_history(done: FinishedStep, fact: Wrote) -> Text:
     wanting = [entry for entry in _aliases(done, fact) if not entry.look["stop_gradient"]]
     if not fact.tensor.look["stop_gradient"]:
-        wanting = [entry for entry in wanting if entry.group is not fact.tensor.group]  # views with a history each
+        # views that each have a separate history
+        wanting = [entry for entry in wanting if entry.group is not fact.tensor.group]
     if not wanting:
         return ""
     return message("{tensor} changes too, but its history does not record it.", tensor=code(wanting[0].names[0]))
@@ -241,10 +248,10 @@ def _describe_readers(done: FinishedStep, fact: Wrote) -> Text:
 
 
 def who_sees(done: FinishedStep, storage: StorageEntry, cover: Cover, by: TensorEntry | None) -> Text:
-    """Return the other tensors that certainly show a written cell."""
+    """Return the other tensors that show at least one written cell, as far as that is certain."""
     on_it = done.ledger.tensors.aliases_of(storage)
     if by is None:
-        on_it = [entry for entry in on_it if not entry.is_array]  # one of those wrote
+        on_it = [entry for entry in on_it if not entry.is_array]  # one of the arrays was written itself
     others = [entry for entry in on_it if entry is not by and entry.names and _overlap(entry, storage, cover)]
     if not others:
         return ""
@@ -274,7 +281,7 @@ def _overlap(entry: TensorEntry, storage: StorageEntry, cover: Cover) -> bool:
 
 
 def kept_for_backward(node: NodeEntry | None, op: str) -> Text:
-    """Describe the saved bytes in storages that tensors show: of inputs or, in place, of the result."""
+    """Describe the saved bytes that are in storages which tensors show: those of inputs or of an overwritten result."""
     if node is not None and node.unknown:
         return say_unknown(op)
     saves = node.saves if node is not None else []
@@ -291,7 +298,7 @@ def kept_for_backward(node: NodeEntry | None, op: str) -> Text:
 
 
 def distinct(tensor: TensorEntry) -> int:
-    """Return how many distinct cells a tensor shows; for a large tensor, the number of its elements."""
+    """Return the number of different cells that a tensor shows; for a large tensor, the number of its elements."""
     look = tensor.look
     runs, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
     if total > SMALL:
