@@ -115,6 +115,22 @@ def test_the_text_and_its_stage_are_two_columns_and_the_stage_stays_in_view(read
     assert reader.seen.overflow() == 0
 
 
+def test_nothing_is_empty_below_the_text_but_the_room_for_the_stage(reader):
+    """The stage is measured again each time it changes, with the page at any place."""
+    for number in range(MARKS):
+        reader.go(number)
+        assert soon(reader.is_current, number)
+    reader.page.set_viewport_size({"width": 1440, "height": 880})  # measures both again, far below their tops
+    reader.page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    empty = """block => {
+        const bottom = element => element.getBoundingClientRect().bottom;
+        return bottom(block) - bottom([...block.querySelectorAll('.names-step')].at(-1));
+    }"""
+    for block in reader.page.locator(".beside").all():
+        height = box_of(block.locator("memory-stage"))["height"]
+        assert soon(lambda block=block, height=height: block.evaluate(empty) < height)
+
+
 def test_scrolling_to_a_paragraph_shows_its_step(reader):
     for title, moments in STEPS.items():
         reader.stage = reader.page.locator("memory-stage").nth(list(STEPS).index(title))

@@ -116,8 +116,7 @@ class Reading {
     const column = /** @type {HTMLElement | null} */ (this.stage.closest('.beside')?.querySelector('.beside-text'));
     const last = this.paragraphs.at(-1)?.block;
     if (!column || !last || !this.isBeside) return;
-    const rest = (column.lastElementChild ?? last).getBoundingClientRect().bottom - last.getBoundingClientRect().top;
-    const tail = this.stage.offsetHeight - READ_AT * innerHeight - rest;
+    const tail = this.stage.offsetHeight - READ_AT * innerHeight - last.offsetHeight; // nothing seen follows the last
     column.style.setProperty('--tail', `${Math.max(0, Math.round(tail))}px`);
   }
 

@@ -36,12 +36,13 @@ export function storageCaption(storage, step, { device }, depth) {
   ]
     .filter(Boolean)
     .join(', ');
-  const state = showsTensors(depth) ? versionText(storage, step) : storage.wrote?.at === step ? t('written now') : '';
+  const wrote = storage.wrote?.at === step;
+  const state = showsTensors(depth) ? versionText(storage, step) : wrote ? t('written now') : '';
   const freed = storage.freed === step ? t('freed now') : t('freed');
   return [
     t('storage {storage}', { storage: storage.id }),
     storage.label ?? size,
-    storage.freed !== undefined ? freed : storage.label && storage.wrote?.at !== step ? size : state,
+    storage.freed !== undefined ? freed : storage.label ? [size, wrote && state].filter(Boolean).join(', ') : state,
   ];
 }
 

@@ -77,7 +77,7 @@ function computeColumns(plan, width, depth, cell) {
   // every tray is at least as wide as the longest caption; beyond that the cells decide
   const captions = [...plan.groups.values()].flatMap(g => [...g.captions]);
   const trayMin = Math.min(
-    Math.max(220, narrow ? Math.min(260, width * 0.72) : Math.min(300, width * 0.36)),
+    Math.max(240, narrow ? Math.min(260, width * 0.72) : Math.min(300, width * 0.36)),
     Math.max(150, ...captions.map(s => widthOf(s, { bold: true }) + 8)),
   );
   const box = nameW + (narrow ? 22 : 30);

@@ -128,7 +128,7 @@ function recordStep(plan, frame, variant, step) {
     if (storage.wrote) {
       for (const [lo, hi] of [...storage.wrote.ranges, ...storage.wrote.loose].slice(0, 4)) g.written.add(lo).add(hi);
     }
-    g.captions.add(storageCaption(storage, step, plan).join('     '));
+    g.captions.add(storageCaption(storage, step, plan).join('      '));
     plan.texts.version.add(String(storage.version));
     if (storage.wrote?.at === step) g.writes = true;
   }
