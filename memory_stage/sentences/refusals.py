@@ -91,10 +91,8 @@ def _describe_refusal(done: FinishedStep, text: str) -> Text | None:
             tensor=_protected_leaf(done, target),
         )
     elif reason == "needs_own_input":
-        first = message(
-            '{subject} is refused under the policy "2.5": its backward needs the input that it would overwrite.',
-            subject=subject,
-        )
+        # the error, which a stage shows below its sentence, gives the reason
+        first = message('{subject} is refused under the policy "2.5".', subject=subject)
     elif reason in ("overlapping_target", "overlapping_group", "view_of_several"):
         what = _of_several(target) if reason == "view_of_several" else _overlapping(done, target)
         first = message("{subject} is refused: it would write {tensor}.", subject=subject, tensor=what)

@@ -92,7 +92,7 @@ def _dtype(s, m):
     return "dtype" in s.error or "float" in s.error
 
 
-@rule(r'<N> is refused under the policy "2.5": its backward needs the input that it would overwrite')
+@rule(r'<N> is refused under the policy "2.5"')
 def _old_policy(s, m):
     return "2.5" in s.error
 
