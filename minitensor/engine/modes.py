@@ -1,6 +1,6 @@
-"""The thread-local switches: grad mode and the in-place policy.
+"""The modes of each thread: grad mode, inference mode, automatic casts and the in-place policy.
 
-Every thread begins with recording on and the policy "2.6", independently of the other threads, as in PyTorch.
+As in PyTorch, every thread has its own modes. It begins with grad mode on and the policy "2.6".
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ DEFAULT_POLICY = "2.6"
 
 
 class Paused:
-    """``threads``: the number of threads in which recording is off (:data:`paused`), or operands are cast
-    (:data:`casting`).
+    """A counter of threads: of those without recording (:data:`paused`), or those that cast operands (:data:`casting`).
 
-    Operations check this first, in 5 ns. Only if it is above 0 does a thread read its own modes, which takes 70 ns.
+    Operations check ``threads`` first, which takes 5 ns. Only if it is above 0, they read the modes of their thread,
+    which takes 70 ns.
     """
 
     __slots__ = ("threads",)
@@ -39,7 +39,7 @@ paused, casting = Paused(), Paused()
 
 
 class _Pause:
-    """Counts one thread in :data:`paused` or :data:`casting` until it is freed, at the latest when the thread ends."""
+    """An object that counts its thread in :data:`paused` or :data:`casting` until it is freed or the thread ends."""
 
     __slots__ = ("_counted",)
 
@@ -57,10 +57,10 @@ class Modes(threading.local):
     Attributes:
         grad: true if operations are recorded.
         policy: one of :data:`POLICIES`.
-        layer: the name of the user-defined operation whose forward is running; empty outside.
-        inference: true in PyTorch's inference mode. minitensor implements it as recording nothing.
+        layer: the name of the user-defined operation whose forward is running; empty if none is.
+        inference: true in PyTorch's inference mode, in which minitensor only stops recording.
         casts: the automatic casts of operands (:mod:`minitensor.engine.autocasting`).
-        cast_copies: the cast copies of parameters that were made since the outermost context of casts began.
+        cast_copies: the copies of parameters that :attr:`casts` made since the outermost context began.
     """
 
     grad: bool = True
@@ -71,7 +71,7 @@ class Modes(threading.local):
     cast_copies: dict[Any, Any] | None = None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        own = self.__dict__  # the dictionary of the current thread
+        own = self.__dict__  # `__dict__` is the dictionary of the current thread
         if name == "grad" and value is not self.grad:
             own["_pause"] = None if value else _Pause(paused)
         elif name == "casts":
@@ -83,14 +83,14 @@ modes = Modes()
 
 
 class _GradMode:
-    """Context manager and decorator that sets the grad mode inside it."""
+    """Context manager and decorator that sets grad mode inside."""
 
     __slots__ = ("_before",)
     _inside: bool
     _before: Any
 
     def __enter__(self) -> None:
-        # The previous values form a stack, so that one object may be entered again inside itself.
+        # The previous values form a stack, because an object may be nested inside itself.
         self._before = (modes.grad, getattr(self, "_before", None))
         modes.grad = self._inside
 
@@ -107,7 +107,7 @@ class _GradMode:
 
 
 class no_grad(_GradMode):
-    """Record nothing inside: results require no gradient, and leaves may be written in place."""
+    """Record no operations inside: results require no gradient, and leaves may be written in place."""
 
     __slots__ = ()
     _inside = False
@@ -131,15 +131,16 @@ def is_grad_enabled() -> bool:
 
 
 class set_inplace_policy:
-    """Set what happens when an in-place operation overwrites a value that a backward needs.
+    """Set the policy for in-place operations that overwrite a value that a backward needs.
 
-    The call takes effect at once; as a context manager, it restores the former policy at the end. The policy that is
-    set when the write happens applies.
+    The call takes effect at once. As a context manager, it restores the former policy at the end. A write follows the
+    policy that is set when the write happens.
 
     Args:
-        name: ``"2.5"`` refuses the operation, ``"2.6"`` (the default) copies the input first; under both, the backward
-            of another operation raises if the write overwrites a value that it saved. ``"copy_on_write"`` preserves
-            exactly the bytes that a living saved tensor needs, just before they are written, so no backward raises.
+        name: if the operation's own backward needs the value, ``"2.5"`` refuses the operation and ``"2.6"`` (the
+            default) copies the value first; under both, the backward of another operation that saved the value raises.
+            ``"copy_on_write"`` preserves the bytes that a living saved tensor needs just before they are written, so no
+            backward raises.
 
     Raises:
         ValueError: if ``name`` is none of these.

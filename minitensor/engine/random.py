@@ -1,4 +1,4 @@
-"""The program's only random generator: all random numbers, on every device, come from it in one sequence."""
+"""The random generator of the program. It draws all random numbers, for every device, in one sequence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Source:
-    """Holds the generator, which :func:`seed` replaces. It is created on first use, because it loads 6 MiB of code."""
+    """Holds the generator, which :func:`seed` replaces. It is created on first use, which loads 6 MiB of code."""
 
     __slots__ = ("_generator",)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minitensor.engine.core.layout_rules import Rule, contiguous, noted
+from minitensor.engine.core.layout_rules import Rule, contiguous, register_layout
 from minitensor.engine.core.storage import new_storage
 from minitensor.engine.table import ROWS
 
@@ -197,7 +197,7 @@ def arranged(out: Tensor, rule: Rule, *inputs: Tensor) -> Tensor:
 
     ``out`` must be a new tensor to which nothing else refers, and the last operation must not have saved it.
     """
-    array = noted(rule(out._array, [x._array for x in inputs]))
+    array = register_layout(rule(out._array, [x._array for x in inputs]))
     if array is not out._array:
         out._array, out._storage = array, new_storage(array)
     return out

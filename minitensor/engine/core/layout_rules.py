@@ -37,7 +37,7 @@ strided.exist = False
 gradient_orders: WeakKeyDictionary[Any, tuple[int, ...]] = WeakKeyDictionary()
 
 
-def noted(array: Any) -> Any:
+def register_layout(array: Any) -> Any:
     """Return ``array``, the array of a new tensor. If it is not contiguous, set ``strided.exist``."""
     if not strided.exist and not array.flags.c_contiguous:
         strided.exist = True
@@ -55,7 +55,7 @@ def always_contiguous(op: str) -> Rule:
 
 
 def laid_out(result: Any, op: str, inputs: Sequence[Any]) -> Any:
-    """Return ``result``, computed by ``op``, in the layout by the rule of the first tensor in ``inputs``."""
+    """Return ``result``, computed by ``op``, in the layout that the rule of the first of ``inputs`` prescribes."""
     if strided.exist and inputs:
         result = inputs[0]._layout_of(op)(result, [x._array for x in inputs])
-    return noted(result)
+    return register_layout(result)

@@ -16,7 +16,7 @@ import numpy as np
 
 from minitensor.engine import checks
 from minitensor.engine.core.history import GradientBox, Leaf, Node, become_leaf, current, group_of, new_leaf
-from minitensor.engine.core.layout_rules import always_contiguous, laid_out, noted
+from minitensor.engine.core.layout_rules import always_contiguous, laid_out, register_layout
 from minitensor.engine.core.printing import format_tensor
 from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage, new_storage
@@ -146,7 +146,7 @@ class Tensor(metaclass=TensorType):
     def _alias(cls: type[Kind], array: np.ndarray, storage: Storage) -> Kind:
         """Return a tensor without history on an existing storage: the first of a new group."""
         tensor = cls.__new__(cls)
-        tensor._array = noted(array)
+        tensor._array = register_layout(array)
         tensor._storage = storage
         tensor._node = tensor._history = None
         return tensor

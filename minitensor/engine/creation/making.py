@@ -187,8 +187,7 @@ def float_dtype(op: str, dtype: Any) -> np.dtype:
 
 
 def like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers: Any) -> Tensor:
-    """Return ``make(shape of x, dtype)`` on the device of ``x``; errors name ``op``. ``dtype`` is that of ``x`` by
-    default.
+    """Return ``make(shape of x, dtype)`` on the device of ``x``. The default dtype is that of ``x``.
 
     Raises:
         TypeError: if ``x`` is not a tensor.

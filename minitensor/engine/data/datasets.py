@@ -149,8 +149,7 @@ def position(op: str, index: Any, length: int) -> int:
 
 
 def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
-    """Return the length of each part of a split. If the lengths are shares, the first parts get what rounding left
-    over.
+    """Return the length of each part of a split. Shares are rounded down; the first parts get the rest.
 
     Raises:
         ValueError: if they do not sum to ``total``, or to 1.

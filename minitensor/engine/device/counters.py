@@ -9,8 +9,7 @@ from __future__ import annotations
 
 
 class Meter:
-    """The byte counters of one device. Callers write its attributes, because a method call would cost more than the
-    sum.
+    """The byte counters of one device. Callers set its attributes, because calling a method costs more.
 
     No update is lost between threads: CPython switches threads only at function calls and loop iterations, and there is
     neither between reading a counter and writing it.

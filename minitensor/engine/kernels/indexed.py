@@ -73,8 +73,7 @@ def from_front(axis: int, ndim: int) -> int:
 
 
 def checked(index: Array, length: int, axis: int) -> Array:
-    """Check ``index`` into a dimension of ``length``; return it as a new C-contiguous int64 array without negative
-    numbers.
+    """Return ``index`` into a dimension of ``length`` as a new C-contiguous int64 array without negative numbers.
 
     Raises:
         TypeError: if it does not hold integers.

@@ -87,7 +87,7 @@ def mish(x: Tensor, name: str | None = None) -> Tensor:
     return FUNCTIONS["multiply"](x, FUNCTIONS["tanh"](softplus(x)))
 
 
-#: The constants for which numbers of mean 0 and variance 1 keep both.
+#: The constants with which numbers of mean 0 and variance 1 keep this mean and variance.
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
@@ -99,7 +99,7 @@ def selu(x: Tensor, scale: float = SELU_SCALE, alpha: float = SELU_ALPHA, name: 
 
 
 def hardsigmoid(x: Tensor, slope: float = 1 / 6, offset: float = 0.5, name: str | None = None) -> Tensor:
-    """Return ``slope * x + offset``, but not below 0 nor above 1."""
+    """Return ``slope * x + offset``, clipped to the range from 0 to 1."""
     (x,) = floats_of("hardsigmoid", x=x)  # type: ignore[assignment]  # one result per argument
     slope, offset = checks.real("hardsigmoid", "slope", slope), checks.real("hardsigmoid", "offset", offset)
     line = FUNCTIONS["add"](FUNCTIONS["multiply"](x, float(slope)), float(offset))
@@ -139,7 +139,7 @@ def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, na
 
 
 def norm_along(x: Tensor, p: float, axis: int) -> Tensor:
-    """Return the p-norm along ``axis``, which keeps length 1; its gradient is 0 where the norm is 0."""
+    """Return the p-norm along ``axis``, which keeps length 1. Where the norm is 0, its gradient is 0."""
     size = FUNCTIONS["abs"](x)
     if p == math.inf:
         return FUNCTIONS["max"](size, axis, True)
@@ -153,10 +153,11 @@ def norm_along(x: Tensor, p: float, axis: int) -> Tensor:
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) -> Tensor:
-    """Return the cosine of the angle between two vectors along ``axis``: their product over both their norms.
+    """Return the cosine of the angle between vectors along ``axis``: their dot product divided by both norms.
 
     Args:
-        x1, x2: of shapes that are broadcast against each other; a norm is at least ``eps``.
+        x1, x2: tensors of floats, whose shapes are broadcast against each other.
+        eps: the smallest norm to divide by.
 
     Returns:
         A tensor of the broadcast shape without ``axis``.
@@ -188,14 +189,16 @@ def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
     """
     (x,) = floats_of("log_softmax", x=x)  # type: ignore[assignment]  # one result per argument
     axis = as_axis("log_softmax", axis, max(x.ndim, 1))
-    highest = FUNCTIONS["max" if x.size else "sum"](x.detach(), axis, True)  # the sum of no element is 0
+    # There is no maximum without elements; any number serves there.
+    highest = FUNCTIONS["max" if x.size else "sum"](x.detach(), axis, True)
     shifted: Any = FUNCTIONS["subtract"](x, highest)
     return shifted - FUNCTIONS["log"](FUNCTIONS["sum"](FUNCTIONS["exp"](shifted), axis, True))
 
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False, name: str | None = None) -> Tensor:
-    """In training, set elements to 0 with probability ``p`` and divide the others by ``1 - p``; otherwise return ``x``
-    (Srivastava and others 2014).
+    """In training, set elements to 0 with probability ``p`` and divide the others by ``1 - p``.
+
+    Otherwise, return ``x`` (Srivastava and others 2014).
 
     Args:
         x: float32 or float64, of any shape; the result has its shape and dtype.

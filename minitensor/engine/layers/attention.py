@@ -16,12 +16,12 @@ from minitensor.engine.operations.arguments import need_tensor
 
 
 def embedding(x: Tensor, weight: Tensor, padding_idx: int | None = None, name: str | None = None) -> Tensor:
-    """Return row ``x[i]`` of ``weight`` for each index. The gradient of a row is the sum over all its uses.
+    """Return the row of ``weight`` for each index in ``x``. The gradient of a row is the sum over all its uses.
 
     Args:
         x: integers, of any shape.
         weight: shape [rows, length].
-        padding_idx: the row that receives no gradient.
+        padding_idx: the index of a row that receives no gradient.
 
     Raises:
         TypeError, IndexError: if ``x`` does not hold integers, or if one of them is not the index of a row.
@@ -55,8 +55,10 @@ def attend(
     """Return ``softmax(query @ key.T / sqrt(length)) @ value`` over the last two dimensions (Vaswani et al. 2017).
 
     Args:
-        query: shape [..., queries, length]; key: [..., keys, length]; value: [..., keys, any].
-        mask: bools that mark the keys a query may use, or floats that are added to the scores.
+        query: shape [..., queries, length].
+        key: shape [..., keys, length].
+        value: shape [..., keys, size], where size is any number.
+        mask: bools that are True for the keys that a query may use, or floats that are added to the scores.
         is_causal: query i uses only the keys up to i.
 
     Raises:

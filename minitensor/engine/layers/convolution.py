@@ -1,14 +1,14 @@
 """Convolution in two dimensions as a matrix product: each window of the input is one column of a matrix.
 
-Convolution ``y`` of an input ``x`` with a kernel ``w`` is linear in both. With a third array ``g`` of the shape of
-``y``, the number ``sum(g * y)`` is a form ``T(x, w, g)`` that is linear in all three, and this module needs its slopes:
+The convolution ``y`` of an input ``x`` with a kernel ``w`` is linear in both. With a third array ``g`` of the shape of
+``y``, the number ``T(x, w, g) = sum(g * y)`` is linear in all three. This module computes its three slopes:
 
     y = dT/dg, from x and w          the convolution
     dT/dx, from w and g              the gradient of the input
     dT/dw, from x and g              the gradient of the kernel
 
-So each of the three operations has the other two as gradients, to any order. Backward saves only ``x`` and ``w``; the
-columns are computed again, for as many images at a time as fit into the processor's cache.
+The gradients of each slope are the other two slopes, so there are gradients of any order. Only ``x`` and ``w`` are
+saved for backward, which computes the columns again, for as many images at a time as fit into the processor's cache.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from minitensor.engine.operations.arguments import need_tensor, whole
 
 Array = Any
 
-#: Bytes of columns made at a time. A step of a small network (32 images of 28 x 28) took 11.8 ms with 64 KiB, 8.0 ms
-#: with 256 KiB, 9.3 ms with 1 MiB and 10.3 ms with all columns at once. On a GPU a few large blocks are faster.
+#: The bytes of columns that are made at a time. A step of a small network (32 images of 28 x 28) took 11.8 ms with 64
+#: KiB, 8.0 ms with 256 KiB, 9.3 ms with 1 MiB and 10.3 ms with all columns at once. On a GPU a few large blocks are
+#: faster.
 COLUMNS = {"host": 256 << 10, "gpu": 256 << 20}
 
 
 class Windows(NamedTuple):
-    """Layout of the windows: height and width of each setting, in elements; images and kernels are in ``groups``."""
+    """The layout of the windows. Each setting is a height and a width in elements. The channels are in ``groups``."""
 
     stride: tuple[int, int]
     padding: tuple[int, int]
@@ -60,7 +61,7 @@ class Windows(NamedTuple):
 
     @property
     def column(self) -> int:
-        """The number of elements of one window, for the channels of one group."""
+        """The number of elements in one window with the channels of one group."""
         return self.w_shape[1] * self.w_shape[2] * self.w_shape[3]
 
 
@@ -68,7 +69,7 @@ class Windows(NamedTuple):
 
 
 def _blocks(windows: Windows, like: Array) -> Iterator[tuple[int, int]]:
-    """Yield ranges of images whose columns are made together."""
+    """Yield slices of images whose columns are made at a time."""
     here = "host" if type(like) is np.ndarray else "gpu"
     height, width = windows.out
     each = max(1, windows.column * windows.groups * height * width * like.itemsize)
@@ -167,7 +168,7 @@ _ON_ARRAYS = {"g": _result, "x": _input_slope, "w": _kernel_slope}
 
 
 def _slopes(inputs: tuple[str, str]) -> tuple[Any, Any]:
-    """Return the gradient rules of the operation of two of x, w and g; its incoming gradient is the third."""
+    """Return the gradient rules of the operation on two of x, w and g. Its incoming gradient is the third."""
     third = next(name for name in "xwg" if name not in inputs)
 
     def others(kind: str, arrived: Any, saved: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -190,7 +191,7 @@ def _slopes(inputs: tuple[str, str]) -> tuple[Any, Any]:
     return on_arrays, on_tensors
 
 
-#: The operation for each slope. Its inputs are the other two of x, w and g, in this order.
+#: The operation for the slope along each of x, w and g. Its inputs are the other two, in this order.
 _OPERATIONS = {
     kind: operation(name, inputs, *_slopes(inputs))
     for kind, name, inputs in (
@@ -214,7 +215,7 @@ def _slope(kind: str, first: Tensor, second: Tensor, windows: Windows, bias: Ten
 
 
 def pair(op: str, name: str, given: Any, least: int) -> tuple[int, int]:
-    """Return two integers for height and width, given as one or two.
+    """Return two integers for height and width. ``given`` may be one integer for both.
 
     Raises:
         TypeError, ValueError: for anything else, and for an integer below ``least``.

@@ -1,7 +1,7 @@
 """Cross entropy of a softmax as one operation, which keeps no array of probabilities between forward and backward.
 
-Two numbers are kept for each row, its largest score and the sum of the exponentials. With them backward computes the
-probabilities again in two passes, and is exact for scores of any size.
+For each row, two numbers are kept: its largest score, and the sum of the exponentials of the scores. With them, the
+backward computes the probabilities again in two passes. The result is exact for scores of any size.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UNSIGNED = {np.dtype(signed): np.dtype(f"u{signed}") for signed in ("int32", "i
 
 
 class Settings(NamedTuple):
-    """How labels are read. ``ignored`` is the label of ignored rows, or None; ``rows`` counts the other rows."""
+    """How labels are read. ``ignored`` is the label of rows that do not count, or None; ``rows`` counts the others."""
 
     ignored: int | None
     rows: int
@@ -41,18 +41,18 @@ class Settings(NamedTuple):
 
 
 def _beside(label: Array, input: Array, axis: int) -> Array:
-    """Return labels with as many dimensions as the input: classes get length 1 along ``axis``."""
+    """Return labels with as many dimensions as the input. Labels that are classes have length 1 along ``axis``."""
     return label if label.ndim == input.ndim else label.reshape((*label.shape[:axis], 1, *label.shape[axis:]))
 
 
 def _one_hot(label: Array, input: Array, axis: int) -> Array:
-    """Return a mask along ``axis`` that is True at the class of ``label`` (length 1 along ``axis``)."""
+    """Return a mask of ``shape`` that is True at the class of each row. ``label`` has length 1 along ``axis``."""
     numbers = np.arange(input.shape[axis], dtype=label.dtype)
     return np.equal(label, like(numbers.reshape([-1 if d == axis else 1 for d in range(input.ndim)]), label))
 
 
 def _right_classes(label: Array, shape: tuple[int, ...], settings: Settings) -> Array:
-    """Return the flat position of each row's class in an array of ``shape``; for an ignored row, of any class."""
+    """Return the position of each row's class in a flattened array of ``shape``; any class for an ignored row."""
     axis, ignored = settings.axis, settings.ignored
     if ignored is not None:
         label = np.where(np.not_equal(label, ignored), label, 0)
@@ -66,12 +66,12 @@ def _right_classes(label: Array, shape: tuple[int, ...], settings: Settings) -> 
 
 
 def _reduce(a: Array, label: Array, settings: Settings) -> tuple[Any, Array, Array]:
-    """Return the loss, or one per row; and for each row the largest score and the sum of the exponentials."""
+    """Return the loss, or one loss per row, and for each row the largest score and the sum of the exponentials."""
     losses, most, powers = _losses(a, label, settings)
     if settings.reduction != "none":
         losses = total(losses, None, False)
         if settings.reduction == "mean":
-            losses = np.divide(losses, settings.rows)  # nan without a row
+            losses = np.divide(losses, settings.rows)  # nan if there is no row
     return losses, most, powers
 
 
@@ -104,9 +104,9 @@ def _losses_of(a: Array, label: Array, settings: Settings) -> tuple[Array, Array
 
 
 def _share(g: Any, settings: Settings, ndim: int) -> Any:
-    """Return the gradient of each row's loss, with length 1 along the axis, as if no row was ignored.
+    """Return the gradient of each row's loss, with length 1 along ``axis``; ignored rows get one, too.
 
-    If it is the same for all rows, it has length 1 along each axis.
+    If it is the same for all rows, it has length 1 along all dimensions.
     """
     _, rows, _, axis, reduction = settings
     if g.ndim != ndim:
@@ -132,7 +132,7 @@ def _on_arrays(node: Node, g: Array, input: Array, label: Array) -> Any:
 
 
 def _gradient(a: Array, label: Array, most: Array, powers: Array, share: Any, settings: Settings, out: Array) -> None:
-    """Write the gradient of some rows' losses, each times its share, into ``out``."""
+    """Write the gradient of the losses of some rows, multiplied by the rows' shares, into ``out``."""
     np.subtract(a, most, out)
     np.exp(out, out)
     if settings.soft:
@@ -143,8 +143,9 @@ def _gradient(a: Array, label: Array, most: Array, powers: Array, share: Any, se
         np.multiply(out, share / powers, out)
         line, right = out.reshape(-1), _right_classes(label, a.shape, settings)
         line[right] = line.take(right) - share.reshape(-1)
+        # Ignored rows get 0 by assignment, because a product with 0 would keep nan.
         if settings.ignored is not None:
-            np.copyto(out, 0, where=np.equal(label, settings.ignored))  # a product with 0 would keep nan
+            np.copyto(out, 0, where=np.equal(label, settings.ignored))
 
 
 def _on_tensors(node: Node, g: Any, input: Any, label: Tensor) -> Any:
@@ -178,14 +179,14 @@ def cross_entropy(
 ) -> Tensor:
     """Return the negative log-probability of the right class, under a softmax of ``input``.
 
-    Backward keeps ``input`` and ``label`` by reference, and two numbers for each row; it computes the probabilities
-    again. The gradient is the probabilities, minus 1 at the right class.
+    ``input`` and ``label`` are saved by reference for backward, with two numbers for each row. Backward computes the
+    probabilities again. The gradient is the probabilities, minus 1 at the right class.
 
     Args:
         input: scores, of shape [rows, classes], or with more dimensions and the classes along ``axis``.
         label: the right class of each row (integers, in the shape of ``input`` without ``axis``, or with length 1
             there); with ``soft_label``, a probability for each class, in the shape of ``input``.
-        ignore_index: rows with this label do not count.
+        ignore_index: the label of rows that do not count.
         reduction: ``"mean"`` over the rows that count, ``"sum"``, or ``"none"``: one number for each row, in
             the shape of the labels (with length 1 along ``axis`` for soft ones).
 

@@ -1,9 +1,9 @@
 """Hand-written operations and how they are recorded.
 
-An operation that is not one row of the derivative table is defined by three functions: forward on arrays, gradients on
+An operation that is not a row of the derivative table consists of three functions: forward on arrays, gradients on
 arrays, and gradients on tensors for ``create_graph``. Everything else works as for the rows of the table: tensors are
-saved by reference with their version, a write notifies the nodes that saved, and backward gets the saved array with
-its old values, or raises.
+saved by reference with their version, a write notifies the nodes that saved them, and backward gets the saved array
+with its old values or raises an error.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from minitensor.engine.saved.saved import FREED, recovered, remember
 
 _blank = blanks(Tensor)
 
-#: ``gradients(node, g, *saved)``: one gradient, or None, per input; ``saved`` are arrays, or tensors.
+#: ``gradients(node, g, *saved)`` returns one gradient or None per input. ``g`` and ``saved`` are arrays or tensors.
 Gradients = Callable[..., Sequence[Any]]
 
 
 def operation(name: str, saved_names: tuple[str, ...], on_arrays: Gradients, on_tensors: Gradients) -> Operation:
-    """Return an operation that saves the inputs with these names and has these two gradient functions."""
+    """Return an operation that saves the inputs ``saved_names``, with gradient functions on arrays and on tensors."""
 
     def backward(node: Node, g: np.ndarray) -> Sequence[Any]:
         entries = node.saved
@@ -85,7 +85,7 @@ def recorded(
     ``out`` in float32 is rounded if the inputs have 16-bit floats.
 
     Args:
-        inputs: the tensors, or None for an optional one that was not given; those named in ``op.saved_names`` first.
+        inputs: the tensors, first those in ``op.saved_names``; None for an optional tensor that was not given.
         needed_by: for each saved name, the positions of the inputs whose gradient needs it.
         arguments: plain values that the gradients need.
     """
@@ -125,9 +125,9 @@ def recorded(
 
 
 def computed(function: Callable[..., Any], *given: Any) -> Any:
-    """Call ``function`` on arrays. If numpy raises an error for inf or nan, call it again without errors.
+    """Call ``function`` on arrays. If numpy raises an error for inf or nan, call it again without such errors.
 
-    It gets float32 for 16-bit floats, and :func:`recorded` rounds its result.
+    16-bit floats are passed as float32; :func:`recorded` rounds the result.
     """
     given = tuple(map(wide, given))
     try:
@@ -137,12 +137,12 @@ def computed(function: Callable[..., Any], *given: Any) -> Any:
             return function(*given)
 
 
-#: The inputs of layers that may be None.
+#: The names of inputs of layers that may be None.
 OPTIONAL = frozenset(("weight", "bias", "pos_weight"))
 
 
 def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
-    """Return the tensors of an operation, converted to one floating dtype; None is kept for :data:`OPTIONAL` ones.
+    """Return the tensors of an operation in one floating dtype. Those in :data:`OPTIONAL` may be None.
 
     Raises:
         TypeError: if one is not a tensor of floats, or if they are on different devices.
@@ -161,7 +161,7 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
         elif array.dtype is dtype and type(array) is np.ndarray is type(first):
             continue
         else:
-            alike = False  # not certain yet: arrays on GPUs are compared below
+            alike = False  # perhaps; arrays on GPUs are compared below
         if array.dtype not in FLOATS:
             raise TypeError(f"{op}: {name} holds floats, not {x.dtype.name}")
     if alike:
@@ -174,5 +174,5 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
 
 
 def wanted_gradients(node: Node, values: Sequence[Callable[[], Any]]) -> tuple[Any, ...]:
-    """Compute the gradient of each input that requires one, and return None for the others."""
+    """Return the gradient of each input that requires one, and None for the others."""
     return tuple(None if parent is None else value() for parent, value in zip(node.inputs, values, strict=True))

@@ -1,8 +1,8 @@
 """Layers without parameters, declared once for Paddle and PyTorch: activations and losses.
 
-A declaration names the function that a layer calls and spells its class in both vocabularies. :func:`source` writes the
-class as a person would, and :func:`classes` compiles it, so that each class has a signature, a docstring and a module
-of its vocabulary. Layers with parameters are not declared: the two frameworks initialize, name and check these
+A declaration has the function that a layer calls and the signature of its class in both vocabularies. :func:`source`
+writes the source of the class, and :func:`classes` compiles it, so that each class has the signature, docstring and
+module of its vocabulary. Layers with parameters are not declared: the two frameworks initialize, name and check these
 differently.
 """
 
@@ -22,12 +22,12 @@ from minitensor.engine import checks
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words of one framework that complete a declaration.
+    """The words of one framework that complete a declaration, in source text and docstrings.
 
     Attributes:
-        error: the error for arguments that do not fit.
+        error: the name of the error for arguments that do not fit.
         requires: the words of the framework for a leaf that requires a gradient.
-        see: a reference to a function.
+        see: how docstrings refer to a function.
         inputs: names of the inputs of an activation and of a loss.
         ignored: parameters that a class accepts and ignores.
         has_twins: True if ``F.relu_`` is the in-place form, False if it is ``F.relu(..., inplace=True)``.
@@ -67,16 +67,17 @@ TORCH = Vocabulary(
 class DeclaredLayer:
     """One layer.
 
-    In texts, ``{x}`` and ``{y}`` are replaced by the inputs, ``{Error}`` by ValueError or RuntimeError, and the name of
-    a setting in Paddle by its name in either vocabulary.
+    In its texts, ``{x}`` and ``{y}`` stand for the inputs, ``{Error}`` for ValueError or RuntimeError, and Paddle's
+    name of a setting for the setting's name in the vocabulary.
 
     Attributes:
         function: the name of its function in ``nn.functional``.
-        text: its first sentence.
+        text: the first sentence of its docstring.
         shape: the shapes that it takes and returns.
-        paddle, torch: its class and the parameters of that, as source text; empty if the framework has no such class.
-        raises: lines of its docstring, for Paddle and for PyTorch.
-        inputs: the inputs in Paddle if they are not named as usual.
+        paddle, torch: the name and the parameters of its class, as source text; empty if the framework has no such
+            class.
+        raises: the lines under "Raises" in its docstring, for Paddle and for PyTorch.
+        inputs: the names of the inputs in Paddle if they differ from ``Vocabulary.inputs``.
     """
 
     function: str
@@ -89,11 +90,11 @@ class DeclaredLayer:
 
     @property
     def is_loss(self) -> bool:
-        """True if it has two inputs and a ``reduction``, which its repr does not show."""
+        """True if it has two inputs and the setting ``reduction``. The repr of a loss shows no settings."""
         return "reduction" in self.paddle
 
     def spelled(self, vocabulary: Vocabulary) -> str:
-        """Return the class and its parameters in one vocabulary."""
+        """Return the name and the parameters of its class in one vocabulary."""
         return self.paddle if vocabulary is PADDLE else self.torch
 
     def inputs_in(self, vocabulary: Vocabulary) -> list[str]:
@@ -102,7 +103,7 @@ class DeclaredLayer:
         return (self.inputs or usual if vocabulary is PADDLE else usual).split(", ")
 
     def settings(self, vocabulary: Vocabulary) -> dict[str, str]:
-        """Return the parameters that the function gets, with their types."""
+        """Return the parameters of the class that are passed to the function, with their types."""
         found = dict(re.findall(r"(\w+): ([^=]+?) =", self.spelled(vocabulary)))
         return {name: kind for name, kind in found.items() if name not in vocabulary.ignored}
 
@@ -121,13 +122,11 @@ class DeclaredLayer:
 
 
 def source(declared: DeclaredLayer, vocabulary: Vocabulary) -> str:
-    """Return the source of a class. It finds ``Base``, ``F``, ``Tensor``, ``checks`` and ``shown`` in its
-    namespace.
-    """
+    """Return the source of a class, whose namespace has ``Base``, ``F``, ``Tensor``, ``checks`` and ``shown``."""
     name, parameters = declared.spelled(vocabulary).rstrip(")").split("(", 1)
     inputs, settings = declared.inputs_in(vocabulary), declared.settings(vocabulary)
     function, given = f"F.{declared.function}", [*inputs, *(f"{each}=self.{each}" for each in settings)]
-    if vocabulary.has_twins and "inplace" in settings and declared.function != "silu":  # silu has no twin
+    if vocabulary.has_twins and "inplace" in settings and declared.function != "silu":  # there is no `silu_`
         given.remove("inplace=self.inplace")
         function = f"({function}_ if self.inplace else {function})"
     lines = [
@@ -154,12 +153,13 @@ def _setting_statement(layer: str, name: str, kind: str, vocabulary: Vocabulary)
     return f"self.{name} = {name}"
 
 
-#: The check of a setting by its type, as source text. Others are checked by the function on a call.
+#: The checks of settings by their type, as source text. Settings of other types are checked when the function is
+#: called.
 _CHECKS = {"bool": "checks.flag", "float": "checks.real", "int": "checks.integer"}
 
 
 def shown(layer: Any, *names: str) -> str:
-    """Return settings of a layer for its repr; ``inplace`` only if it is true."""
+    """Return the text of a layer's settings for its repr; ``inplace`` is included only if it is true."""
     values = [(name, getattr(layer, name)) for name in names]
     return ", ".join(
         f"{name}={value!r}" if isinstance(value, str) else f"{name}={value}"
@@ -172,11 +172,11 @@ def classes(vocabulary: Vocabulary, module: str, base: type, tensor: type, funct
     """Return every class that the vocabulary declares, by its name.
 
     Args:
-        module: the module that the classes are attributes of.
-        base: their base class.
-        functions: ``nn.functional`` of the vocabulary.
+        module: the name of the module that contains the classes.
+        base: the base class.
+        functions: the module ``nn.functional`` of the vocabulary.
     """
-    # With a package, nodes record the line of the program that calls the layer, and not one inside `forward`.
+    # Frames of this package are skipped, so nodes record the line that calls the layer instead of a line of `forward`.
     names = {"__name__": module, "__package__": module.rpartition(".")[0]}
     return dict(_compile(vocabulary, {**names, "Base": base, "F": functions, "Tensor": tensor, "checks": checks}))
 
@@ -192,7 +192,7 @@ def _compile(vocabulary: Vocabulary, namespace: dict[str, Any]) -> Iterator[tupl
         name = declared.spelled(vocabulary).partition("(")[0]
         if name:
             text, file = source(declared, vocabulary), f"<{namespace['__name__']} {name}>"
-            linecache.cache[file] = len(text), None, text.splitlines(True), file  # for tracebacks
+            linecache.cache[file] = len(text), None, text.splitlines(True), file  # so that tracebacks show the lines
             exec(compile(text, file, "exec", __future__.annotations.compiler_flag), namespace)
             yield name, checks.with_own_methods(namespace[name])
 
@@ -212,9 +212,10 @@ def _activation(
     """Declare an activation.
 
     Args:
-        takes: the tensors that it takes in each vocabulary: "any", "floats", or only in place "floats in place".
-        raises: further errors in both vocabularies.
-        torch_raises: further errors in PyTorch's.
+        takes: the dtypes that it takes in each vocabulary: "any", "floats", or "floats in place" if only its in-place
+            form is limited to floats.
+        raises: further lines under "Raises" for both vocabularies.
+        torch_raises: further lines for PyTorch's vocabulary.
     """
     leaf = "{Error}: if ``inplace`` is true and ``{x}`` is a leaf that {requires}, in grad mode."
     floats = "TypeError: if ``{x}`` is not a tensor of floats."
@@ -341,5 +342,5 @@ _LOSSES = [
                   _OF_CLASSES),
 ]  # fmt: skip
 
-#: Every layer that is declared.
+#: All declared layers.
 DECLARED = (*_ACTIVATIONS, *_LOSSES)

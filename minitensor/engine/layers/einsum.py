@@ -1,7 +1,7 @@
-"""Sums of products by Einstein's convention: a letter names a dimension, and a letter that the result lacks is summed.
+"""Sums of products by Einstein's convention: letters name dimensions, and those that the result lacks are summed.
 
-The operands are multiplied from left to right, each time by one batched matrix product, so that views, products and
-sums are operations of the table, which have gradients.
+The operands are multiplied from left to right, each by one batched matrix product. All views, products and sums are
+recorded operations, which have gradients.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from minitensor.engine.views.parts import diagonal
 from minitensor.engine.views.reshaping import reshape
 from minitensor.engine.views.transposing import transpose
 
-#: A letter, or a negative number for a dimension of an ellipsis, counted from its end.
+#: A label: a letter, or a negative number for a dimension of an ellipsis, counted from its end.
 Label = Any
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -31,10 +31,10 @@ def einsum(op: str, equation: str, operands: tuple[Tensor, ...]) -> Tensor:
     """Return the sum of products that ``equation`` describes.
 
     Args:
-        op: the name in errors.
-        equation: labels of each operand, separated by commas; after ``->`` those of the result. Without ``->`` the
-            result has the dimensions of ``...``, then every letter that occurs once, in alphabetical order.
-        operands: tensors; lengths of one letter are equal, or 1, which is repeated.
+        op: the name of the function in errors.
+        equation: the labels of each operand, separated by commas, and after ``->`` the labels of the result. Without
+            ``->``, the result has the dimensions of ``...``, then every letter that occurs once, in alphabetical order.
+        operands: tensors. The lengths of a letter must be equal or 1; length 1 is repeated.
 
     Raises:
         ValueError: if the equation and the operands do not fit together.
@@ -117,7 +117,7 @@ def _lengths(op: str, equation: str, inputs: list[tuple[Label, ...]], operands: 
 
 
 def _distinct(term: Term) -> Term:
-    """Replace repeated labels by the diagonal of their dimensions."""
+    """Replace dimensions of the same label by their diagonal."""
     x, labels = term
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
@@ -136,7 +136,7 @@ def _stretch(term: Term, lengths: dict[Label, int], output: tuple[Label, ...]) -
 
 
 def _sum_unneeded(term: Term, needed: set[Label]) -> Term:
-    """Sum the dimensions whose label is not needed."""
+    """Sum the dimensions whose label is not in ``needed``."""
     axes = [i for i, label in enumerate(term.labels) if label not in needed]
     if not axes:
         return term
@@ -144,7 +144,7 @@ def _sum_unneeded(term: Term, needed: set[Label]) -> Term:
 
 
 def _product(left: Term, right: Term, later: set[Label], lengths: dict[Label, int]) -> Term:
-    """Return the product of two terms, summed over the labels that nothing needs later."""
+    """Return the product of two terms, summed over the labels that are not in ``needed``."""
     left, right = _sum_unneeded(left, later | set(right.labels)), _sum_unneeded(right, later | set(left.labels))
     both = [label for label in left.labels if label in right.labels]
     batch, inner = [each for each in both if each in later], [each for each in both if each not in later]
@@ -174,7 +174,7 @@ def _size(labels: list[Label], lengths: dict[Label, int]) -> int:
 
 
 def equation_of(op: str, given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """Return equation and operands of the call ``einsum(x, [0, 1], y, [1, 2], [0, 2])``.
+    """Return the equation and the operands of a call such as ``einsum(x, [0, 1], y, [1, 2], [0, 2])``.
 
     Raises:
         ValueError: if a number is not from 0 to 51.

@@ -46,7 +46,7 @@ def _counts(op: str, shape: Any, kernel: Sizes, strides: Sizes, borders: Any, di
 def unfold(
     x: Tensor, kernel_sizes: Any, strides: Any = 1, paddings: Any = 0, dilations: Any = 1, name: str | None = None
 ) -> Tensor:
-    """Return the patches that a window sees on its way over images, each as a column.
+    """Return the patches under a window that slides over images, each patch as a column.
 
     Args:
         x: images, of shape [images, channels, height, width].
@@ -93,7 +93,7 @@ def fold(
     dilations: Any = 1,
     name: str | None = None,
 ) -> Tensor:
-    """Add patches, each a column, at their places in images: the opposite of :func:`unfold`. Overlaps are summed.
+    """Put the patches of :func:`unfold` back to their positions in images. Overlapping elements are summed.
 
     Args:
         x: patches, of shape [images, channels * kernel height * kernel width, patches].

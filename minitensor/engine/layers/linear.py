@@ -1,4 +1,4 @@
-"""The linear layer: ``x @ weight + bias`` as one operation, without an array between the product and the sum."""
+"""The linear layer: ``x @ weight + bias`` as one operation, which allocates no array for the product alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _on_arrays(node: Node, g: np.ndarray, x: Any, weight: Any) -> Any:
 
 
 def _rows(x: np.ndarray) -> np.ndarray:
-    """Return ``x`` as a matrix: ``x`` itself if it is one, so that no check for shared memory is needed."""
+    """Return ``x`` as a matrix: ``x`` itself, if it is one, so that callers can test that with ``is``."""
     return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
@@ -51,7 +51,7 @@ LINEAR = operation("linear", ("x", "weight"), _on_arrays, _on_tensors)
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
     """Return ``x @ weight + bias``: a row of shape (..., out) for each row (..., in) of ``x``.
 
-    Backward keeps ``x`` and ``weight`` by reference, each only if the other requires a gradient.
+    ``x`` and ``weight`` are saved by reference for backward, each only if the other requires a gradient.
 
     Args:
         x: shape [..., in].

@@ -19,7 +19,7 @@ from minitensor.engine.operations.arguments import need_tensor
 
 
 def _reduce(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any) -> Tensor:
-    """Return ``distance`` of the difference, reduced."""
+    """Return ``distance(input - label)``, or its mean or sum."""
     _check_reduction(op, reduction)
     input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # one result per argument
     if input.shape != label.shape:
@@ -29,7 +29,7 @@ def _reduce(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any
 
 
 def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """Return the squares of ``input - label``, their mean or their sum.
+    """Return the squares of ``input - label``, or their mean or sum.
 
     Raises:
         ValueError: if the shapes differ, because an accidentally broadcast loss is hard to notice.
@@ -38,7 +38,7 @@ def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | 
 
 
 def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """Return the absolute values of ``input - label``, their mean or their sum.
+    """Return the absolute values of ``input - label``, or their mean or sum.
 
     Raises:
         ValueError: if the shapes differ.
@@ -79,7 +79,7 @@ def binary_cross_entropy_with_logits(
 
 
 def _bce_on_arrays(node: Node, g: Any, x: Any, label: Any) -> Any:
-    spread = np.maximum(x * (1 - x), 1e-12)  # the bound of PyTorch and Paddle
+    spread = np.maximum(x * (1 - x), 1e-12)  # PyTorch and Paddle have this bound, too
     return wanted_gradients(
         node, (lambda: g * (x - label) / spread, lambda: g * (_bounded_log(1 - x) - _bounded_log(x)))
     )
@@ -149,8 +149,7 @@ def smooth_l1_loss(
     if input.shape != label.shape:
         raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
     distance: Any = FUNCTIONS["subtract"](input, label)
-    # The clipped distance has the slope 1 where the second factor is half the distance, and 0 elsewhere, so that a
-    # distance of inf has the slope of the linear part.
+    # The loss is a product with the clipped distance, so that a distance of inf has the slope of the linear part.
     near = FUNCTIONS["clip"](distance, -delta, delta)
     return _mean_or(op, near * (distance - 0.5 * near), reduction)
 
@@ -168,8 +167,8 @@ def nll_loss(
     Args:
         input: log-probabilities, of shape [rows, classes].
         label: the class of each row (integers), of shape [rows].
-        weight: a weight for each class, also in the mean.
-        ignore_index: rows of this class do not count.
+        weight: a weight for each class. With ``"mean"``, the sum is divided by the sum of the weights.
+        ignore_index: the class of rows that do not count.
 
     Raises:
         ValueError, IndexError, TypeError: if the shapes do not fit, or if a label is not a class.
@@ -206,8 +205,9 @@ def nll_loss(
 def kl_div(
     input: Tensor, label: Tensor, reduction: str = "mean", log_target: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return ``label * (log(label) - input)``: the divergence of probabilities ``label`` from logarithms ``input``
-    (Kullback and Leibler 1951).
+    """Return ``label * (log(label) - input)``, the divergence of two distributions (Kullback and Leibler 1951).
+
+    ``label`` holds probabilities, and ``input`` logarithms of probabilities.
 
     Args:
         reduction: also ``"batchmean"``, the sum divided by the number of rows, which is the mathematical definition.
@@ -225,7 +225,7 @@ def kl_div(
     if log_target:
         losses = FUNCTIONS["exp"](y) * (y - x)
     else:
-        positive = FUNCTIONS["logical_not"](y <= 0)  # nan is neither, and its loss is nan
+        positive = FUNCTIONS["logical_not"](y <= 0)  # true for nan, so that its loss is nan
         likely = FUNCTIONS["where"](positive, y, 1.0)
         losses = FUNCTIONS["where"](positive, y * (FUNCTIONS["log"](likely) - x), 0.0)
     if isinstance(reduction, str) and reduction == "batchmean":

@@ -1,4 +1,4 @@
-"""Normalization to mean 0 and variance 1 over the batch, a layer, a group or an image, with a scale and a shift."""
+"""Normalization to mean 0 and variance 1 over a batch, a layer, a group or an image, with a scale and a shift."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Array = Any
 
 
 def _axes(ndim: int) -> tuple[int, ...]:
-    """Return all axes except 1, the channels."""
+    """Return all axes except axis 1, the channels."""
     return (0, *range(2, ndim))
 
 
 def _beside(ndim: int) -> list[int]:
-    """Return the shape that broadcasts one number per channel over a batch."""
+    """Return the shape in which one number per channel is broadcast over a batch."""
     return [1, -1, *[1] * (ndim - 2)]
 
 
@@ -80,8 +80,8 @@ def batch_norm(
 ) -> Tensor:
     """Return ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
-    In training, mean and variance are those of the batch (the variance divided by the number of elements), and the
-    running statistics move towards them in place, in one counted write each. Otherwise the running ones are used.
+    In training, mean and variance are those of the batch (the sum of squares is divided by the number of elements), and
+    each running statistic is moved towards them by one in-place write. Otherwise the running statistics are used.
 
     Args:
         x: shape [rows, channels] or [images, channels, height, width].
@@ -123,12 +123,11 @@ def of_batch(
     share: float,
     larger: float = 1.0,
 ) -> Tensor:
-    """Normalize by the batch's own mean and variance.
+    """Normalize by the mean and the variance of the batch.
 
     Args:
-        running_mean, running_var: if given, both are moved by ``share`` towards the batch's, in one in-place write
-            each.
-        larger: a factor for the variance in that update (PyTorch divides it by one less than the count).
+        running_mean, running_var: if given, each is moved towards the batch's by ``share``, in one in-place write.
+        larger: a factor for the variance in this update (PyTorch divides the squares by the count minus 1).
     """
     a, axes, beside = wide(x._array), _axes(x.ndim), _beside(x.ndim)
     if a.size == 0:
@@ -151,13 +150,13 @@ def of_batch(
     return recorded(out, BATCH_NORM, (x, weight, bias), ((0, 1), (0,)), mean, spread, counted, epsilon)
 
 
-# ---------- without the batch, made of operations of the table ----------
+# ---------- normalizations without a batch, made of operations of the table ----------
 
 
 def _normal(x: Any, axes: list[int], epsilon: float) -> Any:
-    """Return ``x`` with mean 0 and variance 1 over ``axes``; the variance is divided by the number of elements."""
+    """Return ``x`` with mean 0 and variance 1 over ``axes``. The variance is the mean of the squares."""
     dtype = x._array.dtype
-    if dtype in HALVES:  # a square overflows from 256 on
+    if dtype in HALVES:  # in float16, squares of 256 and more overflow
         return cast(_normal(cast(x, np.dtype(np.float32)), axes, epsilon), dtype)
     mean = FUNCTIONS["mean"]
     centred = x - mean(x, axes, True)
@@ -176,7 +175,7 @@ def layer_norm(
 
     Args:
         normalized_shape: the lengths of these dimensions, or of the last one.
-        weight, bias: of that shape.
+        weight, bias: shape ``normalized_shape``.
 
     Raises:
         ValueError: if ``x`` does not end in these dimensions.

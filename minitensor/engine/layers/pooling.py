@@ -1,4 +1,4 @@
-"""Pooling: the windows of an image are a view of it, and each is reduced to one number."""
+"""Pooling: a view of an image contains all its windows, and each window is reduced to one number."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0
 
     Args:
         x: images, of shape [images, channels, height, width].
-        kernel_size, stride, padding: one integer, or two for height and width; by default the stride is the kernel.
+        kernel_size, stride, padding: one integer, or two for height and width. By default the stride equals the kernel
+            size.
 
     Returns:
         A tensor of shape [images, channels, rows, columns].
@@ -73,7 +74,7 @@ def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0
     (x,) = floats_of("max_pool2d", x=x)  # type: ignore[assignment]  # one result per argument
     windows = _windows("max_pool2d", x, pair("max_pool2d", "kernel_size", kernel_size, 1), stride, padding, -np.inf)
     each = windows.reshape([*windows.shape[:4], math.prod(windows.shape[4:])])
-    if each.size == 0:  # no image, and a maximum of nothing has no position
+    if each.size == 0:  # without images there are no positions of maxima
         return FUNCTIONS["sum"](each, -1)
     place = argmax(each.detach(), -1, True)
     return FUNCTIONS["take_along_axis"](each, place, -1).squeeze(-1)
@@ -91,8 +92,8 @@ def avg_pool2d(
 
     Args:
         x: images, of shape [images, channels, height, width].
-        exclusive: True if the padding does not count (Paddle's default; PyTorch's ``count_include_pad=True`` is the
-            opposite).
+        exclusive: True if means leave out the padding (Paddle's default; PyTorch's default is the opposite,
+            ``count_include_pad=True``).
 
     Returns:
         A tensor of shape [images, channels, rows, columns].

@@ -23,7 +23,7 @@ from minitensor.engine.views.transposing import transpose
 
 
 def tile(op: str, x: Tensor, times: list[int]) -> Tensor:
-    """Return ``x`` repeated ``times`` along its last dimensions; new ones are added in front.
+    """Return ``x`` repeated ``times`` along its last dimensions. Missing dimensions are added in front.
 
     Raises:
         ValueError: if a number is negative.
@@ -38,10 +38,10 @@ def tile(op: str, x: Tensor, times: list[int]) -> Tensor:
 
 
 def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
-    """Return ``x`` with every position along ``axis`` repeated as often as ``repeats`` says.
+    """Return ``x`` with each position along ``axis`` repeated ``repeats`` times.
 
     Raises:
-        ValueError: if a number is negative, or there is not one for each position.
+        ValueError: if a number is negative, or if there are several numbers, but not one for each position.
     """
     given = repeats.tolist() if isinstance(repeats, np.ndarray) else repeats
     numbers = checks.integers(op, "repeats", given) if isinstance(given, (list, tuple)) else [whole(op, given)]
@@ -54,19 +54,20 @@ def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
     if counts.size not in (1, length):
         raise ValueError(f"{op}: {counts.size} numbers of repetitions were given for {length} positions")
     total = sum(numbers) * (length if counts.size == 1 else 1)
-    as_shape(op, [*x._array.shape[:axis], total, *x._array.shape[axis + 1 :]])  # refused before anything is allocated
+    # Refuse a result that is too large before anything is allocated.
+    as_shape(op, [*x._array.shape[:axis], total, *x._array.shape[axis + 1 :]])
     positions = np.repeat(np.arange(length), counts.reshape(-1) if counts.size > 1 else int(counts.reshape(-1)[0]))
     return FUNCTIONS["index_select"](x, Tensor._made(positions), axis)
 
 
 def meshgrid(op: str, vectors: Sequence[Tensor], indexing: str) -> list[Tensor]:
-    """Return one tensor for each vector, all of the same shape; each repeats its vector along the other dimensions.
+    """Return one tensor for each vector, all of one shape, in which the vector is repeated along the other dimensions.
 
     Args:
         indexing: "ij" for dimensions in the order of the vectors; "xy" swaps the first two.
 
     Raises:
-        ValueError: if a tensor has more than one dimension, or ``indexing`` is neither.
+        ValueError: if a tensor has more than one dimension, or ``indexing`` is neither "ij" nor "xy".
     """
     checks.choice(op, "indexing", indexing, ("ij", "xy"))
     for x in vectors:
@@ -86,7 +87,7 @@ def meshgrid(op: str, vectors: Sequence[Tensor], indexing: str) -> list[Tensor]:
 
 
 def window_strides(op: str, x: Tensor, axis: Any, size: Any, step: Any) -> tuple[list[int], list[int]]:
-    """Return shape and strides, in elements, of the windows along ``axis``, which become the last dimension.
+    """Return the shape and the strides, in elements, of a view whose last dimension is a window along ``axis``.
 
     Raises:
         ValueError: if ``size`` is below 0 or above the length, or ``step`` is below 1.
@@ -105,7 +106,7 @@ def window_strides(op: str, x: Tensor, axis: Any, size: Any, step: Any) -> tuple
 
 
 def row_norms(difference: Tensor, p: float) -> Tensor:
-    """Return the p-norm over the last dimension; its gradient is 0 where the norm is 0."""
+    """Return the p-norm over the last dimension. Where the norm is 0, its gradient is 0."""
     last = difference._array.ndim - 1
     if p == 0:
         return FUNCTIONS["sum"](FUNCTIONS["abs"](FUNCTIONS["sign"](difference)), last)
@@ -147,14 +148,14 @@ def logsumexp(x: Tensor, axis: Any, keepdim: bool) -> Tensor:
     (x,) = floats_of("logsumexp", x=x)  # type: ignore[assignment]  # one result per argument
     keepdim = checks.flag("logsumexp", "keepdim", keepdim)
     highest = reduced("logsumexp", "max" if x._array.size else "sum", x.detach(), axis, True)
-    # An infinite one would make nan of inf - inf, and exp(inf) is inf already.
+    # An infinite maximum is not subtracted, because inf - inf is nan.
     highest = FUNCTIONS["where"](FUNCTIONS["isinf"](highest), 0.0, highest)
     total = FUNCTIONS["sum"](FUNCTIONS["exp"](FUNCTIONS["subtract"](x, highest)), axis, keepdim)
     return FUNCTIONS["add"](FUNCTIONS["log"](total), reshape(highest, list(total._array.shape)))
 
 
 def diff(op: str, x: Tensor, n: int, axis: int) -> Tensor:
-    """Return the differences of neighbours along ``axis``, taken ``n`` times: of bools, whether they differ.
+    """Return the differences of neighbours along ``axis``, taken ``n`` times. Bools are compared by "not equal".
 
     Raises:
         ValueError: if ``n`` is below 0.
@@ -162,7 +163,7 @@ def diff(op: str, x: Tensor, n: int, axis: int) -> Tensor:
     if n < 0:
         raise ValueError(f"{op}: n is at least 0, not {n}")
     difference = FUNCTIONS["not_equal" if x._array.dtype == np.bool_ else "subtract"]
-    for _ in range(min(n, x._array.shape[axis])):  # the rest would subtract empty tensors
+    for _ in range(min(n, x._array.shape[axis])):  # further differences would be empty
         length = x._array.shape[axis]
         later = slice_(x, [axis], [min(1, length)], [length])
         x = difference(later, slice_(x, [axis], [0], [max(length - 1, 0)]))

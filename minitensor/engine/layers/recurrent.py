@@ -9,12 +9,12 @@ from minitensor.engine.layers.linear import linear
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.views.joining import stack
 
-#: The parameters of a cell: weights of the input and of the state, in the layout of ``linear``, and two biases.
+#: The parameters of a cell: the weights of the input and of the state, in the layout of ``linear``, and the two biases.
 Weights = tuple[Any, Any, Any, Any]
 
 
 def rnn_step(x: Any, state: Any, weights: Weights, activation: str = "tanh") -> Any:
-    """Return the new state ``activation(x @ w + b + state @ u + c)`` (Elman 1990). All are [rows, ...]."""
+    """Return the new state ``activation(x @ w + b + state @ u + c)``, shape [rows, size] (Elman 1990)."""
     w, u, b, c = weights
     return FUNCTIONS[activation](linear(x, w, b) + linear(state, u, c))
 
@@ -53,9 +53,9 @@ def gru_step(x: Any, state: Any, weights: Weights) -> Any:
 
 
 def run(step: Callable[[Any, Any], Any], sequence: Any, state: Any) -> tuple[Any, Any]:
-    """Run ``step`` over ``sequence`` [rows, time, ...]; return all outputs [rows, time, ...], and the last state.
+    """Run ``step`` over ``sequence`` [rows, time, ...]; return all outputs [rows, time, ...] and the last state.
 
-    The output of a step is its state, or the first part of it.
+    The output of a step is its state; if the state is a tuple, its first tensor.
     """
     outputs = []
     for t in range(sequence.shape[1]):

@@ -1,4 +1,4 @@
-"""Walk through layers inside layers, and through the parameters and buffers that they register."""
+"""Iterate over nested layers, and over the parameters and buffers that they register."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def walk(root: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yield ``root`` and every layer inside it, each once and in order, with its path: ``("block.fc", layer)``."""
+    """Yield the path and the layer, ``("block.fc", layer)``, for ``root`` and all layers inside it, each once."""
     pending, seen = [(prefix, root)], set()
     while pending:
         path, layer = pending.pop()
@@ -20,7 +20,7 @@ def walk(root: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def members(layers: Iterable[tuple[str, Any]], registry: str) -> Iterator[tuple[str, Any]]:
-    """Yield every tensor in the dict ``registry`` of each layer, once, with its path: ``("fc.weight", parameter)``."""
+    """Yield the path and the tensor, ``("fc.weight", parameter)``, for each tensor in the dicts ``registry`` once."""
     seen = set()
     for path, layer in layers:
         for name, each in layer.__dict__[registry].items():

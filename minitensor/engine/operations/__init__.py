@@ -1,4 +1,4 @@
-"""Functions generated from the derivative table: normal, in place and backward, each compiled on first use."""
+"""Functions generated from the derivative table: normal, in-place and backward ones, each compiled on first use."""
 
 from minitensor.engine.operations.compiling import FUNCTIONS, source
 from minitensor.engine.operations.methods import Method, found_in

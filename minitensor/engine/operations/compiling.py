@@ -1,16 +1,14 @@
 """Compile rows of the derivative table into the functions of a vocabulary.
 
-For every row, functions are written as Python source and compiled on first use: the normal operation, its in-place
-twin, and backward, on arrays and (when ``create_graph`` first asks for it) on tensors. A generic dispatcher that looks
-up the row at every call would cost 650 ns an operation, more than the addition it calls. ``source("sin_")`` returns the
-text of any of them; tracebacks show it.
+Every row gives several functions, which are written as Python source and compiled on first use: the normal operation,
+the in-place one, backward on arrays, and backward on tensors for ``create_graph``. A generic dispatcher that looks up
+the row at every call would cost 650 ns an operation, more than the addition it calls. ``source("sin_")`` returns the
+text of a function; tracebacks show its lines.
 
 A :class:`Compiler` makes the functions of one vocabulary. Its arguments are the vocabulary's forms of the rows
-(:class:`Form`), its tensor class and its error functions; the rest is the same for all. So every vocabulary runs the
-same code at the same cost, and no operation checks at run time which vocabulary it belongs to.
-
-The row alone determines the generated text: a value is saved, copied or checked before a write only if some rule of
-the row names it.
+(:class:`Form`), its tensor class and its error functions. Everything else is the same, so all vocabularies run the same
+code at the same cost, and no operation checks at run time to which vocabulary it belongs. Which values are saved,
+copied or checked before a write depends only on the rules of the row.
 """
 
 from __future__ import annotations
@@ -63,7 +61,7 @@ from minitensor.engine.table import ROWS, Row
 
 PADDLES = Wording("ValueError", "TypeError")
 
-#: The functions that create errors, for operations that broadcast their operands and for the others.
+#: The functions that explain errors, first those for operations that broadcast their operands, then those for others.
 EXPLAINED = ("explain", "explain_in_place", "explain_other", "explain_other_in_place")
 
 
@@ -76,13 +74,12 @@ class Form:
         row: the row that it computes.
         in_place: true for the in-place form of the row.
         signature: its parameters, as source text.
-        is_strict: true if parameters after ``*`` are refused by position. Otherwise, the signature shows them as
-            keyword-only, but they are accepted by position, too: CPython would take 10 ns longer, of 300, to call a
-            function that really has keyword-only parameters.
+        is_strict: true if parameters after ``*`` are keyword-only. Otherwise, only the signature says that, and they
+            are accepted by position, too, because a call with keyword-only parameters takes 10 of 300 ns more.
         prologue: its first statements; ``{_}`` is the underscore of the in-place operation.
         parameters: the vocabulary's names for the row's operands and arguments, if they differ.
         grad_name: the name of its node, if that differs from ``name``.
-        layout: the rule for the layout of its results, if the vocabulary has another one for the row.
+        layout: the rule for the layout of its results, if the vocabulary has a special one for the row.
     """
 
     name: str
@@ -97,21 +94,21 @@ class Form:
 
     @property
     def own(self) -> str:
-        """The engine's name for it, which nodes and errors use."""
+        """The engine's name of the operation, which nodes and errors use."""
         return self.row.name + ("_" if self.in_place else "")
 
     @property
     def ruled(self) -> bool:
-        """True if it has a gradient."""
+        """True if the operation has a gradient."""
         return bool(self.row.rules_in_place if self.in_place else self.row.rules)
 
     def text(self, called: str, in_order: str, placed: bool = False) -> str:
-        """Return its source as a function named ``called``.
+        """Return the source of the function ``called`` for this form.
 
         Args:
             called: the name of the function.
             in_order: a test in the normal operation; see :func:`normal_source`.
-            placed: see :meth:`Compiler.redirect`.
+            placed: true for a function that gets the calling frame as ``place``; see :meth:`Compiler.redirect`.
         """
         signature = self.signature if self.is_strict else self.signature.replace("*, ", "")
         row = replace(self.row, signature=signature, prologue=self.prologue)
@@ -123,7 +120,7 @@ class Form:
         place = "place, " if placed else ""
         text = text.replace(f"def {self.own}(", f"def {called}({place}", 1)
         if row.floats:
-            # The function calls itself by keyword, with integers converted to floats.
+            # The function calls itself with integers converted to floats. Its keywords are those of the vocabulary.
             again = rf"(?<=return ){row.name}\((.*)\)"
             text = re.sub(again, lambda found: f"{called}({place}{self._keywords(found[1])})", text)
         return text.replace("getframe(1)", "place") if placed else text
@@ -139,8 +136,8 @@ class Compiler(Mapping[str, Callable[..., Any]]):
 
     Attributes:
         module: the ``__module__`` of the functions.
-        forms: each name of the vocabulary and its form; several names may share one.
-        namespaces: for each compiled function, the globals that it uses.
+        forms: the form for each name of the vocabulary. Several names may have the same form.
+        namespaces: the globals of each compiled function, by its name.
     """
 
     def __init__(
@@ -159,7 +156,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
             module: the ``__module__`` of the functions.
             forms: each name of the vocabulary and its form.
             calls: the globals of the generated code, including the vocabulary's tensors and errors.
-            on_arrays, on_tensors: return the meaning of the names in a rule, on arrays and on tensors. The second may
+            on_arrays, on_tensors: return a dict of the names that rules on arrays or on tensors may use. The second may
                 be set later, as :attr:`on_tensors`.
             operation: creates the :class:`Operation` of a form from its backward.
             wording: the vocabulary's texts in docstrings.
@@ -214,13 +211,13 @@ class Compiler(Mapping[str, Callable[..., Any]]):
     def redirect(self, name: str, *operands: Any, **arguments: Any) -> Any:
         """Return the result of the operation ``name``, to which another operation redirects its call.
 
-        Nodes, errors and the log of writes still name the line of the program: the calling frame is passed, in front of
-        the operands, to a version of the function that does not search for it.
+        Nodes, errors and the log of writes still name the line of the program, because this method passes the calling
+        frame to a version of the function that takes it as its first argument.
         """
         form = self.forms[name]
         placed = self._placed.get(form)
         if placed is None:
-            self[name]  # creates its namespace
+            self[name]  # compiles it, which creates its namespace
             namespace = dict(self.namespaces[form.name])
             placed = self._placed[form] = self._compile(
                 form.own, form.text(form.own, self._in_order(form), True), namespace
@@ -258,15 +255,15 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         return form.layout or self.calls["Tensor"]._layout_of(form.row.name)
 
     def _in_order(self, form: Form) -> str:
-        """Return the test that the computed array ``r`` of an operation needs no other layout.
+        """Return the source of a test that the computed array ``r`` has the right layout already.
 
-        A result of contiguous operands is contiguous in every vocabulary, and any result if that is the rule.
+        In every vocabulary, results of contiguous operands are contiguous; by some rules, all results are.
         """
         arrays = ["r"] if self._layout(form) is contiguous else ARRAYS[: len(form.row.operands)]
         return "not strided.exist or " + " and ".join(f"{a}.flags.c_contiguous" for a in arrays)
 
     def _operation(self, form: Form) -> Operation:
-        """Return the operation of its nodes; its backward is compiled on the first call."""
+        """Return the operation for the nodes of ``form``. Its backward is compiled on the first call."""
         row, differs = form.row, form.in_place and form.row.in_place_differs
 
         def first(node: Node, g: np.ndarray) -> Any:
@@ -280,7 +277,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
     def _compile(self, name: str, source: str, namespace: dict[str, Any]) -> Callable[..., Any]:
         file = f"<{self.module} {name}>"
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-        exec(compile(source, file, "exec"), namespace)  # the text of a template, with names from the table
+        exec(compile(source, file, "exec"), namespace)  # the text is a filled template
         function: Callable[..., Any] = namespace[name]
         function.__module__ = self.module
         return function
@@ -302,18 +299,18 @@ def _operation(form: Form, backward: Callable[..., Any]) -> Operation:
 
 
 def quietly(forward: Callable[..., Any], *given: Any) -> Any:
-    """Compute the result even if numpy is set to raise for inf and nan, which are valid values here."""
+    """Return ``forward(*given)``, even if numpy is set to raise errors for inf and nan, which are valid values."""
     with np.errstate(all="ignore"):
         return forward(*given)
 
 
-#: The globals of generated code. Rules use others: see :mod:`minitensor.engine.operations.rules.namespaces`.
+#: The globals of generated operations. :mod:`minitensor.engine.operations.rules.namespaces` has those of rules.
 CALLS: dict[str, Any] = {
     "FLOATS": FLOATS,
     "FREED": FREED,
     "Leaf": Leaf,
     "Node": Node,
-    "ONE": 1,  # small integers are cached objects: an identity test usually suffices, in half the time
+    "ONE": 1,  # for `is`, which takes half the time of `==`, because CPython caches small integers
     "Storage": Storage,
     "Tensor": Tensor,
     "after_write": after_write,
@@ -355,7 +352,7 @@ CALLS: dict[str, Any] = {
     "StorageCreated": StorageCreated,
     "TensorCreated": TensorCreated,
     "TensorWritten": TensorWritten,
-    # Called by rows in their first statements, and to describe the part that they write.
+    # Functions that rows call in their prologue, or to describe the part that they write.
     **namespaces.public(written),
     **namespaces.public(variants),
     **namespaces.public(indices),
@@ -378,7 +375,7 @@ CALLS: dict[str, Any] = {
 
 
 def _forms() -> dict[str, Form]:
-    """Return every row under its own name and its aliases, as the table spells them."""
+    """Return the forms of every row under its name and its aliases, with the table's names for parameters."""
     found: dict[str, Form] = {}
     for row in ROWS.values():
         for in_place in (False, True):

@@ -1,8 +1,8 @@
 """Docstrings of operations, generated from a row in the words of a vocabulary.
 
-The first line is the row's own, with the vocabulary's names for its operands and arguments. The other fields of the row
-determine the rest, as they determine the code: shapes, promotion, errors and gradients. Only shapes that are not
-broadcast are described by a text in the row (``Row.takes``, ``Row.gives``).
+The first line is ``Row.doc``, with the vocabulary's names for operands and arguments. The rest is generated from the
+fields that also determine the code: shapes, promotion, errors and gradients. Only shapes that are not broadcast are
+described by texts in the row, ``Row.takes`` and ``Row.gives``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Wording:
     Attributes:
         shape: the error class for wrong shapes, and for a write to a leaf.
         dtype: the error class for a result that its target cannot hold.
-        weak: the operands that are promoted by kind only, not by width.
+        weak: the kind of operand of which only "float or integer" counts in promotion, not the width.
     """
 
     shape: str
@@ -30,7 +30,7 @@ class Wording:
 
 
 def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, str], wording: Wording) -> str:
-    """Return the docstring of a form of ``row``.
+    """Return the docstring of an operation of ``row`` in one vocabulary.
 
     Args:
         signature: its parameters in the vocabulary, as source text.
@@ -38,7 +38,7 @@ def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, st
         wording: the vocabulary's own texts.
 
     Returns:
-        A docstring in Google's style, in lines of any length.
+        A docstring in Google's style, whose lines may be long.
     """
     names = parameters_of(signature)
 

@@ -1,4 +1,4 @@
-"""Find the largest or the smallest element: ``argmax`` and ``argmin``."""
+"""``argmax`` and ``argmin``, which return the position of the largest or the smallest element."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Convert indices, masks and stored values; resolve parameters that choose among rows of the table.
+"""Convert indices, masks and stored values. Choose the row of the table for the parameter ``reduce``.
 
-A stored value takes the dtype of the tensor that it is stored in, as in ``x[index] = value``: if that holds integers,
-the fraction is cut off. Values that are added follow the rules of sums.
+A stored value is converted to the dtype of the tensor, as in ``x[index] = value``: for integers, the fraction is cut
+off. Values that are added follow the rules of sums.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def as_mask(op: str, mask: Any, name: str = "mask") -> Tensor:
 
 
 def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
-    """Return ``x`` as a tensor, if the operation is a normal one, and ``value`` in its dtype.
+    """Return ``x`` (as a tensor, if the operation is not in place) and ``value`` in the dtype of ``x``.
 
     Raises:
         ValueError: if a number does not fit into the dtype.
@@ -121,17 +121,17 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     return Tensor._made(as_array(np.ravel_multi_index(tuple(arrays), shape[:depth]))), depth
 
 
-# ---------- choosing among rows ----------
+# ---------- choosing a row ----------
 
 #: The modes in which ``put_along_axis`` combines values with existing elements, and the row of the table for each.
 REDUCTIONS = {"add": "add", "mul": "multiply", "multiply": "multiply", "mean": "mean", "amin": "amin", "amax": "amax"}
 
 
 def reducing(op: str, reduce: Any) -> str:
-    """Return the operation for ``put_along_axis`` with a ``reduce`` other than "assign".
+    """Return the name of the operation for ``put_along_axis`` with a ``reduce`` other than "assign".
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if there is no such ``reduce``.
     """
     if not isinstance(reduce, str) or reduce not in REDUCTIONS:
         known = ", ".join(repr(name) for name in ("assign", *REDUCTIONS))

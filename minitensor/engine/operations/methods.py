@@ -24,7 +24,7 @@ from minitensor.engine.table import ROWS
 
 
 def found_in(namespace: str) -> list[str]:
-    """List the operations of a namespace: ``T`` Tensor's methods, ``m`` minitensor, ``F`` nn.functional."""
+    """Return the names of the operations in a namespace: ``T`` Tensor, ``m`` minitensor, ``F`` nn.functional."""
     return [
         name
         for row in ROWS.values()
@@ -36,7 +36,7 @@ def found_in(namespace: str) -> list[str]:
 
 
 class Method:
-    """A placeholder for a method of ``owner``, which the function replaces in the class on first use."""
+    """A placeholder for a method of ``owner``. On first use, the compiled function replaces it in the class."""
 
     __slots__ = ("owner", "functions", "name")
 
@@ -54,7 +54,7 @@ for _name in found_in("T"):
 
 
 def _reflected(name: str) -> Any:
-    """Return the normal operation with its two operands swapped, for Python's reflected operators."""
+    """Return the operation with its two operands swapped, for operators such as ``__radd__``."""
     form = FUNCTIONS.forms[name]
     swapped = replace(form, signature=re.sub("^x, y", "y, x", form.signature))
     return FUNCTIONS.function(swapped, f"reflected_{name}")
@@ -65,19 +65,19 @@ def comparison_method(
 ) -> Callable[..., Any]:
     """Return the method of ``kind`` for a comparison operator.
 
-    ``ufunc`` compares with a number, which may be outside the dtype of the elements; ``function`` compares with an
-    operand of the types ``operands``.
+    The method calls ``function`` for an operand of the types ``operands``, and ``ufunc`` for a number, which need not
+    fit the dtype of the elements.
     """
 
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
             if isinstance(y, int) and not -LARGEST <= y < LARGEST:
-                y = math.inf if y > 0 else -math.inf  # greater or less than every element, like the number
-            if x._array.dtype in HALVES:  # numpy does not round a number to bfloat16
+                y = math.inf if y > 0 else -math.inf  # an infinite number, which compares like the large integer
+            if x._array.dtype in HALVES:  # numpy does not round numbers to bfloat16
                 y = converted(np.asarray(y, np.float64), x._array.dtype)
             result = ufunc(x._array, y)
             return kind._made(as_array(result), name, (x,))
-        # After NotImplemented, Python asks the other operand, and uses identity for == and !=.
+        # After NotImplemented, Python tries the method of the other operand, then identity for == and !=.
         return function(x, y) if isinstance(y, operands) else NotImplemented
 
     return compare

@@ -1,4 +1,4 @@
-"""Convert operands: numbers, arrays and lists become tensors, and operands get one dtype."""
+"""Convert operands to tensors, and tensors of different dtypes to one dtype."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 def _without_count() -> Storage:
     storage = Storage.__new__(Storage)
-    # It is never written, so its savers need not be registered.
+    # A constant is never written, so it needs no list of savers.
     storage.buffer, storage.nbytes, storage.version = np.empty(0), 0, 0
     savers: Any = deque(maxlen=0)
     storage.savers = savers
@@ -46,19 +46,19 @@ def _without_count() -> Storage:
 CONSTANT = _without_count()
 
 _constants: dict[tuple[Any, ...], Tensor] = {}
-#: The same for numbers as operands beside GPU arrays.
+#: The storage of constants that are operands beside GPU arrays.
 _numbers: dict[tuple[Any, ...], Tensor] = {}
 
 
 def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> Tensor:
-    """Return a tensor without dimensions for a number, in the dtype that it takes beside a tensor of dtype ``partner``.
+    """Return a tensor without dimensions for a number that is an operand beside a tensor of dtype ``partner``.
 
-    The tensor is cached, because creating it costs more than the operation.
+    The tensor is cached, because to create it takes longer than the operation.
     """
     key = value, type(value), partner
     dtype = _dtype_for(value, partner)
     if isinstance(value, np.generic):
-        value = value.item()  # numpy would let its own integers wrap around
+        value = value.item()  # a numpy integer would wrap around
     try:
         made = Tensor._alias(np.asarray(value, dtype), CONSTANT)
     except OverflowError:
@@ -66,7 +66,7 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
     made._array.flags.writeable = False
     if gpu is not None:
         made._array = made._array[()]
-    if value != 0 or type(value) is int:  # 0.0 and -0.0 would share a key
+    if value != 0 or type(value) is int:  # 0.0 and -0.0 would have the same key in the cache
         kept = _constants if gpu is None else _numbers
         if len(kept) >= 256:
             kept.clear()
@@ -75,7 +75,7 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
 
 
 def _dtype_for(value: Any, partner: np.dtype | None) -> np.dtype:
-    """Return the dtype of a number beside a tensor of dtype ``partner``, which it never widens."""
+    """Return the dtype of a number in an operation with a tensor of dtype ``partner``, which it never widens."""
     if isinstance(value, (float, np.floating)):
         return partner if partner in FLOATS else np.dtype(np.float32)
     if isinstance(value, (bool, np.bool_)):
@@ -87,14 +87,14 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
     """Convert the operands of a normal operation (tensors, numbers, arrays, lists) to tensors.
 
     Raises:
-        TypeError: for anything else, or if there is no tensor or array among them.
+        TypeError: for anything else, and if no operand is a tensor or an array.
     """
     if len(given) == 2 and type(given[0]) is Tensor:
         x, y = given
         try:
             return x, (_constants if type(x._array) is ndarray else _numbers)[y, type(y), x._array.dtype]
         except (KeyError, TypeError):
-            pass  # not a number, or one that is not cached yet
+            pass  # no number, or a number that is not cached yet
     known = [value._array.dtype for value in given if isinstance(value, Tensor)]
     tensors = _tensors_or_numbers(op, given, known)
     dtypes = [t._array.dtype for t in tensors if isinstance(t, Tensor)]
@@ -113,7 +113,7 @@ def _tensors_or_numbers(op: str, given: tuple[Any, ...], partners: list[np.dtype
 
 
 def _tensor_or_number(op: str, position: int, value: Any, partners: list[np.dtype]) -> Any:
-    """Return a tensor or a number. A list of numbers beside a float64 tensor becomes float64, as a number does."""
+    """Return a number, or a tensor. Beside a float64 tensor, a list of numbers becomes float64, like a number."""
     if isinstance(value, (Tensor, *NUMBERS)):
         return value
     if isinstance(value, (np.ndarray, list, tuple)):
@@ -128,7 +128,7 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
     """Convert the operands of an in-place operation that writes the one at position ``target``.
 
     Raises:
-        TypeError: if that is not a tensor, or if it holds integers and a number is not whole.
+        TypeError: if the written operand is not a tensor, or holds integers while a number is not whole.
     """
     x = given[target]
     if not isinstance(x, Tensor):
@@ -150,7 +150,7 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
 
 
 def storable_number(op: str, value: Any, dtype: np.dtype) -> Any:
-    """Convert a number to its value in ``dtype``: storing truncates, unlike arithmetic in place. Others are unchanged.
+    """Convert a number to ``dtype``, truncated for integers. Anything but a number is returned unchanged.
 
     Raises:
         ValueError: if it does not fit.
@@ -163,7 +163,7 @@ def storable_number(op: str, value: Any, dtype: np.dtype) -> Any:
 
 
 def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return a copy of ``array`` in another dtype. A float beyond 65,504 becomes inf in float16, without a warning."""
+    """Return a copy of ``array`` in another dtype. In float16, numbers beyond 65,504 become inf without a warning."""
     if dtype not in HALVES:
         return array.astype(dtype)
     with np.errstate(over="ignore"):
@@ -176,7 +176,7 @@ def _cast_backward(node: Any, g: np.ndarray) -> tuple[np.ndarray]:
 
 
 def _cast_jvp(node: Any, _: int, u: np.ndarray) -> np.ndarray:
-    return u  # the caller converts it to the gradient's dtype
+    return u  # the caller converts the gradient
 
 
 CAST = Operation("cast", _cast_backward, jvp=_cast_jvp)
@@ -193,12 +193,12 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
 
 
 def is_wide(x: Tensor, dtype: np.dtype) -> bool:
-    """True if ``x`` is a number in float32 that an operation takes as it is beside 16-bit floats of ``dtype``."""
+    """True if ``x`` is a float32 number that an operation with 16-bit floats of ``dtype`` does not round."""
     return dtype in HALVES and x._storage is CONSTANT and x._array.dtype == np.float32
 
 
 def promote(*operands: Tensor) -> tuple[Tensor, ...]:
-    """Return the operands in the dtype that they are promoted to; beside 16-bit floats, a number may stay wider."""
+    """Return the operands in their promoted dtype. Beside 16-bit floats, a number may remain in float32."""
     tensors = [x for x in operands if x._storage is not CONSTANT]
     dtype = functools.reduce(promoted, (x._array.dtype for x in tensors or operands))
     if dtype not in HALVES:
@@ -206,7 +206,7 @@ def promote(*operands: Tensor) -> tuple[Tensor, ...]:
     return tuple(x if x._array.dtype == dtype or is_wide(x, dtype) else cast(x, dtype) for x in operands)
 
 
-#: In-place operations of both vocabularies that give the same integer if an operand is wrapped around before.
+#: In-place operations of both vocabularies whose integer results are the same if the other operand wraps around first.
 _WRAPPING = frozenset(
     f"{name}_" for name in ("add", "subtract", "sub", "multiply", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
 )
@@ -215,8 +215,8 @@ _WRAPPING = frozenset(
 def dtype_beside(op: str, target: Tensor, other: Tensor, error: type[Exception]) -> np.dtype:
     """Return the dtype to which ``other`` is converted before an in-place operation writes ``target``.
 
-    It is that of ``target``. Beside 16 bits it is float32: the operation computes in float32 and rounds its result
-    once, so a number that 16 bits cannot hold does not become inf or 0 before.
+    It is the dtype of ``target``. For a target of 16-bit floats it is float32, because the operation computes in
+    float32 and rounds its result once; otherwise, numbers out of the 16-bit range would become inf or 0 before.
 
     Raises:
         error: if an integer of ``other`` does not fit into the dtype of ``target``, which would change the result.
@@ -236,10 +236,10 @@ def dtype_beside(op: str, target: Tensor, other: Tensor, error: type[Exception])
 
 
 def into(op: str, target: Tensor, other: Tensor) -> Tensor:
-    """Convert ``other`` to a dtype beside ``target``, which an in-place operation will write.
+    """Convert ``other`` for an in-place operation that writes ``target``.
 
     Raises:
-        TypeError: if the result would be floating and the target holds integers, or numeric and it holds bools.
+        TypeError: if the result would be floating and the target holds integers, or if the target holds bools.
         ValueError: if an integer does not fit into the dtype of the target.
     """
     have, want = other._array.dtype, target._array.dtype
@@ -251,7 +251,8 @@ def into(op: str, target: Tensor, other: Tensor) -> Tensor:
 def as_float(x: Tensor) -> Tensor:
     """Return ``x``, or its float32 copy if it holds integers or bools."""
     if x._storage is CONSTANT and x._array.dtype not in FLOATS:
-        return Tensor._alias(x._array.astype(np.float32), CONSTANT)  # a number needs no device and no counted storage
+        # A constant has no device, and its storage is not counted.
+        return Tensor._alias(x._array.astype(np.float32), CONSTANT)
     return x if x._array.dtype in FLOATS else cast(x, np.dtype(np.float32))
 
 
@@ -259,10 +260,10 @@ def as_float(x: Tensor) -> Tensor:
 
 
 def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
-    """Check ``x``, which is on a GPU, before an in-place operation writes it; on the host, numpy checks this.
+    """Check ``x``, which is on a GPU, before an in-place operation writes it. On the host, numpy does these checks.
 
     Raises:
-        RuntimeError: if its elements share memory, or it is lent read-only.
+        RuntimeError: if its elements share memory, or if its memory must not be written for now.
         TypeError: if another operand is on another device.
     """
     if not writeable(x._array):

@@ -1,8 +1,8 @@
 """Templates of the functions that are generated from a row of the derivative table.
 
 ``print(minitensor.source("add_"))`` shows one. ``CALLS`` in :mod:`minitensor.engine.operations.compiling` lists the
-names that such a function calls: of :mod:`minitensor.engine.saved.writing` before and after a write, ``set_node`` of
-:mod:`minitensor.engine.core.history` for the new value; ``forward`` is the row's own function on arrays.
+functions that it calls: from :mod:`minitensor.engine.saved.writing` before and after a write, and ``set_node`` of
+:mod:`minitensor.engine.core.history` for the new value. ``forward`` is the row's function on arrays.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _lines(indent: int, lines: list[str]) -> str:
 
 
 class _Text:
-    """The pieces of source text that a row determines."""
+    """The pieces of source text for a row."""
 
     def __init__(self, row: Row, in_place: bool) -> None:
         self.row = row
@@ -221,21 +221,21 @@ class _Text:
 
     @property
     def not_16_bits(self) -> str:
-        """The condition under which no operand has elements of 2 bytes; after promotion, one has the dtype of all."""
+        """The condition that no operand has elements of 2 bytes. If all are promoted, testing one suffices."""
         arrays = [self.a] if len(self.row.promote) == len(self.xs) else self.array.values()
         return " and ".join(f"{a}.itemsize != 2" for a in arrays)
 
     def unsuitable(self) -> str:
-        """Return the expression of the error for an unsuitable argument."""
+        """Return the expression that creates the error for an unsuitable argument."""
         error = f"named({self.name!r}, error)"
         return f"unsuitable({self.name!r}, {self.x}, {error})" if self.in_place else error
 
     def nodes(self) -> str:
-        """Fetch the current node of each input, which is None if it requires no gradient."""
+        """Return statements that get the current node of each input; None if the input requires no gradient."""
         return _lines(8, [f"{self.node(x)} = {x}._node if {x}._history is None else current({x})" for x in self.ruled])
 
     def wanted(self, name: str) -> str:
-        """Return the condition under which some required gradient needs ``name``; empty if one always does."""
+        """Return the condition that a required gradient needs ``name``; an empty text if that is always true."""
         by = [x for x in self.ruled if name in self.row.needs(x)]
         if set(by) == set(self.ruled):
             return ""
@@ -258,14 +258,14 @@ class _Text:
 
 
 def normal_source(row: Row, in_order: str = "True") -> str:
-    """Return the source of the normal operation; ``in_order`` tests that the computed array needs no other layout."""
+    """Return the source of the normal operation. ``in_order`` tests that the computed array has the right layout."""
     text = _Text(row, in_place=False)
     pieces = {**text.common(), "in_order": in_order}
     promoted = ", ".join(row.promote)
     pieces["promoted"] = _promote(text, f"{promoted} = promote({promoted})")
     pieces["computed"] = f"forward({pieces['call']}) if {text.not_16_bits} else in_float32(forward, {pieces['call']})"
     if row.by_element:
-        # A program without a big tensor pays only the first test; the operands' sizes then decide.
+        # In a program without a big tensor, only the first test runs. After it, the sizes of the operands decide.
         small = " and ".join(f"{x}._storage.nbytes < large.nbytes" for x in row.operands)
         if len(row.operands) > 1:
             small = f"(meter.allocated < large.nbytes or {small})"
@@ -317,12 +317,12 @@ def in_place_source(row: Row) -> str:
         pieces["where"] = f"index_written({a}, {part})"
     entries, keep, remember = {}, [], []
     if keeps_own:
-        # The rules name the target, so it is copied before it is overwritten.
+        # The rules use the target, so it is copied before it is overwritten.
         keep.append(f"saved_{target} = {text.conditional(target, f'own_input({whose})')}")
         entries[target] = f"saved_{target}"
     for mark in text.saves:
         if mark in row.marks:
-            # The rules need only these bits of the operands, one of which is about to be overwritten.
+            # The rules need only one bit per element of the operands, one of which is about to be overwritten.
             expression = row.marks[mark]
             own = f", {whose}" if target in names_in(expression) else ""
             marked = _on(text, expression)
@@ -358,9 +358,9 @@ def in_place_source(row: Row) -> str:
 
 
 def _takes_out_by_position(row: Row) -> bool:
-    """True if the row's function accepts its output after its operands and arguments: 30 ns faster than by name."""
+    """True if the row's function accepts ``out`` as its last positional argument: 30 ns faster than by name."""
     if isinstance(row.forward, np.ufunc):
-        return row.forward not in (np.maximum, np.minimum)  # numpy deprecates it for these
+        return row.forward not in (np.maximum, np.minimum)  # numpy deprecates a positional `out` for these
     code = getattr(row.forward, "__code__", None)
     place = len(row.operands) + len(row.argument_names)
     return code is not None and code.co_argcount > place and code.co_varnames[place] == "out"
@@ -374,7 +374,7 @@ def _on(text: _Text, expression: str) -> str:
 
 
 def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
-    """Return the source of backward: on arrays, or on tensors, where the rules are recorded too."""
+    """Return the source of backward on arrays, or on tensors, where the operations in the rules are recorded."""
     text = _Text(row, in_place)
     one = len(text.ruled) == 1
     unpack = [f"{', '.join(text.node(x) for x in text.ruled)}{',' if one else ''} = node.inputs"]
@@ -402,7 +402,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
         if mark not in text.saves and any(mark in names_in(text.rules[x]) for x in text.ruled):
             unpack.append(text.where_wanted(mark, f"{mark} = {expression}"))
     gradients, of_large = [], []
-    for x in text.ruled:  # each rule uses its own input's shape
+    for x in text.ruled:  # in a rule, `shape` is the shape of the rule's input
         rule = re.sub(r"\bshape\b", f"{text.node(x)}.shape", text.rules[x])
         when = "" if one else f" if {text.node(x)} is not None else None"
         gradients.append(f"({rule}){when}")
@@ -425,7 +425,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
 
 
 def _in_chunks(row: Row, rule: str) -> str:
-    """Return ``rule``, computed in chunks."""
+    """Return an expression that computes ``rule`` in chunks."""
     names = names_in(rule)
     arrays = [name for name in ("g", *row.operands, "out", *row.marks) if name in names]
     arguments = [name for name in row.argument_names if name in names]
@@ -440,7 +440,7 @@ def backward_name(row: Row, in_place: bool, on_tensors: bool) -> str:
 
 
 def _promote(text: _Text, statement: str) -> str:
-    """Convert operands that must share a dtype to one dtype."""
+    """Return statements that convert the operands in ``row.promote`` to one dtype."""
     promoted = text.row.promote
     if len(promoted) < 2:
         return ""

@@ -13,7 +13,7 @@ from minitensor.engine.dtypes import HALVES, dtype_of
 from minitensor.engine.kernels.numbers import number
 from minitensor.engine.operations.operands import NUMBERS, cast, converted
 
-#: Returns the result of another operation of the vocabulary, given its name and its arguments.
+#: A function that calls another operation of the vocabulary, given its name and its arguments.
 Redirect = Callable[..., Any]
 
 #: The rounding modes of a quotient, and the row of the table for each.
@@ -21,9 +21,9 @@ ROUNDED = {"floor": "floor_divide", "trunc": "trunc_divide"}
 
 
 def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
-    """Return ``alpha * y``, recorded if ``y`` is a tensor. A number, or a list of them, is promoted as usual.
+    """Return ``alpha * y``; the product is recorded if ``y`` is a tensor, and may be a number or a list of numbers.
 
-    Other operands are returned unchanged, because the operation refuses them.
+    Anything else is returned unchanged, because the operation refuses it.
     """
     factor = number(op, "alpha", alpha)
     if isinstance(y, (list, tuple)):
@@ -41,9 +41,9 @@ def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
 
 
 def as_elements(x: Tensor, *given: Any) -> tuple[Any, ...]:
-    """Return numbers as the 16-bit floats of ``x`` hold them, because Paddle rounds an attribute first.
+    """Return numbers rounded to the 16-bit floats of ``x``, because Paddle rounds such arguments first.
 
-    Anything else is returned unchanged, and so are all of them if ``x`` holds integers.
+    If ``x`` holds integers, all are returned unchanged; so is anything that is not a number.
     """
     dtype = x._array.dtype
     if dtype not in HALVES:
@@ -54,7 +54,7 @@ def as_elements(x: Tensor, *given: Any) -> tuple[Any, ...]:
 
 
 def rounded(op: str, mode: Any) -> str:
-    """Return the name of the operation for a rounded quotient; in place if ``op`` ends with an underscore.
+    """Return the name of the operation for a rounded quotient: the in-place one if ``op`` ends with an underscore.
 
     Raises:
         ValueError: if ``mode`` is neither "floor" nor "trunc".
@@ -65,7 +65,7 @@ def rounded(op: str, mode: Any) -> str:
 
 
 def in_dtype(op: str, x: Any, dtype: Any) -> Any:
-    """Convert ``x`` to the dtype of the requested result; recorded.
+    """Convert ``x`` to the dtype of the requested result, and record that.
 
     Raises:
         TypeError: if ``op`` works in place and ``x`` has another dtype, which never changes in place.
@@ -83,5 +83,5 @@ def in_dtype(op: str, x: Any, dtype: Any) -> Any:
 
 
 def no_activation(op: str, act: Any) -> ValueError:
-    """Error: Paddle's ``act`` names an activation to apply to the result; here, call the activation."""
+    """Error: Paddle's parameter ``act``, an activation to apply to the result, is not supported."""
     return ValueError(f"{op}: act must be None, not {act!r}; apply the activation to the result")

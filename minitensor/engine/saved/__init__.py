@@ -1,1 +1,1 @@
-"""Saved tensors: the memory that backward needs, and how writes preserve its bytes or report them lost."""
+"""Saved tensors: the memory that backward needs, and how writes preserve its bytes or record their loss."""

@@ -1,7 +1,7 @@
-"""Cells: the elements of a storage that an array reaches or an index picks.
+"""Cells: the elements of a storage that an array covers or an index selects.
 
-A set of cells has the smallest of several encodings: a stretch, a regular grid in one (rows, a column, a diagonal, a
-block), or index arrays: runs, single positions, or one bit for each cell of the stretch.
+A set of cells is stored in the smallest of several encodings: a stretch, a regular grid in a stretch (such as rows, a
+column, a diagonal or a block), or index arrays: of runs, of single positions, or with one bit per cell of the stretch.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ class Cells:
         itemsize: the size of one cell in bytes.
         begin: the first cell.
         extent: the number of cells from the first to the last.
-        layout: the layout of the cells in this stretch, in the order of an array's elements; None for all of it.
-        positions: instead of a layout, the cells in rising order, counted from ``begin``.
-        lengths: the number of cells at each position; None for one.
-        bits: instead of a layout, one packed bit for each cell of the stretch: is it in the set?
+        layout: the layout of the cells in this stretch, in the order of an array's elements; None for all cells of the
+            stretch.
+        positions: instead of a layout, the numbers of the cells in rising order, counted from ``begin``.
+        lengths: the number of cells from each position on; None if that is 1.
+        bits: instead of a layout, one packed bit for each cell of the stretch: 1 if it is in the set.
     """
 
     __slots__ = ("itemsize", "begin", "extent", "layout", "positions", "lengths", "bits")
@@ -45,7 +46,7 @@ class Cells:
 
     @classmethod
     def of(cls, array: np.ndarray) -> Cells:
-        """Return the cells of ``array``."""
+        """Return the cells of ``array``, in the order of its elements."""
         size = array.itemsize
         if array.flags.c_contiguous:
             return cls(size, address(array) // size, array.size)
@@ -55,7 +56,7 @@ class Cells:
 
     @classmethod
     def reached(cls, array: np.ndarray) -> Cells:
-        """Return the cells of ``array`` in any order, which is usually a stretch."""
+        """Return the cells of ``array`` in any order, so that they are usually a stretch."""
         cells = cls.of(array)
         if cells.layout is None or cells.extent != array.size or overlaps_itself(array):
             return cells
@@ -63,7 +64,7 @@ class Cells:
 
     @classmethod
     def picked(cls, array: np.ndarray, index: Any) -> Cells:
-        """Return the cells of ``array[index]``, an advanced index, in rising order; cheap for few cells."""
+        """Return the cells of ``array[index]``, an advanced index, in rising order. It is cheap for few cells."""
         size = array.itemsize
         index = _on_host(index)
         if array.size <= 4096:
@@ -80,7 +81,7 @@ class Cells:
 
     @classmethod
     def at(cls, numbers: np.ndarray, itemsize: int) -> Cells:
-        """Return the cells with these numbers, which rise and do not repeat."""
+        """Return the cells with these numbers, which are sorted and unique."""
         if numbers.size == 0:
             return cls(itemsize, 0, 0)
         begin = int(numbers[0])
@@ -116,7 +117,7 @@ class Cells:
 
     @property
     def count(self) -> int:
-        """The number of cells; for an array, of elements."""
+        """The number of cells, or of the elements of the array."""
         if self.layout is not None:
             return math.prod(self.layout.shape)
         if self.is_stretch:
@@ -127,7 +128,7 @@ class Cells:
 
     @property
     def end(self) -> int:
-        """The cell after the last one."""
+        """The number of the cell after the last one."""
         return self.begin + self.extent
 
     @property
@@ -156,14 +157,14 @@ class Cells:
             return np.flatnonzero(np.unpackbits(self.bits, count=self.extent)) + self.begin
         if self.positions is None:
             return np.arange(self.begin, self.end)
-        at = self.positions.astype(np.intp) + self.begin  # the width numpy indexes with: 32 bits in a browser
+        at = self.positions.astype(np.intp) + self.begin  # numpy's type for indices, which has 32 bits in a browser
         if self.lengths is not None:
             lengths = self.lengths.astype(np.intp)
             at = np.repeat(at - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
         return at
 
     def mark(self, marks: np.ndarray, begin: int, value: bool) -> None:
-        """Set these cells in ``marks``, which has one entry for each cell of a stretch that begins at ``begin``."""
+        """Set the entries of these cells in ``marks``, which is for a stretch of cells from ``begin`` on."""
         shift = self.begin - begin
         if shift >= marks.size or shift + self.extent <= 0:
             return
@@ -176,13 +177,13 @@ class Cells:
             marks[at[(at >= 0) & (at < marks.size)]] = value
 
     def marked(self, begin: int, end: int) -> np.ndarray:
-        """Return one bool for each cell from ``begin`` to before ``end``: is it one of these?"""
+        """Return one bool for each cell from ``begin`` to before ``end``: True if it is in the set."""
         marks = np.zeros(max(end - begin, 0), np.bool_)
         self.mark(marks, begin, True)
         return marks
 
     def in_bytes(self) -> Cells:
-        """Return the bytes of these cells."""
+        """Return the same memory as cells of one byte."""
         size = self.itemsize
         if self.is_stretch:
             return Cells(1, self.begin * size, self.extent * size)
@@ -190,7 +191,7 @@ class Cells:
         return Cells.at((each[:, None] + np.arange(size)).ravel(), 1)
 
     def overlaps(self, other: Cells) -> bool:
-        """True if the two sets have a cell in common, or a byte, if their cells differ in size."""
+        """True if the two sets have a cell in common, or a byte if their cells have different sizes."""
         if self.itemsize != other.itemsize:
             return self.in_bytes().overlaps(other.in_bytes())
         begin, end = max(self.begin, other.begin), min(self.end, other.end)
@@ -214,7 +215,7 @@ class Cells:
 
 
 def _on_host(index: Any) -> Any:
-    """Return an advanced index with its arrays in host memory, where cells are computed."""
+    """Return an advanced index with its arrays in host memory, because cells are computed on the host."""
     if isinstance(index, tuple):
         return tuple(_on_host(entry) for entry in index)
     return host_array(index) if hasattr(index, "dtype") else index

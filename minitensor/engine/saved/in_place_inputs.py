@@ -1,6 +1,6 @@
 """Save an operand for the backward of the in-place operation that is about to overwrite it.
 
-Usually that is a copy. If the rules need only a yes or no for each element, those marks are saved: one bit each.
+Usually it is copied. If the rules need only a bool for each element, these marks are saved, with one bit each.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def own_input(op: str, x: Tensor, *wanted: Node | None) -> Saved:
-    """Copy ``x``, which ``op`` is about to overwrite.
+    """Save a copy of ``x``, which ``op`` is about to overwrite.
 
     Args:
         wanted: the nodes of the operands, for the error.
@@ -40,25 +40,25 @@ def own_input(op: str, x: Tensor, *wanted: Node | None) -> Saved:
 
 
 def copy_of(a: np.ndarray) -> Saved:
-    """Copy ``a`` to a new storage."""
+    """Save a copy of ``a`` on a new storage."""
     kept = a.copy() if cpu_meter.allocated < large.nbytes else copied(a)
     return kept, new_storage(kept), 0
 
 
 def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *wanted: Node | None) -> Saved:
-    """Save an operand ``b`` on the storage of ``x``, which is about to be overwritten.
+    """Save an operand ``b`` that shares the storage of ``x``, which is about to be overwritten.
 
     Raises:
-        ValueError: under the policy "2.5", if the write overwrites some of it.
+        ValueError: under the policy "2.5", if the write overwrites elements of ``b``.
     """
     a = x._array
     if own is not None:
         if same_layout(a, b):
             return own
         shown = Patch(Cells.of(a), own[0], storage=own[1]).shown(b) if a.dtype == b.dtype else None
-        if shown is not None:  # a view of the overwritten operand is saved as the same view of the copy
+        if shown is not None:  # `b` is a view of `x`: save the same view of the copy
             return shown, own[1], 0
-    # `b` is not overwritten, so it is still right after the write, which raises the version by one.
+    # If `b` is not overwritten, it is valid after the write, which raises the version by one.
     if not touch(a, b):
         return b, x._storage, x._storage.version + 1
     if modes.policy == "2.5":
@@ -67,12 +67,12 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *wanted: N
 
 
 def saved_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *wanted: Node | None) -> Saved:
-    """Save marks, packed: 1/32 of the bytes of a float32 tensor.
+    """Save marks as packed bits, which take 1/32 of the bytes of a float32 tensor.
 
-    ``op`` and ``x`` are given if ``op`` is about to overwrite the operand that the marks describe.
+    ``op`` and ``x`` are given if ``op`` is about to overwrite the operand from which the marks were computed.
 
     Raises:
-        ValueError: in that case, under the policy "2.5".
+        ValueError: under the policy "2.5", if they are given.
     """
     if x is not None and modes.policy == "2.5":
         raise needs_own_input(op, x, *wanted)
@@ -81,6 +81,6 @@ def saved_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *wante
 
 
 def unpacked(saved: Saved, shape: tuple[int, ...], half: Any = None) -> np.ndarray:
-    """Unpack the marks to bools of ``shape``; for a gradient ``half`` of 16 bits, beside its float32 copy."""
+    """Return saved marks as bools of ``shape``. ``half`` is the gradient if it has 16 bits."""
     bits = np.unpackbits(saved[0] if half is None else wide_on_host(saved[0]))
     return bits[: int(np.prod(shape, dtype=np.int64))].view(np.bool_).reshape(shape)

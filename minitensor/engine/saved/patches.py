@@ -15,7 +15,8 @@ from minitensor.engine.saved.cells import Cells
 if TYPE_CHECKING:
     from minitensor.engine.core.history import Node
 
-#: Join small patches from this many per saved tensor on, because a loop that writes element by element makes many.
+#: The number of patches per saved tensor from which small ones are joined. A loop that writes single elements makes
+#: many.
 MANY = 32
 
 
@@ -25,8 +26,9 @@ class Patch:
     Attributes:
         cells: the cells.
         values: their values, in the order of ``cells``.
-        holders: the number of saved tensors that share it and need all of it; 0 if it holds more than they need.
-        storages: the storages that count its bytes: those of the values, then those of the index arrays of ``cells``.
+        holders: the number of saved tensors that need the patch, if all of them need all of it; else 0.
+        storages: the storages that count its bytes, first that of the values, then those of the index arrays of
+            ``cells``.
     """
 
     __slots__ = ("cells", "values", "holders", "storages")
@@ -42,7 +44,7 @@ class Patch:
         return sum(storage.nbytes for storage in self.storages)
 
     def shown(self, array: np.ndarray) -> np.ndarray | None:
-        """Return the old ``array`` as a view of this patch; None unless the patch is one stretch that covers it."""
+        """Return the old values of ``array`` as a view of this patch; None unless it is a stretch that covers them."""
         wanted = Cells.of(array)
         if not self.cells.is_stretch or wanted.begin < self.cells.begin or wanted.end > self.cells.end:
             return None
@@ -51,7 +53,7 @@ class Patch:
         return stretch.reshape(array.shape) if wanted.layout is None else wanted.layout.of(stretch)
 
     def put(self, memory: np.ndarray, begin: int) -> None:
-        """Write the values into ``memory``, which has one entry for each cell of a stretch that begins at ``begin``."""
+        """Write the values into ``memory``, which has one element for each cell of a stretch from ``begin`` on."""
         cells = self.cells
         shift = cells.begin - begin
         if shift >= memory.size or shift + cells.extent <= 0:
@@ -86,7 +88,7 @@ def joined(patches: Sequence[Patch]) -> Patch:
 
 
 def restored(array: np.ndarray, patches: Sequence[Patch]) -> np.ndarray:
-    """Return a copy of ``array`` with the values before the writes of ``patches``, the oldest of which comes first."""
+    """Return a copy of ``array`` with the values before the writes that made ``patches``, the oldest first."""
     cells = Cells.of(array)
     if cells.extent <= 2 * array.size:
         memory = np.empty_like(array, shape=(cells.extent,))
@@ -95,7 +97,7 @@ def restored(array: np.ndarray, patches: Sequence[Patch]) -> np.ndarray:
         for patch in reversed(patches):
             patch.put(memory, cells.begin)
         return shown
-    # For example, a column of a large matrix: the cells in between are not needed.
+    # The array has gaps, like a column of a large matrix. The cells in between are not needed.
     shown = array.copy()
     numbers = cells.numbers().reshape(array.shape)
     for patch in reversed(patches):
@@ -113,9 +115,9 @@ class SaveGroup:
         members: pairs of a node and a position in its ``saved``.
         array: the array that each of them saved.
         cells: the cells that each of them shows.
-        patches: the patches that preserve some of them already.
-        left: the number of cells that are not preserved.
-        taken: the number of those that the write overwrites.
+        patches: the patches of earlier writes.
+        left: the number of cells that no patch preserves.
+        taken: the number of such cells that the write overwrites.
     """
 
     __slots__ = ("members", "array", "cells", "patches", "left", "taken")
@@ -129,12 +131,12 @@ class SaveGroup:
         self.patches, self.left, self.taken = patches, left, 0
 
     def needs_all(self, written: Cells) -> bool:
-        """True if all written cells are certainly needed; a quick test that may miss some cases."""
+        """True if it is certain that all written cells are needed. This quick test misses some cases."""
         cells = self.cells
         return not self.patches and cells.is_stretch and cells.begin <= written.begin and written.end <= cells.end
 
     def needed(self, written: Cells) -> tuple[int, np.ndarray]:
-        """Return the first cell of a stretch, and one bool for each of its cells: is it written and still needed?"""
+        """Return the first cell of a stretch, and for each of its cells True if it is written and still needed."""
         begin, end = max(self.cells.begin, written.begin), min(self.cells.end, written.end)
         marks = self.cells.marked(begin, end)
         for patch in self.patches:
@@ -151,12 +153,13 @@ def preserved(
 
     Args:
         array: the array that the write goes through.
-        whole: true if it writes all of ``array``, and no advanced index of it.
-        own: a saved copy of all of ``array`` that the operation has made anyway.
+        whole: true if the write overwrites all of ``array``, and not only an advanced index of it.
+        own: a saved copy of ``array`` that the operation needs itself.
     """
     alike = [group for group in groups if group.array.dtype == array.dtype == storage.buffer.dtype]
     if len(alike) < len(groups):
-        # A view of the bytes as another dtype is written, or was saved. Cells have one size, so all of it is copied.
+        # The write or the saved tensor views the bytes as another dtype. Its cells have another size, so copy all
+        # cells.
         return [_whole(group) for group in groups if group not in alike and group.left] + preserved(
             alike, storage, array, whole, written, own
         )
@@ -172,7 +175,7 @@ def preserved(
     if own is not None:
         return [(Patch(written, own[0], storage=own[1]), needing)]
     needed = sum(cells.count * written.itemsize + sum(note.nbytes for note in cells.notes) for cells, _ in parts)
-    if whole and needed > array.nbytes:  # scattered cells need index arrays: a copy of all is smaller
+    if whole and needed > array.nbytes:  # index arrays would make the patches larger than a copy of all
         return [(Patch(written, array.copy()), needing)]
     return [
         (Patch(cells, cells.copied(storage.buffer), sum(len(group.members) for group in part)), part)
@@ -181,13 +184,13 @@ def preserved(
 
 
 def _whole(group: SaveGroup) -> tuple[Patch, list[SaveGroup]]:
-    """Return a patch of all cells of ``group``. Older patches take precedence where they have values before it."""
+    """Return a patch of all cells of ``group``. If an older patch has some of them, it takes precedence."""
     group.taken = group.left
     return Patch(Cells.of(group.array), group.array.copy()), [group]
 
 
 def _parts(groups: list[SaveGroup], written: Cells) -> tuple[list[SaveGroup], list[tuple[Cells, list[SaveGroup]]]]:
-    """Return the groups that need any of the written cells, and these cells divided by the groups that need them."""
+    """Return the groups that need written cells, and these cells, in parts that the same groups need."""
     parts: list[tuple[int, np.ndarray, list[SaveGroup]]] = []
     for group in groups:
         begin, marks = group.needed(written)
@@ -205,7 +208,7 @@ def _parts(groups: list[SaveGroup], written: Cells) -> tuple[list[SaveGroup], li
 def _divide(
     parts: list[tuple[int, np.ndarray, list[SaveGroup]]], begin: int, marks: np.ndarray, group: SaveGroup
 ) -> list[tuple[int, np.ndarray, list[SaveGroup]]]:
-    """Divide cells, which are separated by the groups that need them, once more: ``group`` needs those in ``marks``."""
+    """Divide ``parts``, each of which has cells that the same groups need, for another group that needs ``marks``."""
     divided = []
     for start, theirs, others in parts:
         low, high = max(start, begin), min(start + theirs.size, begin + marks.size)
@@ -224,7 +227,7 @@ def _divide(
 
 
 def add(patch: Patch, groups: list[SaveGroup]) -> None:
-    """Add a patch to ``groups``. If they have many, join it with small ones that only these groups hold."""
+    """Add a patch to ``groups``. If they have many, join it with small patches that no other group has."""
     small: list[Patch] = []
     if patch.holders and any(len(group.patches) >= MANY for group in groups):
         shared = set.intersection(*({id(each) for each in group.patches} for group in groups))
@@ -238,6 +241,7 @@ def add(patch: Patch, groups: list[SaveGroup]) -> None:
         patch = joined([*small, patch])
     replaced = {id(each) for each in small}
     for group in groups:
-        # The joined patch goes first: it is older than some, and no older patch has a cell of it.
+        # The joined patch is the first, because it contains old patches. No patch that is still older has one of its
+        # cells.
         rest = tuple(each for each in group.patches if id(each) not in replaced)
         group.patches = (patch, *rest) if small else (*rest, patch)

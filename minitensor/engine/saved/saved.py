@@ -1,10 +1,10 @@
 """Values that a node saved for backward, and their state after writes.
 
-A node saves tensors by reference: an array, its storage, and the storage's version. The storage refers to its savers by
-weak references, so a saver that dies first costs nothing. A write (:mod:`minitensor.engine.saved.writing`) that
-overwrites saved bytes replaces the saved version: by :class:`Preserved` if the bytes were copied first, or by
-:class:`Lost`. Backward calls :func:`recovered`, which returns the saved array with its old values or raises an error
-that explains why it cannot.
+A node saves tensors by reference: an array, its storage, and the storage's version. The storage refers to the nodes
+that saved from it, its savers, by weak references, so it keeps none alive. A write
+(:mod:`minitensor.engine.saved.writing`) that overwrites saved bytes replaces the saved version: by :class:`Preserved`
+if the bytes were copied first, or by :class:`Lost`. Backward calls :func:`recovered`, which returns the saved array
+with its old values or raises an error that explains why it cannot.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: A node and the position of a saved tensor in its ``saved``.
 Member = tuple["Node", int]
 
-#: The value of ``Node.saved`` after a backward without ``retain_graph`` has used it.
+#: The value of ``Node.saved`` after backward has freed the saved tensors.
 FREED: Any = "freed"
 
 
@@ -44,12 +44,12 @@ def remember(storage: Storage, node: Node, ref: Any = weakref.ref) -> None:
 def tidy(savers: list[Any]) -> None:
     """Drop dead savers, so that the list of a storage that is read a million times stays small.
 
-    It is called at every 64th entry, scans the list only at each doubling, and copies it only if that shrinks it. The
-    cost per entry is constant, however long the savers live.
+    It is called at every 64th entry, scans the list only at each doubling, and copies it only if many savers are dead.
+    So the cost per entry is constant.
     """
-    count = len(savers) + 1  # called with 63, 127, ... entries, and so never for a constant, whose list stays empty
+    count = len(savers) + 1  # never called for a constant, whose list stays empty
     if count & (count - 1) == 0:
-        with _tidying:  # another thread may read the same storage meanwhile: it appends behind these
+        with _tidying:  # another thread may append to the list during this, behind these entries
             looked_at = len(savers)
             living = [link for link in savers[:looked_at] if link() is not None]
             if len(living) <= count * 3 // 4:
@@ -68,8 +68,8 @@ class Preserved:
     Attributes:
         version: the version at which it was saved.
         patches: the preserved bytes. The oldest patch comes first, and takes precedence if two share a cell.
-        left: the number of its cells that are not preserved, because no write has overwritten them.
-        noted: all of its values, under ``check_foreign_writes``; then there may be no patches.
+        left: the number of its cells that no write has overwritten, so that they are not preserved.
+        noted: a copy of all values, under ``check_foreign_writes``; then ``patches`` may be empty.
     """
 
     __slots__ = ("version", "patches", "left", "noted")
@@ -100,21 +100,20 @@ def is_right(saved: Saved) -> bool:
         if type(version) is Lost:
             return False
         if version.left == 0:
-            return True  # all of it is preserved: it no longer depends on the storage
+            return True  # all cells are preserved, so the storage is not needed
         version = version.version
     if storage.version == version:
         return True
-    # A "copy_on_write" write preserves the bytes it overwrites. The values are right if all writes since then
-    # # did that.
+    # A write under "copy_on_write" preserves saved bytes. The values are right if all writes since then did.
     first, last = getattr(storage, "preserving", (0, -1))
     return last == storage.version and first <= version
 
 
 def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
-    """Return the saved array with the values it had when ``node`` saved it, even if its storage was written since.
+    """Return the saved array with the values that it had when ``node`` saved it.
 
     Raises:
-        RuntimeError: if the value is lost or may be lost; or, under ``check_foreign_writes``, if a write came from
+        RuntimeError: if the values are or may be lost; or, under ``check_foreign_writes``, if they were written from
             outside.
     """
     if not is_right(saved):

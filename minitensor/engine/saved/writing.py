@@ -5,13 +5,13 @@
 3. The version rises, even if the write was interrupted (:func:`write_failed`).
 4. :func:`after_write` logs the line of the write and updates the savers.
 
-:func:`write` performs these steps. The operations of the table contain them in their generated code, in which a write
-to memory that nobody saved costs one test (``print(minitensor.source("add_"))``); the rarer parts are here.
+:func:`write` performs these steps. The generated code of table operations contains them, too
+(``print(minitensor.source("add_"))``): if no node saved from the memory, they cost one test.
 
-The policy "copy_on_write" preserves the bytes that somebody needs, and no others, in a
-:class:`~minitensor.engine.saved.patches.Patch`. Under the others ("2.6", the default, and "2.5"), the savers' tensors
+The policy "copy_on_write" preserves exactly the bytes that a node needs, in a
+:class:`~minitensor.engine.saved.patches.Patch`. Under the others ("2.6", the default, and "2.5"), the saved tensors
 become :class:`~minitensor.engine.saved.saved.Lost`, which records the line of the write. Preserved bytes are freed with
-the last node that needs them, so cells that are needed by different nodes are in different patches.
+the last node that needs them, so cells that different nodes need are in different patches.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def write(
 def write_failed(storage: Storage, error: BaseException) -> None:
     """Raise the version of ``storage`` if ``error`` may have interrupted a write.
 
-    Invalid operands raise before anything is written. An interruption comes at any time, so an unknown part may be
-    written, and values saved from the storage may be wrong.
+    Invalid operands raise errors before anything is written. An interrupt may occur after some elements are written, so
+    values that were saved from the storage may be wrong.
     """
     if isinstance(error, KeyboardInterrupt):
         storage.version += 1
@@ -81,7 +81,7 @@ def raise_unless_written(
 ) -> None:
     """Handle ``error`` of a table operation that writes ``x``: raise an explained error, unless ``x`` was written.
 
-    numpy raises errors about inf and nan after it has written. They are valid values here, so this returns normally.
+    numpy raises errors about inf and nan after it has written. They are valid values, so the function returns normally.
     """
     if isinstance(error, (FloatingPointError, RuntimeWarning)):
         return
@@ -91,7 +91,7 @@ def raise_unless_written(
     try:
         raise error
     finally:
-        del error  # it refers to this frame, and the frame to it
+        del error  # the error and this frame refer to each other
 
 
 # ---------- before a write ----------
@@ -102,11 +102,11 @@ class Plan:
 
     Attributes:
         preserves: true if the policy is "copy_on_write".
-        groups: under it, the savers whose bytes the write overwrites, or whose overwritten bytes are preserved already.
+        groups: under this policy, the savers whose bytes the write overwrites, even if they are preserved already.
         patches: the patches that will preserve these bytes, each with the groups that need it.
-        lost: pairs of a node and a position in its ``saved``, for which nothing is preserved.
-        spoiled: savers with patches whose bytes this write does not overwrite. It raises the version all the same,
-            which makes them stale, so their patches are freed.
+        lost: the savers whose bytes will be lost, as pairs of a node and a position in its ``saved``.
+        spoiled: savers with patches whose bytes the write does not overwrite. Their patches are freed, because the new
+            version makes these savers stale.
     """
 
     __slots__ = ("preserves", "groups", "patches", "lost", "spoiled")
@@ -117,19 +117,18 @@ class Plan:
         self.patches: list[tuple[Patch, list[SaveGroup]]] = []
 
 
-#: Plans of writes whose bytes nobody needs: only the line is logged; under "copy_on_write", also the run of writes
-#: (``Storage.preserving``).
+#: Plans of writes whose bytes no node needs: they only log the line and, under "copy_on_write", set ``preserving``.
 NOTHING_LOST, NOTHING_TO_PRESERVE = Plan(False, []), Plan(True, [])
 
 
 def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, index: Any = None) -> Plan:
     """Find the savers of the bytes that a write through ``array`` (at an advanced ``index``) is about to overwrite.
 
-    Called only if ``storage.savers`` is not None. It changes nothing, because the write may still fail. ``own`` is a
-    copy of all of ``array`` that the operation has made anyway.
+    It is called only if ``storage.savers`` is not None, and changes nothing, because the write may still fail. ``own``
+    is a saved copy of ``array`` that the operation needs itself.
     """
     preserves = modes.policy == "copy_on_write"
-    if not storage.savers:  # all saved values are lost already; their errors may name this line, too
+    if not storage.savers:  # all saved values are lost already, but their errors may name this write
         return NOTHING_TO_PRESERVE if preserves else NOTHING_LOST
     savers, patched = _savers_of(storage, array)
     if not savers and (preserves or not patched):
@@ -140,8 +139,7 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
         savers = [(node, k) for node, k in savers if Cells.reached(node.saved[k][0]).overlaps(written)]
     if not preserves:
         return Plan(False, savers, [saver for saver in patched if saver not in savers])
-    # From here on, the policy is "copy_on_write". A saver that an earlier write under another policy made stale gets no
-    # patch.
+    # The policy is "copy_on_write". Savers that an earlier write under another policy made stale get no patch.
     plan = Plan(True, [(node, k) for node, k in savers if not is_right(node.saved[k])])
     groups: dict[Any, SaveGroup] = {}
     for node, k in savers:
@@ -159,7 +157,7 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
 
 
 def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Member]]:
-    """Return the savers of bytes of ``array`` that may still need them, and those with some bytes preserved.
+    """Return the savers that may need bytes of ``array``, and all savers that have patches.
 
     Savers that no longer depend on the storage are removed from its list.
     """
@@ -187,7 +185,8 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
         if stays:
             living[link] = None
     if type(storage.savers) is list:
-        # An error about a lost value may name later writes, too: they are logged as long as there is a list.
+        # Keep a list if a value is lost, because its error may name later writes, and only storages with a list log
+        # them.
         storage.savers = list(living) if living or lost else None
     else:
         storage.savers[:] = living  # type: ignore[index]  # a list of ``sharing.foreign_writes``
@@ -197,16 +196,16 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
 def before_write_of_part(
     storage: Storage, array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]], own: Saved | None = None
 ) -> Plan:
-    """Like :func:`before_write`, if only a part is written: ``part()`` returns an array on this memory and an index."""
+    """Call :func:`before_write` for a part of ``array``: ``part()`` returns an array on its memory and an index."""
     try:
         shown, index = part()
     except (ValueError, IndexError, TypeError):
-        shown, index = array, None  # the operation itself will raise the error
+        shown, index = array, None  # the operation will raise the error
     return before_write(storage, shown, own, index)
 
 
 def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]]) -> Any:
-    """Return the advanced index, a tuple, that an operation wrote in ``array``; None if no index describes it."""
+    """Return the advanced index (a tuple) of the part of ``array`` that was written; None if no index describes it."""
     shown, index = part()
     if shown is not array:
         return None
@@ -217,7 +216,7 @@ def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]])
 
 
 def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None:
-    """Log the line of the write that ``frame`` called for, after its version was counted, and update the savers."""
+    """Log the write, which ``frame`` requested, and update the savers. The version has been raised."""
     frame = outside_engine(frame)
     version, code, instruction = storage.version, frame.f_code, frame.f_lasti
     write_log.append((ref(storage), version, op, code, instruction))
@@ -247,7 +246,7 @@ def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None
 
 
 def _update_members(group: SaveGroup) -> None:
-    """Store the preserved bytes in the members of ``group``; if all are preserved, detach them from the storage."""
+    """Store the preserved bytes in the members of ``group``. If all bytes are preserved, replace the storage."""
     left = group.left - group.taken
     if left == 0 and len(group.patches) > 1 and all(p.holders == len(group.members) for p in group.patches):
         group.patches = (joined(group.patches),)

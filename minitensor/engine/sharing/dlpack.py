@@ -1,8 +1,8 @@
 """DLPack and the CUDA array interface: protocols by which libraries share memory without depending on each other.
 
 ``np.from_dlpack(x)``, ``torch.from_dlpack(x)`` and similar functions return an array on the memory of a tensor;
-:func:`from_dlpack` returns a tensor on the memory of another library's array. No byte is copied. For memory on the
-host, numpy creates and reads the DLPack capsules. The rules for lifetimes, counted bytes and versions are in
+:func:`from_dlpack` returns a tensor on the memory of another library's array. No byte is copied. For host memory, numpy
+creates and reads the DLPack capsules. The rules for lifetimes, counted bytes and versions are in
 :mod:`minitensor.engine.sharing.numpy_memory`.
 """
 
@@ -62,12 +62,12 @@ def dlpack(
 ) -> Any:
     """Return a DLPack capsule of the memory of ``x``, with a version and flags if ``max_version`` allows them.
 
-    It is called by ``np.from_dlpack(x)`` and ``torch.from_dlpack(x)``, not by hand. The storage is kept alive by the
-    capsule and by the arrays made of it.
+    ``np.from_dlpack(x)`` and ``torch.from_dlpack(x)`` call it. The capsule and all arrays made of it keep the storage
+    alive.
 
     Args:
-        stream: None on the host; passed to CuPy on a CUDA device.
-        dl_device: the device that the consumer wants; must be the tensor's.
+        stream: must be None on the host; on a CUDA device it is passed to CuPy.
+        dl_device: the device that the consumer requests, which must be that of the tensor.
         copy: True for a copy, which shares nothing.
 
     Raises:
@@ -96,15 +96,15 @@ def dlpack(
     return _relabel(array.view(np.uint16).__dlpack__(**named), BFLOAT)
 
 
-# ---------- bfloat16, which numpy has no capsules for ----------
+# ---------- bfloat16, for which numpy makes no capsules ----------
 
-#: Type codes of DLPack; and, by the name of a capsule, the offset of the type code in the structure of the capsule.
+#: DLPack's type codes, and for each name of a capsule the offset of the type code in the capsule's structure.
 UINT, BFLOAT = 1, 4
 _CODE_AT = {b"dltensor": 20, b"dltensor_versioned": 52}
 
 
 def _code_of(capsule: Any) -> Any:
-    """Return the type code of a capsule as a byte of ctypes; assigning its ``value`` changes the capsule."""
+    """Return the type code of a capsule as a ctypes byte. To assign its ``value`` changes the capsule."""
     python = ctypes.pythonapi
     python.PyCapsule_GetName.restype, python.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
     python.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -125,7 +125,7 @@ class _Capsule:
     """An object with ``__dlpack__`` that returns an existing capsule, for ``np.from_dlpack``, which takes no capsule.
 
     Attributes:
-        is_bfloat16: True if the numbers are bfloat16. The capsule is then relabelled as uint16, because numpy cannot
+        is_bfloat16: True if the capsule has bfloat16. Its type code is then changed to uint16, because numpy cannot
             read bfloat16 from a capsule.
     """
 
@@ -190,14 +190,14 @@ def cuda_array_interface(x: Tensor) -> dict[str, Any]:
 
     Raises:
         AttributeError: if the tensor is not on a CUDA device.
-        RuntimeError: if it requires a gradient.
+        RuntimeError: if the tensor requires a gradient.
     """
     found = getattr(x._array, "__cuda_array_interface__", None)
     if found is None:
         raise AttributeError(f"only a tensor on a CUDA device has __cuda_array_interface__; this one is on {x.place}")
     if not x.stop_gradient:
         raise RuntimeError("__cuda_array_interface__: this tensor requires a gradient; use `x.detach()`")
-    entry_of(x._storage).for_good = True  # a library with the address does not report when it is done
+    entry_of(x._storage).for_good = True  # a library with this address does not report when it no longer uses it
     return dict(found)
 
 

@@ -5,9 +5,9 @@ changing a version. A backward that needs the old values would then be silently 
 :class:`check_foreign_writes`, saved tensors on shared memory are also copied, and backward compares them before it uses
 them. If they differ, it raises an error that names the operation that saved, and the elements that changed.
 
-The check uses copies instead of checksums, because a copy takes no longer than reading, misses nothing, and can show
-the old value. The price is memory, for shared storages only. It is not counted, so that the meter shows the same values
-as without the check. If the check is off, nothing is copied and no operation does any more work.
+The check uses copies instead of checksums, because a copy takes no longer than a checksum, misses no change, and has
+the old value for the message. Only tensors on shared storages are copied. The copies are not counted, so that the
+memory counters show the same values as without the check. If the check is off, operations do no additional work.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Checking:
-    """``on``: True if saved tensors on shared memory are copied."""
+    """The state of the check. ``on`` is true if saved tensors on shared memory are copied."""
 
     __slots__ = ("on",)
 
@@ -53,7 +53,7 @@ class SavedCopy:
         self.array = array.copy()
 
     def changed(self, now: np.ndarray) -> np.ndarray:
-        """Return a mask of the elements whose bytes differ ``now``."""
+        """Return a mask of the elements whose bytes in ``now`` differ from the copy."""
         bits = np.dtype(f"u{now.itemsize}")
         return now.view(bits) != self.array.view(bits)
 
@@ -97,7 +97,7 @@ def written_outside(
 
 
 class CopyingSavers(list[Any]):
-    """Replacement for a storage's list of savers that copies the saved tensors of every node appended to it."""
+    """A list of savers for a storage. When a node is appended, the tensors that it saved are copied."""
 
     def __init__(self, storage: Storage) -> None:
         super().__init__(storage.savers or ())
@@ -114,7 +114,7 @@ class CopyingSavers(list[Any]):
 
     def _copy_saved(self, node: Node | None) -> None:
         storage = self.storage()
-        # The guard of a layer's call saves only to be notified of writes; no backward reads it.
+        # The guard of a user-defined layer saves tensors only to be notified of writes. No backward reads them.
         if node is None or type(node.saved) is not tuple or node.op.name == "guard":
             return
         if storage is None or not numpy_memory.is_shared(storage):
@@ -145,7 +145,7 @@ _copying: weakref.WeakSet[Storage] = weakref.WeakSet()
 def _copy_from_now(storage: Storage) -> None:
     """If the check is on, copy every tensor that is saved from the shared ``storage`` from now on."""
     if checking.on and gpu_of(storage.buffer) is None:
-        # This holds for a storage that was registered before, too: tensors saved while it was not shared have no copy.
+        # Do this even if the storage was shared before, because tensors that were saved in between have no copy.
         storage.savers = CopyingSavers(storage)
         _copying.add(storage)
 
@@ -168,7 +168,7 @@ numpy_memory.when_shared.append(_copy_from_now)
 class check_foreign_writes:
     """Make backward raise if it would use a value that was overwritten from outside since it was saved.
 
-    The check starts with the call; used as a context manager, it restores the former state at the end. It covers
+    The check starts with the call. As a context manager, it restores the former state at the end. It covers
     tensors on shared memory that are saved while it is on. Tensors saved earlier are covered from the time when the
     check began or their memory was first shared. Copies are kept when the check ends, because their backward may run
     later.

@@ -3,10 +3,11 @@
 Sharing is always explicit: :func:`from_numpy`, :func:`from_dlpack`, ``x.numpy(share=True)``, ``x.__dlpack__()``. They
 copy no byte. Everything else (``to_tensor``, ``x.numpy()``, ``np.asarray(x)``) copies.
 
-* Lent memory stays allocated, and is counted, as long as an outside object refers to it.
-* Borrowed memory is not counted, because somebody else allocated it. It is kept alive as long as a tensor uses it.
-* A range of memory is one storage. If it is shared again, in whole or in part, the new tensor uses the same storage, so
-  that the version counts every write by the engine. If this is impossible, sharing is refused.
+* Memory of a tensor that an outside object uses stays allocated, and is counted, as long as this object exists.
+* Memory of an outside object that a tensor uses is not counted, because the engine did not allocate it. The tensor
+  keeps it alive.
+* A range of memory belongs to one storage. If it is shared again, in whole or in part, the new tensor uses the same
+  storage, so that the version counts every write by the engine. If that is impossible, sharing is refused.
 * Memory that is read-only outside is read-only in the engine, and the other way round.
 * The engine does not see writes from outside: see :mod:`minitensor.engine.sharing.foreign_writes`.
 """
@@ -31,7 +32,7 @@ from minitensor.engine.events import StorageCreated, TensorCreated, watch
 
 
 class Window:
-    """Owner of an array's memory for numpy: the array and its views keep it alive, and it keeps ``keeps`` alive."""
+    """The owner of a shared array's memory. The array and its views keep it alive, and it keeps ``keeps`` alive."""
 
     __slots__ = ("__array_interface__", "_dtype", "keeps", "__weakref__")
 
@@ -48,13 +49,13 @@ class Window:
         self._dtype, self.keeps = dtype, keeps
 
     def array(self) -> np.ndarray:
-        """Return the array; the interface has no name for bfloat16, which is two bytes of any kind there."""
+        """Return the array. The array interface has no name for bfloat16 and describes it as two bytes of any kind."""
         found: np.ndarray = np.asarray(self)
         return found if found.dtype == self._dtype else found.view(self._dtype)
 
     @classmethod
     def on(cls, array: np.ndarray, writeable: bool, keeps: Any) -> Window:
-        """Return a window onto the elements of ``array``."""
+        """Return a window for the elements of ``array``."""
         return cls(address(array), array.shape, array.strides, array.dtype, writeable, keeps)
 
 
@@ -66,9 +67,9 @@ class _Shared:
 
     Attributes:
         storage: a weak reference to it.
-        begin, end: the address range of its memory; equal if it has no bytes, or is on a GPU.
-        for_good: True if the outside has its address and no window that would report the end of its use.
-        windows: the windows through which the outside uses it.
+        begin, end: the address range of its memory; an empty range if it has no bytes or is on a GPU.
+        for_good: True if its address was given to other code without a window, so that the end of its use is unknown.
+        windows: the windows through which other code uses it.
     """
 
     __slots__ = ("storage", "begin", "end", "for_good", "windows")
@@ -83,10 +84,10 @@ class _Shared:
 
 
 _by_id: dict[int, _Shared] = {}
-#: Those with bytes on the host, by address. They never overlap: each is an allocation, or was separated when created.
+#: The entries with bytes on the host, sorted by address. Their ranges never overlap.
 _by_address: list[_Shared] = []
 
-#: Called with a storage when it is shared for the first time.
+#: Functions that are called with each storage that is about to be shared.
 when_shared: list[Callable[[Storage], None]] = []
 
 
@@ -112,7 +113,7 @@ def _forget(key: int) -> None:
 
 
 def _overlapping(begin: int, end: int) -> list[_Shared]:
-    """Return the entries with a byte between two addresses."""
+    """Return the entries that have a byte between two addresses."""
     first = bisect_right(_by_address, begin, key=_begin)
     if first and _by_address[first - 1].end > begin:
         first -= 1
@@ -120,7 +121,7 @@ def _overlapping(begin: int, end: int) -> list[_Shared]:
 
 
 def storage_around(begin: int, end: int) -> Storage | None:
-    """Return the shared storage that has all memory between two addresses, or None."""
+    """Return the shared storage that has all bytes between two addresses; None if there is none."""
     for shared in _overlapping(begin, end):
         storage = shared.storage()
         if storage is not None and shared.begin <= begin and end <= shared.end:
@@ -129,7 +130,7 @@ def storage_around(begin: int, end: int) -> Storage | None:
 
 
 def is_shared(storage: Storage) -> bool:
-    """True if the outside may read or write ``storage`` now, so that its memory must not be reused."""
+    """True if other code may read or write ``storage`` now, so that its memory must not be reused."""
     shared = _by_id.get(id(storage))
     return shared is not None and (shared.for_good or len(shared.windows) > 0)
 
@@ -201,10 +202,10 @@ def borrowed(op: str, array: np.ndarray) -> Tensor:
     if storage is None:
         storage = Storage.__new__(Storage)
         storage.buffer = _around(array)
-        storage.nbytes = 0  # not counted, because somebody else owns the memory
+        storage.nbytes = 0  # not counted, because the engine does not own the memory
         storage.version = 0
         storage.savers = None
-        entry_of(storage).for_good = True  # the owner keeps the memory
+        entry_of(storage).for_good = True  # the owner of the array keeps the memory alive
     writeable = array.flags.writeable and not overlaps_itself(array)
     tensor = Tensor._alias(Window.on(array, writeable, storage.buffer).array(), storage)
     if new:
@@ -218,10 +219,11 @@ def borrowed(op: str, array: np.ndarray) -> Tensor:
 
 
 def _storage_at(op: str, array: np.ndarray) -> Storage | None:
-    """Return the storage that already covers the memory of ``array``; None if there is none.
+    """Return the storage that has the memory of ``array`` already; None if there is none.
 
     Raises:
-        ValueError: if only a part is covered, or all with another dtype, because a version would miss writes then.
+        ValueError: if a storage has only a part of it, or has it with another dtype, because versions would miss
+            writes.
     """
     if array.size == 0:
         return None
@@ -245,9 +247,9 @@ def _storage_at(op: str, array: np.ndarray) -> Storage | None:
 
 
 def _around(array: np.ndarray) -> np.ndarray:
-    """Return all memory of the owner of ``array``, in one dimension, or that of ``array`` if the owner is unknown.
+    """Return all memory of the owner of ``array`` in one dimension, or only that of ``array`` if the owner is unknown.
 
-    Other parts of it that are shared later then use the same storage.
+    Other parts of this memory that are shared later will then use the same storage.
     """
     size = array.itemsize
     if array.size == 0:
@@ -270,9 +272,9 @@ def _owned_range(array: np.ndarray) -> tuple[int, int]:
         elif isinstance(base, memoryview):
             base = base.obj
         elif isinstance(getattr(base, "base", None), np.ndarray):
-            base = base.base  # an internal helper of numpy
+            base = base.base  # an internal class of numpy
         else:
-            with suppress(TypeError, ValueError, BufferError):  # owners of unknown size
+            with suppress(TypeError, ValueError, BufferError):  # the size of these owners is unknown
                 owner = np.frombuffer(base, np.uint8)  # bytes, a bytearray, a mapped file
             break
     return byte_bounds(owner.view(np.ndarray))

@@ -1,6 +1,6 @@
 """Sums, products, powers and similar operations.
 
-``each`` declares an operation and its twin in place; ``x=`` and ``y=`` are its derivatives by these operands.
+``each`` declares an operation and its in-place form; ``x=`` and ``y=`` are the rules for these operands.
 """
 
 import numpy as np

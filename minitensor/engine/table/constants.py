@@ -1,4 +1,4 @@
-"""Overwriting with values that do not depend on the old elements, whose gradient is 0."""
+"""Operations that overwrite all elements with a constant. The gradient of the old elements is 0."""
 
 from minitensor.engine.kernels import elementwise as kernels
 from minitensor.engine.table.rows import op

@@ -1,4 +1,4 @@
-"""Functions of one number or two: powers of e, logarithms, trigonometric and hyperbolic functions, and some others."""
+"""Functions of one or two numbers: powers of e, logarithms, trigonometric and hyperbolic functions, and others."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 """Reading and writing the parts that an index lists.
 
-An index and a mask have no gradient. Overwritten elements have gradient 0. If a position is listed more than once, the
-last of the assigned values remains and gets the gradient; all added values count.
+An index and a mask have no gradient. Overwritten elements have gradient 0. If a position is listed more than once, an
+assignment keeps the last value, which gets the gradient; a sum includes all values.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from minitensor.engine.table.rows import op
 
 
 def _first(name: str, stores: str = "", x: str = "x", index: str = "index") -> str:
-    """Convert the index to a tensor; and convert ``stores``, a value to store, to the dtype of x."""
+    """Return a prologue that converts the index to a tensor, and ``stores``, a value to store, to the dtype of x."""
     text = f"{index} = as_index('{name}{{_}}', {index}, '{index}')"
     return text if not stores else f"{text}; {x}, {stores} = storable('{name}{{_}}', {x}, {stores})"
 

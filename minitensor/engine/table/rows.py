@@ -28,17 +28,18 @@ class Row:
         prologue: a first statement, such as ``if alpha != 1: ...``; ``{_}`` is the underscore of the in-place form.
         aliases: other names of the same operation.
         namespaces: the namespaces that contain it: ``T`` methods of Tensor, ``m`` minitensor, ``F`` nn.functional.
-        normal, in_place: which of the two forms exist.
+        normal, in_place: true if this form of the operation exists.
         floats: true if the result is floating: integers are converted to float32.
-        not_differentiable: true if the result (a truth value, say) has no gradient; in place, it is stored in the dtype
-            of the target, and the operands ``zero_slopes``, by default the target, get gradient 0.
+        not_differentiable: true if the result, such as a bool, has no gradient. In place, it is stored in the dtype of
+            the target, and the operands in ``zero_slopes`` (by default the target) get gradient 0.
         promote: the operands that are converted to one dtype first.
-        writes: for an operation that writes a part of its target: the part, as a call in ``kernels.written``.
-        elementwise: true if operands are broadcast against each other, which errors may mention.
-        takes, gives: the shapes of operands and result, for the docstring, if they are not just broadcast.
-        refuses: the errors for invalid arguments, for the docstring; a ValueError is replaced by the vocabulary's.
-        by_element: true if each element of the result depends only on elements at the same position: it allows chunks.
-        prepare: checks the arguments and makes them constant, before anything is computed or saved.
+        writes: for an operation that writes only a part of its target, a call of ``kernels.written`` that returns the
+            part.
+        elementwise: true if operands are broadcast against each other; errors then mention broadcasting.
+        takes, gives: the shapes of operands and of the result, for the docstring, unless they are broadcast.
+        refuses: the errors for invalid arguments, for the docstring; ValueError is replaced by the vocabulary's error.
+        by_element: true if each element of the result depends only on elements at its position, so chunks are possible.
+        prepare: a function that checks and converts the arguments before anything is computed or saved.
     """
 
     name: str
@@ -78,9 +79,9 @@ class Row:
         return self.signature or ", ".join([*self.operands, *self.arguments, "name=None"])
 
     def needs(self, operand: str) -> frozenset[str]:
-        """Return the names in the rule of ``operand``, including helpers, and those in the expressions of its marks.
+        """Return the names in the rule of ``operand``, including helpers, and in the expressions of its marks.
 
-        Without a rule there are none: the gradient in place is 0, whatever the numbers are.
+        Without a rule there are none, because the gradient is always 0.
         """
         names = names_in(self.rules[operand]) if operand in self.rules else frozenset()
         return names.union(*(names_in(self.marks[mark]) for mark in names & self.marks.keys()))
@@ -107,7 +108,7 @@ class Row:
             return ()
         direct = frozenset().union(*(names_in(rule) for rule in self.rules.values()))
         tensors = tuple(name for name in self.saved_names if name in direct)
-        # If the operands of a mark are saved anyway, backward computes the mark from them.
+        # If the operands of a mark are saved themselves, backward computes the mark from them.
         marks = (
             mark
             for mark, expression in self.marks.items()
@@ -136,7 +137,7 @@ ROWS: dict[str, Row] = {}
 
 
 def op(name: str, forward: Callable[..., Any], operands: str, doc: str, **settings: Any) -> None:
-    """Add one row. Settings named like an operand are its rule; the others are fields of :class:`Row`.
+    """Add one row. A setting with the name of an operand is its rule; all others are fields of :class:`Row`.
 
     Raises:
         ValueError: if a row already has that name, or one of the aliases.

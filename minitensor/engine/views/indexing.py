@@ -51,9 +51,9 @@ from minitensor.engine.views.parts import INDEX
 
 
 def _plain(index: Any, array: np.ndarray) -> tuple[Any, bool]:
-    """Return the index for numpy, and True if it is advanced. Tensors and lists become arrays with no other reference.
+    """Return an index into ``array`` for numpy, and True if it is advanced.
 
-    Its arrays are on the device of ``array``, which is indexed.
+    Tensors and lists become new arrays on the device of ``array``.
     """
     if type(index) is int and -sys.maxsize <= index <= sys.maxsize:
         return (index,), False
@@ -105,7 +105,8 @@ def _index_array(entry: Any) -> np.ndarray:
         found = np.array(entry)
     except ValueError:
         raise IndexError(f"the lists of an index must be equally long; {entry!r} is ragged") from None
-    # numpy converts Python's integers to 32 bits in a browser, but nodes save the index and its bytes are counted.
+    # In a browser, numpy converts Python's integers to 32 bits. Nodes count the bytes of an index, which must not
+    # differ.
     return found.astype(np.int64, copy=False) if found.dtype == np.intp and isinstance(entry, list) else found
 
 
@@ -116,7 +117,7 @@ def _whole(entry: Any) -> int:
         raise TypeError(
             f"an index is an integer, a slice, None, ..., or an array or list of integers or bools, not {entry!r}"
         ) from None
-    # Clip to numpy's limit: no dimension is that long, so the index is out of range either way.
+    # Clip to numpy's limit. No dimension is that long, so the index is out of range before and after.
     return max(-sys.maxsize, min(int(number), sys.maxsize))
 
 
@@ -145,7 +146,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def _saved_index(plain: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the state that a node saves for an index: the index, and storages that account for its arrays."""
+    """Return the state that a node saves for an index: the index, and storages that count the bytes of its arrays."""
     return plain, [new_storage(entry) for entry in plain if hasattr(entry, "dtype")]
 
 
@@ -153,7 +154,7 @@ def _gather_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     if node.saved is FREED:
         raise freed(node)
     whole = np.zeros(node.inputs[0].shape, g.dtype, like=g)  # type: ignore[union-attr]  # recorded for this input
-    add_at(whole, node.saved[0], g)  # an element taken twice receives both gradients
+    add_at(whole, node.saved[0], g)  # an element that was read twice receives both gradients
     return (whole,)
 
 
@@ -177,7 +178,7 @@ def _set_at_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.n
     old, value = node.inputs
     taken = rest = None
     if value is not None:
-        # If an index names a cell twice, only the last write counts.
+        # If an index lists a position twice, only the last value has a gradient.
         turns, stays = turns_that_stay(g, plain)
         taken = np.where(stays == turns, g[plain], 0)
     if old is not None:
@@ -198,13 +199,13 @@ def _set_at_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     return made
 
 
-#: A write through a view, with the gradient of every such write.
+#: A recorded write through a view, with the gradient functions of ``WRITE``.
 SET_PART = Operation("setitem", WRITE.backward, jvp=WRITE.jvp, owned=WRITE.owned)
 SET_AT = Operation("setitem", _set_at_backward, ("index",), _set_at_jvp)
 
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
-    """Write ``value`` into the storage of ``x``, as ``x[index] = value``. Floats are truncated if it holds integers."""
+    """Assign ``x[index] = value`` in place. Floats are truncated if ``x`` holds integers."""
     store_at(x, index, value, "setitem")
 
 
@@ -261,7 +262,7 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
 
 
 def _chosen(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]:
-    """Return ``index`` for numpy, whether it is advanced, the elements of ``x`` that it selects, and its function."""
+    """Return ``index`` for numpy, True if it is advanced, the elements that it selects, and the selecting function."""
     try:
         plain, advanced = _plain(index, x._array)
         pick = Pick(plain) if not advanced else (lambda array: array[plain])
@@ -271,7 +272,7 @@ def _chosen(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]
 
 
 def set_part(x: Tensor, target: np.ndarray, yn: Node | None, pick: Any = None) -> None:
-    """Record a write into the group of ``x``: the cells of ``target`` now hold the value of ``yn``, or a constant.
+    """Record a write into the group of ``x``: ``target`` now holds the value of node ``yn`` (None: a constant).
 
     ``pick`` is the selection that made ``target`` from ``x``, if there is one.
     """
@@ -303,7 +304,7 @@ def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
 
 
 def set_value(x: Tensor, value: Any) -> None:
-    """Load ``value`` into ``x``, as Paddle loads weights. Allowed on a leaf; it counts as a write.
+    """Overwrite ``x`` with ``value``, as Paddle loads weights. It may be used on a leaf, and raises the version.
 
     A leaf stays a leaf. For any other tensor the value is a constant, so the previous value receives a gradient of 0.
 

@@ -1,6 +1,7 @@
-"""Join, split and repeat tensors. Paddle's versions copy even where PyTorch's return views.
+"""Join, split and repeat tensors.
 
-``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy, as in Paddle; under PyTorch's names they return views.
+As in Paddle, ``split``, ``chunk``, ``expand`` and ``broadcast_to`` return copies. In PyTorch's vocabulary, they return
+views.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor
 # ---------- split ----------
 
 
-#: The gradient is the same for a copy of a part as for a view of it.
+#: The operation of a copied part, which has the gradient of a view of the part.
 SPLIT = Operation("split", part_backward, jvp=part_jvp)
 
 
@@ -129,7 +130,7 @@ def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = Non
 
 
 def _split(op: str, x: Tensor, num_or_sections: Any, axis: int) -> list[Tensor]:
-    """Split ``x``; errors show the name ``op``."""
+    """Split ``x``. Errors name ``op``."""
     need_tensor(op, x)
     axis = as_axis(op, axis, x._array.ndim)
     length = x._array.shape[axis]
@@ -170,7 +171,7 @@ def chunk(x: Tensor, chunks: int, axis: int = 0, name: str | None = None) -> lis
 
 
 def _pass_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
-    return (g,)  # the engine sums it to the input's shape
+    return (g,)  # the engine sums `g` to the shape of the input
 
 
 def _expand_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
@@ -184,13 +185,13 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Return a copy of ``x`` repeated to ``shape``; -1 keeps a dimension.
 
     Raises:
-        ValueError: if a dimension is neither 1 nor already as long as ``shape`` asks.
+        ValueError: if a dimension is neither 1 nor of the length in ``shape``.
     """
     return _expand("expand", x, shape)
 
 
 def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
-    """Expand ``x``; errors show the name ``op``."""
+    """Expand ``x``. Errors name ``op``."""
     need_tensor(op, x)
     have = x._array.shape
     if isinstance(shape, Tensor):
@@ -215,7 +216,7 @@ def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Return a copy of ``x`` repeated to ``shape``.
 
     Raises:
-        ValueError: if a dimension is neither 1 nor already as long as ``shape`` asks.
+        ValueError: if a dimension is neither 1 nor of the length in ``shape``.
     """
     return _expand("broadcast_to", x, shape)
 

@@ -24,7 +24,7 @@ from minitensor.engine.core.history import (
     new_node,
     reshape_leaf,
 )
-from minitensor.engine.core.layout_rules import noted
+from minitensor.engine.core.layout_rules import register_layout
 from minitensor.engine.core.regions import overlaps_itself, same_layout
 from minitensor.engine.core.storage import calling_frame
 from minitensor.engine.core.tensor import Tensor
@@ -41,7 +41,7 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
     ``saved`` is the state that the operation's backward and jvp need; None means the shape of ``array``.
     """
     out = _blank()
-    out._array = noted(array)
+    out._array = register_layout(array)
     out._storage = x._storage
     history = x._history
     node = x._node if history is None or x._seen == history.version else current(x)
@@ -54,7 +54,7 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
         if node is None:
             out._node = None
         else:
-            # Inlined from `new_node`, because the caller's line is one frame further up here.
+            # This is `new_node`, inlined, because the frame of the caller is one level higher here.
             out._node = made = Node()
             made.op = op
             made.inputs = (node,)
@@ -88,14 +88,14 @@ def refuse_leaf(x: Tensor, op: Reshaping) -> None:
 
 
 def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...] = ()) -> Tensor:
-    """Give ``x`` the layout of ``array`` on its own storage. Nothing is written, so the version does not change."""
+    """Give ``x`` the layout of ``array``, a view of its storage. Nothing is written, so the version stays the same."""
     node = x._current()
     refuse_leaf(x, op)
     if type(node) is Leaf:
         if overlaps_itself(array) or not same_layout(array, x._array):
-            reshape_leaf(x, noted(array), lambda g: op.forward(g, *saved))
+            reshape_leaf(x, register_layout(array), lambda g: op.forward(g, *saved))
     else:
-        x._array = noted(array)
+        x._array = register_layout(array)
         if node is not None:
             x._node = new_node(op, (node,), saved, array.shape)
             move_boxes(node, x._node)

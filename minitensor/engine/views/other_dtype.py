@@ -1,8 +1,8 @@
 """Views that read the bytes of a storage as elements of another dtype: ``x.view("int32")``.
 
 Nothing is converted. The result is a detached alias: it shares the storage and its version, and no gradient passes
-through it, because bytes of another dtype have no derivative. In PyTorch it requires no gradient either. In Paddle it
-does, and backward reads the bytes of its gradient as the other dtype, which is no derivative of anything.
+through it, because bytes of another dtype have no derivative. In PyTorch, too, the view requires no gradient. In Paddle
+it does, and backward reads the bytes of its gradient as the other dtype, which gives meaningless numbers.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def read_as(x: Tensor, dtype: DType, error: Callable[[str, str, int], Exception]
     The last dimension becomes longer or shorter by the ratio of the two sizes; the other dimensions stay.
 
     Args:
-        error: takes the part of the layout that prevents it, the number that it would have to be or be divisible by,
-            as text, and its value. Returns the exception to raise.
+        error: creates the exception to raise from three values: the part of the layout that prevents the view, a text
+            with the required number or divisor, and the actual number.
 
     Raises:
         TypeError: if ``dtype`` is bool and ``x`` is not, because a byte may be another number than 0 and 1.

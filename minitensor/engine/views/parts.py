@@ -1,4 +1,4 @@
-"""Views of some of the elements (slice, diagonal, unbind, as_strided), and the gradients that ``x[index]`` shares."""
+"""Views of some of the elements: slice, diagonal, unbind and as_strided. ``x[index]`` uses their gradient functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minitensor.engine.views.making import view_of
 
 
 def part_backward(node: Node, g: np.ndarray) -> tuple[PartGradient]:
-    """Return the gradient of a part for the whole: zero outside the part."""
+    """Return the gradient for the whole from the gradient of a part; it is zero outside the part."""
     (pick,) = node.saved
     return (PartGradient(g, pick, node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
 
@@ -75,7 +75,7 @@ class _Diagonal(Pick):
 
     def __call__(self, array: np.ndarray) -> np.ndarray:
         picked = array.diagonal(*self.arguments)
-        # numpy marks it read-only as a precaution, but it is a view like any other.
+        # numpy marks a diagonal read-only, but it is a view like any other.
         if type(array) is np.ndarray and array.flags.writeable:
             picked.flags.writeable = True
         return picked
@@ -99,7 +99,7 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
         raise ValueError(f"diagonal: axis1 and axis2 must differ; both are {first}")
     offset = max(
         -x._array.shape[first], min(whole("diagonal", offset), x._array.shape[second])
-    )  # past the edge it is empty
+    )  # an offset beyond the edge gives an empty diagonal
     return part(x, _Diagonal(offset, first, second), DIAGONAL)
 
 
@@ -115,7 +115,7 @@ def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
     return [part(x, Pick((*before, i)), UNBIND) for i in range(x._array.shape[axis])]
 
 
-#: Read from memory, like a stale view's read of its group.
+#: The operation of ``as_strided``, which reads from the group's memory as ``READ`` does.
 AS_STRIDED = Operation("as_strided", READ.backward, jvp=READ.jvp)
 
 
@@ -158,7 +158,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     return out
 
 
-#: As functions and as methods.
+#: The functions, which are also methods of Tensor.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "slice": slice_,
     "diagonal": diagonal,

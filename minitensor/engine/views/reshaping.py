@@ -1,5 +1,6 @@
-"""Change the shape of a tensor, keeping its elements in order: reshape, view, squeeze, unsqueeze, flatten, and their
-in-place variants, which write nothing. Functions that change the order are in
+"""Change the shape of a tensor and keep its elements in order: reshape, view, squeeze, unsqueeze and flatten.
+
+Their in-place variants write nothing. Functions that change the order are in
 :mod:`minitensor.engine.views.transposing`.
 """
 
@@ -29,7 +30,7 @@ def _reshape_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (g.reshape(node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
 
 
-#: ``flatten`` is recorded as a reshape.
+#: The operation as which ``flatten`` is recorded.
 VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
     Reshaping(name, _reshape_forward, _reshape_backward)
     for name in ("view", "reshape", "squeeze", "unsqueeze", "reshape_", "squeeze_", "unsqueeze_", "flatten_")
@@ -37,7 +38,7 @@ VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
 
 
 def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
-    """Return ``shape`` with -1 computed and 0 (in Paddle: keep this dimension) filled in."""
+    """Return ``shape`` with lengths in place of -1 (computed) and of 0 (Paddle: the old length)."""
     have = x._array.shape
     given = as_lengths(op, shape)
     wanted = list(given)
@@ -54,7 +55,7 @@ def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
 
 
 def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return ``array`` in another shape on the same memory, or None if that takes a copy."""
+    """Return ``array`` in another shape on the same memory; None if that needs a copy."""
     if array.flags.c_contiguous:
         return array.reshape(shape)
     reshaped = array.reshape(shape)
@@ -62,12 +63,12 @@ def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None
 
 
 def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tensor:
-    """Return the elements in another shape: a view if the memory layout allows it, else a copy.
+    """Return the elements in another shape: a view if the memory layout allows that, else a copy.
 
     ``reshape(3, 1)`` is ``reshape([3, 1])``.
 
     Args:
-        shape: integers; one may be -1, which is computed, and 0 keeps this dimension, as in Paddle.
+        shape: integers. One may be -1, which is computed; as in Paddle, 0 keeps the length of the dimension.
 
     Raises:
         ValueError: if the elements do not fill ``shape``.
@@ -80,13 +81,13 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
         try:
             array = whole.reshape(shape)
         except (ValueError, TypeError):
-            pass  # a length of 0; otherwise _full_shape raises the error
+            pass  # only for a length of 0; in other cases, _full_shape raises an error
         else:
             for n in shape:
                 if n < -1:
-                    break  # numpy accepts any negative length as -1
+                    break  # numpy would take any negative length for -1
             else:
-                # If numpy had to copy, the base is that copy.
+                # If numpy copied, the base of the result is the copy.
                 if array.base is whole or array.base is whole.base is not None:
                     return view_of(x, array, RESHAPE, None)
     need_tensor("reshape", x)
@@ -109,7 +110,7 @@ def view(x: Tensor, shape_or_dtype: Any, *more: Any, name: str | None = None) ->
             Such a view requires no gradient. Its last dimension is longer or shorter if the sizes of the dtypes differ.
 
     Raises:
-        ValueError: if that would take a copy, if the elements do not fill the shape, or if the bytes do not divide into
+        ValueError: if the view needs a copy, if the elements do not fill the shape, or if the bytes do not divide into
             elements of the dtype.
         TypeError: if ``shape_or_dtype`` is neither a list of integers nor a dtype, or if ``x`` is not a tensor.
     """
@@ -136,7 +137,7 @@ def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Change the shape of ``x`` in place. Nothing is written.
 
     Raises:
-        ValueError: if that would take a copy, because reshaping in place never changes the storage.
+        ValueError: if the shape needs a copy, because reshaping in place never changes the storage.
         ValueError: if the elements do not fill ``shape``; for a leaf that requires a gradient, in grad mode.
     """
     need_tensor("reshape_", x)
@@ -239,7 +240,7 @@ def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | No
     """Merge the dimensions from ``start_axis`` to ``stop_axis`` in place. Nothing is written.
 
     Raises:
-        ValueError: if ``start_axis`` comes after ``stop_axis``, or if it would take a copy.
+        ValueError: if ``start_axis`` comes after ``stop_axis``, or if the shape needs a copy.
         IndexError: if ``x`` does not have that axis.
         ValueError: for a leaf that requires a gradient, in grad mode.
     """

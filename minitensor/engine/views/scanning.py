@@ -1,6 +1,6 @@
-"""Paddle's ``cumsum_`` and ``cumprod_``, which flatten the tensor if no axis is given and convert it to ``dtype``.
+"""Paddle's ``cumsum_`` and ``cumprod_``, which flatten the tensor if no axis is given, and convert it to ``dtype``.
 
-Converting moves the tensor to a new storage, as in ``cast_``; views keep the old one.
+A conversion moves the tensor to a new storage, as ``cast_`` does; its views keep the old storage.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from minitensor.engine.views.set_resize_cast import cast_
 
 
 def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
-    """Convert and flatten ``x`` as asked, then write it along ``axis``. Errors are raised before anything changes."""
+    """Convert and flatten ``x`` if requested, then scan it in place. Errors are raised before anything changes."""
     need_tensor(op, x)
     if axis is not None:
         axis = as_axis(op, axis, max(x.ndim, 1))
@@ -37,7 +37,7 @@ def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
 
 
 def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Compute cumulative sums along ``axis`` in place; without ``axis`` the tensor is flattened first.
+    """Replace ``x`` by its cumulative sums along ``axis``; without ``axis``, ``x`` is flattened first.
 
     ``dtype`` converts the tensor, on a new storage. A leaf that requires a gradient is refused.
 
@@ -52,7 +52,7 @@ def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = N
 
 
 def cumprod_(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Compute cumulative products along ``dim`` in place; without ``dim`` the tensor is flattened first.
+    """Replace ``x`` by its cumulative products along ``dim``; without ``dim``, ``x`` is flattened first.
 
     ``dtype`` converts the tensor, on a new storage. A leaf that requires a gradient is refused.
 

@@ -1,8 +1,8 @@
-"""In-place functions that change a tensor's storage, dtype or size instead of writing its elements.
+"""In-place functions that replace a tensor's storage, dtype or size; also ``apply_`` and ``requires_grad_``.
 
 ``cast_`` gives a tensor another dtype, ``resize_`` another number of elements, ``set_`` another storage. The tensor
-object stays the same, so every name of it sees the change. Every other tensor keeps its data: views and detached
-aliases still use the old storage, and tensors that were saved for backward there remain valid.
+object stays the same, so the change is visible under every name of it. Other tensors keep their data: views and
+detached aliases still use the old storage, and tensors that were saved from it for backward remain valid.
 
 =================  ==============================  ==========================  =====================================
 name               storage                         version                     history
@@ -28,7 +28,7 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.core.errors import devices_differ, leaf_written, read_only_target
 from minitensor.engine.core.history import Leaf, Node, move_boxes, new_leaf, new_node
-from minitensor.engine.core.layout_rules import noted
+from minitensor.engine.core.layout_rules import register_layout
 from minitensor.engine.core.regions import read_only, writeable
 from minitensor.engine.core.storage import log_write, new_storage
 from minitensor.engine.core.tensor import Tensor
@@ -44,10 +44,10 @@ from minitensor.engine.views.parts import as_strided
 
 
 def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:
-    """Point ``x`` to ``array`` on a new storage, one version later. Other tensors keep the old storage."""
+    """Move ``x`` to ``array`` on a new storage, whose version is one higher. Other tensors keep the old storage."""
     storage = new_storage(array)
     storage.version = x._storage.version
-    x._array, x._storage = noted(array), storage
+    x._array, x._storage = register_layout(array), storage
     log_write(storage, op)
 
 
@@ -104,12 +104,12 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
 
 
 def _cast_leaf(x: Tensor, leaf: Leaf, old: DType, wanted: DType) -> None:
-    """Keep ``x`` a leaf: results computed from the old leaf pass their gradients on to it, in the new dtype."""
+    """Make ``x`` a leaf of its new dtype, to which the old leaf passes its gradients, converted."""
     new = new_leaf(x._array.shape)
     if leaf.saved is not None:
         new.saved = cast(leaf.saved.detach(), wanted.numpy)
     new.hooks, leaf.hooks = leaf.hooks, None
-    leaf.__class__ = Node  # type: ignore[assignment]  # the old leaf object becomes an inner node
+    leaf.__class__ = Node  # type: ignore[assignment]  # the node of the old leaf becomes an inner node
     leaf.op, leaf.inputs, leaf.saved = CAST, (new,), (wanted.numpy,)
     x._node = new
 
@@ -178,7 +178,7 @@ def set_(
             given.
 
     Raises:
-        ValueError: if ``x`` is a leaf that requires a gradient, because its gradient belongs to its present value.
+        ValueError: if ``x`` is a leaf that requires a gradient, because its gradient belongs to its current value.
         TypeError: if ``source`` is neither a tensor nor None, or ``offset`` is not an integer.
     """
     need_tensor("set_", x)
@@ -197,7 +197,7 @@ def set_(
     elif gpu_of(source._array) is not gpu_of(x._array):
         raise devices_differ("set_", (x._array, source._array))
     else:
-        made = _looking_at(source, shape, stride, offset)
+        made = _strided_view(source, shape, stride, offset)
     node = x._current()
     if node is not None:
         move_boxes(node, made._node)
@@ -211,7 +211,7 @@ def set_(
     return x
 
 
-def _looking_at(source: Tensor, shape: Any, stride: Any, offset: int) -> Tensor:
+def _strided_view(source: Tensor, shape: Any, stride: Any, offset: int) -> Tensor:
     """Return a view of ``source`` with the given layout."""
     lengths = source.shape if shape is None else as_shape("set_", shape)
     if stride is None:
@@ -276,7 +276,7 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     return x
 
 
-#: Available in ``minitensor`` and on tensors.
+#: Functions of ``minitensor``, which are also methods of Tensor.
 FUNCTIONS: dict[str, Callable[..., Any]] = {"cast_": cast_}
 
 for _function in (cast_, resize_, set_, apply, apply_, requires_grad_):

@@ -59,7 +59,7 @@ def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
         try:
             return view_of(x, x._array.transpose(perm), TRANSPOSE, (tuple(perm),))
         except (ValueError, TypeError):
-            pass  # _permutation raises the error
+            pass  # _permutation raises an error for these
     axes = _permutation("transpose", x, perm)
     return view_of(x, x._array.transpose(axes), TRANSPOSE, (axes,))
 
@@ -109,7 +109,7 @@ def _reverse_dimensions(x: Tensor) -> Tensor:
     return transpose(x, tuple(range(x._array.ndim))[::-1])
 
 
-#: All but T are methods, too.
+#: Functions, all of which but T are also methods of Tensor.
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in (transpose, t, transpose_, t_)}
 
 for _name, _function in FUNCTIONS.items():

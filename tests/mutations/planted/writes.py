@@ -25,7 +25,7 @@ indexing(
 indexing(
     "repeated-read-counts-once",
     "An element that an index reads twice gets only one gradient.",
-    "add_at(whole, node.saved[0], g)  # an element taken twice receives both gradients",
+    "add_at(whole, node.saved[0], g)  # an element that was read twice receives both gradients",
     "whole[node.saved[0]] = g",
     "indexing::test_the_gradient_of_reading_is_that_of_central_differences",
 )  # fmt: skip
@@ -102,7 +102,7 @@ operands(
 operands(
     "zeros-of-both-signs-are-one",
     "A constant -0.0 is confused with 0.0 after 0.0 was used.",
-    "    if value != 0 or type(value) is int:  # 0.0 and -0.0 would share a key",
+    "    if value != 0 or type(value) is int:  # 0.0 and -0.0 would have the same key in the cache",
     "    if True:",
     "operations::test_zero_and_minus_zero_stay_distinct",
 )  # fmt: skip
@@ -130,7 +130,7 @@ operands(
 operands(
     "numpy-numbers-wrap-around",
     "A numpy integer that does not fit wraps around.",
-    "        value = value.item()  # numpy would let its own integers wrap around",
+    "        value = value.item()  # a numpy integer would wrap around",
     "        pass",
     "stored_values",
 )  # fmt: skip

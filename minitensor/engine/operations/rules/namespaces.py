@@ -1,4 +1,4 @@
-"""The meaning of the names in a rule that runs on arrays."""
+"""The functions that a rule on arrays may call, by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minitensor.engine.table import ROWS
 
 
 def helpers(package: ModuleType, half: str) -> dict[str, Any]:
-    """Return the public functions of every module of ``package`` whose name begins with ``half``."""
+    """Return the public functions of the modules in ``package`` whose names begin with ``half``."""
     found: dict[str, Any] = {}
     for module in pkgutil.iter_modules(package.__path__):
         if module.name.startswith(half):
@@ -24,7 +24,7 @@ def helpers(package: ModuleType, half: str) -> dict[str, Any]:
 
 
 def public(module: ModuleType) -> dict[str, Any]:
-    """Return the public functions that a module defines."""
+    """Return the public functions that a module defines, by name."""
     return {
         name: value
         for name, value in vars(module).items()

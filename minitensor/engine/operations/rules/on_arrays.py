@@ -1,4 +1,4 @@
-"""Helpers of the derivative table's rules, on arrays.
+"""Helpers of the derivative table's rules on arrays.
 
 :mod:`minitensor.engine.autograd.rules.on_tensors` defines the same names for rules that are recorded.
 """
@@ -17,15 +17,15 @@ from minitensor.engine.kernels.reducing import axes, summed_to
 Array = Any  # numpy's, or a device's
 
 
-#: The size in elements from which :func:`where` works on bits. For 1,000 x 1,000 random marks, which a processor cannot
-#: predict, ``np.where`` takes 4.4 ms; on bits it takes 0.3, and 0.8 between two arrays. For 12 elements bits would be
-#: slower.
+#: The number of elements from which :func:`where` computes with bits instead of branches. For 1,000 x 1,000 random
+#: marks, which a processor cannot predict, ``np.where`` takes 4.4 ms; with bits, 0.3 ms, or 0.8 ms for two arrays. For
+#: 12 elements, bits would be slower.
 BITS_FROM = 1024
 _BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 
 
 def where(condition: Array, a: Any, b: Any) -> Array:
-    """``np.where``: a selection, so that inf and nan do not spread to elements that do not select them."""
+    """Return ``np.where``. As it is a selection, inf and nan in elements that are not selected have no effect."""
     array = b if type(a) is int else a
     if (
         type(array) is not ndarray
@@ -38,7 +38,7 @@ def where(condition: Array, a: Any, b: Any) -> Array:
     bits = _BITS[array.dtype]
     out = np.empty_like(condition, dtype=array.dtype)
     chosen = out.view(bits)
-    # A mark is 1 or 0 as an integer, and any bits times 0 give the bits of 0.0.
+    # Multiply the bits by the mark, which is 1 or 0 as an integer: all bits 0 are the number 0.0.
     if type(b) is int and b == 0:
         np.multiply(array.view(bits), condition, out=chosen)
     elif type(a) is int and a == 0:
@@ -53,7 +53,7 @@ def where(condition: Array, a: Any, b: Any) -> Array:
 
 
 def inside(x: Array, min: Any, max: Any) -> Array:
-    """True where ``clip`` passed ``x`` through: strictly between the bounds, as in Paddle."""
+    """True where ``x`` is strictly between the bounds of ``clip``, as in Paddle."""
     if min is None or max is None:
         return np.ones_like(x, np.bool_) if min is max else x < max if min is None else x > min
     return np.logical_and(x > min, x < max)
@@ -78,7 +78,7 @@ def power_log(g: Array, x: Array, out: Array) -> Array:
 
 
 def _with_axes(result: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
-    """Reshape a reduction's result to length 1 along the reduced axes."""
+    """Give the result of a reduction length 1 along the reduced axes."""
     if keepdim:
         return result
     over = axes(shape, axis)
@@ -88,7 +88,7 @@ def _with_axes(result: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) 
 def spread(g: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
     """Repeat the gradient ``g`` of a reduction over the reduced elements."""
     if g.ndim == 0 and type(g) is ndarray:
-        # A scalar gradient starts nearly every backward: this makes the same view in a sixth of the time.
+        # Nearly every backward begins with a scalar; `np.ndarray` makes its view in a sixth of the time.
         repeated = ndarray(shape, g.dtype, g, 0, (0,) * len(shape))
         repeated.setflags(write=False)
         return repeated
@@ -101,7 +101,7 @@ def along(shape: tuple[int, ...], axis: Any) -> int:
 
 
 def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Array:
-    """Return the gradient of max or min: equal shares for the elements that equal the result; nan if that is nan."""
+    """Return the gradient of max or min: equal shares for elements that equal the result; nan for a result of nan."""
     g, out = (_with_axes(each, x.shape, axis, keepdim) for each in (g, out))
     at = x == out
     shares = at.view(np.int8).sum(axis=axes(x.shape, axis), dtype=np.int64 if x.size >> 31 else np.int32, keepdims=True)
@@ -112,7 +112,7 @@ def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Arr
 
 
 def product_of_others(x: Array, axis: Any) -> Array:
-    """Return for every element the product of the others in its reduction, without division, so that zeros work."""
+    """Return for every element the product of the others in its reduction. There is no division, so zeros work."""
     if x.size == 0:
         return np.zeros_like(x)
     along_axes = axes(x.shape, axis)

@@ -1,6 +1,6 @@
-"""Helpers of the rules for reading and writing along an axis, on arrays.
+"""Helpers of the rules on arrays for ``take_along_axis``, ``put_along_axis`` and ``scatter_add``.
 
-``flat`` positions are in the order of the index's elements.
+``flat`` are the positions of the indexed elements in the flattened array, in the order of the index.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Shape = tuple[int, ...]
 
 
 def fitted_to(taken_g: Array, shape: Shape, broadcast: bool) -> Array:
-    """Return the gradient for values of ``shape``, of which the index may have used only a part."""
+    """Return the gradient of values of ``shape``: ``taken_g``, and 0 for values that the index does not cover."""
     if broadcast or taken_g.ndim != len(shape) or np.prod(shape) == 1 or taken_g.shape == shape:
         return taken_g
     whole = np.zeros(shape, taken_g.dtype, like=taken_g)
@@ -41,20 +41,20 @@ def emptied_along(g: Array, indices: Array, axis: int, broadcast: bool) -> Array
 
 
 def taken_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
-    """Return the gradient for added values."""
+    """Return the gradient of added values."""
     flat, spread = positions(indices, g.shape, axis, broadcast)
     return fitted_to(taken(g, flat).reshape(spread), shape, broadcast)
 
 
 def last_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
-    """Return the gradient for assigned values: only the last value assigned to an element has one."""
+    """Return the gradient of assigned values. Only the last value assigned to an element has one."""
     flat, spread = positions(indices, g.shape, axis, broadcast)
     stayed = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))
     return fitted_to(stayed.reshape(spread), shape, broadcast)
 
 
 def added_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
-    """Return the gradient for the input of ``take_along_axis``: an element that was read twice gets both."""
+    """Return the gradient of the input of ``take_along_axis``. An element that was read twice gets both gradients."""
     read = tuple(shape[d] if d == axis % len(shape) else max(n, shape[d]) for d, n in enumerate(g.shape))
     whole = np.zeros(read if broadcast else shape, g.dtype, like=g)
     flat, _ = positions(indices, whole.shape, axis, broadcast)
@@ -67,7 +67,7 @@ def added_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Sha
 
 
 def shares_along(g: Array, indices: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
-    """Return for every element of ``g`` one over the number of values averaged into it."""
+    """Return for every element of ``g`` one over the number of values in its mean."""
     flat, _ = positions(indices, g.shape, axis, broadcast)
     whole = np.ones_like(g, order="C")
     if flat.size:
@@ -79,12 +79,12 @@ def shares_along(g: Array, indices: Array, axis: int, include_self: bool, broadc
 
 
 def multiplied_ones(g: Array, indices: Array, values: Array, axis: int, broadcast: bool) -> Array:
-    """Return, in the shape of ``g``, the factor by which every element was multiplied."""
+    """Return, in the shape of ``g``, the product of the values by which each element was multiplied."""
     return put_along_axis_multiply(np.ones_like(g), indices, values, axis, True, broadcast)
 
 
 def factors_along(arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
-    """Return for every value the product of the other factors of its element, without division, so that zeros work."""
+    """Return for every value the product of the other factors of its element. There is no division, so zeros work."""
     flat, spread = positions(indices, arr.shape, axis, broadcast)
     factors = lined_up(beside(values, arr), spread, broadcast).reshape(-1)
     turns = turns_of(flat)
@@ -105,7 +105,7 @@ def factors_along(arr: Array, indices: Array, values: Array, axis: int, include_
 def multiplied_along(
     g: Array, arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool, shape: Shape
 ) -> Array:
-    """Return the gradient for values that were factors."""
+    """Return the gradient of the values of a product."""
     flat, spread = positions(indices, g.shape, axis, broadcast)
     with np.errstate(all="ignore"):
         slopes = factors_along(arr, indices, values, axis, include_self, broadcast)
@@ -116,7 +116,7 @@ def multiplied_along(
 
 
 def winners_along(out: Array, indices: Array, values: Array, axis: int, broadcast: bool) -> Array:
-    """Return for every value True if it equals the resulting extreme."""
+    """Return for every value True if it equals the largest or smallest that was stored."""
     flat, spread = positions(indices, out.shape, axis, broadcast)
     return lined_up(beside(values, out), spread, broadcast) == taken(out, flat).reshape(spread)
 
@@ -124,7 +124,7 @@ def winners_along(out: Array, indices: Array, values: Array, axis: int, broadcas
 def ties_along(
     kept: Array, out: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
 ) -> Array:
-    """Return the number of ties for each element of the result (at least 1, because it is a divisor)."""
+    """Return, for each element of the result, the number of elements and values that equal it; at least 1."""
     flat, _ = positions(indices, out.shape, axis, broadcast)
     number = kept.astype(out.dtype, order="C")
     if flat.size:
@@ -138,7 +138,7 @@ def ties_along(
 def extreme_self(
     g: Array, kept: Array, out: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
 ) -> Array:
-    """Return the gradient for the elements that were compared with the values; ties share it."""
+    """Return the gradient of ``arr`` if the largest or smallest values were stored in it. Ties share the gradient."""
     with np.errstate(all="ignore"):
         rest = np.where(
             kept, g / ties_along(kept, out, indices, values, axis, include_self, broadcast), g.dtype.type(0)
@@ -157,7 +157,7 @@ def extreme_along(
     broadcast: bool,
     shape: Shape,
 ) -> Array:
-    """Return the gradient for the values; ties share it."""
+    """Return the gradient of the values if the largest or smallest were stored. Ties share the gradient."""
     flat, spread = positions(indices, g.shape, axis, broadcast)
     with np.errstate(all="ignore"):
         part = g / ties_along(kept, out, indices, values, axis, include_self, broadcast)

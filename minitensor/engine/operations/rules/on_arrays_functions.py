@@ -1,4 +1,4 @@
-"""Helpers of the rules for functions, scans and activations, on arrays."""
+"""Helpers of the rules on arrays for functions, scans and activations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def no_slope(op: str) -> NoReturn:
 
 
 def softmax_gradient(g: Array, out: Array, axis: int) -> Array:
-    """The gradient of softmax from its result: ``out * (g - s)``, where s sums ``g * out`` along ``axis``."""
+    """Return the gradient of softmax: ``out * (g - s)``, where s is the sum of ``g * out`` along ``axis``."""
     if out.ndim == 0:
         return out * (g - g * out)
     gx = np.empty_like(out, order="C")
@@ -65,15 +65,16 @@ def shaped(g: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _product(a: Array, b: Array) -> Array:
-    """Return ``a * b``, but 0 where one is 0, even if the other is inf or nan."""
+    """Return ``a * b``, but 0 where a factor is 0, even if the other is inf or nan."""
     return np.where((a == 0) | (b == 0), 0, a * b)
 
 
 def cumprod_gradient(g: Array, x: Array, axis: int | None) -> Array:
-    """The gradient of cumprod: ``g[k] + x[k + 1] * (g[k + 1] + x[k + 2] * (...))`` times the product of ``x[:k]``.
+    """Return the gradient of cumprod, computed without division, so that zeros work.
 
-    There is no division, so zeros work. The bracket is computed by doubling: for stretches of 1, 2, 4, ... elements,
-    the sum of the stretch's terms and the product of its factors; each pass joins neighbouring stretches.
+    It is ``g[k] + x[k + 1] * (g[k + 1] + x[k + 2] * (...))`` times the product of ``x[:k]``. The sum is computed in
+    passes. After a pass, the sum of the terms and the product of the factors are known for stretches of 1, 2, 4, ...
+    elements; the next pass joins neighbouring stretches.
     """
     shape = x.shape
     if axis is None or not shape:

@@ -1,4 +1,4 @@
-"""Helpers of the rules for indexed, masked and diagonal operations, on arrays.
+"""Helpers of the rules on arrays for indexed, masked and diagonal operations.
 
 Overwritten elements get 0 by selection, never by multiplication. If several values were assigned to one position, the
 last one gets the gradient.
@@ -22,7 +22,7 @@ Array = Any  # numpy's, or a device's
 
 
 def added_rows(g: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:
-    """Return the gradient for the input of ``index_select`` or ``gather``: a part that was read twice gets both."""
+    """Return the gradient of the input of ``index_select`` or ``gather``. A part that was read twice gets both."""
     g = np.expand_dims(g, axis) if g.ndim < len(shape) else g
     return kernels.index_add(np.zeros(shape, g.dtype, like=g), index, g, axis, 1)
 
@@ -39,7 +39,7 @@ def rows_once(g: Array, index: Array, axis: int) -> Array:
 
 
 def written_rows(g: Array, index: Array, overwrite: bool, shape: tuple[int, ...]) -> Array:
-    """Return the gradient for the updates of ``scatter``: if a row was assigned twice, the last one gets it."""
+    """Return the gradient of the updates of ``scatter``. If a row was assigned twice, the last update gets it."""
     rows = checked(index.reshape(-1), g.shape[0], 0)
     taken = g[rows]
     if overwrite:
@@ -51,14 +51,14 @@ def written_rows(g: Array, index: Array, overwrite: bool, shape: tuple[int, ...]
 
 
 def emptied_places(g: Array, rows: Array, depth: int) -> Array:
-    """Return ``g`` with 0 where ``index_put`` assigned."""
+    """Return ``g`` with 0 at the elements that ``index_put`` assigned."""
     rest = g.copy()
     rest[places_of(rows, g.shape, depth)] = 0
     return rest
 
 
 def written_places(g: Array, rows: Array, accumulate: bool, depth: int) -> Array:
-    """Return the gradient for the value of ``index_put``, in the shape that the index picks."""
+    """Return the gradient of the value of ``index_put``, in the shape that the index selects."""
     places = places_of(rows, g.shape, depth)
     taken = as_array(g[places])
     if not accumulate:
@@ -72,12 +72,12 @@ def written_places(g: Array, rows: Array, accumulate: bool, depth: int) -> Array
 
 
 def put_back(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
-    """Return the gradient for the input of ``masked_select``."""
+    """Return the gradient of the input of ``masked_select``."""
     return masked.masked_scatter(np.zeros(shape, g.dtype, like=g), mask, g)
 
 
 def first_taken(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
-    """Return the gradient for the value of ``masked_scatter``, whose first elements were used."""
+    """Return the gradient of the value of ``masked_scatter``, of which only the first elements were used."""
     taken = masked.masked_select(g, mask)
     whole = np.zeros_like(g, shape=(int(np.prod(shape, dtype=np.int64)),))
     whole[: taken.size] = taken
@@ -88,11 +88,11 @@ def first_taken(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
 
 
 def emptied_diagonal(g: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """Return ``g`` with 0 on the diagonal of its matrices in two dimensions."""
+    """Return ``g`` with 0 on the diagonals of its matrices in ``dim1`` and ``dim2``."""
     zeros = np.zeros_like(diagonals.diagonal_of(g, offset, dim1, dim2))
     return diagonals.fill_diagonal_tensor(g, zeros, offset, dim1, dim2)
 
 
 def diagonal_of(g: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """Return the diagonal of the matrices in two dimensions."""
+    """Return the diagonals of the matrices in ``dim1`` and ``dim2``."""
     return diagonals.diagonal_of(g, offset, dim1, dim2)

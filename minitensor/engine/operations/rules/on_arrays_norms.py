@@ -1,4 +1,4 @@
-"""Helper of the rule for ``renorm``, on arrays."""
+"""Helper of the rule for ``renorm`` on arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def renorm_gradient(g: Array, x: Array, p: float, axis: int, max_norm: float) ->
     norms = slice_norms(x, p, axis)
     others = tuple(d for d in range(x.ndim) if d != axis)
     with np.errstate(all="ignore"):
-        # The slope of the norm along x; taken as 0 at 0.
+        # The slope of the norm along x, which is taken as 0 at x = 0.
         slope = np.where(x == 0, x.dtype.type(0), np.sign(x) * (np.abs(x) / norms) ** (p - 1))
         along = np.sum(g * x, axis=others, keepdims=True) / norms
         return np.where(norms > max_norm, (g - along * slope) * (max_norm / norms), g).astype(g.dtype)
