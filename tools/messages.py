@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import NamedTuple
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_file
@@ -32,12 +33,12 @@ from book_kit.tables import texts as data  # noqa: E402
 from memory_stage.messages.catalogues import LOCALES  # noqa: E402
 
 #: The functions that mark a message in Python, and which of their arguments are texts.
-CALLS = {"message": None, "plural": (1, 2)}
+CALLS = {"message": None, "plural": (1, 2), "in_context": ((1, "c"), 2)}
 
 #: The same in JavaScript, which prettier has formatted.
 LITERAL = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _TEXT = rf"(?:{LITERAL})(?:\s*\+\s*(?:{LITERAL}))*"
-CALL = re.compile(rf"(?<![\w.])(?P<function>t|plural)\(\s*(?P<one>{_TEXT})(?:,\s*(?P<several>{_TEXT}))?")
+CALL = re.compile(rf"(?<![\w.])(?P<function>tIn|t|plural)\(\s*(?P<one>{_TEXT})(?:,\s*(?P<several>{_TEXT}))?")
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -84,18 +85,36 @@ def sources(package: Package) -> Iterator[Path]:
         yield from sorted((ROOT / package.scripts).rglob("*.js"))
 
 
-def in_python(path: Path) -> Iterator[str | tuple[str, ...]]:
-    """Yield the messages in a module of Python: texts, or pairs of singular and plural."""
-    for _, texts, _, _ in extract_from_file("python", str(path), CALLS):
+class Extracted(NamedTuple):
+    """A message in the source.
+
+    Attributes:
+        texts: a text, or a pair of singular and plural.
+        context: names the meaning of an ambiguous text; None for other texts.
+    """
+
+    texts: str | tuple[str, ...]
+    context: str | None = None
+
+
+def in_python(path: Path) -> Iterator[Extracted]:
+    """Yield the messages in a module of Python."""
+    for _, texts, _, context in extract_from_file("python", str(path), CALLS):
         if texts:
-            yield texts
+            yield Extracted(texts, context)
 
 
-def in_script(source: str) -> Iterator[str | tuple[str, ...]]:
+def in_script(source: str) -> Iterator[Extracted]:
     """Yield the messages in a module of JavaScript, also inside template literals, which Babel reads in part only."""
     for call in CALL.finditer(source):
         texts = tuple(_joined(call[group]) for group in ("one", "several") if call[group] is not None)
-        yield texts if call["function"] == "plural" else texts[0]
+        match call["function"]:
+            case "plural":
+                yield Extracted(texts)
+            case "tIn":
+                yield Extracted(texts[1], texts[0])
+            case _:
+                yield Extracted(texts[0])
 
 
 def _joined(literals: str) -> str:
@@ -110,8 +129,8 @@ def extracted(package: Package, code: str) -> Catalog:
         found.add(text, locations=[(place, 0)])
     for path in sources(package):
         place = path.relative_to(ROOT).as_posix()
-        for texts in in_script(path.read_text("utf-8")) if path.suffix == ".js" else in_python(path):
-            found.add(texts, locations=[(place, 0)])
+        for each in in_script(path.read_text("utf-8")) if path.suffix == ".js" else in_python(path):
+            found.add(each.texts, locations=[(place, 0)], context=each.context)
     return found
 
 
@@ -124,11 +143,18 @@ def updated(package: Package, code: str) -> Catalog:
             known = read_po(file, locale=LOCALES[code], domain=package.name)
     fresh = extracted(package, code)
     for message in fresh:
-        old = known.get(message.id)
+        old = known.get(message.id, message.context)
         if message.id and old is not None and old.string:
-            message.string, message.flags = old.string, old.flags | message.flags
+            message.string, message.flags = _in_the_form_of(message, old.string), old.flags | message.flags
             message.user_comments = old.user_comments
     return fresh
+
+
+def _in_the_form_of(message: Message, known: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """Return a known translation for a message that may have become a plural, or may be none any more."""
+    if isinstance(message.id, str):
+        return known if isinstance(known, str) else known[0]
+    return (known,) * len(message.string) if isinstance(known, str) else known
 
 
 def as_po(catalogue: Catalog) -> bytes:
@@ -161,7 +187,9 @@ def as_script(package: Package) -> bytes:
 
 
 def _key(message: Message) -> str:
-    return message.id if isinstance(message.id, str) else message.id[0]
+    """Return the key of a message in the words of the scripts, as gettext joins a context and a text."""
+    text = message.id if isinstance(message.id, str) else message.id[0]
+    return f"{message.context}\x04{text}" if message.context else text
 
 
 def _translation(message: Message) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_stage.figures.memory_events import described, events_of, in_parentheses, name_of, titled
-from memory_stage.messages import Text, listed, message, said
+from memory_stage.messages import Text, in_context, listed, message, said
 from memory_stage.trace.amounts import bytes_shown
 from memory_stage.web.element import Figure, FigureTable
 from minitensor.engine.device.allocator import CachingAllocator, SegmentView
@@ -222,13 +222,11 @@ class _Memory:
                 held = message("{names} and {count} more", names=held, count=len(names) - 8)
             free = bytes_shown(segment.size - used)
             rows.append((str(segment.number), bytes_shown(segment.size), bytes_shown(used), free, said(held)))
-        # the catalogue translates "free" as a verdict of the stage, so this text is another one
-        free_space = said(message("free {size}", size="")).strip()
         head: tuple[Text, ...] = (
             message("segment"),
             message("bytes"),
             message("in use"),
-            free_space,
+            in_context("allocator", "free"),
             message("held by"),
         )
         return FigureTable(said(message("Segments after event {event}", event=events)), tuple(map(said, head)), rows)

@@ -16,7 +16,7 @@ import sys
 import weakref
 from typing import Any, NamedTuple
 
-from memory_stage.messages import Text, message, said
+from memory_stage.messages import Text, in_context, message, said
 from memory_stage.trace.amounts import bytes_shown
 from memory_stage.web.element import Figure, FigureTable, in_language
 from minitensor.device import cpu
@@ -156,7 +156,7 @@ class Meter:
                 )
                 for cell in reversed(self._cells)
             ]
-            head = (message("cell"), message("change"), message("allocated"), message("reserved"))
+            head = (in_context("notebook", "cell"), message("change"), message("allocated"), message("reserved"))
             tables.append(FigureTable(said(message("The last cells")), tuple(map(said, head)), cells))
         return Figure(self.data, self.data["say"], tables)
 

@@ -20,6 +20,7 @@ from memory_stage.messages.message import (
     Text,
     capitalized,
     continued,
+    in_context,
     joined,
     listed,
     message,

@@ -41,10 +41,12 @@ class Language:
     tag: str
     _catalogue: gettext.NullTranslations = field(default_factory=gettext.NullTranslations, compare=False, repr=False)
 
-    def template(self, text: str, several: str | None, count: int) -> str:
+    def template(self, text: str, several: str | None, count: int, context: str = "") -> str:
         """Return the translation of a text with its placeholders. A text without a translation is returned
         unchanged.
         """
+        if context:
+            return self._catalogue.pgettext(context, text)
         if several is None:
             return self._catalogue.gettext(text)
         return self._catalogue.ngettext(text, several, count)

@@ -29,12 +29,14 @@ class Message:
         several: the English text for a ``count`` other than 1, or None if the text has no plural.
         count: selects the plural form; also the value of ``{count}``.
         values: the values of the placeholders.
+        context: says which of its meanings an ambiguous text has; empty if it has one meaning.
     """
 
     text: str
     values: tuple[tuple[str, Text], ...] = ()
     several: str | None = None
     count: int = 1
+    context: str = ""
 
     def __str__(self) -> str:
         return render(self, ENGLISH)
@@ -74,6 +76,11 @@ Text: TypeAlias = "str | Message | Joined | Cased"
 def message(text: str, /, **values: Text | int) -> Message:
     """Return the message ``text`` with these values."""
     return Message(text, _as_texts(values))
+
+
+def in_context(context: str, text: str, /, **values: Text | int) -> Message:
+    """Return the message ``text`` in a meaning that the context names, such as the cell of a notebook."""
+    return Message(text, _as_texts(values), context=context)
 
 
 def plural(one: str, several: str, count: int, /, **values: Text | int) -> Message:
@@ -140,7 +147,7 @@ def _render(text: Text, language: Language) -> str:
     if isinstance(text, str):
         return text
     if isinstance(text, Message):
-        return language.template(text.text, text.several, text.count).format_map(
+        return language.template(text.text, text.several, text.count, text.context).format_map(
             {name: _render(value, language) for name, value in text.values}
         )
     if isinstance(text, Cased):

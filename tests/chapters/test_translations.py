@@ -187,6 +187,24 @@ def test_an_edition_without_its_first_page_or_a_caption_is_refused(edition):
         edition.table_of_contents()
 
 
+def test_the_chinese_texts_use_the_words_of_the_table_of_terms():
+    """`not` in the table lists words that Chinese texts elsewhere use for the same thing."""
+    terms = json.loads((ROOT / "facts" / "terms-zh.json").read_text(encoding="utf-8"))
+    wrong = {word: term["chinese"] for term in terms for word in term.get("not", [])}
+    files = [path for suffix in ("md", "json", "po", "yml") for path in (ROOT / "zh").rglob(f"*.{suffix}")]
+    files += [path for package in ("book_kit", "memory_stage") for path in (ROOT / package).rglob("*.po")]
+    files += [ROOT / "book" / "glossary.json"]
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {word}, where the table has {right}"
+        for path in files
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        for word, right in wrong.items()
+        if word in line
+    ]
+    assert "副本" in wrong and len(files) > 60
+    assert found == []
+
+
 def test_headings_have_the_anchors_that_the_build_gives_them():
     text = "# 1. What `x` is\n\n```python\n# no heading\n```\n\n## Again\n\n## Again\n"
     assert headings(text) == [("what-x-is", "1-what-x-is"), ("again", "again"), ("id1", "again-1")]

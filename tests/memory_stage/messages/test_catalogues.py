@@ -10,7 +10,7 @@ import pytest
 
 import memory_stage as stage
 import minitensor as mt
-from memory_stage.messages import joined, language, message, plural, render, sentences, set_language
+from memory_stage.messages import in_context, joined, language, message, plural, render, sentences, set_language
 from memory_stage.trace.validation import validate
 from memory_stage.web import embed, picture
 from tests.memory_stage.sentences.test_sentences_all import STAGE, pairs
@@ -39,6 +39,39 @@ def test_a_fault_of_a_catalogue_is_named(monkeypatch, tmp_path):
         "Line {line}' has other placeholders than '第 {number} 行'",
         "no cell' has no translation",
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        (("{count} byte", "{count} bytes"), "{count} byte", "{count} 字节"),
+        ("{count} byte", ("{count} byte", "{count} bytes"), ("{count} 字节",)),
+    ],
+)
+def test_a_message_keeps_its_translation_if_it_becomes_a_plural_or_is_none_any_more(
+    monkeypatch, tmp_path, before, after, kept
+):
+    package = catalogues.Package("some", "locale")
+    monkeypatch.setattr(catalogues, "ROOT", tmp_path)
+    monkeypatch.setattr(catalogues, "sources", lambda package: [tmp_path / "some.py"])
+    arguments = lambda text: f"({text!r})" if isinstance(text, str) else repr((*text, 2))  # noqa: E731
+    for text in (before, after):
+        function = "message" if isinstance(text, str) else "plural"
+        (tmp_path / "some.py").write_text(f"{function}{arguments(text)}", encoding="utf-8")
+        catalogue = catalogues.updated(package, "zh")
+        if text is before:
+            catalogue["{count} byte"].string = "{count} 字节" if isinstance(text, str) else ("{count} 字节",)
+        path = package.catalogue("zh")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(catalogues.as_po(catalogue))
+    assert catalogues.updated(package, "zh")["{count} byte"].string == kept
+    assert list(catalogues.faults(package, "zh")) == []
+
+
+def test_a_word_with_two_meanings_has_a_translation_of_each():
+    assert render(message("cell"), CHINESE) == "单元" and render(in_context("notebook", "cell"), CHINESE) == "单元格"
+    assert render(message("free"), CHINESE) == "无代价" and render(in_context("allocator", "free"), CHINESE) == "空闲"
+    assert str(in_context("notebook", "cell")) == "cell"
 
 
 def recorded(program: str) -> stage.Stage:
@@ -206,9 +239,14 @@ def test_spaces_beside_chinese_are_removed_outside_of_code_only():
 def test_the_words_of_the_scripts_are_in_the_catalogues():
     """A text that the extraction misses would stay English."""
     source = "const a = `<b title=\"${t('One')}\">${plural('{count} cell', '{count} ' + 'cells', 2)}</b>`;"
-    assert list(catalogues.in_script(source)) == ["One", ("{count} cell", "{count} cells")]
+    source += "const b = tIn('notebook', 'cell');"
+    assert list(catalogues.in_script(source)) == [
+        ("One", None),
+        (("{count} cell", "{count} cells"), None),
+        ("cell", "notebook"),
+    ]
     scripts = [path for path in catalogues.sources(catalogues.PACKAGES[0]) if path.suffix == ".js"]
-    calls = re.compile(r"(?<![\w.`])(?:t|plural)\((?=\s*['\"`])")
+    calls = re.compile(r"(?<![\w.`])(?:t|tIn|plural)\((?=\s*['\"`])")
     for path in scripts:
         text = path.read_text("utf-8")
         assert len(calls.findall(text)) == len(list(catalogues.in_script(text))), path
@@ -221,9 +259,13 @@ def test_the_messages_of_the_modules_are_in_the_catalogues():
         for path in catalogues.sources(package):
             if path.suffix == ".py":
                 calls = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
-                named = (node for node in calls if isinstance(node.func, ast.Name) and node.func.id in catalogues.CALLS)
-                used = {node.args[0].value for node in named if node.args and isinstance(node.args[0], ast.Constant)}
-                assert used <= known, path
+                named = [node for node in calls if isinstance(node.func, ast.Name) and node.func.id in catalogues.CALLS]
+                literals = [[arg.value for arg in node.args if isinstance(arg, ast.Constant)] for node in named]
+                used = {
+                    "\x04".join(texts[: 1 + (node.func.id == "in_context")])
+                    for node, texts in zip(named, literals, strict=True)
+                }
+                assert used - {""} <= known, path
 
 
 def test_each_term_has_a_chinese_word_that_the_catalogue_uses_and_a_source():

@@ -29,6 +29,13 @@ export const speakFor = element => speak(element.data?.language ?? element.close
 export const t = (text, values = {}) => filled(spoken?.texts[text] ?? text, values);
 
 /**
+ * Return a text in the meaning that the context names, such as the cell of a notebook.
+ * @param {string} context
+ * @param {string} text
+ */
+export const tIn = (context, text) => spaced(spoken?.texts[`${context}\u0004${text}`] ?? text);
+
+/**
  * Return one of two texts as the language's rules for a count demand; `{count}` is the count.
  * @param {string} one
  * @param {string} several
