@@ -239,7 +239,8 @@ def _compared(what: str, english: Any, other: Any) -> Iterator[str]:
 def _links(text: str, *, deeper: bool) -> Counter[str]:
     """Return the addresses of a text; relative ones to files, not to pages, as they are in a deeper folder."""
     found = ["".join(groups) for groups in LINK.findall(CODE.sub("", text))]
-    return Counter(_from_an_edition(link) if deeper else link for link in found)
+    links = (_from_an_edition(link) if deeper else link for link in found)
+    return Counter(re.sub(r"^\.\./slides/", "../../slides/", link) for link in links)  # its own slides, or the English
 
 
 def _from_an_edition(link: str) -> str:

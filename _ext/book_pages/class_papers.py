@@ -16,7 +16,7 @@ import minitensor.torch
 from memory_stage.web import picture
 
 if TYPE_CHECKING:
-    from .teaching import BuiltPage
+    from .teaching import BuiltPage, Say
 
 LINES_TO_KEEP = 3  # of "What to remember", on a hand-out
 WIDTH = 700  # pixels of a picture on a hand-out
@@ -47,9 +47,10 @@ def key(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
     return "<ol>\n" + "\n".join(items) + "\n</ol>"
 
 
-def hand_outs(book: dict[str, BuiltPage]) -> str:
+def hand_outs(book: dict[str, BuiltPage], say: Say) -> str:
     """Return a page for each chapter: a question, the picture before it runs, three lines, and room for an address."""
-    return "\n".join(_hand_out(page) for page in book.values() if re.search(r"/\d\d_", page.name) and page.questions)
+    chapters = [page for page in book.values() if re.search(r"/\d\d_", page.name) and page.questions]
+    return "\n".join(_hand_out(page, say) for page in chapters)
 
 
 def draw_program(lines: list[str]) -> str:
@@ -78,17 +79,19 @@ def _mistake(question: Tag, number: int) -> str:
     return question.select_one(f'.mt-others > dd[data-option="{number}"]').decode_contents()
 
 
-def _hand_out(page: BuiltPage) -> str:
+def _hand_out(page: BuiltPage, say: Say) -> str:
     traces = {trace["title"]: trace for trace in map(_trace, page.body.select("memory-stage")) if trace}
     proofs = [(question, question.select_one(".mt-proof")) for question in page.questions]
     drawn = [(question, proof) for question, proof in proofs if proof and proof.get("data-stage") in traces]
     question, proof = drawn[0] if drawn else (page.questions[0], None)
-    kept = [str(line) for line in page.to_remember().find_all("li", recursive=False)[:LINES_TO_KEEP]]
-    shown = _picture(traces[proof["data-stage"]], proof.get("data-variant")) if proof else ""
+    kept = [
+        str(line) for line in page.to_remember(say("What to remember")).find_all("li", recursive=False)[:LINES_TO_KEEP]
+    ]
+    shown = _picture(traces[proof["data-stage"]], proof.get("data-variant"), say) if proof else ""
     return (
         f"<section class='hand-out'>\n<h2>{escape(page.title)}</h2>\n{_asked(question)}\n{shown}\n"
-        f"<h3>Three lines to keep</h3>\n<ul>{''.join(kept)}</ul>\n"
-        "<p class='address'><span>Address of the book, or a QR code:</span></p>\n</section>"
+        f"<h3>{say('Three lines to keep')}</h3>\n<ul>{''.join(kept)}</ul>\n"
+        f"<p class='address'><span>{say('Address of the book, or a QR code:')}</span></p>\n</section>"
     )
 
 
@@ -96,10 +99,11 @@ def _trace(stage: Tag) -> dict[str, Any] | None:
     return json.loads(stage.script.string) if stage.script else None
 
 
-def _picture(trace: dict[str, Any], label: str | None) -> str:
+def _picture(trace: dict[str, Any], label: str | None, say: Say) -> str:
     """Return the first step of a variant as a picture, if V8 is installed: students draw the other steps into it."""
     if not picture.available():
         return ""
     variant = next((n for n, each in enumerate(trace["variants"]) if each["label"] == label), 0)
     drawing = picture.svg(trace, variant, 0, WIDTH)
-    return f"<figure>{drawing}<figcaption>After line 1. Draw what the other lines change.</figcaption></figure>"
+    told = say("After line 1. Draw what the other lines change.")
+    return f"<figure>{drawing}<figcaption>{told}</figcaption></figure>"

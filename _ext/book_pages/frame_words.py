@@ -87,11 +87,11 @@ def used() -> set[tuple[str, str]]:
         }
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say":
-                text = node.args[1]
+                text = node.args[-1]
                 text = constants.get(text.id, text) if isinstance(text, ast.Name) else text
                 if isinstance(text, ast.Constant):
                     found.add(("", text.value))
-    for path in sorted((HERE / "theme").glob("*.html")):
+    for path in sorted((HERE / "theme").rglob("*.html")):
         source = path.read_text(encoding="utf-8")
         found |= {("", double or single) for double, single in IN_TEMPLATE.findall(source)}
     for path in sorted((HERE / "theme" / "js").rglob("*.js")):

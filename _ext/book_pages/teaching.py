@@ -5,6 +5,10 @@ They are copied from the built pages, so slides, sheet and chapters always agree
 page lacks, the build fails with a list of the things that the page has.
 
 The slides use reveal.js, from the package sphinx-revealjs.
+
+An edition in another language has the same class if its folder has a translation of the plan, such as
+`zh/book/class.json`: the pieces come from the pages of the edition. It has no deck with PyTorch's names, and links to
+the English one.
 """
 
 from __future__ import annotations
@@ -12,29 +16,35 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from importlib.metadata import distribution
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from bs4 import BeautifulSoup, Tag
+from jinja2 import Environment, FileSystemLoader
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from memory_stage.web.embed import prose
 
-from . import class_papers, class_vocabulary
-from .assets import BUNDLES
+from . import class_papers, class_vocabulary, frame_words
+from .assets import BUNDLES, WORDS
+from .languages import Edition
+from .translated import edition_of
 
 PLAN = "book/class.json"
 FOLDER = "slides"  # in the built book
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "LICENSE")
 TEMPLATES = Path(__file__).parent / "theme" / "teaching"
 DECKS = {"": ("Paddle", "index.html"), "torch-": ("PyTorch", "torch.html")}  # by the prefix of their papers
+REMEMBER = "What to remember"  # the title of a section in each chapter
+
+Say: TypeAlias = Callable[..., str]  # it returns a text in the language of the pages, as `frame_words.say` does
 
 
 @dataclass(frozen=True)
@@ -107,11 +117,11 @@ class BuiltPage:
         hint = code.find_next("details", class_="sd-dropdown").select_one(".sd-summary-content")
         return hint, code.find_next("details", class_="hide").find("div", class_="highlight")
 
-    def to_remember(self) -> Tag:
-        """Return the list under "What to remember"."""
-        heading = self.body.find(["h2", "h3"], string=lambda text: text and text.strip() == "What to remember")
+    def to_remember(self, title: str = REMEMBER) -> Tag:
+        """Return the list under "What to remember", whose title the caller gives in the language of the page."""
+        heading = self.body.find(["h2", "h3"], string=lambda text: text and text.strip() == title)
         if heading is None:
-            raise ExtensionError(f"{PLAN}: {self.name} has no section 'What to remember'.")
+            raise ExtensionError(f"{PLAN}: {self.name} has no section {title!r}.")
         return heading.find_next("ul")
 
     def _one(self, kind: str, words: str, pieces: dict[str, Tag], fits: Any) -> Tag:
@@ -128,9 +138,10 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
     """Write the slides and the sheet of questions beside the pages."""
     if exception or app.builder.format != "html":
         return
-    if app.config.edition or not (Path(app.srcdir) / PLAN).exists():
-        return  # a book without a class, or in another language: the slides have English words
-    plan = json.loads((Path(app.srcdir) / PLAN).read_text(encoding="utf-8"))
+    plan = _plan(Path(app.srcdir), edition_of(app))
+    if not plan:
+        return
+    say = partial(frame_words.say, app)
     book = {name: BuiltPage(name, _text(app, name)) for name in _pages(app)}
     folder = Path(app.outdir) / FOLDER
     folder.mkdir(exist_ok=True)
@@ -140,30 +151,59 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
         shutil.copyfile(source, folder / f"reveal{Path(name).suffix or '.LICENSE'}")
     for source in (TEMPLATES / "deck.css", BUNDLES / "deck.js"):
         shutil.copyfile(source, folder / source.name)
-    _write(folder / "questions.html", "questions.html", questions=_sheet(book, ""), answers=_sheet(book, "answers"))
-    about = "One page of A4 for each chapter, to print."
-    _write(folder / "handouts.html", "paper.html", title="Hand-outs", about=about, content=class_papers.hand_outs(book))
-    _write_deck(folder, "", plan, book)
-    _write_deck(folder, "torch-", *class_vocabulary.in_other_names(plan, book, Path(app.srcdir)))
+    write = partial(_write, folder, _words_of_templates(edition_of(app), say))
+    write("questions.html", "questions.html", questions=_sheet(book, ""), answers=_sheet(book, "answers"))
+    about = say("One page of A4 for each chapter, to print.")
+    content = class_papers.hand_outs(book, say)
+    write("handouts.html", "paper.html", title=say("Hand-outs"), about=about, content=content)
+    if app.config.edition:
+        torch = say("The English class has slides with those of PyTorch")
+        _write_deck(write, "", plan, book, say, f"<a href='../../{FOLDER}/torch.html'>{torch}</a>")
+    else:
+        to_paddle, to_torch = (
+            f"<a href='{file}'>The same class with those of {name}</a>" for name, file in DECKS.values()
+        )
+        _write_deck(write, "", plan, book, say, to_torch)
+        _write_deck(write, "torch-", *class_vocabulary.in_other_names(plan, book, Path(app.srcdir)), say, to_paddle)
 
 
-def _write_deck(folder: Path, prefix: str, plan: dict[str, Any], book: dict[str, BuiltPage]) -> None:
-    """Write the slides of a class, and the papers that belong to them: notes, sheet and key."""
+def _plan(source: Path, edition: Edition | None) -> dict[str, Any]:
+    """Return the plan of the class in the language of the pages; empty if there is none."""
+    if edition:
+        return edition.data("class")
+    path = source / PLAN
+    plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return plan
+
+
+def _words_of_templates(edition: Edition | None, say: Say) -> dict[str, Any]:
+    """Return the values of every template that depend on the language."""
+    return {"say": say, "tag": edition.settings["tag"] if edition else "en", "words": WORDS if edition else ""}
+
+
+def _write_deck(
+    write: Callable[..., None], prefix: str, plan: dict[str, Any], book: dict[str, BuiltPage], say: Say, other: str
+) -> None:
+    """Write the slides of a class, and the papers that belong to them: notes, sheet and key.
+
+    Args:
+        write: writes a file from a template.
+        prefix: of the names of the papers.
+        plan: of the class.
+        book: the pages that it shows.
+        say: returns a text in the language of the pages.
+        other: a link to the slides with other names.
+    """
     names, index = DECKS[prefix]
-    others = [f"<a href='{file}'>{name}</a>" for name, file in DECKS.values() if name != names]
-    opening = f"The programs have the names of {names}. The same class with those of {' or '.join(others)}."
-    _write(folder / index, "deck.html", title=plan["title"], slides="\n".join(_slides(plan, book, opening)))
-    _write(folder / f"{prefix}notes.html", "notes.html", notes="\n".join(_notes(plan, book)))
-    papers = {
-        "sheet": (
-            "The questions of the class",
-            "For students: tick one option of each.",
-            class_papers.sheet(plan, book),
-        ),
-        "key": ("The key", "The letters of the sheet, and the mistake in each option.", class_papers.key(plan, book)),
-    }
-    for name, (title, about, content) in papers.items():
-        _write(folder / f"{prefix}{name}.html", "paper.html", title=title, about=about, content=content)
+    opening = say("The programs have the names of {names}. {other}.", names=names, other=other)
+    write(index, "deck.html", title=plan["title"], slides="\n".join(_slides(plan, book, opening, say)))
+    write(f"{prefix}notes.html", "notes.html", notes="\n".join(_notes(plan, book, say)))
+    about = say("For students: tick one option of each.")
+    sheet = class_papers.sheet(plan, book)
+    write(f"{prefix}sheet.html", "paper.html", title=say("The questions of the class"), about=about, content=sheet)
+    about = say("The letters of the sheet, and the mistake in each option.")
+    key = class_papers.key(plan, book)
+    write(f"{prefix}key.html", "paper.html", title=say("The key"), about=about, content=key)
 
 
 def kind_and_words(piece: dict[str, Any]) -> tuple[str, str]:
@@ -177,15 +217,19 @@ def _aim(part: dict[str, Any]) -> str:
     return escape(part["aim"][0].lower() + part["aim"][1:])
 
 
-def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str) -> Iterator[str]:
+def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str, say: Say) -> Iterator[str]:
     shown = f"<h1>{escape(plan['title'])}</h1><p>{escape(plan['about'])}</p><p class='from'>{opening}</p>"
     yield _slide(shown, kind="opening")
     for number, part in enumerate(plan["parts"], 1):
         page = book[part["page"]]
+        of = say(
+            "{number} of {count}, {minutes} minutes", number=number, count=len(plan["parts"]), minutes=part["minutes"]
+        )
+        aim = say("Afterwards you can {aim}", aim=_aim(part))
+        chapter = say("Chapter {title}", title=escape(page.title))
         yield _slide(
-            f"<p class='count'>{number} of {len(plan['parts'])}, {part['minutes']} minutes</p>"
-            f"<h2>{escape(part['title'])}</h2><p>Afterwards you can {_aim(part)}</p>"
-            f"<p class='from'><a href='../{page.name}.html'>Chapter {escape(page.title)}</a></p>",
+            f"<p class='count'>{of}</p><h2>{escape(part['title'])}</h2><p>{aim}</p>"
+            f"<p class='from'><a href='../{page.name}.html'>{chapter}</a></p>",
             kind="part",
         )
         for piece in part["show"]:
@@ -194,60 +238,75 @@ def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str) -> I
             yield _slide(_own_links(getattr(page, kind)(words), page) + drawn, kind=kind)
     for name in plan["remember"]["pages"]:
         page = book[name]
-        yield _slide(f"<h2>What to remember</h2>{_own_links(page.to_remember(), page)}", kind="remember")
+        kept = page.to_remember(say(REMEMBER))
+        yield _slide(f"<h2>{say(REMEMBER)}</h2>{_own_links(kept, page)}", kind="remember")
 
 
-def _notes(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
+def _notes(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterator[str]:
     """Return the notes for the speaker: for each slide its minutes, the words to say, and what the class does."""
     slides, minute = count(2), 0
 
     def headed(kind: str, minutes: float, content: str, quiet: float = 0) -> str:
         nonlocal minute
-        heading = f"Slide {next(slides)}, minutes {minute} to {minute + minutes}: {kind}"
+        span = {"first": minute, "last": minute + minutes}
+        heading = say("Slide {number}, minutes {first} to {last}: {kind}", number=next(slides), kind=kind, **span)
         minute += minutes
         return f"<section data-minutes='{minutes}' data-quiet='{quiet}'>\n<h3>{heading}</h3>\n{content}\n</section>"
 
+    def over(part: dict[str, Any], title: str) -> str:
+        span = {"first": minute, "last": minute + part["minutes"]}
+        return say("Minutes {first} to {last}: {title}", title=escape(title), **span)
+
+    kinds = {"say": say("say"), "question": say("question"), "stage": say("stage"), "exercise": say("exercise")}
     for part in plan["parts"]:
         page = book[part["page"]]
         shown = [(kind_and_words(piece), piece["minutes"]) for piece in part["show"]]
-        yield (
-            f"<h2>Minutes {minute} to {minute + part['minutes']}: {escape(part['title'])}</h2>\n"
-            f"<p>Afterwards students can {_aim(part)}</p>"
+        yield f"<h2>{over(part, part['title'])}</h2>\n<p>{say('Afterwards students can {aim}', aim=_aim(part))}</p>"
+        yield headed(
+            kinds["say"], part["minutes"] - sum(minutes for _, minutes in shown), f"<p>{escape(part['say'])}</p>"
         )
-        yield headed("say", part["minutes"] - sum(minutes for _, minutes in shown), f"<p>{escape(part['say'])}</p>")
         for (kind, words), minutes in shown:
             quiet = plan["quiet"][kind]
-            yield headed(kind, minutes, _own_links(_note(page, kind, words, quiet), page), quiet)
+            yield headed(kinds[kind], minutes, _own_links(_note(page, kind, words, quiet, say), page), quiet)
     last, quiet = plan["remember"], plan["quiet"]["remember"]
-    yield f"<h2>Minutes {minute} to {minute + last['minutes']}: What to remember</h2>"
-    done = _do(f"The last {len(last['pages'])} slides. They read, mark and talk for {_minutes(quiet)}.")
-    yield headed("say", last["minutes"], f"<p>{escape(last['say'])}</p>\n{done}", quiet)
+    yield f"<h2>{over(last, say(REMEMBER))}</h2>"
+    values = {"count": len(last["pages"]), "minutes": _minutes(quiet, say)}
+    done = _do(say("The last {count} slides. They read, mark and talk for {minutes}.", **values))
+    yield headed(kinds["say"], last["minutes"], f"<p>{escape(last['say'])}</p>\n{done}", quiet)
 
 
-def _note(page: BuiltPage, kind: str, words: str, quiet: float) -> str:
+def _note(page: BuiltPage, kind: str, words: str, quiet: float, say: Say) -> str:
     """Return the note on a question, a stage or an exercise."""
     if kind == "question":
         question = page.question(words)
-        vote = f"They vote, compare with a neighbour, and vote again: {_minutes(quiet)}. Then open <em>Answer</em>."
+        vote = say(
+            "They vote, compare with a neighbour, and vote again: {minutes}. Then open <em>Answer</em>.",
+            minutes=_minutes(quiet, say),
+        )
         return f"{_asked(question)}\n{_do(vote)}\n{_answer(question)}"
     if kind == "exercise":
         hint, solution = page.help(words)
-        done = _do(f"They work in pairs for {_minutes(quiet)}. Half-way, give the hint:")
-        return f"{page.exercise(words)}\n{done}\n{hint}\n{_do('At the end, show a solution:')}\n{solution}"
+        done = _do(say("They work in pairs for {minutes}. Half-way, give the hint:", minutes=_minutes(quiet, say)))
+        return f"{page.exercise(words)}\n{done}\n{hint}\n{_do(say('At the end, show a solution:'))}\n{solution}"
     trace = json.loads(page.stage(words).script.string)
     programs = ", ".join(f"<code>{escape(each['label'])}</code>" for each in trace["variants"] if each["label"])
-    choose = f" Choose its programs one after the other: {programs}." if programs else ""
+    values = {"title": escape(words), "minutes": _minutes(quiet, say)}
+    told = say("The stage <em>{title}</em>. Let them guess for {minutes}, then step it.", **values)
+    if programs:
+        told = f"{told} {say('Choose its programs one after the other: {programs}.', programs=programs)}"
     ask = f"<p>{prose(trace['ask'])}</p>\n" if trace["ask"] else ""
-    pause = _do(f"The stage <em>{escape(words)}</em>. Let them guess for {_minutes(quiet)}, then step it.{choose}")
-    return ask + pause + "\n" + "\n".join(re.sub(r":</p>$", ".</p>", str(each)) for each in page.paragraphs_of(words))
+    return (
+        ask + _do(told) + "\n" + "\n".join(re.sub(r":</p>$", ".</p>", str(each)) for each in page.paragraphs_of(words))
+    )
 
 
 def _do(text: str) -> str:
     return f"<p class='do'>{text}</p>"
 
 
-def _minutes(number: float) -> str:
-    return {0.5: "half a minute", 1: "one minute"}.get(number, f"{number} minutes")
+def _minutes(number: float, say: Say) -> str:
+    short = {0.5: say("half a minute"), 1: say("one minute")}
+    return short.get(number) or say("{count} minutes", count=number)
 
 
 def _slide(content: str, kind: str) -> str:
@@ -284,11 +343,10 @@ def _answer(question: Tag) -> str:
     return f"<p><strong>{right}</strong></p><p>{why}{shown}</p>\n<dl>{others}</dl>"
 
 
-def _write(file: Path, template: str, **parts: str) -> None:
-    text = (TEMPLATES / template).read_text(encoding="utf-8")
-    for name, part in parts.items():
-        text = text.replace(f"<!-- {name} -->", part)
-    file.write_text(text, encoding="utf-8")
+def _write(folder: Path, known: dict[str, Any], name: str, template: str, **parts: str) -> None:
+    """Write the file of this name from a template and its parts, which are HTML."""
+    made = Environment(loader=FileSystemLoader(TEMPLATES), keep_trailing_newline=True).get_template(template)
+    (folder / name).write_text(made.render(**known, **parts), encoding="utf-8")
 
 
 def _pages(app: Sphinx) -> list[str]:

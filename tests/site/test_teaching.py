@@ -12,6 +12,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from _ext.book_pages.class_vocabulary import VOCABULARY
+from _ext.book_pages.languages import editions
 from _ext.book_pages.teaching import PLAN, BuiltPage, kind_and_words, write_class
 from tests.support.chapters.chapter import Chapter, in_order, pages
 from tests.support.waiting import box_of, soon
@@ -34,12 +35,15 @@ MEASURED = """() => {
     return [slide.scrollHeight - slide.clientHeight, slide.scrollWidth - slide.clientWidth, Math.min(...sizes)];
 }"""
 DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-DECKS = ["index", "torch"]
+EDITIONS = [edition.code for edition in editions(ROOT) if edition.data("class")]
+OWN_DECKS = [f"{code}/slides/index" for code in EDITIONS]
+DECKS = ["slides/index", "slides/torch", *OWN_DECKS]
 NOTES = ["notes", "torch-notes"]
-PAPERS = [
-    f"slides/{name}" for name in (*DECKS, *NOTES, "questions", "sheet", "key", "torch-sheet", "torch-key", "handouts")
-]
+OWN_PAPERS = ["index", "notes", "questions", "sheet", "key", "handouts"]
+PAPERS = [f"slides/{name}" for name in (*OWN_PAPERS, "torch", "torch-notes", "torch-sheet", "torch-key")]
+PAPERS += [f"{code}/slides/{name}" for code in EDITIONS for name in OWN_PAPERS]
 WORDS_A_MINUTE = 150  # of a calm speaker
+CHARACTERS_A_MINUTE = 250  # of one who speaks Chinese
 SMALLEST = 18  # pixels of code on a wall of 1280 by 720
 
 
@@ -90,6 +94,33 @@ def test_the_notes_give_each_slide_its_minutes_which_its_words_fit(book, name):
     assert len(slides) == SLIDES - len(CLASS["remember"]["pages"]) + 1
 
 
+@pytest.mark.parametrize("code", EDITIONS)
+def test_the_class_of_an_edition_has_the_minutes_of_the_english_class_which_its_words_fit(book, code):
+    sections = read(book / f"{code}/slides/notes.html").select("section")
+    english = read(book / "slides/notes.html").select("section")
+    assert [section["data-minutes"] for section in sections] == [section["data-minutes"] for section in english]
+    late = []
+    for section in sections:
+        heading = section.h3.get_text()
+        for silent in section.select("h3, .do, pre, .mt-lines"):
+            silent.decompose()
+        spoken = len(re.findall(r"[\u4e00-\u9fff]|[A-Za-z0-9_']+", section.get_text())) / CHARACTERS_A_MINUTE
+        if spoken + float(section["data-quiet"]) > int(section["data-minutes"]):
+            late.append(f"{heading}: {spoken:.1f} minutes of words")
+    assert not late, "\n".join(late)
+
+
+@pytest.mark.parametrize("code", EDITIONS)
+def test_no_english_sentence_is_left_on_the_papers_of_an_edition(book, code):
+    """Code and messages of frameworks stay English, and so does the name of the book."""
+    for name in OWN_PAPERS:
+        page = read(book / f"{code}/slides/{name}.html")
+        assert page.html["lang"] != "en"
+        for part in page.select("code, pre, script, style, svg, memory-stage"):
+            part.decompose()
+        assert re.findall(r"(?:[A-Za-z]+[ ,]+){4,}[A-Za-z]+", page.get_text(" ", strip=True)) == [], name
+
+
 @pytest.mark.parametrize("name", NOTES)
 def test_the_notes_on_a_stage_have_the_text_of_its_chapter(book, name):
     told = [s for s in read(book / f"slides/{name}.html").select("section") if s.h3.get_text().endswith(": stage")]
@@ -99,14 +130,14 @@ def test_the_notes_on_a_stage_have_the_text_of_its_chapter(book, name):
 
 @pytest.mark.parametrize("deck", DECKS)
 def test_each_part_of_the_class_is_a_slide_of_its_kind(book, deck):
-    kinds = [section["class"] for section in read(book / f"slides/{deck}.html").select(".slides > section")]
+    kinds = [section["class"] for section in read(book / f"{deck}.html").select(".slides > section")]
     expected = Counter({"opening": 1, "part": len(CLASS["parts"]), "remember": len(CLASS["remember"]["pages"])})
     assert Counter(kind for [kind] in kinds) == expected + Counter(kind for _, kind, _ in SHOWN)
 
 
 def test_each_question_of_the_class_is_next_to_the_stage_that_proves_it(book):
     for deck in DECKS:
-        sections = read(book / f"slides/{deck}.html").select(".slides > section")
+        sections = read(book / f"{deck}.html").select(".slides > section")
         titles = [json.loads(s.script.string)["title"] if "stage" in s["class"] else None for s in sections]
         for number, section in enumerate(sections):
             if proof := section.select_one(".mt-proof"):
@@ -192,7 +223,7 @@ def states(page):
         right = int(question.get_attribute("data-right"))
         for number in ((right + 1) % question.locator("input").count(), right):
             question.locator("input").nth(number).click()
-            question.get_by_role("button", name="Check").click()
+            question.locator(".mt-actions button").first.click()  # "Check", in the language of the page
             yield f"option {number} checked"
             if question.locator("details").get_attribute("open") is None:
                 question.locator("summary").click()
@@ -213,7 +244,7 @@ def states(page):
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)], ids=str)
 @pytest.mark.parametrize("deck", DECKS)
 def test_every_slide_fits_the_wall_in_every_state_and_its_code_is_large(site, visit, deck, size):
-    seen = visit(f"{site}slides/{deck}.html")
+    seen = visit(f"{site}{deck}.html")
     seen.page.wait_for_function("document.querySelector('.slides > section.present')")
     seen.resize(*size)
     found = []

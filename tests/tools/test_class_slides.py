@@ -58,7 +58,7 @@ def test_the_notes_give_the_minutes_of_each_part_and_the_mistake_in_each_wrong_a
         "quiet": {"question": 2, "stage": 0.5, "remember": 1},
         "remember": {"minutes": 3, "pages": ["a"], "say": "Read."},
     }
-    notes = "\n".join(_notes(plan, pages))
+    notes = "\n".join(_notes(plan, pages, str.format))
     assert "<p>Who reads <code>x</code>?</p>" in notes
     assert "Minutes 0 to 12" in notes and "Minutes 12 to 27" in notes and "Minutes 27 to 30" in notes
     assert "Slide 2, minutes 0 to 2: say</h3>\n<p>Look &amp; see.</p>" in notes
