@@ -1725,6 +1725,57 @@ OVERLAPS = of(
     ),
 )
 
+# ---- the version of a tensor whose shape changes in place ------------------------------------------------------------
+
+RESHAPED = of(
+    "torch",
+    "versions",
+    "x = torch.arange(6.0).reshape(2, 3).clone()\nc = torch.zeros(1, 3)\nv = x[0]\n"
+    "w = torch.ones(2, 3, requires_grad=True)\ny = w * 1\n",
+    *(
+        f"{line}; print(x._version, c._version, v._version, y._version)"
+        for line in (
+            "x.t_()",
+            "x[0].t_()",
+            "x.transpose_(0, 1)",
+            "x.transpose_(0, 0)",
+            "x.swapaxes_(0, 1)",
+            "x.swapdims_(0, 1)",
+            "x.squeeze_()",
+            "c.squeeze_()",
+            "c.squeeze_(0)",
+            "c.squeeze_(1)",
+            "x.unsqueeze_(0)",
+            "v.unsqueeze_(0)",
+            "x.resize_(2, 3)",
+            "x.resize_(3, 2)",
+            "x.resize_(2)",
+            "x.resize_(9)",
+            "x.resize_as_(c)",
+            "x.resize_(2).resize_(6)",
+            "x.set_()",
+            "x.set_(c)",
+            "x.apply_(abs)",
+            "x.detach_()",
+            "y.detach_()",
+            "x.requires_grad_()",
+            "x.view(3, 2)",
+            "x.zero_()",
+            "x[0:0] = 1",
+            "y.t_()",
+            "y.unsqueeze_(0).squeeze_(0)",
+            "z = y * y; y.t_(); z.sum().backward()",
+            "z = y * y; y.unsqueeze_(0); z.sum().backward()",
+            "z = y + y; y.t_(); z.sum().backward()",
+            "z = y.exp(); z.squeeze_(); z.sum().backward()",
+            "z = y.exp(); z.detach().unsqueeze_(0); z.sum().backward()",
+            "z = y.exp(); z[0].unsqueeze_(0); z.sum().backward()",
+            "w.t_()",
+            "w.detach().t_()",
+        )
+    ),
+)
+
 GROUPS = (
     PYTHON_TYPES,
     SMALL_FLOATS,
@@ -1750,6 +1801,7 @@ GROUPS = (
     HOOKS,
     RECOMPUTED,
     WRONG,
+    RESHAPED,
 )
 #: If both libraries have a question with the same words, it has a program for each.
 QUESTIONS: Questions = {}

@@ -152,6 +152,8 @@ _ONLY_METHODS: dict[str, Callable[..., Any]] = _by_name(
 ) | {
     "backward": gradients.backward_of_one,
     "type": conversion.type_,
+    "swapaxes_": views.transpose_,
+    "swapdims_": views.transpose_,
     "where": indexing.where_method,
     "__getitem__": indexing.getitem,
     "__setitem__": indexing.setitem,

@@ -343,7 +343,7 @@ def _origin(node: Node, what: str, storage: Storage) -> str:
     else:
         write = write_that_made(storage, storage.version)
         name = function_name(source) if write is None else operation_name(write[0])
-    return f", which is output 0 of {re.sub('Backward[0-9]*$', '', name)},"
+    return f", which is output 0 of {re.sub('Backward(0$)?', '', name)},"
 
 
 @emits(BackwardRefused)

@@ -26,6 +26,7 @@ from minitensor.torch.arguments import need_int, need_ints, need_tensor
 from minitensor.torch.creation import size_of
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.views import count_as_write
 
 # ---------- x.data ----------
 
@@ -191,7 +192,10 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
             "cannot resize variables that require grad\n"
             "The elements that it loses or gains would have no gradient. Use reshape, an index or torch.cat."
         )
+    before, version = input._array.shape, input._storage.version
     engine.resize_(input, list(size_of("resize_", sizes)))
+    if input._array.shape != before and input._storage.version == version:
+        count_as_write(input, "resize_")
     return input
 
 
@@ -225,10 +229,13 @@ def set_(
             "a leaf Variable that requires grad is being used in an in-place operation.\n"
             "Its gradient belongs to the numbers that it has. Nothing was changed."
         )
+    version = input._storage.version
     lengths = None if size is None else need_ints("set_", "size", size, 3)
     steps = None if stride is None else need_ints("set_", "stride", stride, 4)
     try:
         engine.set_(input, source, lengths, steps, need_int("set_", "storage_offset", storage_offset, 2))
     except ValueError as error:
         raise RuntimeError(str(error)) from None
+    if source is None:
+        input._storage.version = version + 1  # the empty storage is its own; that of a source counts its own writes
     return input

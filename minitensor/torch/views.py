@@ -1,7 +1,7 @@
 """Create views: new tensors on existing storages.
 
-Their in-place forms (``transpose_``, ``squeeze_``, ...) change shape and strides of the tensor itself and write
-nothing.
+Their in-place forms (``transpose_``, ``squeeze_``, ...) change shape and strides of the tensor itself. They write
+no number, but raise the version, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from minitensor.engine.core.history import Node, is_protected, new_node, repeate
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.dtypes import DType
 from minitensor.engine.modes import modes, paused
+from minitensor.engine.saved.writing import write
 from minitensor.engine.views import parts, reshaping, transposing
 from minitensor.engine.views.making import Reshaping, reshaped, view_of
 from minitensor.engine.views.other_dtype import read_as
@@ -61,13 +62,16 @@ SQUEEZE, UNSQUEEZE = _same_order("squeeze"), _same_order("unsqueeze")
 SQUEEZE_DIM, SQUEEZE_DIMS = _same_order("squeeze", "SqueezeBackward1"), _same_order("squeeze", "SqueezeBackward2")
 
 
-SQUEEZE_, UNSQUEEZE_ = _same_order("squeeze_"), _same_order("unsqueeze_")
+SQUEEZE_, SQUEEZE_DIM_, SQUEEZE_DIMS_ = (_same_order("squeeze_", f"SqueezeBackward{number}") for number in (3, 4, 5))
 
 
-TRANSPOSE, TRANSPOSE_ = _other_order("transpose"), _other_order("transpose_")
+UNSQUEEZE_ = _same_order("unsqueeze_", "UnsqueezeBackward1")
 
 
-PERMUTE, T, T_ = _other_order("permute"), _other_order("t"), _other_order("t_")
+TRANSPOSE, TRANSPOSE_ = _other_order("transpose"), _other_order("transpose_", "TransposeBackward1")
+
+
+PERMUTE, T, T_ = _other_order("permute"), _other_order("t"), _other_order("t_", "TBackward1")
 
 
 SELECT, SLICE, DIAGONAL, ALIAS = _part("select"), _part("slice"), _part("diagonal"), _part("alias")
@@ -261,6 +265,10 @@ def _shape_without_ones(x: Tensor, dim: Any) -> tuple[int, ...]:
     return tuple(n for i, n in enumerate(shape) if not (i in dims and n == 1))
 
 
+def _of_dims(dim: Any, of_all: View, of_one: View, of_several: View) -> View:
+    return of_all if dim is None else of_several if isinstance(dim, (list, tuple)) else of_one
+
+
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Return a view without the dimensions of length 1: without all of them, or only those in ``dim``.
 
@@ -268,7 +276,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
         IndexError: if ``input`` has no such dimension.
     """
     shape = _shape_without_ones(input, dim)
-    op = SQUEEZE if dim is None else SQUEEZE_DIMS if isinstance(dim, (list, tuple)) else SQUEEZE_DIM
+    op = _of_dims(dim, SQUEEZE, SQUEEZE_DIM, SQUEEZE_DIMS)
     return new_view(input, input._array.reshape(shape), op, shape)
 
 
@@ -396,9 +404,18 @@ def matrices_transposed(input: Tensor) -> Tensor:
 # ---------- in place: shape and strides of the tensor itself ----------
 
 
+def count_as_write(x: BaseTensor, name: str) -> None:
+    """Raise the version of ``x`` without a change of its numbers, by a write of none of them.
+
+    PyTorch does so if an in-place operation changes the shape. Backward then refuses values that were saved before.
+    """
+    write(x._storage, x._array[..., np.newaxis][..., :0], name, None, lambda: None)
+
+
 def _reshape(x: Tensor, op: View, array: np.ndarray, saved: tuple[int, ...]) -> Tensor:
     if is_protected(x) and (not paused.threads or modes.grad):
         raise leaf_written(op.name, x, is_view=not x.is_leaf)
+    count_as_write(x, op.name)
     reshaped(x, array, op, (saved,))
     return x
 
@@ -433,7 +450,8 @@ def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
     shape = _shape_without_ones(input, dim)
-    return _reshape(input, SQUEEZE_, input._array.reshape(shape), shape)
+    op = _of_dims(dim, SQUEEZE_, SQUEEZE_DIM_, SQUEEZE_DIMS_)
+    return _reshape(input, op, input._array.reshape(shape), shape)
 
 
 def unsqueeze_(input: Tensor, dim: int) -> Tensor:

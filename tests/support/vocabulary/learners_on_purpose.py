@@ -27,6 +27,13 @@ _UNUSED = "what the outputs do not depend on, and what wants no gradient, is tol
 _LOAD = "a file that holds nothing, or no file, is a ValueError"
 _AGAIN = "recompute reaches all that its function uses, as often as backward runs, and checks that it was not written"
 _COUNT = "versions count writes of the storage: a copy begins at 0 and shares the count with nobody else"
+_COUNT_MOVED = (
+    "a version belongs to the storage: a tensor that gets another storage has that one's version, and its former views "
+    "keep theirs. In PyTorch the views of a tensor share one number, whatever their storages are"
+)
+_SHAPE_SAVED = (
+    "the error has the shape that was saved and the name of the write; PyTorch has the present shape, and T1 for `t_`"
+)
 
 
 def _these(group: str, lines: str) -> str:
@@ -43,6 +50,9 @@ ON_PURPOSE: dict[str, str] = {
     r"torch: small dtypes: .*bfloat16\)\.numpy\(\)": "the array has the dtype bfloat16 of ml_dtypes",
     r"torch: warnings: torch.(masked_select|where)\(.*uint8": _MASKS,
     r"torch: deep copies: (a tensor and its view|the version of a copy)": _COUNT,
+    r"torch: versions: x.(resize_\(9\)|resize_\(2\)\.resize_|set_\()": _COUNT_MOVED,
+    r"torch: versions: x.apply_": "apply_ writes, and every write is counted. PyTorch does not notice this one",
+    r"torch: versions: z = y \* y": _SHAPE_SAVED,
     r"torch: deep copies: a shallow copy": "copy.copy gives another look at the same storage, as y = x[:] does",
     r"torch: warnings: .*(huber|binary_cross|LogSoftmax|lr_scheduler|RNN|Upsample|Transformer|clip_grad_norm)": _LAYERS,
     r"torch: warnings: .*(torch.range|size_average|reduce=|init.xavier_uniform|init.normal|volatile|symeig)": _DROPPED,
