@@ -76,11 +76,12 @@ class Sample:
         return f"{self.name}-{shapes}{'-' if arguments else ''}{arguments}"
 
 
-SAMPLES: list[Sample] = []
+#: The samples of the files that have been imported so far. Use SAMPLES, which first imports all of them.
+_added: list[Sample] = []
 
 
 def sample(name: str, reference: Callable[..., np.ndarray], *arrays: object, **arguments: object) -> None:
-    SAMPLES.append(Sample(name, tuple(np.array(a) for a in arrays), reference, arguments))
+    _added.append(Sample(name, tuple(np.array(a) for a in arrays), reference, arguments))
 
 
 def each(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
@@ -248,10 +249,11 @@ def fits(given: Sample) -> bool:
 
 
 def _lists() -> dict[str, list[Sample]]:
-    normal = [s for s in SAMPLES if s.row.normal]
-    in_place = [s for s in SAMPLES if s.row.in_place and fits(s)]
+    normal = [s for s in _added if s.row.normal]
+    in_place = [s for s in _added if s.row.in_place and fits(s)]
     equal = [s for s in in_place if {a.shape for a in s.arrays} == {(2, 3)}]
     return {
+        "SAMPLES": _added,
         "NORMAL": normal,
         "DIFFERENTIABLE": [s for s in normal if s.wanting()],
         "IN_PLACE": in_place,
@@ -262,7 +264,7 @@ def _lists() -> dict[str, list[Sample]]:
 
 def __getattr__(name: str) -> list[Sample]:
     # Made at the first use, because the other files with samples import this one.
-    if name not in ("NORMAL", "DIFFERENTIABLE", "IN_PLACE", "IN_PLACE_ONCE"):
+    if name not in ("SAMPLES", "NORMAL", "DIFFERENTIABLE", "IN_PLACE", "IN_PLACE_ONCE"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tests.support.engine import samples_functions, samples_indexed
 
