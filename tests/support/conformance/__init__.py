@@ -1,5 +1,5 @@
-"""Goldens, random programs and short programs for the tests that compare minitensor with exact derivatives and PyTorch.
+"""Helpers of tests that compare minitensor with recorded facts of PyTorch and Paddle, and with exact derivatives.
 
-``goldens`` has the recorded facts of every operation in Paddle and PyTorch, ``programs`` generates random programs and
-differentiates them exactly, and ``exhaustive`` judges every short program.
+``goldens`` runs the operations whose facts were recorded in Paddle and PyTorch. ``programs`` generates random programs
+and differentiates them exactly. ``exhaustive`` judges every short program.
 """

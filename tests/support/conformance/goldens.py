@@ -1,4 +1,4 @@
-"""The recorded cases of facts/goldens, and the same cases run here.
+"""Run the cases that facts/goldens recorded, and compare the observations with the record.
 
 A case runs in every recorded situation. The observations have the form of the record (see facts/goldens/README.md), so
 the comparison of two dictionaries covers every recorded fact.
@@ -20,10 +20,10 @@ from minitensor.paddle.left_out import LEFT_OUT
 FACTS = Path(__file__).parents[3] / "facts"
 FRAMEWORKS = ("paddle-2.6.2", "paddle-3.3.1", "torch-2.13.0")
 RECORDED = {framework: json.loads((FACTS / "goldens" / f"{framework}.json").read_text()) for framework in FRAMEWORKS}
-ELEMENTS = 1 << 18  # of the tensor for measuring kept bytes: 1 MiB, so that a node is negligible
+ELEMENTS = 1 << 18  # of the tensor that measures kept bytes: 1 MiB, to make those of a node negligible
 
 SPACES = {"paddle": mt, "paddle.Tensor": mt.Tensor, "paddle.nn.functional": mt.nn.functional}
-#: Keys of the record that describe how a case was run. They are not observations.
+#: The keys of the record that describe how a case was run and are no observations.
 GIVEN = {"name", "framework_name", "kind", "called_on", "input", "dtype", "args", "kwargs"}
 
 
@@ -80,7 +80,7 @@ class Case:
     def apply(self, x: mt.Tensor, in_place: bool = True, args: list[Any] | None = None) -> mt.Tensor:
         name = self.name if in_place else self.name[:-1]
         args = self.arguments() if args is None else args
-        if self.name == "where_":  # its target is its second argument; the recorded numbers are those for "ties" > 0
+        if self.name == "where_":  # the target is the second argument, and the numbers were recorded for "ties" > 0
             return getattr(mt, name)(self.argument("b", "ties"), x, *args)
         if self.recorded["called_on"] == "F":
             return getattr(mt.nn.functional, name)(x, *args, **self.recorded["kwargs"])
@@ -90,7 +90,7 @@ class Case:
 
     @cached_property
     def seen(self) -> dict[str, dict[str, Any]]:
-        """Return the observations of the case here, in the form of the record."""
+        """Return the observations of the case in minitensor, in the form of the record."""
         situations = self.recorded.keys() - GIVEN - {"exists_in", "extra_memory_held_for_backward"}
         return {situation: getattr(self, situation)() for situation in situations} | self.places()
 
@@ -101,7 +101,7 @@ class Case:
         return {"exists_in": [place for place in self.recorded["exists_in"] if hasattr(SPACES[place], self.name)]}
 
     def watched(self, x: mt.Tensor) -> dict[str, Any]:
-        """Run in place, and return the changes of the tensor."""
+        """Run the in-place operation, and return the observed changes of the tensor."""
         address, before = x.data_ptr(), x.inplace_version
         result = self.apply(x)
         return {
@@ -179,7 +179,8 @@ class Case:
 
 
 def refused(error: Exception) -> dict[str, Any]:
-    return {"type": type(error).__name__, "first_line": str(error)}  # all lines, because a line of Paddle's is long
+    # All lines are returned, because Paddle puts all its words on one line.
+    return {"type": type(error).__name__, "first_line": str(error)}
 
 
 def gradient(y: mt.Tensor, x: mt.Tensor) -> dict[str, Any]:
@@ -191,15 +192,15 @@ def gradient(y: mt.Tensor, x: mt.Tensor) -> dict[str, Any]:
 
 
 def noticed(found: dict[str, Any]) -> dict[str, Any]:
-    """Return a gradient or its refusal, for situations that are recorded as one of the two."""
+    """Return the gradient, or the refusal if backward is refused."""
     return found.get("backward_error", found) | {"ok": "backward_error" not in found}
 
 
 # ---- comparing -------------------------------------------------------------------------------------------------------
 
-#: If two runs differ in this, all other differences in the situation follow from it.
+#: If two runs differ in one of these facts, all their other differences follow from it.
 DECIDING = ("error", "allowed", "ok", "tracks_grad", "backward_error")
-#: Another name of the same fact.
+#: Facts that the record names differently, with the names used here.
 SAME = {"grad": "grad_of_sum_wrt_x"}
 VERSIONS = re.compile(
     r"(?:version is|tensor_version:|at version) ?(\d+).*?(?:expected version(?: is)?|snapshot:) ?(\d+)"
@@ -232,7 +233,7 @@ def facts(prefix: str, recorded: dict[str, Any], seen: dict[str, Any]):
             isinstance(recorded.get(what), bool) and recorded[what] != seen[what]
         ):
             yield prefix + what, recorded.get(what, "none"), seen.get(what, "none")
-            if what != "backward_error":  # it comes last, so earlier observations are still compared
+            if what != "backward_error":  # the refusal is the last observation, so the earlier ones are still compared
                 return
             for each in (recorded, seen):
                 each.pop("grad_of_sum_wrt_x", None)
@@ -248,7 +249,7 @@ def facts(prefix: str, recorded: dict[str, Any], seen: dict[str, Any]):
 
 
 def same_words(prefix: str, recorded: str, seen: str):
-    """Each framework words its errors differently, but two things must agree: the subject and both versions."""
+    """Yield the facts in which two errors must agree in spite of different words: their subject, and both versions."""
     if LEAF.search(recorded):
         yield prefix + "first_line", "Leaf Var", "Leaf Var" if LEAF.search(seen) else seen
     if found := VERSIONS.search(recorded):
@@ -266,14 +267,15 @@ def equal(expected: Any, actual: Any) -> bool:
 
 
 ALL = [Case(framework, recorded) for framework in FRAMEWORKS for recorded in RECORDED[framework]["cases"]]
-#: The cases that can be compared.
+#: The cases that both the framework and minitensor can run.
 CASES = [case for case in ALL if case.ran and not case.left_out]
 
 
 # ---- bytes held for backward ----
 
 TORCH_COPIES = json.loads((FACTS / "torch-copies.json").read_text())["copies"]
-#: Names in that file of the cases whose second operand is a constant tensor, or of PyTorch's operation.
+#: The names in facts/torch-copies.json for cases whose second operand is a constant tensor, or that PyTorch calls
+#: otherwise.
 TORCH_NAMES = {
     "multiply_": "mul_ by a constant tensor",
     "divide_": "div_ by a constant tensor",

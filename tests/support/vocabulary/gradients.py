@@ -1,12 +1,12 @@
-"""Run the programs of facts/gradients.json here and compare `.grad` with the record.
+"""Run the programs of facts/gradients.json in minitensor and compare `.grad` with the record.
 
-An observation contains the gradient and whether it requires a gradient. For the gradient that the program kept before,
-it contains the numbers and whether the object and the address are the same. Versions are compared in PyTorch's
-vocabulary, relative to the first observation of the gradient, because their start only shows whether PyTorch made a
-copy.
+An observation contains the gradient and whether it requires a gradient. If the program kept an earlier gradient in a
+variable, the observation also has the numbers of that one, and says if the object and the address are still the same.
+Versions are compared in PyTorch's vocabulary, relative to the first observation of the gradient, because their start
+only shows whether PyTorch made a copy.
 
-An intended difference has a named kind with a pattern and a reason. If a question of a kind differs in any other way,
-it fails.
+An intended difference has a named kind with a pattern and a reason. A question whose difference does not match the
+pattern of its kind fails.
 
     python -m tests.support.vocabulary.gradients        shows the differences
 """
@@ -30,19 +30,19 @@ RECORDS: dict[str, dict[str, Any]] = {
     version: record["answers"]
     for version, record in json.loads((FACTS / "gradients.json").read_text(encoding="utf-8")).items()
 }
-#: A program is right if it does the same as one of these versions.
+#: A program's result is right if it equals that of one of these versions.
 VERSIONS = {"torch": ("torch 2.13.0",), "paddle": ("paddle 2.6.2", "paddle 3.3.1")}
 Steps = list[dict[str, Any]]
 
-#: Properties that are not compared in Paddle's vocabulary, with the reasons.
+#: The properties that are not compared under Paddle's names, with the reasons.
 OF_PADDLE = {
-    "version": "every write counts; Paddle adds to a gradient without counting",
+    "version": "every write raises the version; Paddle adds to a gradient without raising it",
     "kept version": "the same",
-    "same object": "Paddle makes a new object at every look at `x.grad`",
+    "same object": "Paddle creates a new object at every access to `x.grad`",
     "x.grad is x.grad": "the same",
     "one object": "the same",
-    "wants gradient": "a gradient wants none itself here; in Paddle that of a leaf does, though nothing was recorded",
-    "strides": "Paddle 2.6.2 has none to look at",
+    "wants gradient": "a gradient has stop_gradient=True; in Paddle the gradient of a leaf has False",
+    "strides": "Paddle 2.6.2 has no such attribute",
 }
 
 
@@ -53,7 +53,7 @@ class Kind:
     Attributes:
         why: the reason, in one line.
         like: a pattern that matches each of their differences completely.
-        questions: vocabulary and question.
+        questions: the questions, each after its vocabulary, such as "torch: repeated backward".
     """
 
     why: str
@@ -65,8 +65,8 @@ _LEAF = r"error: (OSError: \(External\) )?ValueError: .*Leaf (Var|Tensor) \(\) t
 _WANTING = r"noted: \w+ '(?P<a>.*)stop_gradient=False(?P<b>.*)', here '(?P=a)stop_gradient=True(?P=b)'"
 DELIBERATE = {
     "a gradient wants no gradient itself": Kind(
-        "nothing was recorded of it, so it says `stop_gradient=True`, may be written, and is nothing to differentiate; "
-        "Paddle says False of that of a leaf and refuses to write it",
+        "nothing was recorded for it, so it has `stop_gradient=True`, may be written, and has no derivative. In "
+        "Paddle the gradient of a leaf has False, and a write to it is refused",
         rf"{_LEAF}|{_WANTING}|error: none, here RuntimeError|noted: stop_gradient False, here True",
         (
             *("paddle: x.grad.zero_()", "paddle: x.grad.fill_(0)", "paddle: the kept gradient written in place"),
@@ -80,9 +80,9 @@ DELIBERATE = {
         ),
     ),
     "a hook is given a copy": Kind(
-        "the gradient on its way may go to several tensors, and what is added to it later is not what the hook saw: a "
-        "hook answers with another one, as both documentations ask; in PyTorch's vocabulary what it writes into its "
-        "copy goes on",
+        "several tensors may use the gradient, and more may be added to it later, so a hook gets a copy. To change the "
+        "gradient it returns another one, as both documentations demand; under PyTorch's names a write into the copy "
+        "has the same effect",
         r"(first|next|first backward|next backward): (grad|kept|same memory) .*|noted: seen .*"
         rf"|{_LEAF}",
         (
@@ -92,8 +92,8 @@ DELIBERATE = {
         ),
     ),
     "no circle of a leaf and its gradient": Kind(
-        "`backward(create_graph=True)` would keep both in memory for good, of which PyTorch warns: refused, with "
-        "`torch.autograd.grad` as the way out",
+        "`backward(create_graph=True)` would keep both in memory, of which PyTorch warns. It is refused; the error "
+        "suggests `torch.autograd.grad`",
         r"error: none, here NotImplementedError",
         (
             *("torch: create_graph twice", "torch: create_graph, then plain", "torch: plain, then create_graph"),
@@ -107,23 +107,23 @@ DELIBERATE = {
         ("paddle: a gradient kept, then x.grad = None, then written", "paddle: a history of gradients"),
     ),
     "right or refused": Kind(
-        "what a product saved is added to: backward raises; Paddle does not count that write and goes on with a wrong "
-        "gradient",
+        "backward adds to a gradient that a product saved, so the product's backward raises an error; Paddle does not "
+        "count that write and computes a wrong gradient",
         r"error: none, here RuntimeError",
         ("paddle: a gradient saved by a product, then added to",),
     ),
     "`set_to_zero` is heard as a keyword, too": Kind(
-        "Paddle hears it by position only and fills with zeros",
+        "Paddle accepts the argument by position only, and fills the gradient with zeros",
         r"emptied: grad \[0.0, 0.0\], here None|\w+( \w+)?: (kept|same memory) .*",
         ("paddle: x.clear_gradient, none",),
     ),
     "no `.data` under Paddle's names": Kind(
-        "it is an alias whose writes no history knows: `detach()` says so by its name",
+        "autograd does not notice writes through `.data`; use `detach()`",
         r"error: (ValueError.*|none), here AttributeError",
         ("paddle: x.grad.data.zero_()",),
     ),
     "a gradient is like its tensor": Kind(
-        "of its shape and dtype; another one is refused with the type of error that an argument of that kind has",
+        "a gradient has the shape and dtype of its tensor; another one is refused with the usual type of error",
         r"error: .*, here (ValueError|TypeError)|error: none, here ValueError",
         (
             "paddle: a gradient of another shape assigned",
@@ -133,7 +133,7 @@ DELIBERATE = {
     ),
     "`del x.grad`": Kind("in Paddle the process dies", r".*", ("paddle: del x.grad",)),
     "whose memory a gradient takes over": Kind(
-        "memory that nobody else has is taken over or copied",
+        "if nothing else refers to the memory of a gradient, it may be taken over or copied",
         r"noted: where it arrived .*",
         ("torch: an arriving gradient that nobody keeps",),
     ),
@@ -142,7 +142,7 @@ ON_PURPOSE = {question: name for name, kind in DELIBERATE.items() for question i
 
 
 def questions() -> list[str]:
-    """Return "torch: repeated backward" and the like."""
+    """Return all questions after their vocabularies, such as "torch: repeated backward"."""
     return [f"{library}: {question}" for library, versions in VERSIONS.items() for question in RECORDS[versions[0]]]
 
 
@@ -153,7 +153,7 @@ def unlike(question: str) -> list[str]:
 
 
 def ran(library: str, program: str) -> tuple[Steps, str]:
-    """Return the steps of a program run here, and the type of its error."""
+    """Run a program in minitensor; return its observations, and the type of its error."""
     names: dict[str, Any] = {library: {"torch": torch, "paddle": minitensor}[library]}
     look, note, steps = asked.looks(names)
     names |= {"look": look, "note": note}
@@ -167,7 +167,7 @@ def ran(library: str, program: str) -> tuple[Steps, str]:
 
 
 def differences(question: str) -> list[str]:
-    """Return the differences from the most similar version. If one version is equal, return none."""
+    """Return the differences from the most similar version; an empty list if the result equals that of a version."""
     library, _, name = question.partition(": ")
     steps, error = ran(library, RECORDS[VERSIONS[library][0]][name]["program"])
     found = []
@@ -184,7 +184,7 @@ def differences(question: str) -> list[str]:
 
 
 def comparable(library: str, steps: Steps) -> Steps:
-    """Return the steps, with versions relative to the first observation of a gradient, and without the names of
+    """Return the observations, with versions relative to the first one of each gradient, and without the properties in
     OF_PADDLE.
     """
     rows = [dict(step) for step in steps]
@@ -203,8 +203,8 @@ def comparable(library: str, steps: Steps) -> Steps:
 
 
 def apart(recorded: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """Return the differing parts of an observation. Paddle may free the memory of a held gradient; this is not
-    compared.
+    """Return the differing parts of an observation. Paddle may free the memory of a gradient in a variable, so that is
+    not compared.
     """
     return [
         f"{recorded.get('after', 'noted')}: {part} {recorded.get(part)!r}, here {here.get(part)!r}"
@@ -214,7 +214,7 @@ def apart(recorded: dict[str, Any], here: dict[str, Any]) -> list[str]:
 
 
 def same(recorded: Any, here: Any) -> bool:
-    """True if equal; floats to six figures."""
+    """True if two values are equal, floats to six significant digits."""
     if isinstance(recorded, (list, tuple)) and isinstance(here, (list, tuple)):
         return len(recorded) == len(here) and all(map(same, recorded, here))
     if isinstance(recorded, float) and isinstance(here, float):

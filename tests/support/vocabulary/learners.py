@@ -1,11 +1,11 @@
-"""Run here the questions that facts/learners.json recorded: dtypes, copies, modules, warnings, refusals, names.
+"""Run the questions of facts/learners.json in minitensor: dtypes, copies, modules, warnings, refusals, names.
 
     python -m tests.support.vocabulary.learners           counts by group
     python -m tests.support.vocabulary.learners "calls"   shows the questions of a group with different answers
     python -m tests.support.vocabulary.learners list      writes learners-not-yet.txt from the current differences
 
-Different words of an error count in PyTorch's vocabulary, unless both errors are a TypeError about a call. Paddle's
-words are not recorded.
+Under PyTorch's names a different error message counts as a difference, unless both errors are a TypeError about a call.
+Paddle's messages are not recorded.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ LIST = Path(__file__).with_name("learners-not-yet.txt")
 
 
 def questions() -> list[str]:
-    """Return "torch: calls: x.topk(2)" and the like, without the group "overwritten", which test_overwritten.py
-    tests.
+    """Return all questions, such as "torch: calls: x.topk(2)", except the group "overwritten", which
+    test_overwritten.py tests.
     """
     return [
         f"{library}: {question}".replace("\n", "\\n")
@@ -47,7 +47,7 @@ def questions() -> list[str]:
 
 
 def on_purpose(question: str) -> str | None:
-    """Return the reason of an intended difference, or None."""
+    """Return the reason why the answer to a question differs on purpose; None if it should not differ."""
     return learners_on_purpose.reason(question)
 
 
@@ -57,7 +57,7 @@ def not_yet() -> list[str]:
 
 
 def answer(library: str, program: str) -> dict[str, Any]:
-    """Return the program's result here, in the form of the record."""
+    """Return the result of a question's program in minitensor, in the form of the record."""
     as_at_the_start()
     module = {"torch": torch, "paddle": minitensor}[library]
     for name in re.findall(rf"(?:import|from) ({library}[\w.]*)", program):
@@ -72,7 +72,7 @@ def answer(library: str, program: str) -> dict[str, Any]:
 
 
 def differences(question: str) -> dict[str, str]:
-    """Return the differences from the most similar version. If one version is equal, return none."""
+    """Return the differences from the most similar version; an empty list if the result equals that of a version."""
     library, _, name = question.partition(": ")
     name = name.replace("\\n", "\n")
     here = answer(library, RECORDS[VERSIONS[library][0]][name]["program"])
@@ -87,7 +87,7 @@ def differences(question: str) -> dict[str, str]:
 
 
 def group(question: str) -> str:
-    """Return "torch: calls" for "torch: calls: x.topk(2)"."""
+    """Return the group of a question: "torch: calls" for "torch: calls: x.topk(2)"."""
     return ": ".join(question.split(": ")[:2])
 
 

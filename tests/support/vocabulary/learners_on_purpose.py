@@ -1,6 +1,6 @@
 """Patterns of questions whose answers differ on purpose, with the reasons.
 
-learners-not-yet.txt lists the other questions whose answers differ.
+The questions whose answers differ for no such reason are in learners-not-yet.txt.
 """
 
 from __future__ import annotations
@@ -11,22 +11,20 @@ _SIMULATED = "where no CUDA device is, a simulated one answers"
 _LAYERS = "the layer, loss or schedule is not part of minitensor"
 _TYPES = "a number that the dtype cannot hold is refused, and the error names it"
 _MASKS = "a mask holds bools: tensors of bytes, which PyTorch deprecates, only index"
-_OWN = "an argument of the wrong type is a TypeError, an axis that is not there an IndexError, told in words of its own"
-_FUNCTION = "the function is not part of minitensor: a book on memory has no use for it"
-_DROPPED = "the older spelling was dropped or warns in PyTorch: the newer one is there"
-_EXACT = "the engine copies or keeps what the gradient needs, so the write loses nothing"
-_BEFORE = "what a write reads of its own memory is read before"
-_FOLLOWED = "a write into one of several views is followed, where PyTorch refuses"
-_MEET = "dtypes meet in one, bools count as 0 and 1, and a number, a list or an array may stand for a tensor"
-_SHAPES = "shapes that do not fit are a ValueError, whatever refuses them"
-_COPY = (
-    "copy_ is an operation in place like any other: it returns its tensor, keeps its shape and dtype, and is counted"
-)
-_NAME = "an operation takes no name for its result"
-_UNUSED = "what the outputs do not depend on, and what wants no gradient, is told in one way: a RuntimeError, or None"
-_LOAD = "a file that holds nothing, or no file, is a ValueError"
-_AGAIN = "recompute reaches all that its function uses, as often as backward runs, and checks that it was not written"
-_COUNT = "versions count writes of the storage: a copy begins at 0 and shares the count with nobody else"
+_OWN = "minitensor raises TypeError for a wrong type and IndexError for a missing axis, with its own messages"
+_FUNCTION = "minitensor lacks the function, because a book on memory does not need it"
+_DROPPED = "PyTorch has removed or deprecated the older name, and minitensor has only the newer one"
+_EXACT = "the engine copies the values that the gradient needs, so the write loses none"
+_BEFORE = "a write that reads its own memory reads it before it writes"
+_FOLLOWED = "minitensor records a write into one of several views, which PyTorch refuses"
+_MEET = "dtypes are promoted, bools count as 0 and 1, and an operand may be a number, a list or an array"
+_SHAPES = "shapes that do not fit raise ValueError in every function"
+_COPY = "copy_ is an in-place operation like any other: it keeps shape and dtype, and raises the version"
+_NAME = "an operation has no argument `name`"
+_UNUSED = "an input that needs no gradient is treated like an unused one: a RuntimeError, or the gradient None"
+_LOAD = "an empty or a missing file raises ValueError"
+_AGAIN = "recompute gives gradients to all tensors that its function uses, in every backward, and checks later writes"
+_COUNT = "versions count the writes of a storage, so the version of a copy begins at 0"
 _COUNT_MOVED = (
     "a version belongs to the storage: a tensor that gets another storage has that one's version, and its former views "
     "keep theirs. In PyTorch the views of a tensor share one number, whatever their storages are"
@@ -37,11 +35,11 @@ _SHAPE_SAVED = (
 
 
 def _these(group: str, lines: str) -> str:
-    """Return the pattern of the questions of one of Paddle's groups, divided by ` || `."""
+    """Return a pattern that matches questions of one of Paddle's groups; ` || ` separates them in ``lines``."""
     return rf"paddle: {group}: (?:{'|'.join(map(re.escape, lines.split(' || ')))})$"
 
 
-#: Pattern of a question, and the reason; the first that matches counts.
+#: Patterns of questions, and the reasons; the first pattern that matches a question counts.
 ON_PURPOSE: dict[str, str] = {
     r"torch: a Python type as dtype: .*dtype=('float32'|numpy.float32)": "a dtype may be given by its name, too",
     r"torch: a Python type as dtype: torch.set_default_dtype": "float32 is the default dtype, always",
@@ -53,58 +51,58 @@ ON_PURPOSE: dict[str, str] = {
     r"torch: versions: x.(resize_\(9\)|resize_\(2\)\.resize_|set_\()": _COUNT_MOVED,
     r"torch: versions: x.apply_": "apply_ writes, and every write is counted. PyTorch does not notice this one",
     r"torch: versions: z = y \* y": _SHAPE_SAVED,
-    r"torch: deep copies: a shallow copy": "copy.copy gives another look at the same storage, as y = x[:] does",
+    r"torch: deep copies: a shallow copy": "copy.copy returns another tensor on the same storage, as y = x[:] does",
     r"torch: warnings: .*(huber|binary_cross|LogSoftmax|lr_scheduler|RNN|Upsample|Transformer|clip_grad_norm)": _LAYERS,
     r"torch: warnings: .*(torch.range|size_average|reduce=|init.xavier_uniform|init.normal|volatile|symeig)": _DROPPED,
     r"torch: warnings: .*(add\(y, 2, y\)|add_\(2, y\)|torch.qr|torch.cross|meshgrid)": _DROPPED,
     r"torch: warnings: .*set_detect_anomaly": "a module says whose it is",
-    r"torch: warnings: float\(": "float(x) says what is wrong; a tensor that wants a gradient is converted in silence",
-    r"torch: warnings: import numpy": "a tensor meets an array of NumPy in any operator",
-    r"torch: warnings: x.sum\(\).backward\(create_graph=True\)": "it would tie the gradient to its leaf: autograd.grad",
+    r"torch: warnings: float\(": "float(x) of a tensor that needs a gradient gives no warning",
+    r"torch: warnings: import numpy": "an operator may combine a tensor and a NumPy array",
+    r"torch: warnings: x.sum\(\).backward\(create_graph=True\)": "refused: use autograd.grad",
     r"torch: in place .*: (x \*= x|x /= x|x \*\*= x|x.mul_\(x\)|x.div_\(x\)|x.mul_\(x.detach)": _EXACT,
     r"torch: in place .*: x.(mul_\(x\[0\]|clamp_\(x\[0|index_add_|scatter_\()": _BEFORE,
     r"torch: a part of itself: ": _BEFORE,
     r"torch: in place .*(unbind|split|chunk|for row in|a, b = x;|list\(x\))": _FOLLOWED,
     r"torch: in place .*no_grad\(\): v = [xw][\[.](?!detach)": "a view made under no_grad has no history",
-    r"torch: in place .*: (x.sigmoid_|x\[:\] =|x\[0\] \*=|x.addcmul_)": "the overwritten output is named by its write",
-    r"torch: in place .*x.fill_\(x\[0\]\)": "fill_ takes a number: a gradient would go to a tensor",
-    r"torch: in place .*x.set_\(": "set_ begins another history, and backward says that nothing was recorded",
-    r"torch: in place .*w.data = torch.ones\(3\)": "the gradient of a graph of another shape has no place in the leaf",
+    r"torch: in place .*: (x.sigmoid_|x\[:\] =|x\[0\] \*=|x.addcmul_)": "the error names the write of the output",
+    r"torch: in place .*x.fill_\(x\[0\]\)": "fill_ takes a number, through which no gradient flows",
+    r"torch: in place .*x.set_\(": "set_ removes the history, so backward reports that nothing was recorded",
+    r"torch: in place .*w.data = torch.ones\(3\)": "a leaf refuses a gradient of another shape",
     r"torch: in place .*x.real": _FUNCTION,
-    r"torch: in place .*inference_mode": "inference_mode is no_grad: its tensors are tensors like any other",
-    r"torch: missing names: x.foo = 1": "a tensor has no attributes of one's own: it has no dictionary",
-    r"torch: missing names: (torch.tensor|dir\(torch\))": "a function of Python, and other names beside it",
-    r"torch: missing names: x\['a'\]": "an index that is not an index is an IndexError",
+    r"torch: in place .*inference_mode": "inference_mode does the same as no_grad, and its tensors are ordinary ones",
+    r"torch: missing names: x.foo = 1": "a tensor has no __dict__, so it refuses new attributes",
+    r"torch: missing names: (torch.tensor|dir\(torch\))": "a Python function, and other names in the module",
+    r"torch: missing names: x\['a'\]": "an index of a wrong type raises IndexError",
     r"torch: (missing names|calls): .*(cuda|gpu|accelerator)|paddle: warnings: .*(cuda|gpu)": _SIMULATED,
-    r"torch: missing names: torch.device\('foo'\)": "there are two kinds of devices",
+    r"torch: missing names: torch.device\('foo'\)": "minitensor has only the devices cpu and cuda",
     r"torch: autograd: grad outputs and a bias": "the last step of a gradient of a gradient is another operation",
-    r"torch: autograd: a function called without apply": "it is refused without a warning before",
-    r"torch: autograd: anomaly": "the search is switched on in silence; what it finds is told",
+    r"torch: autograd: a function called without apply": "it is refused without a previous warning",
+    r"torch: autograd: anomaly": "switching anomaly detection on gives no warning",
     r"torch: calls: .*(unique_consecutive|median|mode|kthvalue|unfold|einsum|histc|cdist|linalg|backends)": _FUNCTION,
-    r"torch: calls: x.bincount": "the dtype is named in full",
-    r"torch: calls: F.cross_entropy\(x, torch.tensor\(\[-100, -100\]": "0 / 0 is nan; NumPy may warn where asked to",
-    r"paddle: whole numbers: (i.var|i.scale|i.pow)": "a factor, an exponent or a mean with a fraction is not cut",
-    r"paddle: whole numbers: (i.norm|.*relu|.*softmax)": "whole numbers are taken as float32 where Paddle refuses",
+    r"torch: calls: x.bincount": "the error contains the full name of the dtype",
+    r"torch: calls: F.cross_entropy\(x, torch.tensor\(\[-100, -100\]": "0 / 0 is nan, of which NumPy can warn",
+    r"paddle: whole numbers: (i.var|i.scale|i.pow)": "no fraction is truncated",
+    r"paddle: whole numbers: (i.norm|.*relu|.*softmax)": "integers are converted to float32, and Paddle refuses them",
     r"paddle: whole numbers: (-b|bool\(b\)|.*dtype=float)": _OWN,
-    r"paddle: deep copies: not a leaf": "a result would lose its history: detach() or clone() says which is meant",
-    r"paddle: deep copies: (a state dict|a parameter)": "a dict is Python's, a parameter is called Parameter",
+    r"paddle: deep copies: not a leaf": "a deep copy would lose its history; use detach()",
+    r"paddle: deep copies: (a state dict|a parameter)": "other names of the two classes",
     r"paddle: modules: (batch norm of the old kind|layer norm|dropout)": _LAYERS,
-    r"paddle: modules: batch norm": "the gradient of one row is 0, and training goes on without a warning each time",
+    r"paddle: modules: batch norm": "the gradient of one row is 0, and no warning is repeated in training",
     r"paddle: modules: a double input": "dtypes promote",
-    r"paddle: modules: a wrong shape": "what does not fit is refused, and nothing is loaded",
-    r"paddle: modules: loaded": "every write counts: set_value, too",
-    r"paddle: warnings: F.(mse_loss|l1_loss)": "a loss of shapes that broadcast is refused: it is a mistake",
+    r"paddle: modules: a wrong shape": "a state that does not fit is refused, and nothing is loaded",
+    r"paddle: modules: loaded": "every write raises the version, also set_value",
+    r"paddle: warnings: F.(mse_loss|l1_loss)": "a loss refuses to broadcast, because that is usually a mistake",
     r"paddle: warnings: F.cross_entropy": _OWN,
     r"paddle: warnings: paddle.optimizer": "a parameter listed twice and a negative rate are refused",
     r"paddle: warnings: (float\(y\)|int\(|bool\(y\)|if y|len\(|for i in|paddle.to_tensor|y \+ 'a')": _OWN,
-    r"paddle: warnings: (y.backward|paddle.grad)|paddle: autograd: grad of": "nothing was recorded, and that is told",
+    r"paddle: warnings: (y.backward|paddle.grad)|paddle: autograd: grad of": "the error says that nothing was recorded",
     r"paddle: warnings: y.add_\(1.0\)": "Python numbers are accepted",
     r"paddle: warnings: print\(paddle.flops\)|paddle: autograd: jacobian": _FUNCTION,
     r"paddle: missing names: (x.sum|x.unsqueeze|paddle.sin)|paddle: .*renorm_": _OWN,
-    r"paddle: autograd: backward twice": "SystemError is Python's word for a broken interpreter",
-    r"paddle: Paddle's own tests: r = x.cumprod_": "one operation counts one write",
-    r"paddle: Paddle's own tests: .*where_": "a number may stand for a tensor of one element",
-    r"paddle: Paddle's own tests: .*register_hook": "a hook that is gone is removed again without a warning",
+    r"paddle: autograd: backward twice": "SystemError means a broken interpreter",
+    r"paddle: Paddle's own tests: r = x.cumprod_": "one operation raises the version by 1",
+    r"paddle: Paddle's own tests: .*where_": "an operand may be a number instead of a tensor of one element",
+    r"paddle: Paddle's own tests: .*register_hook": "removing a hook twice gives no warning",
     _these(
         "bits",
         "i & j || i & 1 || i & True || b & True || b & 1 || b & i || i & b || b | 1 || b ^ True || i & [1, 1,"
@@ -189,12 +187,12 @@ ON_PURPOSE: dict[str, str] = {
     r"paddle: operands of a wrong kind in place: [mj]\.\w+\(\[[\d., ]+\]\)": _MEET,
     r"paddle: operands of a wrong kind in place: m.logical_not_": "the dtype never changes in place",
     r"paddle: operands of a wrong kind in place: (m.copy_\(|paddle.\w+\(|.*('a'|None|\{\}|2.0|where_\(.*)\]?\)$)": _OWN,
-    r"paddle: PyLayer: (mark not|input|a leaf written)": "an output has memory of its own; a write is announced first",
-    r"paddle: PyLayer: backward": "a gradient has the shape and dtype of its tensor; None is a gradient of 0",
-    r"paddle: PyLayer: saved and overwritten": "what a layer saved is checked: Paddle's gradient is silently wrong",
+    r"paddle: PyLayer: (mark not|input|a leaf written)": "forward declares its writes",
+    r"paddle: PyLayer: backward": "a gradient has the shape and dtype of its tensor, and None means 0",
+    r"paddle: PyLayer: saved and overwritten": "saved tensors are checked; Paddle's gradient is wrong",
 }
 
 
 def reason(question: str) -> str | None:
-    """Return the reason why the answer to ``question`` differs on purpose, or None."""
+    """Return the reason why the answer to ``question`` differs on purpose; None if it should not differ."""
     return next((why for pattern, why in ON_PURPOSE.items() if re.match(pattern, question)), None)

@@ -1,4 +1,4 @@
-"""The record of functions whose input or result is overwritten before backward, and the differences from PyTorch."""
+"""Run functions whose input or result is overwritten before backward. Two tables list the differences from PyTorch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RECORD = {
 FUNCTIONS = list(dict.fromkeys(question.rpartition(", ")[0] for question in RECORD))
 WRITES = ("its input written", "its result written", "both written")
 
-#: PyTorch refuses and the engine does not, because it saves less, or saves a tensor that no program can write.
+#: The writes that PyTorch refuses in backward and the engine does not, because it saves less, or saves a private copy.
 ANSWERED_HERE = {
     "gelu": {"its input written", "both written"},
     "layer_norm": {"its input written", "both written"},
@@ -34,7 +34,8 @@ ANSWERED_HERE = {
     "smooth_l1": {"its input written", "both written"},
     "bce_logits": {"its input written", "both written"},
 }
-#: The engine refuses and PyTorch does not, because one saves the input and the other the result.
+#: The writes that the engine refuses in backward and PyTorch does not, because the engine saves the result and PyTorch
+#: the input.
 REFUSED_HERE = {
     "elu": {"its result written", "both written"},
     "leaky_relu": {"its result written", "both written"},
@@ -42,7 +43,7 @@ REFUSED_HERE = {
 
 
 def outcome(function: str, write: str) -> str | list[float]:
-    """Return the gradient as numbers, "refused", or the error of a missing function."""
+    """Return the gradient as numbers, "refused" if backward raises, or the error message if the function is missing."""
     return recorded_outcome(learners.answer("torch", RECORD[f"{function}, {write}"]["program"]))
 
 

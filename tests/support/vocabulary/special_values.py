@@ -1,7 +1,7 @@
-"""Compare values and gradients at nan, inf, -0.0, ties and of empty tensors with facts/special-values.json.gz.
+"""Compare values and gradients at nan, inf, -0.0 and ties, and of empty tensors, with facts/special-values.json.gz.
 
-An answer here is right if it equals that of one version of the framework. Zeros of a result are compared with their
-sign, those of a gradient without. Intended differences are listed by kind, each with its reason.
+An answer of minitensor is right if it equals that of one version of the framework. The sign of a zero is compared in
+results, but not in gradients. Intended differences are listed by kind, each with its reason.
 
 python -m tests.support.vocabulary.special_values           prints what differs
 python -m tests.support.vocabulary.special_values torch     in one vocabulary
@@ -24,9 +24,9 @@ asked = facts_module("special_values")
 RECORDS: dict[str, dict[str, Any]] = asked.recorded()
 MODULES: dict[str, Any] = {"torch": torch, "paddle": minitensor}
 VERSIONS = {library: [each for each in RECORDS if each.startswith(library)] for library in MODULES}
-#: Relative difference of numbers: float32 functions of two libraries differ in their last digits.
+#: The relative tolerance, because float32 functions of two libraries differ in their last digits.
 ALIKE = 5e-5
-#: Absolute difference of numbers, of which one is not 0: sums of rounded numbers.
+#: The absolute tolerance for sums of rounded numbers, unless both numbers are 0.
 NEAR = 1e-6
 
 
@@ -37,12 +37,14 @@ def questions(library: str) -> list[str]:
 
 
 def answers(library: str, question: str) -> tuple[list[Any], Any]:
-    """Return the recorded answers of all versions, and the answer here."""
+    """Return the recorded answers of all versions, and minitensor's answer."""
     return [RECORDS[version][question] for version in VERSIONS[library]], asked.ask(library, MODULES[library], question)
 
 
 def alike(then: Any, here: Any, gradients: int = 0) -> bool:
-    """True if two answers agree, of which the last ones are ``gradients``. Two errors agree, whatever their types."""
+    """True if two answers agree. Their last ``gradients`` entries are gradients. Two errors agree whatever their
+    types.
+    """
     if isinstance(then, str) or isinstance(here, str):
         return isinstance(then, str) and isinstance(here, str)
     results = len(then) - gradients
@@ -84,7 +86,7 @@ def _same(old: str, new: str, signs: bool) -> bool:
 
 
 def any_difference(then: Any, here: Any) -> bool:
-    """True: the kind names its questions one by one."""
+    """Return True. A kind with this test lists the exact questions in its pattern."""
     return True
 
 
@@ -99,7 +101,7 @@ def refused_here(then: Any, here: Any) -> bool:
 
 
 def missing_here(then: Any, here: Any) -> bool:
-    """True if the name is missing."""
+    """True if minitensor lacks the name."""
     return here == "AttributeError"
 
 
@@ -117,18 +119,18 @@ def _without_signs(answer: list[Any]) -> list[Any]:
 
 
 def gradients_only(then: Any, here: Any) -> bool:
-    """True if the values agree."""
+    """True if the values agree, so that only gradients differ."""
     return not isinstance(then, str) and not isinstance(here, str) and _alike(then[0], here[0], True)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Questions that are answered otherwise on purpose.
+    """A group of questions that minitensor answers otherwise on purpose.
 
     Attributes:
         why: the reason.
-        pattern: matches the questions, each preceded by its library.
-        like: tests if a difference is of this kind.
+        pattern: a regular expression for the questions, each preceded by its library.
+        like: a function of the framework's answer and minitensor's that returns True if they differ in this way.
     """
 
     why: str
@@ -137,14 +139,14 @@ class Kind:
 
 
 KINDS = (
-    Kind("the framework refuses: integers and bools are converted to float32 here, or keep their numbers", r".*",
+    Kind("the framework refuses integers and bools; minitensor converts them to float32 or keeps their dtype", r".*",
          refused_there),
     Kind(
-        "names that are not there",
+        "functions that minitensor lacks",
         r".*\b(logcumsumexp|nanmedian|erfc|rad2deg|sgn|logaddexp|huber_loss|interpolate)\(",
         missing_here,
     ),
-    Kind("names that only PyTorch has here", r"paddle: .*\bL\.(logspace|vstack|hstack)\(", missing_here),
+    Kind("functions with only PyTorch's names here", r"paddle: .*\bL\.(logspace|vstack|hstack)\(", missing_here),
     Kind(
         "IEEE 754 leaves the sign of the larger of 0.0 and -0.0 open, and numpy's depends on the processor",
         r"torch: .*(relu|maximum|minimum|fmax|fmin|clamp|amax|amin|kthvalue|cumsum|layer_norm|smooth_l1_loss)",
@@ -156,31 +158,31 @@ KINDS = (
         "the slopes of digamma at its poles and at inf: PyTorch's are large numbers, or nan",
         r"torch: .*(digamma|polygamma)\(",
     ),
-    Kind("slopes of compositions at inf and nan: a rule of its own would give inf or 0 where this gives nan",
+    Kind("slopes of compositions at inf and nan: they give nan where a special rule would give inf or 0",
          r"(torch|paddle): (points: (F.selu|F.hardswish|F.softsign)|rows: L.(var|norm)|points: x \*\* 0.5"
          r"|\[\], nan: L.(max|min|var)\()"),
     Kind("the slopes of hypot at (0, 0) are 0 instead of nan", r"(torch|paddle): pairs: L.hypot"),
     Kind("cumprod's and prod's gradients are exact beside 0, nan and inf: the frameworks divide",
          r"(torch|paddle): (rows|\[\], nan): L.(cumprod|prod)\("),
-    Kind("the median of nothing is a nan without history", r"torch: (\[|integer \[0\]).*: L.median\(x\)$"),
-    Kind("of equal elements the first is the k-th", r"torch: rows: L.kthvalue"),
-    Kind("these convert integers to float32; PyTorch keeps them",
+    Kind("the median of an empty tensor is nan, without a history", r"torch: (\[|integer \[0\]).*: L.median\(x\)$"),
+    Kind("among equal elements the position is that of the first", r"torch: rows: L.kthvalue"),
+    Kind("these functions convert integers to float32; PyTorch keeps the dtype",
          r"torch: int.*: F.(relu6|hardtanh|threshold|soft.*|log_softmax)\("),
-    Kind("functions of integers are float32; Paddle's atan2 is float64", r"paddle: integer.*: L.atan2"),
-    Kind("bools have no arithmetic of their own", r"(torch|paddle): bools: (L.(sign|square|clamp|neg|scale)\(|-x)",
+    Kind("functions of integers have float32 results; Paddle's atan2 has float64", r"paddle: integer.*: L.atan2"),
+    Kind("bools have no arithmetic", r"(torch|paddle): bools: (L.(sign|square|clamp|neg|scale)\(|-x)",
          refused_here),
-    # ---------- Paddle: what the framework computes wrongly, or from memory that nobody wrote ----------
-    Kind("nothing has no largest, smallest or middle element, and no spread; Paddle answers with unwritten memory, nan "
-         "or 0", r"paddle: (\[|integer \[0\]).*: L.(amax|amin|argmax|argmin|topk|std|var|median|norm|mean)\("),
-    Kind("positions, counts and rounded quotients have no gradient, or one of 0; Paddle has the other",
+    # ---------- Paddle: wrong results, or results from uninitialized memory ----------
+    Kind("an empty tensor has no largest or middle element, and no spread; Paddle returns any number",
+         r"paddle: (\[|integer \[0\]).*: L.(amax|amin|argmax|argmin|topk|std|var|median|norm|mean)\("),
+    Kind("positions, counts and rounded quotients have no gradient, or 0; Paddle has the other of the two",
          r"paddle: .*(// 2.0|L.(argsort|unique|count_nonzero|floor_divide|norm)\()", ),
     Kind("a label gets a gradient, too", r"paddle: .*F.(kl_div|binary_cross_entropy\w*)\(",
          lambda then, here: alike(then, here[:-1] + [None])),
-    Kind("a loss refuses to be broadcast by accident", r"paddle: .* and .*: F.(mse_loss|l1_loss)\(", refused_here),
-    Kind("soft labels get no gradient, and losses no integers", r"paddle: .*F.(cross_entropy|mse_loss)\(.*",
+    Kind("a loss refuses operands that would be broadcast", r"paddle: .* and .*: F.(mse_loss|l1_loss)\(", refused_here),
+    Kind("soft labels get no gradient, and losses refuse integers", r"paddle: .*F.(cross_entropy|mse_loss)\(.*",
          refused_here),
-    Kind("an integer has no nan, and no fraction", r"paddle: int.*: L.(masked_fill|pow|logsumexp)\(", refused_here),
-    Kind("Paddle's own answers at nan and inf: relu(nan) is 0, sinc(nan) 1, erfinv(2) inf, isclose(inf, 1) true, "
+    Kind("an integer has neither nan nor a fraction", r"paddle: int.*: L.(masked_fill|pow|logsumexp)\(", refused_here),
+    Kind("Paddle's answers at nan and inf: relu(nan) is 0, sinc(nan) 1, erfinv(2) inf, isclose(inf, 1) true, "
          "slopes of |x| and sqrt(x) nan; the smallest logarithm of softmax is -64",
          r"paddle: (points: (L.(abs|acosh|asinh|digamma|erfinv|sinc|sqrt|polygamma|renorm)|F.(relu|silu"
          r"|thresholded_relu|log_sigmoid|leaky_relu)\(|x \*\* (-1|3)|L.clip|L.multigamma)"
@@ -192,8 +194,8 @@ KINDS = (
          "or inf beside infinite labels", r"paddle: shares: F.(binary_cross_entropy_with_logits|kl_div)"),
     Kind("the gradient of the median goes to the middle elements; Paddle's to all that equal them",
          r"paddle: (rows|\[\], nan): L.median"),
-    Kind("windows that overlap add their gradients; Paddle forgets one", r"paddle: matrices: x.unfold", gradients_only),
-    Kind("of equal numbers the second gets the gradient, as in Paddle 2.6.2, and nan is the larger, as in 3.3.1",
+    Kind("overlapping windows add their gradients; Paddle drops one", r"paddle: matrices: x.unfold", gradients_only),
+    Kind("the second of equal numbers gets the gradient, as in Paddle 2.6.2, and nan is the larger, as in 3.3.1",
          r"paddle: (points|pairs): L.(maximum|minimum)"),
     Kind("the slope of logit at -0.0 is inf, as at 0.0", r"paddle: points: L.logit\(x\)", gradients_only),
     Kind("the slope of the entropy of Bernoulli's distribution is the logarithm of its odds; Paddle forgets half of it",
@@ -210,7 +212,7 @@ def kind_of(library: str, question: str, then: list[Any], here: Any) -> Kind | N
 
 
 def unlike(library: str) -> dict[str, str]:
-    """Return the questions that are answered otherwise and not on purpose, each with the answers."""
+    """Return the questions with an unintended difference, each with the answers."""
     found = {}
     for question in questions(library):
         then, here = answers(library, question)
@@ -221,7 +223,7 @@ def unlike(library: str) -> dict[str, str]:
 
 
 def main(libraries: list[str]) -> None:
-    """Print what differs."""
+    """Print the unintended differences."""
     for library in libraries:
         found = unlike(library)
         for question, text in found.items():

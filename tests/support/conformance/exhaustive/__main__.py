@@ -16,7 +16,7 @@ from minitensor.engine.modes import POLICIES
 from .alphabet import evenly, total
 from .judge import Plan, Report, judge_all, table
 
-STRIDE = 2000  # programs between two lines of progress
+STRIDE = 2000  # a line of progress is printed after this number of programs
 
 
 def engine():
@@ -24,7 +24,7 @@ def engine():
 
 
 def part(plan: str, numbers: Sequence[int], length: int) -> tuple[str, Report]:
-    """Run some programs under one plan in a separate process."""
+    """Judge some programs under one plan of policies; called in a separate process."""
     return plan, judge_all(engine, Plan.of(plan), numbers, length)
 
 

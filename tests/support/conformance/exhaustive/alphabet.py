@@ -1,11 +1,12 @@
-"""The statements, and all programs that can be written with them.
+"""The statements of short programs, and functions that count and number all programs made of them.
 
 A number from 0 to ``count(length) - 1`` identifies a program of some length. ``program(number, length)`` computes it
 without generating the others, and two numbers never give the same program.
 
-Shapes are chosen so that most statements fit one another: ``a`` and ``x`` are [2, 2], ``b`` and the rows are [2], and
-``v``, ``w``, ``y``, ``z``, ``d`` are either. Where two do not fit, both sides must refuse. The functions are bounded
-and no number is 0 or 1, so that a wrong number stays visible in every gradient behind it.
+The shapes are chosen so that most statements fit one another: ``a`` and ``x`` are [2, 2], ``b`` and the rows are [2],
+and ``v``, ``w``, ``y``, ``z``, ``d`` are either. If two shapes do not fit, the engine and the reference must both
+refuse. The functions are bounded and no number is 0 or 1, so that a wrong number remains visible in every gradient that
+depends on it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import CodeType
 
-#: Two leaves, and a product that saves both of them.
+#: The first statements of every program: two leaves, and a product that saves both of them.
 OPENING = (
     "a = mt.to_tensor([[0.83, -0.47], [0.61, 1.21]], dtype='float64', stop_gradient=False)",
     "b = mt.to_tensor([0.74, -1.13], dtype='float64', stop_gradient=False)",
@@ -32,8 +33,8 @@ VIEWS = (
     "with mt.no_grad(): v = x[0]",  # a detached alias of a part
     "d = x.detach()",
     "d = v.detach()",
-    "d.stop_gradient = False",  # one memory with two groups that want gradients
-    "x.t_()",  # writes nothing
+    "d.stop_gradient = False",  # two tensors with separate histories on the same memory need gradients
+    "x.t_()",  # changes only the strides
 )
 
 READS = (
@@ -47,23 +48,23 @@ READS = (
 )
 
 WRITES = (
-    "x.add_(b)",  # needs nothing
-    "x.multiply_(b)",  # needs its own input
+    "x.add_(b)",  # its backward needs no tensor
+    "x.multiply_(b)",  # its backward needs the overwritten input
     "x.sin_()",
-    "x.tanh_()",  # needs its output
+    "x.tanh_()",  # its backward needs the output
     "v.scale_(1.7)",
     "v.fill_(0.37)",
     "v.sin_()",
     "v.tanh_()",
     "w.add_(b)",
     "x.multiply_(v)",  # an operand that overlaps the target
-    "v.multiply_(w)",  # sometimes overlaps, and sometimes is beside it
+    "v.multiply_(w)",  # an operand that overlaps the target in some programs and not in others
     "x.copy_(v)",
     "x[1] = b",
     "x[:, ::-1] = y",
     "y.tanh_()",
     "d.scale_(2.3)",  # through a detached alias
-    "d.multiply_(b)",  # recorded, in a separate group
+    "d.multiply_(b)",  # recorded, in a history separate from that of x
     "with mt.no_grad(): v.scale_(0.6)",
     "with mt.no_grad(): x[0] = 0.29",
     "with mt.no_grad(): a[1] = 0.53",  # as an optimizer does
@@ -76,7 +77,8 @@ FILE = "<program>"
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement (the opening counts as one): its text, the names it needs and binds, and whether it writes memory.
+    """One statement (the opening counts as one): its text, the names that it reads and binds, and True if it writes
+    memory.
 
     ``line`` is its line number in tracebacks and in the engine's errors, which name the statement and not the program.
     """
@@ -136,7 +138,7 @@ def total(length: int) -> int:
 
 
 def nth(number: int, length: int) -> Program:
-    """Return program ``number`` of the ``total(length)``, with the short ones first."""
+    """Return program ``number`` among the ``total(length)`` programs, which are ordered by length."""
     for n in range(1, length + 1):
         if number < count(n):
             return program(number, n)

@@ -1,7 +1,7 @@
-"""References with one planted mistake each. If one replaces the engine, the judge must notice it.
+"""References with one planted mistake each. The judge must notice each of them when it replaces the engine.
 
 Every fault is a mistake that an engine could make. ``noticed_by`` is the kind of disagreement that it has to cause, and
-``plan`` has the policies. A judge that misses one of them would be worthless.
+``plan`` has the policies. If the judge misses one of them, it cannot find that mistake in the engine either.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from .saved import LEAF, UNHARMED, Refused
 
 
 class ViewsShareNoHistory(World):
-    """A view has a separate gradient, so a write through it is missed."""
+    """A view has a separate gradient, so the gradient of its base misses a write through the view."""
 
     plan, noticed_by = "2.6", "gradient"
 
@@ -22,7 +22,7 @@ class ViewsShareNoHistory(World):
 
 
 class DetachKeepsTheFamily(World):
-    """A detached alias takes part in the gradient."""
+    """Gradients flow through a detached alias, which they must not."""
 
     plan, noticed_by = "2.6", "stop_gradient"
 
@@ -52,7 +52,7 @@ class ReadsWhatItOverwrote(World):
 
 
 class FillingIsNoWrite(World):
-    """Filling makes no new version."""
+    """Filling a tensor does not raise its version."""
 
     plan, noticed_by = "2.6", "inplace_version"
 
@@ -82,7 +82,9 @@ class LossesAreNotNoticed(World):
 
 
 class OnlyTheFirstWriteIsPreserved(World):
-    """Copy on write preserves once, so the next write makes the gradient wrong without an error."""
+    """Copy on write preserves values only at the first write, so after a second one the gradient is wrong without an
+    error.
+    """
 
     plan, noticed_by = "copy_on_write", "gradient"
 
@@ -133,7 +135,7 @@ class OnlyTheVersionMatters(World):
 
 
 class CopiesTheInputUnder25(World):
-    """Under the policy "2.5", an operation that needs its own input continues."""
+    """Under the policy "2.5", an in-place operation whose backward needs its own input is not refused."""
 
     plan, noticed_by = "2.5", "accepted"
 
@@ -146,7 +148,7 @@ class CopiesTheInputUnder25(World):
 
 
 class SavesMoreThanItNeeds(World):
-    """The hyperbolic tangent also saves its input, and is refused because of it."""
+    """The hyperbolic tangent also saves its input, so backward is refused after a write to the input."""
 
     plan, noticed_by = "2.6", "unjustified"
 

@@ -1,11 +1,11 @@
-"""Run a program on both sides under a plan of policies, and return the verdict.
+"""Run a program on the engine and on the reference under a plan of policies, and return the verdict.
 
 The engine and the reference must refuse the same statements and the same gradients, each time for a reason that the
-reference found independently. Otherwise they must agree in the values and versions of all names, in the names that want
-a gradient, and in every gradient. A write may keep the bytes that the reference needs and no more, and after the last
-name is deleted no bytes are left. A program is *right*; or *refused* because of a saved value, at a write or in
-backward; or *wrong*. If the gradient of all results together is refused, the judge requests the gradient of each result
-alone.
+reference found independently. Otherwise they must agree in the values and versions of all tensors, in the tensors that
+need a gradient, and in every gradient. A write may allocate only the bytes that the reference needs, and after the last
+name is deleted no bytes may remain allocated. A program is *right*; or *refused* because of a saved value, at a write
+or in backward; or *wrong*. If the gradient of all results together is refused, the judge requests the gradient of each
+result alone.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .saved import KINDS, LEAF, SHAPE, Refused
 
 TOLERANCE = 1e-9
 MOST_SHOWN = 5
-FREE = (LEAF.kind, SHAPE.kind)  # refusals for other reasons than a saved value
+FREE = (LEAF.kind, SHAPE.kind)  # the kinds of refusals that no saved value causes
 
-#: The weight of each result in the requested gradient, for its first cells, in this order.
+#: The weights of a result's elements in the scalar whose gradient is requested; element i has the weight at position i.
 WEIGHTS = {
     "x": [[1.13, -0.71], [0.47, 0.89]],
     "v": [[-0.53, 1.37], [0.97, -1.21]],
@@ -38,9 +38,11 @@ WEIGHTS = {
 
 @dataclass(frozen=True)
 class Plan:
-    """The policies at each time: ``reads`` for statements that only read, ``writes`` in turns for those that write.
+    """The policies of a program: ``reads`` for statements that only read; the policies in ``writes``, one after the
+    other, for statements that write.
 
-    Its text is ``2.6`` if all are one policy, otherwise ``2.5:copy_on_write`` or ``2.6:copy_on_write,2.6`` for example.
+    Its text is ``2.6`` if there is only one policy, otherwise for example ``2.5:copy_on_write`` or
+    ``2.6:copy_on_write,2.6``.
     """
 
     reads: str
@@ -58,7 +60,9 @@ class Plan:
 
 
 class Wrong(Exception):
-    """The engine is wrong. ``kind`` names the fault in one word; the message has the place and the expected value."""
+    """Raised if the engine is wrong. ``kind`` names the fault in one word; the message has the place and the expected
+    value.
+    """
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -76,17 +80,17 @@ class Outcome:
 
 
 class Judge:
-    """Judge programs under one plan. ``engine()`` returns the module that ``mt`` is bound to."""
+    """Judge programs under one plan. ``engine()`` returns the module to which the programs' name ``mt`` is bound."""
 
     def __init__(self, engine: Callable, plan: Plan) -> None:
         self.engine, self.plan = engine, plan
         cpu = getattr(getattr(engine(), "device", None), "cpu", None)
-        self.held = cpu.memory_allocated if cpu else lambda: 0  # a fake engine does not count bytes
+        self.held = cpu.memory_allocated if cpu else lambda: 0  # an engine with a planted fault does not count bytes
         self.weights = [self._weights(World()), self._weights(engine())]
 
     @staticmethod
     def _weights(mt) -> dict:
-        """Return the weights as tensors of one side, by name and shape."""
+        """Return the weights as tensors of the engine or the reference, by name and shape."""
         made = {}
         for name, numbers in WEIGHTS.items():
             made[name, (2, 2)] = mt.to_tensor(numbers, dtype="float64")
@@ -148,12 +152,12 @@ class Judge:
 
 
 def _both(act: Callable[[dict], object], sides: tuple[dict, dict], refusals: list[str]) -> tuple | None:
-    """Return the results of ``act`` on both sides, or None if both refuse for one reason."""
+    """Return the results of ``act`` on the engine and on the reference, or None if both refuse for the same reason."""
     refused = error = None
     try:
         actual = act(sides[1])
     except Exception as raised:  # every error of an engine has to be judged
-        error = raised.with_traceback(None)  # its frames would keep tensors alive
+        error = raised.with_traceback(None)  # the frames of the traceback would keep tensors alive
         error.__context__ = None
     sides[0]["mt"].lenient = error is None
     try:
@@ -187,14 +191,14 @@ def _compared(ours: dict, theirs: dict) -> list[str]:
 
 
 def _same_numbers(kind: str, names: list[str], expected: list, actual: list) -> None:
-    """Compare tensors; None (the engine's way to say that there is no gradient) counts as zeros."""
+    """Compare two tensors. None, which the engine returns if there is no gradient, counts as zeros."""
     for name, ours, theirs in zip(names, expected, actual, strict=True):
         wanted = ours.numpy()
         found = np.zeros_like(wanted) if theirs is None else theirs.numpy()
         if wanted.shape == found.shape and wanted.tobytes() == found.tobytes():
             continue
         allowed = TOLERANCE * (1 + np.abs(wanted).max())
-        if wanted.shape != found.shape or not np.abs(wanted - found).max() <= allowed:  # also if it is NaN
+        if wanted.shape != found.shape or not np.abs(wanted - found).max() <= allowed:  # true for nan, too
             raise Wrong(kind, f"{name} is {found.tolist()}, expected {wanted.tolist()}")
 
 
@@ -236,7 +240,7 @@ def table(reports: dict[str, Report]) -> str:
 
 
 def judge_all(engine: Callable, plan: Plan, numbers: Iterable[int], length: int) -> Report:
-    """Judge the programs of these numbers among all of up to ``length`` statements."""
+    """Judge the programs with these numbers among all programs of up to ``length`` statements."""
     report, judge, mt = Report(), Judge(engine, plan), engine()
     before = mt.get_inplace_policy() if hasattr(mt, "get_inplace_policy") else "2.6"
     try:
@@ -255,7 +259,7 @@ def judge_all(engine: Callable, plan: Plan, numbers: Iterable[int], length: int)
 
 
 def runnable(program: Program, plan: Plan) -> str:
-    """Return the program as a script, whose statements may be refused."""
+    """Return the program as a script that continues after a refused statement."""
     lines, before = ["import minitensor as mt"], None
     statements = (START, *program)
     for s, policy in zip(statements, plan.policies(statements), strict=True):

@@ -1,10 +1,12 @@
-"""The exact side: numbers with tangents in the memory cells, and the fate of the values that backward needs.
+"""The reference: memory cells that contain a number and its derivatives, and a record of the values that backward
+needs.
 
-A tensor is three numpy arrays over the same cells: their numbers in the storage, their values, and their tangents,
-which have one more dimension, the derivative in the direction of every element of every leaf. A view is a numpy view of
-each. Aliasing is therefore numpy's, without rules about views, overlaps or groups. A detached alias shares the first
-two and has separate tangents. The reference shares nothing with the engine, and it derives every refusal from the
-values that the derivative of a statement needs and from the cells that were written afterwards.
+A tensor consists of three numpy arrays over the same cells: the positions of the cells in the storage, their values,
+and their tangents. Tangents are derivatives in the direction of every element of every leaf, in one more dimension. A
+view has numpy views of the three arrays. Aliases therefore work as in numpy, without rules about views and overlaps. A
+detached alias shares positions and values and has separate tangents. The reference shares nothing with the engine, and
+it derives every refusal from the values that the derivative of a statement needs and from the cells that were written
+afterwards.
 
 A ``World`` has the names of the engine that the alphabet uses, so it can replace the engine.
 """
@@ -15,12 +17,12 @@ import numpy as np
 
 from .saved import LEAF, OWN_INPUT, SHAPE, Reason, Refused, Saved, Storage, Write, line_at_hand
 
-LEAVES = slice(0, 4), slice(4, 6)  # the directions of a and of b
-OPENED = slice(6, 10)  # the directions of the one leaf that a program may open on existing memory
+LEAVES = slice(0, 4), slice(4, 6)  # the positions of the derivatives by the elements of a and of b
+OPENED = slice(6, 10)  # the positions of the derivatives by the leaf that a program may create on existing memory
 DIRECTIONS = 10
 IDENTITY = {shape: np.eye(int(np.prod(shape))).reshape(*shape, -1) for shape in ((2,), (2, 2))}
 
-OUT = -1  # represents the result among the operands that a derivative needs
+OUT = -1  # stands for the result in sets of operands that a derivative needs
 
 
 # ---- the meaning of operations ---------------------------------------------------------------------------------------
@@ -31,7 +33,7 @@ def _tanh(v):
     return out, 1 - out * out
 
 
-# name: (value and slope, the operand its derivative needs)
+# by name: a function that returns value and slope, and the operands that the derivative needs
 FUNCTIONS = {
     "sin": (lambda v: (np.sin(v), np.cos(v)), {0}),
     "tanh": (_tanh, {OUT}),
@@ -55,7 +57,7 @@ def evaluate(name: str, operands: list[Tensor], wants: list[bool], parameters: t
     if name == "add":
         return x + y, xt + yt, set()
     if name == "copy":
-        return y.copy(), yt + 0.0, set()  # a copy, before the write
+        return y.copy(), yt + 0.0, set()  # copied before the write changes it
     return x * y, xt * y[..., None] + yt * x[..., None], {other for other in (0, 1) if wants[1 - other]}
 
 
@@ -69,7 +71,7 @@ class Record:
 
 
 class Group:
-    """Tensors that share tangents. ``record`` is None while they want no gradient. A leaf's record has no parents."""
+    """Tensors that share tangents. ``record`` is None while they need no gradient. A leaf's record has no parents."""
 
     __slots__ = ("record", "is_leaf")
 
@@ -82,7 +84,7 @@ class World:
 
     def __init__(self) -> None:
         self.policy, self.grad_enabled = "2.6", True
-        self.lenient = False  # True to continue if a refusal is allowed but not required
+        self.lenient = False  # True if the engine continued where a refusal is allowed but not required
         self.may_hold = 0  # bytes that the current statement may allocate and keep
         self.opened = 0  # number of leaves
         self.tangents: list[np.ndarray] = []  # tangents of every group
@@ -141,8 +143,8 @@ class World:
         return Tensor(self, Storage(), self.group(own), cells, values, own)
 
     def look(self, tensor: Tensor, pick) -> Tensor:
-        """Return a view: of one group with ``tensor``, unless it is taken under no_grad of a tensor that wants a
-        gradient.
+        """Return a view in the same group as ``tensor``, or a detached alias if ``tensor`` needs a gradient and the
+        view is taken under no_grad.
         """
         seen = Tensor(
             self, tensor.storage, tensor.group, pick(tensor.cells), pick(tensor.values), pick(tensor.tangents)
@@ -155,7 +157,7 @@ class World:
         return Tensor(self, tensor.storage, self.group(tangents), tensor.cells, tensor.values, tangents)
 
     def number(self, values: np.ndarray) -> Tensor:
-        """Return a tensor without writes and without a gradient."""
+        """Return a constant tensor, which is never written and has no gradient."""
         return Tensor(self, Storage(), Group(), None, values, None)
 
     def group(self, tangents: np.ndarray) -> Group:
@@ -163,10 +165,10 @@ class World:
         return Group()
 
     def open(self, tensor: Tensor, directions: slice) -> None:
-        """Make ``tensor`` a leaf, and differentiate by its elements from now on."""
+        """Make ``tensor`` a leaf, by whose elements the reference differentiates from now on."""
         if directions is OPENED:
             for tangents in self.tangents:
-                tangents[..., directions] = 0  # of an earlier leaf that has no name any longer
+                tangents[..., directions] = 0  # of an earlier leaf, to which no name refers
             self.arrived[directions] = 0
         cells = range(directions.start, directions.start + tensor.values.size)
         tensor.tangents[..., cells.start : cells.stop] = IDENTITY[tensor.values.shape]
@@ -196,16 +198,16 @@ class World:
         """Apply ``name`` to ``operands`` and write the result into ``target``, or refuse before any write."""
         wants = [self.wants(x) for x in operands]
         values, tangents, needs = evaluate(name, operands, wants, parameters)
-        # Its own write overwrites these, so it copies them first, or policy "2.5" refuses.
+        # The write itself overwrites these operands. The operation copies them first, or is refused under policy "2.5".
         taken = {i for i in needs if i != OUT and operands[i].overlaps(target)}
         reasons = self.unwritable(target)
-        reasons += [SHAPE] * (values.ndim > target.values.ndim)  # in this alphabet, all others fit
+        reasons += [SHAPE] * (values.ndim > target.values.ndim)  # all other shapes in the alphabet fit
         reasons += [OWN_INPUT] * bool(taken and self.policy == "2.5")
         if reasons:
             raise Refused(reasons)
         self.may_hold = sum(operands[i].values.nbytes for i in taken)
-        if self.policy == "copy_on_write" and 0 not in taken:  # otherwise the copy of its input serves all
-            # The preserved cells with their places (four bytes each), at most the written cells.
+        if self.policy == "copy_on_write" and 0 not in taken:  # a copy of the target preserves all its values already
+            # The engine preserves cells with their positions (four bytes each), or the whole target if that is less.
             needed = target.storage.needed(target.cells) * (target.values.itemsize + 4)
             self.may_hold += min(needed, target.values.nbytes)
         self.write(target, values, tangents, True in wants)
@@ -226,7 +228,7 @@ class World:
 
 
 class Tensor:
-    """Some cells of a storage: their numbers, values and tangents, as described at the top of this file."""
+    """Some cells of a storage: their positions, values and tangents, as described at the top of this file."""
 
     __slots__ = ("world", "storage", "group", "cells", "values", "tangents", "directions")
 

@@ -1,9 +1,9 @@
-"""Reasons to refuse, from the tensors saved from a storage and the later writes.
+"""Find the reasons to refuse a statement, from the tensors saved from a storage and the later writes.
 
-Everything is computed from two lists that the reference keeps for each storage: its writes, and the living savers. A
-refusal in backward has one of two kinds: (a) bytes of a saved tensor were overwritten after saving; (b) only the
-version of their storage changed, because other bytes were written. The cells alone decide which, and the engine's error
-has to agree in its words, its lines and its versions.
+The reasons are computed from two lists that the reference keeps for each storage: its writes, and the saved tensors
+that are still alive. A refusal in backward has one of two kinds: (a) bytes of a saved tensor were overwritten after
+saving; (b) only the version of their storage changed, because other bytes were written. The cells alone decide which,
+and the engine's error has to agree in its words, its lines and its versions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .alphabet import FILE
 if TYPE_CHECKING:
     from .reference import Tensor
 
-#: The engine's error contains this if it refused because of a version although no needed value was lost.
+#: The engine's error contains this text if it refused because of a version although no needed value was lost.
 UNHARMED = "None of the saved bytes were overwritten"
 
 
@@ -48,7 +48,7 @@ KINDS = (LEAF.kind, SHAPE.kind, OWN_INPUT.kind, LOST, MOVED)
 
 
 def line_at_hand() -> int:
-    """Return the line of the running statement, in the form of the engine's errors."""
+    """Return the line of the running statement, as the engine's errors give it."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename != FILE:
         frame = frame.f_back
@@ -57,7 +57,7 @@ def line_at_hand() -> int:
 
 @dataclass(frozen=True)
 class Write:
-    """A write: the line of the program, the written cells, and whether it preserved nothing of them."""
+    """A write: the line of the program, the written cells, and True in ``careless`` if no old value was preserved."""
 
     line: int
     cells: np.ndarray
@@ -65,14 +65,14 @@ class Write:
 
 
 class Storage:
-    """Memory with its history: every write, and the living tensors saved from it."""
+    """Memory with a list of its writes, and the saved tensors on it that are still alive."""
 
     def __init__(self) -> None:
         self.writes: list[Write] = []
         self.savers: WeakSet[Saved] | None = None  # created on first use, because most storages never need one
 
     def needed(self, cells: np.ndarray) -> int:
-        """Return the number of cells that a saved tensor still needs and that still have their values."""
+        """Return how many of ``cells`` a saved tensor needs and no write has overwritten since it was saved."""
         written = set(cells.ravel().tolist())
         wanted = (saved.untouched() for saved in self.savers or () if not saved.harm)
         return len(written & set().union(*wanted))
@@ -89,17 +89,17 @@ class Saved:
         tensor.storage.savers.add(self)
 
     def untouched(self) -> set[int]:
-        """Return the cells that were not overwritten since."""
+        """Return the cells that were not overwritten since the tensor was saved."""
         return set(self.cells.ravel().tolist()) - self.taken(self.version + 1, len(self.writes))
 
     @property
     def harm(self) -> int | None:
-        """Return the first later version made by a write that preserves nothing."""
+        """Return the first version after the save that was made by a write that preserved nothing, or None."""
         later = range(self.version, len(self.writes))
         return next((i + 1 for i in later if self.writes[i].careless), None)
 
     def taken(self, since: int, until: int) -> set[int]:
-        """Return the cells that the writes of the versions from ``since`` to ``until`` overwrote."""
+        """Return the cells of this tensor that the writes of the versions ``since`` to ``until`` overwrote."""
         mine = set(self.cells.ravel().tolist())
         return mine & {cell for w in self.writes[since - 1 : until] for cell in w.cells.ravel().tolist()}
 
@@ -109,7 +109,7 @@ class Saved:
 
     @property
     def preserved(self) -> bool:
-        """True if everything was preserved before the first write that preserves nothing, so that a refusal is
+        """True if all cells were preserved before the first write that preserved nothing, so that a refusal is
         optional.
         """
         return len(self.taken(self.version + 1, self.harm - 1)) == self.cells.size

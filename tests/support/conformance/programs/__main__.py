@@ -11,7 +11,7 @@ import minitensor
 from .batch import Report, run_batch
 
 POLICIES = ("2.5", "2.6", "copy_on_write", "mixed")
-STRIDE = 500  # programs between two lines of progress
+STRIDE = 500  # a line of progress is printed after this number of programs
 
 
 def main() -> int:

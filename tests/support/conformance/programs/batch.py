@@ -15,7 +15,7 @@ MOST_SHOWN = 5
 
 @dataclass
 class Report:
-    """Counts of verdicts, reasons of refusals and tags, and the wrong programs, as text.
+    """Counts of verdicts, of reasons for refusals and of tags, and the texts of wrong programs.
 
     ``tags`` counts the executed statements, and ``attempted`` also the refused ones.
     """
@@ -56,7 +56,7 @@ class Report:
 def run_one(
     engine, seed: str, number: int, policy: str, lengths: tuple[int, int], dtypes: tuple[str, ...] = ()
 ) -> Outcome:
-    """Run program ``number`` of a seed, which is always the same program."""
+    """Run program ``number`` of a seed. The same seed and number always give the same program."""
     rng = Random(f"{seed}/{policy}/{lengths[0]}-{lengths[1]}/{number}")
     return run_program(engine, rng, policy, rng.randint(*lengths), dtypes)
 
@@ -79,7 +79,9 @@ def run_batch(
 def described(
     engine, outcome: Outcome, seed: str, number: int, policy: str, lengths: tuple[int, int], dtypes: tuple[str, ...]
 ) -> str:
-    """Return the shortest program that fails in the same way, and the command for the original."""
+    """Return a text with the shortest program that fails in the same way, and the command that runs the original
+    one.
+    """
     if outcome.verdict == "invalid":
         short = outcome
     else:

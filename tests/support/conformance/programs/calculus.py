@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-DIRECTIONS = 32  # the largest number of elements of all leaves of a program
-MARGIN = 1e-3  # the smallest distance from a kink
+DIRECTIONS = 32  # the largest number of elements that the leaves of a program have together
+MARGIN = 1e-3  # the smallest allowed distance from a kink
 LARGEST_VALUE, LARGEST_TANGENT = 1e4, 1e7
 
 
@@ -28,7 +28,7 @@ class Dual(NamedTuple):
 
 
 class OutsideDomain(Exception):
-    """The program left the region in which its derivative is smooth and its numbers are moderate."""
+    """Raised if a program leaves the region in which its derivative is smooth and its numbers are moderate."""
 
 
 def constant(v) -> Dual:
@@ -45,7 +45,7 @@ def moderate(x: Dual) -> Dual:
     """Return ``x`` as arrays if its numbers are of moderate size."""
     x = Dual(np.asarray(x.v), np.asarray(x.t))
     if x.v.size and x.v.dtype.kind in "fV":
-        small = np.abs(x.v).max() <= LARGEST_VALUE and np.abs(x.t).max() <= LARGEST_TANGENT  # NaN is not
+        small = np.abs(x.v).max() <= LARGEST_VALUE and np.abs(x.t).max() <= LARGEST_TANGENT  # false for nan, too
         if not small:
             raise OutsideDomain
     return x
@@ -73,7 +73,7 @@ def broadcast_to(v: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def spread(t: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Broadcast a tangent like its value."""
+    """Broadcast tangents to the shape of their values."""
     if t.shape[:-1] == shape:
         return t
     missing = len(shape) + 1 - t.ndim
@@ -84,7 +84,7 @@ def spread(t: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _smooth_or_zero(v: np.ndarray) -> np.ndarray:
-    """True away from the kink at 0, or exactly on it, where relu and abs have the agreed derivative 0."""
+    """True away from the kink at 0, and exactly at 0, where the derivative of relu and abs is 0 by convention."""
     return (v == 0) | (np.abs(v) > MARGIN)
 
 
@@ -96,7 +96,7 @@ def _sigmoid(v: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-v))
 
 
-# name: (value, slope, domain)
+# by name: functions that return the value, the slope, and True inside the domain
 UNARY = {
     "neg": (lambda v: -v, lambda v: -np.ones_like(v), None),
     "abs": (np.abs, np.sign, _smooth_or_zero),
@@ -196,7 +196,7 @@ def power(xv, xt, yv, yt) -> Dual:
 
 
 def _apart(xv, yv):
-    """True where two numbers are no tie, which has no derivative; integers have none anyway."""
+    """True where two numbers are not nearly equal, because a tie has no derivative. It is always True for integers."""
     return (np.abs(xv - yv) > MARGIN) | (xv.dtype.kind in "iub")
 
 
@@ -246,7 +246,9 @@ def _axes(axis, ndim: int) -> tuple[int, ...]:
 
 
 def _reduction(rule: Callable) -> Callable:
-    """Call ``rule`` with the reduced elements as the last dimension (values) and the last but one (tangents)."""
+    """Call ``rule`` after moving the reduced elements to the last dimension of the values, and to the last but one of
+    the tangents.
+    """
 
     def reducing(x: Dual, axis=None, keepdim: bool = False) -> Dual:
         axes = _axes(axis, x.v.ndim)
@@ -276,7 +278,8 @@ def mean(v, t):
 
 @_reduction
 def prod(v, t):
-    others = [np.delete(v, i, axis=-1).prod(-1) for i in range(v.shape[-1])]  # also right if elements are 0
+    # The products of the other elements are computed without a division, so that an element may be 0.
+    others = [np.delete(v, i, axis=-1).prod(-1) for i in range(v.shape[-1])]
     return v.prod(-1), sum((o[..., None] * t[..., i, :] for i, o in enumerate(others)), np.zeros(t.shape[-1]))
 
 

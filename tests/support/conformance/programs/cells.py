@@ -3,7 +3,7 @@
 Aliasing is exact by construction. A storage has one value per cell. A group is a set of tensors that are views of each
 other for gradients, and has one tangent per cell of its storage. Members of a group therefore share values and
 tangents. A detached alias is in another group on the same storage and shares only the values. A record represents one
-differentiable statement. It computes nothing and only remembers the values that backward may need unchanged.
+differentiable statement: it lists the values that backward may need unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .calculus import DIRECTIONS, Dual
 
 
 class Refusal(NamedTuple):
-    """A reason for which the engine may, or must, raise, and the exceptions for it."""
+    """A reason why the engine may or must raise an error, and the allowed types of the error."""
 
     reason: str
     errors: tuple[type[Exception], ...]
@@ -31,7 +31,7 @@ OVERLAP = Refusal("target overlaps itself", (ValueError, RuntimeError))
 OWN_INPUT = Refusal("own input needed, policy 2.5", (RuntimeError, ValueError))
 STALE_BYTES = Refusal("stale: saved bytes overwritten", (RuntimeError,))
 STALE_VERSION = Refusal("stale: saved storage written elsewhere", (RuntimeError,))
-NOTHING_LOST = "None of the saved bytes were overwritten"  # the words of the message for STALE_VERSION
+NOTHING_LOST = "None of the saved bytes were overwritten"  # the text in the message of STALE_VERSION
 FREED = Refusal("freed by an earlier backward", (RuntimeError,))
 OTHER_SHAPE = Refusal("gradient was given another shape", (RuntimeError,))
 INDEX = Refusal("index out of range", (IndexError, ValueError))
@@ -39,7 +39,7 @@ ARGUMENT = Refusal("argument of a wrong type", (TypeError, ValueError))
 
 
 class Refused(Exception):
-    """Raised by the reference if the engine must raise, or if it raised and was allowed to."""
+    """Raised by the reference if the engine must raise an error, or if it raised one and was allowed to."""
 
     def __init__(self, refusals: list[Refusal]):
         super().__init__("; ".join(r.reason for r in refusals))
@@ -47,16 +47,16 @@ class Refused(Exception):
 
 
 def layout(cells: np.ndarray) -> tuple:
-    """(offset, shape, strides) in elements. The offset is the number of the first element's cell."""
+    """Return (offset, shape, strides) in elements. The offset is the position of the first element's cell."""
     return cells.item(0) if cells.size else 0, cells.shape, tuple([s // cells.itemsize for s in cells.strides])
 
 
 class Storage:
     """One value per cell; ``version`` counts the writes; ``written[c]`` is the version that last wrote cell ``c``.
 
-    ``harmful``: in rising order, the versions made by writes that do not preserve needed values. ``settled``: the
-    memory order was compared, so it can no longer follow the engine. ``is_gradient``: backward created it for a
-    tensor's ``grad``.
+    ``harmful`` lists in rising order the versions made by writes that did not preserve needed values. ``settled`` is
+    True once the memory order was compared, so that it can no longer follow the engine. ``is_gradient`` is True if
+    backward created the storage for a tensor's ``grad``.
     """
 
     def __init__(self, values: np.ndarray):
@@ -101,7 +101,7 @@ NOTHING = Accepted()
 
 
 class Saved(NamedTuple):
-    """Some cells of a storage that a derivative may read, at the expected version."""
+    """Some cells of a storage that a derivative may read, and the version that it expects."""
 
     storage: Storage
     version: int
@@ -112,8 +112,8 @@ class Saved(NamedTuple):
         return cls(tensor.storage, tensor.storage.version, tensor.cells)
 
     def staleness(self) -> Refusal | None:
-        """Return the state since the first write that preserves nothing. Later writes preserve nothing of a stale
-        tensor.
+        """Return the kind of staleness at the first write that preserved nothing. Later writes preserve nothing of a
+        stale tensor.
         """
         harmful = self.storage.harmful
         if not harmful or harmful[-1] <= self.version:
@@ -123,7 +123,7 @@ class Saved(NamedTuple):
         return STALE_BYTES if overwritten else STALE_VERSION
 
     def is_overwritten(self) -> bool:
-        """True if any of its cells was written since, even if their values were preserved."""
+        """True if one of the cells was written since it was saved, even if its value was preserved."""
         return bool((self.storage.written[self.cells] > self.version).any())
 
 
@@ -133,7 +133,7 @@ class Record:
 
     parents: list[Record] = field(default_factory=list)
     saves: list[Saved] = field(default_factory=list)
-    holds: bool = False  # whether it may keep any tensor, including private copies
+    holds: bool = False  # True if it may keep a tensor, also a private copy
     freed: bool = False
 
     def ancestry(self) -> list[Record]:
@@ -149,8 +149,8 @@ class Record:
 class Group:
     """Tensors that share tangents and values.
 
-    ``first`` is its first member, and ``base`` the layout (offset, shape, strides) of that member at the time. ``leaf``
-    is the leaf tensor, if the group is a leaf and its views.
+    ``first`` is the first tensor of the group, and ``base`` is the layout (offset, shape, strides) that it had then.
+    ``leaf`` is the leaf tensor if the group consists of a leaf and its views, else None.
     """
 
     def __init__(self, storage: Storage):
@@ -163,7 +163,7 @@ class Group:
 
 
 def read(storage: Storage, group: Group, cells: np.ndarray) -> Dual:
-    """Return a copy of the cells, which later writes do not change."""
+    """Return a copy of the cells' values and tangents, which later writes do not change."""
     return Dual(np.array(storage.values[cells]), np.array(group.tangents[cells]))
 
 

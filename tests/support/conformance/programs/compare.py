@@ -1,10 +1,10 @@
-"""Runs a program on both sides, statement by statement, and gives the verdict.
+"""Run a program on the engine and on the reference, statement by statement, and return the verdict.
 
-Promises: after every statement everything that can be seen of every living tensor is compared: values, shape,
-strides, offset, dtype, version, which memory is shared, ``stop_gradient``, ``is_leaf``, the gradient, and which names
-are the same object. So a refused statement that left a trace is found at once, or when a later gradient is wrong.
-A program is *right*, or *refused* (the engine raised at least once, each time with a justification that the reference
-found for itself); anything else is a ``Disagreement``.
+After every statement all visible properties of every tensor are compared: values, shape, strides, offset, dtype,
+version, shared memory, ``stop_gradient``, ``is_leaf``, the gradient, and which names refer to the same object.
+Therefore a refused statement that changed something is found immediately, or when a later gradient is wrong. A program
+is *right*, or *refused* (the engine raised at least one error, each for a reason that the reference also found);
+anything else is a ``Disagreement``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ WORDS = {
 
 
 class Disagreement(Exception):
-    """The engine is wrong. ``kind`` names the fault in one word; the message has the place and the expected value."""
+    """Raised if the engine is wrong. ``kind`` names the fault in one word; the message has the place and the expected
+    value.
+    """
 
     def __init__(self, kind: str, message: str):
         super().__init__(message)
@@ -43,12 +45,12 @@ class Disagreement(Exception):
 
 
 class Invalid(Exception):
-    """The program is invalid (a name is missing, or a shape does not fit), so it has no verdict."""
+    """Raised if the program is invalid (a name is missing, or a shape does not fit), so that it has no verdict."""
 
 
 @dataclass
 class Outcome:
-    """The result of one program. ``verdict`` is right, refused, ended, idle (no gradient was wanted) or wrong."""
+    """The result of one program. ``verdict`` is right, refused, ended, idle (no gradient was requested) or wrong."""
 
     program: list[str]
     verdict: str = "right"
@@ -94,10 +96,11 @@ def without_numbers(text: str) -> tuple[CodeType, list[int | float]]:
 
 
 class Duel:
-    """One program on two sides. ``engine`` is a module with minitensor's vocabulary."""
+    """One program that runs on the engine and on the reference. ``engine`` is a module with minitensor's vocabulary."""
 
     def __init__(self, engine, policy: str, tolerance: float):
-        self.world = World("2.6" if policy == "mixed" else policy)  # a mixed program sets it in its first statement
+        # A program with mixed policies sets the first one in its first statement.
+        self.world = World("2.6" if policy == "mixed" else policy)
         self.ours = {"mt": self.world, "np": np}
         self.theirs = {"mt": engine, "np": np}
         self.tolerance = tolerance
@@ -105,7 +108,7 @@ class Duel:
         self.allocated_before = allocated(engine)
 
     def step(self, text: str) -> bool:
-        """Run one statement on both sides and compare. True if it was carried out, False if it was refused."""
+        """Run one statement on both sides and compare them. Return True if it was executed, False if it was refused."""
         code, numbers = without_numbers(text)
         self.ours[NUMBERS] = self.theirs[NUMBERS] = numbers
         error = None
@@ -151,13 +154,15 @@ class Duel:
         self.refusals.append(min(spoken, key=list(SEVERITY).index).reason)
 
     def judge_versions(self, message: str) -> None:
-        """Check that a stale message names possible versions, and rightly says whether bytes were lost."""
+        """Check that the message about a stale tensor names possible versions, and that it says correctly if bytes were
+        lost.
+        """
         named = re.search(r"tensor_version:(\d+) != wrapper_version_snapshot:(\d+)", message)
         reason = (c.STALE_VERSION if c.NOTHING_LOST in message else c.STALE_BYTES).reason
         if named is None or (int(named[1]), int(named[2]), reason) not in self.world.stale_versions:
             raise Disagreement("error", f"versions {sorted(self.world.stale_versions)} are stale, but: {message}")
 
-    # ---- everything that can be seen ---------------------------------------------------------------------------------
+    # ---- visible properties ---------------------------------------------------------------------------------
 
     def compare(self) -> None:
         named = {n: t for n, t in self.ours.items() if isinstance(t, CellTensor)}
@@ -174,7 +179,7 @@ class Duel:
         self.compare_memory(list(named.values()))
 
     def compare_memory(self, living: list[CellTensor]) -> None:
-        """Check that the engine keeps the storages with a name and, if no graph is alive, no byte more."""
+        """Check that the engine keeps the storages of all names and, if there is no graph, allocates no other byte."""
         now = allocated(self.theirs["mt"])
         if now is None:
             return
@@ -196,7 +201,7 @@ class Duel:
                 raise Disagreement("dtype", f"{name}.dtype is {theirs.dtype.name}, expected {ours.dtype.name}")
             if ours.cells.size and ours.settled_cells is not ours.cells:
                 self.compare_layout(name, ours, theirs)
-                ours.settled_cells = ours.cells  # until the shape is changed in place
+                ours.settled_cells = ours.cells  # valid until the shape is changed in place
             self.compare_numbers(name, "value", ours.numpy(), actual)
             ours.accepted = c.Accepted.of(ours, actual)
         expected, actual = ours.grad, theirs.grad
@@ -218,8 +223,7 @@ class Duel:
     def compare_layout(name: str, ours: CellTensor, theirs) -> None:
         """Check that strides are equal, except along a dimension of size 1, where they are never used.
 
-        The memory order of a fresh result follows that of the operands in numpy's way. In this the reference follows
-        the engine.
+        The memory order of a new result depends on the operands, as in numpy. The reference adopts the engine's order.
         """
         offset, shape, strides = c.layout(ours.cells)
         expected = [s for n, s in zip(shape, strides, strict=True) if n > 1]
@@ -256,7 +260,7 @@ SEVERITY += (c.STALE_BYTES, c.STALE_VERSION, c.FREED, c.OTHER_SHAPE)
 
 
 class Pairs:
-    """Pairs of objects on two sides. The sides agree if each object has exactly one partner."""
+    """Pairs of corresponding objects on both sides. The sides agree if each object has exactly one partner."""
 
     def __init__(self, what: str):
         self.what = what
@@ -305,7 +309,7 @@ def run_program(engine, rng: Random, policy: str, statements: int, dtypes: tuple
 
 
 def replay(engine, program: list[str], policy: str, tolerance: float) -> Outcome:
-    """Run a program that is already written."""
+    """Run the statements of a given program."""
     duel = Duel(engine, policy, tolerance)
     outcome = Outcome([], tolerance=tolerance)
 
@@ -328,7 +332,7 @@ def take(duel: Duel, outcome: Outcome, text: str) -> bool:
 
 
 def judged(engine, duel: Duel, outcome: Outcome, perform) -> None:
-    """Run ``perform`` without the garbage collector, and fill in its outcome."""
+    """Run ``perform`` without the garbage collector, and complete its outcome."""
     gc.disable()
     before = allocated(engine)
     try:

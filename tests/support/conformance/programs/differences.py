@@ -20,7 +20,9 @@ STEP = 1e-5
 
 
 def smooth_program(rng: Random, statements: int) -> list[str]:
-    """Return a program without detach, no_grad and the like, shorter if it leaves the domain."""
+    """Return a program without detach, no_grad and similar statements. If it leaves the domain of an operation, it ends
+    before.
+    """
     world = World()
     env = {"mt": world, "np": np}
     writer = Generator(rng, world, env, smooth=True)

@@ -1,4 +1,4 @@
-"""The dtypes of the reference: which are floats, to which two are promoted, and in which it computes."""
+"""The dtypes of the reference: its floats, its rules of promotion, and the dtypes in which it computes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if importlib.util.find_spec("ml_dtypes"):
 
     NAMES[np.dtype(ml_dtypes.bfloat16)] = "bfloat16"
 DTYPES = {name: dtype for dtype, name in NAMES.items()}
-#: The relative distance of two numbers, for dtypes of 16 bits.
+#: The relative distance of neighbouring numbers in dtypes of 16 bits.
 SPACING = {"float16": 2**-10, "bfloat16": 2**-7}
 #: The kinds of dtypes whose tensors may have gradients; numpy calls bfloat16 V.
 FLOATS = "fV"
@@ -27,7 +27,9 @@ def is_float(dtype: np.dtype) -> bool:
 
 
 def promoted(dtypes: list[np.dtype]) -> np.dtype:
-    """Return the dtype of a result: the widest float, or float32 for the two dtypes of 16 bits; else an integer."""
+    """Return the dtype of a result: the widest float among the operands (float32 for float16 with bfloat16), or else an
+    integer.
+    """
     floats = {dtype for dtype in dtypes if is_float(dtype)}
     if not floats:
         return np.result_type(*dtypes)

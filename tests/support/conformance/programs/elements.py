@@ -1,4 +1,4 @@
-"""Elements of the reference's tensor: indices, copies of some elements, and writes without arithmetic."""
+"""Methods of the reference's tensor that index, copy and overwrite elements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_advanced(part) -> bool:
 
 
 class Elements:
-    """Methods of the reference's tensor."""
+    """Mixin of ``CellTensor`` with these methods."""
 
     # ---- copies ------------------------------------------------------------------------------------------------------
 
@@ -44,15 +44,15 @@ class Elements:
     # ---- indices -----------------------------------------------------------------------------------------------------
 
     def select(self, index) -> tuple[np.ndarray, list[Elements] | None]:
-        """Return the cells that ``index`` names, and the tensors in it; None if it is basic, so that a view is
-        taken.
+        """Return the cells that ``index`` selects, and the tensors in the index, or None for a basic index, which
+        selects a view.
         """
         parts = index if isinstance(index, tuple) else (index,)
         plain = tuple(part.numpy() if is_tensor(part) else part for part in parts)
         tensors = [part for part in parts if is_tensor(part)]
         advanced = any(is_advanced(part) for part in parts)
         if not advanced and Ellipsis not in plain:
-            plain = (*plain, Ellipsis)  # so that numpy returns a view even of a single element
+            plain = (*plain, Ellipsis)  # with an ellipsis numpy returns a view even of a single element
         try:
             return self.cells[plain], tensors if advanced else None
         except IndexError:
@@ -67,7 +67,7 @@ class Elements:
         self.store(cells, value, tensors)
 
     def store(self, cells: np.ndarray, value, tensors: list[Elements] | None) -> None:
-        """Write ``value``, broadcast, into some cells."""
+        """Broadcast ``value`` to some cells and write it into them."""
         world = self.world
         must, may = world.unwritable(self), world.doubtful(self)
         if c.OVERLAP in must and not (tensors is None and c.overlaps_itself(cells)):

@@ -1,7 +1,7 @@
-"""References with one planted mistake each. If one replaces the engine, the comparison must notice it.
+"""References with one planted mistake each. The comparison must notice each of them when it replaces the engine.
 
 Every fault is a mistake that an engine could make or that a framework makes. ``noticed_by`` is the kind of disagreement
-that it has to cause. A comparison that misses one of them would be worthless.
+that it has to cause. If the comparison misses one of them, it cannot find that mistake in the engine either.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from .world import SMALL
 
 
 class ViewsShareNoHistory(World):
-    """Paddle 2.6.2: a view has a separate gradient, so a write through it is missed."""
+    """As in Paddle 2.6.2, a view has a separate gradient, so the gradient of its base misses a write through the
+    view.
+    """
 
     noticed_by = "gradient"
 
@@ -28,7 +30,7 @@ class ViewsShareNoHistory(World):
 
 
 class DetachKeepsTheFamily(World):
-    """A detached alias takes part in the gradient."""
+    """Gradients flow through a detached alias, which they must not."""
 
     noticed_by = "stop_gradient"
 
@@ -37,7 +39,7 @@ class DetachKeepsTheFamily(World):
 
 
 class NoGradViewsTakePart(World):
-    """A view taken under no_grad of a tensor that wants a gradient joins its group."""
+    """Gradients flow through a view that was taken under no_grad, which they must not."""
 
     noticed_by = "stop_gradient"
 
@@ -91,7 +93,7 @@ class VersionsMissWrites(World):
 
 
 class FailedWritesCount(World):
-    """A refused write still makes a new version."""
+    """A refused write raises the version."""
 
     noticed_by = "inplace_version"
 
@@ -104,7 +106,7 @@ class FailedWritesCount(World):
 
 
 class ChecksAfterTheWrite(World):
-    """Paddle 2.6.2: a leaf is overwritten before the error is raised."""
+    """As in Paddle 2.6.2, a leaf is overwritten before the error is raised."""
 
     noticed_by = "value"
 
@@ -127,7 +129,7 @@ class LeavesMayBeWritten(World):
 
 
 class ReadsWhatItOverwrote(World):
-    """Paddle 2.6.2: x.subtract_(x[0]) reads an element that it has already overwritten."""
+    """As in Paddle 2.6.2, x.subtract_(x[0]) reads an element that it has already overwritten."""
 
     noticed_by = "value"
 
@@ -165,7 +167,7 @@ class SavedValuesAreNotChecked(World):
 
 
 class RefusesWithoutReason(World):
-    """Multiply saves both operands even if only one gradient is wanted, as Paddle does."""
+    """As in Paddle, multiply saves both operands even if only one of them needs a gradient."""
 
     noticed_by = "unjustified"
 
@@ -176,7 +178,7 @@ class RefusesWithoutReason(World):
 
 
 class AcceptsOwnInputUnder25(World):
-    """Under policy 2.5, an operation that needs its own input continues."""
+    """Under policy 2.5, an in-place operation whose backward needs its own input is not refused."""
 
     noticed_by = "accepted"
     under = "2.5"
@@ -213,7 +215,7 @@ class VersionsDecideUnderCopyOnWrite(World):
 
 
 class PolicyOfTheSave(World):
-    """The policy at the time of saving decides, instead of the one at the write."""
+    """The policy at the time of saving decides about a write, instead of the policy at the time of the write."""
 
     noticed_by = "unjustified"
     under = "mixed"
@@ -245,7 +247,7 @@ class DtypesFollowTheOperand(World):
 
 
 class ShapeOperationsCount(World):
-    """Paddle 2.6.2: an operation that changes only the shape makes a new version."""
+    """As in Paddle 2.6.2, an operation that changes only the shape raises the version."""
 
     noticed_by = "inplace_version"
 
@@ -264,7 +266,7 @@ class InPlaceGivesAnother(World):
 
 
 class SplitGivesViews(World):
-    """The parts of a split share memory with the whole, as in PyTorch."""
+    """The results of split share memory with its input, as in PyTorch."""
 
     noticed_by = "sharing"
 
@@ -273,7 +275,7 @@ class SplitGivesViews(World):
 
 
 class WrongSlope(World):
-    """relu lets every gradient pass."""
+    """The derivative of relu is 1 everywhere."""
 
     noticed_by = "gradient"
 
@@ -283,7 +285,7 @@ class WrongSlope(World):
 
 
 class IntegersSaturate(World):
-    """Integers beyond the largest of their dtype become that one, and do not wrap around."""
+    """Integers that overflow become the largest number of their dtype instead of wrapping around."""
 
     noticed_by = "value"
 

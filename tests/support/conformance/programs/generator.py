@@ -1,8 +1,8 @@
 """Generate a program, one statement after the other.
 
 The same seed generates the same text. Each statement fits the current state of the reference: its operands exist, have
-matching shapes, and are where the operation is smooth. Some statements are wrong on purpose and must be refused without
-a trace. ``tags`` name the subject of a statement, so that a test can check that everything occurs.
+matching shapes, and are where the operation is smooth. Some statements are wrong on purpose: they must be refused and
+change nothing. ``tags`` name the kind of a statement, so that a test can check that every kind occurs.
 """
 
 from __future__ import annotations
@@ -58,14 +58,15 @@ MOVES = {
     "change_policy": 5,
     "wrong": 5,
 }
-#: The moves of programs that have dtypes of integers or bools, too.
+#: The names of the methods that generate statements about integers and bools, for programs with these dtypes.
 OF_WHOLE = {"whole_new": 10, "whole_cast": 6, "whole_view": 6, "whole_made": 12, "whole_written": 14}
-#: The distances of two numbers of 16 bits by which a gradient may differ, relative to the largest number behind it.
+#: The tolerance for gradients in 16 bits: the allowed number of distances between neighbouring numbers, relative to the
+#: largest number of the computation.
 ROUNDINGS = 8
-# Left out if the derivative has to be the limit of differences.
+# These statements are left out of smooth programs, whose derivative is the limit of differences.
 ROUGH = {"load_leaf", "optimizer_step", "detach", "cut", "begin", "hook", "retain", "backward", "partial", "clear"}
 ROUGH |= {"wrong", "cast", "gradient_write"}
-# Never wrapped in no_grad, enable_grad or another policy.
+# These statements are never put into a block with no_grad, enable_grad or another policy.
 BARE = ROUGH - {"detach", "cast", "load_leaf"} | {"forget", "change_policy"}
 
 
@@ -79,8 +80,8 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
     """Generate statements for ``world``, whose names are in ``env``.
 
     ``smooth`` leaves out detach, no_grad and hooks, because they make the derivative differ from the limit of
-    differences. A ``mixed`` program has tensors of several ``dtypes``, by default of float32 and float64. The integers
-    and bools among ``dtypes`` are those of the moves of :class:`Whole`.
+    differences. A ``mixed`` program has tensors of several ``dtypes``, by default of float32 and float64. Methods of
+    :class:`Whole` generate the statements about integers and bools among ``dtypes``.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         dtypes: tuple[str, ...] = (),
     ):
         self.rng, self.world, self.env, self.smooth = rng, world, env, smooth
-        #: The policies that the program may set.
+        #: The in-place policies that the program may set.
         self.policies = {"copy_on_write": (), "mixed": ("2.5", "2.6", "copy_on_write")}.get(policy, ("2.5", "2.6"))
         self.changes = policy == "mixed"
         self.mixed = not smooth and rng.random() < 0.1
@@ -113,7 +114,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
     @property
     def tolerance(self) -> float:
         spacing = max(SPACING.get(dtype, 0.0) for dtype in self.dtypes)
-        in_float32 = self.mixed or self.whole or "float32" in self.dtypes  # functions of integers are float32
+        in_float32 = self.mixed or self.whole or "float32" in self.dtypes  # functions of integers have float32 results
         return ROUNDINGS * spacing if spacing else 2e-4 if in_float32 else 1e-9
 
     # ---- the program -------------------------------------------------------------------------------------------------
@@ -146,7 +147,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         return f"mt.to_tensor({ix.numbers(self.rng, shape)}, dtype='{dtype}')"
 
     def statement(self) -> str:
-        """Return the next statement. ``tags`` then names its subject."""
+        """Return the next statement, and set ``tags`` to its kinds."""
         while True:
             self.tags = set()
             move = self.rng.choices(self.moves, cum_weights=self.weights)[0]
@@ -170,7 +171,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         return None
 
     def closing(self) -> list[str]:
-        """Return a backward from up to six tensors that want a gradient, each with a random seed gradient."""
+        """Return a backward from up to six tensors that need a gradient, each with a random gradient to start with."""
         wanting = self.floats(lambda t: t.group.wants)
         chosen = self.rng.sample(wanting, min(6, len(wanting)))
         return [self.backward_from(name, "retain_graph=True") for name in chosen]
@@ -200,7 +201,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         ]
 
     def pick(self, names: list[str]) -> str | None:
-        """Return one of the names; recent ones are more likely."""
+        """Return one of the program's names, with a preference for recent ones."""
         if not names:
             return None
         return names[max(self.rng.randrange(len(names)), self.rng.randrange(len(names)))]
@@ -218,7 +219,8 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         """Return a tensor that an in-place operation may overwrite."""
 
         def allowed(t: CellTensor) -> bool:
-            # A record about a leaf's own gradient refers to the leaf, which owns the gradient, so this is a cycle.
+            # The record of a leaf's own gradient refers to the leaf, and the leaf to its gradient, which makes a
+            # reference cycle.
             cycle = t.storage.is_gradient and self.world.grad_enabled
             return condition(t) and not self.world.unwritable(t) and not t.folded and not cycle
 
@@ -229,7 +231,9 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         return unnamed if allowed(self.at(unnamed)) else x
 
     def unnamed(self, x: str) -> str:
-        """Sometimes return a view of ``x`` or a detached alias that is freed after the statement."""
+        """Return ``x`` or, at random, an expression for a view or a detached alias of it, which is freed after the
+        statement.
+        """
         if self.rng.random() > 0.12:
             return x
         t = self.env[x]
@@ -258,14 +262,16 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         return True
 
     def perhaps_named(self, call: str) -> str:
-        """Sometimes bind the result of an in-place operation, which is the same tensor, to a name."""
+        """Return the statement or, at random, one that binds the result of the in-place operation (the same tensor) to
+        a name.
+        """
         if self.rng.random() < 0.12:
             self.tags.add("the result of an in-place operation named")
             return f"{self.fresh_name()} = {call}"
         return call
 
     def about_target(self, x: str) -> set[str]:
-        """Return the kind of tensor that is written."""
+        """Return tags for the kind of tensor that is written."""
         t = self.at(x)
         same = [o for o in self.env.values() if isinstance(o, CellTensor) and o.storage is t.storage and o is not t]
         tags = {

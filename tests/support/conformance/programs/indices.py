@@ -49,7 +49,7 @@ def one_slice(rng: Random, n: int) -> str:
 
 
 def basic_index(rng: Random, shape) -> str:
-    """Return integers, slices, ``...`` and ``None``: an index that makes a view."""
+    """Return an index of integers, slices, ``...`` and ``None``, which selects a view."""
     parts = []
     for n in shape[: rng.randint(min(1, len(shape)), len(shape))]:
         if n and rng.random() < 0.35:
@@ -68,7 +68,7 @@ def whole_numbers(rng: Random, n: int, count: int) -> list[int]:
 
 
 def array_index(rng: Random, shape) -> str:
-    """Return lists of integers, perhaps with repetitions, perhaps beside a slice."""
+    """Return an index of lists of integers. Integers may be repeated, and there may be a slice, too."""
     count = rng.randint(1, 3)
     first = repr(whole_numbers(rng, shape[0], count))
     if rng.random() < 0.3:
@@ -84,7 +84,7 @@ def array_index(rng: Random, shape) -> str:
 
 
 def mask(rng: Random, shape, rows: bool = True) -> str:
-    """Return True and False for every element, or with ``rows`` perhaps for every row."""
+    """Return a mask of True and False for every element or, if ``rows`` allows it, for every row."""
     shape = shape[: rng.randint(1, len(shape))] if rows else shape
     count = 1
     for n in shape:
@@ -111,7 +111,7 @@ def new_shape(rng: Random, count: int) -> list[int]:
 
 
 def axes(rng: Random, ndim: int):
-    """Return an axis, several, or None for all."""
+    """Return the text of one axis, of several, or None for all."""
     if ndim == 0 or rng.random() < 0.35:
         return None
     if ndim > 1 and rng.random() < 0.2:
@@ -120,7 +120,7 @@ def axes(rng: Random, ndim: int):
 
 
 def strided(rng: Random, size: int) -> tuple[list[int], list[int], int]:
-    """Return shape, strides and offset inside ``size`` elements, which may overlap."""
+    """Return shape, strides and offset of a view of ``size`` elements, in which elements may share memory."""
     while True:
         ndim = rng.choice((1, 1, 2))
         shape = [rng.randint(1, 3) for _ in range(ndim)]
@@ -131,7 +131,7 @@ def strided(rng: Random, size: int) -> tuple[list[int], list[int], int]:
 
 
 def bad_index(rng: Random, shape) -> str:
-    """Return an index that is out of range, or has one part too many."""
+    """Return an index that is out of range or has too many parts."""
     if shape and rng.random() < 0.7:
         return str(rng.choice((shape[0], -shape[0] - 1, shape[0] + 7)))
     return ", ".join(["0"] * (len(shape) + 1))

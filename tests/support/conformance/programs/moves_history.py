@@ -11,16 +11,16 @@ from .tensor import CellTensor
 
 
 class Histories:
-    """Moves of the generator."""
+    """Methods of the generator that return a statement, or None if none fits."""
 
     def room(self, count: int) -> bool:
-        """True if this many further elements can be differentiated by."""
+        """True if the program may get leaves with ``count`` more elements in total."""
         return self.world.directions + count <= DIRECTIONS
 
     # ---- leaves ------------------------------------------------------------------------------------------------------
 
     def load_leaf(self) -> str | None:
-        """Write a leaf with set_value, as weights are loaded."""
+        """Write a leaf with set_value, as a program does that loads weights."""
         x = self.pick(self.floats(lambda t: t.group.leaf is t))
         if x is None:
             return None
@@ -57,7 +57,9 @@ class Histories:
         return self.rng.choice((f"{x}.stop_gradient = True", f"{x}.detach_()"))
 
     def begin(self) -> str | None:
-        """Set stop_gradient = False: on the first of a group, all of it becomes a leaf; otherwise only the view."""
+        """Set stop_gradient = False. On the first tensor of a group this makes the whole group a leaf, on others only
+        the view.
+        """
 
         def allowed(t: CellTensor) -> bool:
             if t.group.wants or not self.room(t.cells.size) or overlaps_itself(t.cells):
@@ -129,7 +131,7 @@ class Histories:
         return f"({self.fresh_name()},) = mt.grad([{y}], [{self.pick(names)}], retain_graph=True)"
 
     def gradient_write(self) -> str | None:
-        """Write a gradient, which is a tensor like any other."""
+        """Write into a gradient."""
         x = self.pick(self.floats(lambda t: t.grad is not None))
         if x is None:
             return None

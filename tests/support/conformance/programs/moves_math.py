@@ -1,4 +1,4 @@
-"""Statements that compute: one, two or three operands, reductions and joins, normal and in place."""
+"""Statements that compute with one, two or three operands, reduce or join, in normal and in-place form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_RESULT = 16  # elements
 
 
 def fits(shape, t) -> bool:
-    """True if ``t`` broadcasts with ``shape``."""
+    """True if the shapes of ``t`` and ``shape`` can be broadcast together."""
     try:
         broadcast_shapes(tuple(shape), np.shape(t.cells if isinstance(t, CellTensor) else t))
     except ValueError:
@@ -24,7 +24,7 @@ def fits(shape, t) -> bool:
 
 
 class Mathematics:
-    """Moves of the generator."""
+    """Methods of the generator that return a statement, or None if none fits."""
 
     # ---- one operand -------------------------------------------------------------------------------------------------
 
@@ -84,7 +84,9 @@ class Mathematics:
     # ---- two operands ------------------------------------------------------------------------------------------------
 
     def second(self, x: str, fits_into: bool):
-        """Return an operand that broadcasts with ``x``: a number, an array, or a tensor, perhaps in the same memory."""
+        """Return an operand that can be broadcast with ``x``: a number, an array, or a tensor, which may share memory
+        with ``x``.
+        """
         shape = self.at(x).cells.shape
         chance = self.rng.random()
         if chance < 0.22:
@@ -215,7 +217,7 @@ class Mathematics:
         return f"{self.fresh_name()} = mt.where({condition}, {x}, {y})"
 
     def comparison(self, x: str) -> str | None:
-        """Compare ``x < number``, where no element is near the number."""
+        """Compare the elements with a number that is not near any of them."""
         text = f"{x} {self.rng.choice('<>')} {round(ix.number(self.rng) / 2, 3)}"
         try:
             self.at(text)

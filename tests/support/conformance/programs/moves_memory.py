@@ -15,14 +15,14 @@ VIEWS += ("as_strided", *["basic index"] * 4)
 
 
 class AsIndex:
-    """``AsIndex()[1:2, 0]`` is the index itself."""
+    """Convert index syntax to an object: ``AsIndex()[1:2, 0]`` returns the index."""
 
     def __getitem__(self, index):
         return index
 
 
 class Memory:
-    """Moves of the generator."""
+    """Methods of the generator that return a statement, or None if none fits."""
 
     # ---- views -------------------------------------------------------------------------------------------------------
 
@@ -39,7 +39,7 @@ class Memory:
         if len(set(names)) < len(names):
             return None
         if call == ".unbind(0)" and self.rng.random() < 0.3:
-            call = ""  # iterating has the same effect
+            call = ""  # a loop over the tensor takes the same views
         return f"{', '.join(names)} = {x}{call}"
 
     def view_call(self, name: str, t: CellTensor) -> str | None:
@@ -84,7 +84,7 @@ class Memory:
         return f".slice({axes}, {starts}, {ends})"
 
     def relayout(self) -> str | None:
-        """Change only the shape in place."""
+        """Change only the shape of a tensor in place."""
 
         def allowed(t: CellTensor) -> bool:
             protected = self.world.grad_enabled and t.group.leaf is not None
@@ -129,7 +129,7 @@ class Memory:
         return None if index is None else f"{self.fresh_name()} = {x}[{index}]"
 
     def advanced(self, x: str) -> str | None:
-        """Return an index that copies: integers or a mask, written out or in a tensor."""
+        """Return an index that selects a copy: integers or a mask, as lists or in a tensor."""
         shape = self.at(x).cells.shape
         kind = self.rng.random()
         if kind < 0.3:
@@ -225,6 +225,6 @@ class Memory:
 
     def set_value(self, x: str) -> str:
         t = self.at(x)
-        if t.dtype.name == "bfloat16":  # numpy has no name for it
+        if t.dtype.name == "bfloat16":  # numpy has no such dtype
             return None
         return f"{x}.set_value(np.array({ix.numbers(self.rng, t.cells.shape)}, dtype='{t.dtype.name}'))"

@@ -1,4 +1,4 @@
-"""Statements about integers and bools: new tensors, casts, views, operations, normal and in place."""
+"""Statements about integers and bools: new tensors, casts, views, and operations in normal and in-place form."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from .calculus import MARGIN
 from .dtypes import DTYPES, NAMES, is_float
 from .tensor import CellTensor
 
-#: Operations whose results are integers for integers, in place as well.
+#: Operations that return integers for integers, and have an in-place form.
 OF_ONE = ("neg", "abs", "square", "relu", "round")
 OF_TWO = ("add", "subtract", "multiply", "maximum", "minimum")
-#: Their in-place forms wrap an operand of another dtype around; the others refuse one that does not fit.
+#: Of these, the operations whose in-place form wraps an operand of another dtype around. The others refuse an operand
+#: that does not fit.
 _WRAPPING = ("add", "subtract", "multiply")
 REDUCING = ("sum", "prod", "max", "min")
 FLOATING = ("sin", "exp", "sqrt", "sigmoid", "reciprocal", "tanh")
@@ -26,7 +27,7 @@ def is_whole(t: object) -> bool:
 
 
 class Whole:
-    """Moves of the generator. They create nothing unless the program has dtypes of integers or bools."""
+    """Methods of the generator that return a statement, or None if the program has no integers and bools."""
 
     def whole_number(self, dtype: np.dtype) -> int | bool:
         """Return a number of ``dtype``, often a small one, sometimes the largest or the lowest."""
@@ -47,7 +48,7 @@ class Whole:
         return self.pick(self.tensors(lambda t: is_whole(t) and t.cells.size <= 16 and condition(t)))
 
     def whole_new(self) -> str | None:
-        """Make a tensor of integers or bools from numbers, or by a cast of floats."""
+        """Create a tensor of integers or bools from numbers, or by a cast of floats."""
         if not self.whole:
             return None
         name = self.rng.choice(self.whole)
@@ -55,7 +56,8 @@ class Whole:
         if self.rng.random() < 0.3:
             x = self.any_float()
             v = self.at(x).numpy().astype(np.float64)
-            near = np.abs(v) if name == "bool" else np.abs(v - np.round(v))  # a rounding would change the result
+            # Close to an integer, a different rounding of the float would change the result of the cast.
+            near = np.abs(v) if name == "bool" else np.abs(v - np.round(v))
             least = 0 if name == "uint8" else -100
             if v.size and not ((near > 20 * self.tolerance + MARGIN) & (v > least) & (v < 100)).all():
                 return None
@@ -70,7 +72,7 @@ class Whole:
         )
 
     def whole_cast(self) -> str | None:
-        """Cast integers or bools to any dtype: larger ones wrap around."""
+        """Cast integers or bools to any dtype. Numbers that are too large wrap around."""
         x = self.pick(self.tensors(lambda t: t.dtype.kind in "iub"))
         if x is None or not self.whole:
             return None
@@ -89,7 +91,7 @@ class Whole:
         return f"{self.fresh_name('w')} = {x}{form}"
 
     def beside(self, x: str, fits_into: bool, exact: bool):
-        """Return an operand for integers: a number, integers of any dtype, or bools.
+        """Return a second operand for a tensor of integers: a number, or a tensor of integers or bools.
 
         Args:
             fits_into: True if it must broadcast to the shape of ``x``.

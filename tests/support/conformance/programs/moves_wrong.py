@@ -10,7 +10,7 @@ from .moves_math import fits
 
 
 class Mistakes:
-    """Moves of the generator."""
+    """Methods of the generator that return a wrong statement, or None if none fits."""
 
     def wrong(self) -> str | None:
         move = self.rng.choice(WRONG)
@@ -29,7 +29,7 @@ class Mistakes:
         return x + self.rng.choice(calls)
 
     def wrong_shape(self) -> str | None:
-        """Use an operand for which the target would have to grow, or that does not fit."""
+        """Use an operand in place whose shape cannot be broadcast to that of the target."""
         x = self.any_float()
         shape = self.at(x).cells.shape
         y = self.pick(self.floats(lambda t: not fits(shape, t) or np.broadcast_shapes(shape, t.cells.shape) != shape))

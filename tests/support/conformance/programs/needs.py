@@ -1,8 +1,7 @@
-"""Which values an operation's derivative may need when backward runs.
+"""The values that the derivative of an operation may need when backward runs.
 
-Promises: this is the reference's own reading of the derivative of each operation, from which it judges whether a
-refusal of the engine is justified. It names the most that may be kept, so an engine that keeps less is never blamed.
-Operands are numbered from 0; ``OUT`` is the result.
+The reference derives these sets itself from each operation, to judge if a refusal of the engine is justified. They are
+upper bounds, so an engine that saves less is right, too. Operands are numbered from 0; ``OUT`` is the result.
 """
 
 from __future__ import annotations
@@ -13,13 +12,15 @@ _FROM_INPUT = {"sin", "cos", "log", "square", "abs", "clip"}
 _FROM_OUTPUT = {"exp", "sqrt", "rsqrt", "reciprocal", "tanh", "sigmoid", "relu"}
 _FROM_EITHER = {"max", "min", "prod"}
 
-# Under policy "2.5", an in-place operation is refused if its own derivative needs the value that it overwrites. The
-# rule is clear for these. For abs, clip, maximum, minimum and divide, a bit per element or the output is enough.
+# Under policy "2.5", an in-place operation is refused if its own derivative needs the value that it overwrites. These
+# operations must be refused. For abs, clip, maximum, minimum and divide, a bit per element or the output is enough.
 NEEDS_OWN_INPUT = {"sin", "cos", "log", "square", "pow", "multiply"}
 
 
 def needed(name: str, wants: list[bool]) -> set[int]:
-    """The operands (and ``OUT``) that the derivative of ``name`` may need, given which operands want a gradient."""
+    """Return the operands (and ``OUT``) that the derivative of ``name`` may need; ``wants[i]`` is True if operand i
+    needs a gradient.
+    """
     if not any(wants):
         return set()
     if name in _FROM_INPUT:

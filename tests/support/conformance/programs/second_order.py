@@ -1,4 +1,4 @@
-"""Gradients of gradients, judged by differences of the exact gradient.
+"""Judge gradients of gradients by differences of the exact gradient.
 
 A program that is a smooth function of its leaves ends in a number L: a weighted sum of the values of its last names, or
 of their squares, so that programs that only move and add numbers have second derivatives too. The engine records the
@@ -21,19 +21,18 @@ from .tensor import CellTensor
 from .vocabulary import World
 
 STEP = 1e-4
-OUTPUTS = 3  # names that L is made of
+OUTPUTS = 3  # the number of names in L
 TOLERANCE = 1e-5
 
 
 class Rough(Exception):
-    """The differences are too rough to judge by, or there is nothing to judge."""
+    """Raised if the differences are too inexact to judge by, or if there is nothing to judge."""
 
 
 @dataclass
 class Question:
-    """All that is drawn before anything runs.
-
-    Weights of L by name, and whose squares are meant; weights of the gradient by leaf; the direction of the move.
+    """The random choices for a program: the weights of L by name, the names whose squares are used, the weights of the
+    gradient by leaf, and the direction in which the leaves are moved.
     """
 
     outputs: dict[str, np.ndarray]
@@ -43,7 +42,7 @@ class Question:
 
 
 def smooth_enough(rng: Random, statements: int) -> list[str]:
-    """A smooth program that keeps the names of its leaves."""
+    """Return a smooth program that keeps the names of its leaves."""
     return [text for text in smooth_program(rng, statements) if text != "del y"]
 
 
@@ -95,13 +94,13 @@ def run(program: list[str], nudges: dict) -> dict[str, CellTensor]:
 
 
 def slope(program: list[str], question: Question, step: float) -> float:
-    """The derivative of G along the direction, by a central difference."""
+    """Return the derivative of G along the direction, computed as a central difference."""
     up, down = (weighted_gradient(program, question, sign * step) for sign in (1, -1))
     return (up - down) / (2 * step)
 
 
 def weighted_gradient(program: list[str], question: Question, step: float) -> float:
-    """G, where the leaves are moved by ``step`` along the direction."""
+    """Return G after the leaves are moved by ``step`` along the direction."""
     nudges = {
         (number, element): step * part
         for number, direction in enumerate(question.direction.values())
@@ -117,18 +116,20 @@ def weighted_gradient(program: list[str], question: Question, step: float) -> fl
 
 
 def strides(tensor) -> list[int]:
-    """The strides of a tensor of either side, where they are ever used."""
+    """Return the strides of a tensor of the engine or the reference, except those of dimensions of length 1 or of empty
+    tensors.
+    """
     return [stride for n, stride in zip(tensor.shape, tensor.strides, strict=True) if n > 1 and 0 not in tensor.shape]
 
 
 def answered(engine, program: list[str], question: Question) -> float:
-    """The same derivative, from the gradient of G."""
+    """Return the derivative of G along the direction, computed by the engine's gradient of G."""
     env = {"mt": engine, "np": np}
     reference = {"mt": World(), "np": np}
     for text in program:
         exec(text, reference)
         exec(text, env)
-        # The memory order of a fresh result follows numpy, so views and copies may differ.
+        # The memory order of a new result may differ between the two sides, and then so do later views and copies.
         if any(strides(t) != strides(env[n]) for n, t in reference.items() if isinstance(t, CellTensor)):
             raise Rough
     leaves = [env[n] for n in question.gradients]

@@ -1,4 +1,4 @@
-"""Makes a failing program as short as it can be, and prints it so that it can be run by hand."""
+"""Shorten a failing program as far as possible, and return it as a script that can be run by hand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def shrink(engine, outcome: Outcome, policy: str) -> Outcome:
 
 
 def runnable(outcome: Outcome, policy: str) -> str:
-    """The program as a script: statements that are refused on the way are caught, the last is the wrong one."""
+    """Return the program as a script. It catches the errors of refused statements; the last statement is the wrong
+    one.
+    """
     start = "2.6" if policy == "mixed" else policy
     lines = ["import numpy as np", "import minitensor as mt", f'mt.set_inplace_policy("{start}")']
     for number, text in enumerate(outcome.program):

@@ -1,7 +1,7 @@
-"""The reference's tensor: a storage, a group, and the cells it looks at.
+"""The reference's tensor: a storage, a group, and an array of cells.
 
-Promises: ``cells`` is a numpy view of the storage's own numbering of cells. Taking a view of a tensor is taking a numpy
-view of that numbering, so offset, strides and overlap are those that numpy gives, never computed a second time.
+``cells`` is a numpy view of the storage's array 0, 1, 2, ... of cell numbers. A view of a tensor has a numpy view of
+that array, so numpy computes offset, strides and overlap.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from .views import Views
 class CellTensor(Views, Elements):
     """Some cells of a storage, in some order and shape."""
 
-    __array_ufunc__ = None  # numpy leaves ``array + tensor`` to the tensor
+    __array_ufunc__ = None  # numpy then calls the tensor's method for ``array + tensor``
 
     def __init__(self, world, storage: c.Storage, group: c.Group, cells: np.ndarray):
         self.world, self.storage, self.group, self.cells = world, storage, group, cells
         self.grad: CellTensor | None = None
-        self.emptied_at: int | None = None  # for a gradient: the version that clear_gradient made
+        self.emptied_at: int | None = None  # for a gradient: the version after clear_gradient wrote zeros
         self.noise = 0.0  # for a gradient: the size of the terms that cancelled in it
-        self.settled_cells: np.ndarray | None = None  # the cells whose layout was compared
+        self.settled_cells: np.ndarray | None = None  # the cells at the time when the layout was compared
         self.accepted = self.accepted_gradient = c.NOTHING  # numbers of the engine that agree
-        self.folded = False  # whether it is a view of a tensor whose elements share memory
-        self.directions: dict[int, int] = {}  # for a leaf, or if gradients are retained: cell -> direction
+        self.folded = False  # True for a view of a tensor whose elements share memory
+        self.directions: dict[int, int] = {}  # for a leaf, or if gradients are retained: the direction of each cell
         if group.first is None:
             group.first, group.base = self, c.layout(cells)
 
@@ -107,7 +107,7 @@ class CellTensor(Views, Elements):
         return self
 
     def open_directions(self) -> None:
-        """Differentiate by this tensor's elements from now on."""
+        """Add a direction for each element of this tensor, by which the reference differentiates from now on."""
         taken = self.world.take_directions(self.cells.size)
         self.directions = dict(zip(self.cells.ravel().tolist(), range(taken.start, taken.stop), strict=True))
         self.group.tangents[self.cells.ravel(), list(self.directions.values())] = 1.0
@@ -120,14 +120,16 @@ class CellTensor(Views, Elements):
         self.open_directions()
 
     def follow_current_value(self) -> None:
-        """A retained gradient is the derivative by the current value, so forget derivatives by the one before."""
+        """Remove the derivatives by the former value, because a retained gradient is the derivative by the current
+        one.
+        """
         own = list(self.directions.values())
         for group in self.world.groups:
             group.tangents[:, own] = 0.0
         self.group.tangents[list(self.directions), own] = 1.0
 
     def register_hook(self, hook) -> None:
-        """Register a linear hook on a fresh result: a factor for everything that is computed from it."""
+        """Register a hook that multiplies the gradient of a new result by a factor."""
         self.group.tangents[self.cells.ravel()] *= hook(1.0)
 
     def backward(self, grad_tensor=None, retain_graph=False) -> None:
@@ -141,7 +143,7 @@ class CellTensor(Views, Elements):
             tensor.accumulate(derivative[tensor.own_directions()], noise[tensor.own_directions()])
 
     def is_added_to(self) -> bool:
-        """True if the next gradient is added to the current one."""
+        """True if backward will add the next gradient to the current one."""
         is_leaf = self.group.leaf is self
         return is_leaf and self.grad is not None and self.grad.storage.version != self.grad.emptied_at
 
@@ -152,11 +154,11 @@ class CellTensor(Views, Elements):
         return more >= 0 and have == (1,) * more + own
 
     def accumulate(self, gradient: np.ndarray, noise: np.ndarray) -> None:
-        """The first gradient of a leaf is a new tensor. Later ones are added to it, for every holder.
+        """Store the first gradient of a leaf as a new tensor, and add later gradients to it in place.
 
         A retained gradient is replaced each time, as in Paddle.
         """
-        require(np.isfinite(gradient.astype(self.dtype).astype(np.float64)))  # it may overflow in 16 bits
+        require(np.isfinite(gradient.astype(self.dtype).astype(np.float64)))  # the sum may overflow in 16 bits
         retained = self.group.leaf is not self
         if not self.is_added_to():
             before = 0.0 if retained or self.grad is None else self.grad.noise
@@ -172,7 +174,7 @@ class CellTensor(Views, Elements):
     def clear_gradient(self, set_to_zero: bool = True) -> None:
         """Write zeros into the gradient, or remove it.
 
-        After the zeros, the next backward creates a new tensor, unless the old one was written in between.
+        After zeros were written, the next backward creates a new tensor, unless the old one was written in between.
         """
         if set_to_zero:
             self.world.write(self.grad, self.grad.cells, constant(np.zeros(self.grad.cells.shape)), recording=False)

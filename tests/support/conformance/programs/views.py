@@ -1,4 +1,4 @@
-"""The views of the reference's tensor, and the operations that change only the shape.
+"""Methods of the reference's tensor that take views or change only the shape.
 
 A view is a numpy view of the storage's numbered cells, so offset, strides and overlap are numpy's.
 """
@@ -15,14 +15,14 @@ from .calculus import constant
 
 
 def squeezed(cells: np.ndarray, axis: int | None) -> np.ndarray:
-    """Remove a dimension of size 1. A dimension of another size stays, as in Paddle."""
+    """Return the array without dimension ``axis`` if its size is 1. As in Paddle, another dimension is not removed."""
     if axis is None:
         return cells.squeeze()
     return cells.squeeze(axis) if cells.shape[axis] == 1 else cells[...]
 
 
 def flattened(cells: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """Join the dimensions from ``start`` to ``stop``."""
+    """Return the array with the dimensions from ``start`` to ``stop`` merged into one."""
     if cells.ndim == 0:
         return cells.reshape(1)
     if not all(-cells.ndim <= axis < cells.ndim for axis in (start, stop)):
@@ -33,7 +33,7 @@ def flattened(cells: np.ndarray, start: int, stop: int) -> np.ndarray:
 
 
 class Views:
-    """Methods of the reference's tensor."""
+    """Mixin of ``CellTensor`` with these methods."""
 
     def look(self, cells: np.ndarray) -> Views:
         return self.world.look(self, cells)
@@ -42,21 +42,23 @@ class Views:
         return self.world.alias(self)
 
     def shaped(self, change, *args) -> np.ndarray:
-        """Return the cells of a view; refuse arguments that do not fit."""
+        """Return the cells of a view, or raise if the arguments do not fit."""
         try:
             return change(self.cells, *args)
         except (ValueError, IndexError, TypeError):
             return self.world.refuse([c.MISFIT])
 
     def holds(self, cells: np.ndarray) -> bool:
-        """True if these are cells of this storage. numpy copies them if strides cannot express a shape."""
+        """True if ``cells`` is still a view of the storage's cells. numpy returns a copy if no strides give the
+        requested shape.
+        """
         return cells.size == 0 or np.may_share_memory(cells, self.storage.cells)
 
     def reshape(self, shape) -> Views:
         return self.viewed_or_copied(self.shaped(np.reshape, shape))
 
     def viewed_or_copied(self, cells: np.ndarray) -> Views:
-        """Return a view if strides can express it, otherwise a copy."""
+        """Return a view if there are strides for the shape, otherwise a copy."""
         return self.look(cells) if self.holds(cells) else self.copied(cells.shape)
 
     def view(self, shape) -> Views:
@@ -126,7 +128,7 @@ class Views:
             place = {cell: i for i, cell in enumerate(self.cells.ravel().tolist())}
             order = np.array([place[cell] for cell in cells.ravel().tolist()], int).reshape(cells.shape)
             noise = np.broadcast_to(self.grad.noise, self.grad.cells.shape)
-            if self.group.leaf is self:  # a new tensor, so other holders keep the old shape
+            if self.group.leaf is self:  # a new tensor, so that other references to the gradient keep the old shape
                 old = self.grad
                 self.grad = self.world.fresh(constant(old.numpy().ravel()[order]))
                 self.grad.storage.is_gradient = True

@@ -9,7 +9,7 @@ from .calculus import BINARY, RULES, UNARY
 from .tensor import CellTensor
 from .world import World
 
-OPERANDS = {name: 2 for name in (*BINARY, "matmul")} | {"where": 3}  # every other operation has one
+OPERANDS = {name: 2 for name in (*BINARY, "matmul")} | {"where": 3}  # every other operation has one operand
 PARAMETERS = {"scale": ("scale", "bias"), "clip": ("min", "max"), "fill": ("value",), "expand": ("shape",)}
 IN_PLACE = (*UNARY, *BINARY, "scale", "clip", "fill", "zero")
 VIEWS = ("reshape", "view", "transpose", "t", "squeeze", "unsqueeze", "flatten", "slice", "diagonal", "unbind")

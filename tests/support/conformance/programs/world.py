@@ -27,10 +27,10 @@ KEEPS_INTEGERS |= {*BINARY, *REDUCTIONS, "matmul", "concat", "stack"} - {"divide
 
 
 class World:
-    """One run of one program: its modes, its directions, and the engine's behaviour in the current statement.
+    """One run of one program: its modes, its directions, and the engine's error in the current statement.
 
-    ``nudges`` moves elements of leaves as they are created: {(number of the leaf, element): by how much}. ``strict``
-    makes the reference behave like an engine that refuses whenever it may.
+    ``nudges`` moves elements of leaves when they are created; it maps (number of the leaf, element) to the distance.
+    With ``strict`` the reference behaves like an engine that refuses whenever it may.
     """
 
     def __init__(self, policy: str = "2.6", strict: bool = False, nudges: dict | None = None):
@@ -108,7 +108,7 @@ class World:
         return self.grad_mode(True)
 
     def set_inplace_policy(self, policy: str):
-        """Set the policy at once, and restore it at the end of a ``with``."""
+        """Set the policy immediately. Used in a ``with`` statement, it restores the former policy at the end."""
         before, self.policy = self.policy, policy
 
         @contextmanager
@@ -121,7 +121,7 @@ class World:
         return undone()
 
     def refuse(self, must: list[c.Refusal], may: list[c.Refusal] = ()) -> None:
-        """Raise if the engine must refuse, or if it may and did."""
+        """Raise ``Refused`` if the engine must refuse, or if it may refuse and did."""
         if self.strict and (must or may):
             self.speak([*must, *may][0])
         if must:
@@ -130,7 +130,7 @@ class World:
             raise c.Refused(list(may))
 
     def speak(self, refusal: c.Refusal) -> None:
-        """Raise as an engine does."""
+        """Raise the error that an engine would raise."""
         now, then, reason = min(self.stale_versions, default=(0, 0, ""))
         words = "doesn't stop gradient can't use inplace strategy, or its shape"
         words += f"; {c.NOTHING_LOST}" * (reason == c.STALE_VERSION.reason)
@@ -142,7 +142,9 @@ class World:
     # ---- aliases -----------------------------------------------------------------------------------------------------
 
     def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
-        """Return a view: a member of the group, unless it is taken under no_grad of a tensor that wants a gradient."""
+        """Return a view in the group of ``tensor``, or a detached alias if ``tensor`` needs a gradient and the view is
+        taken under no_grad.
+        """
         detached = tensor.group.wants and not self.grad_enabled
         group = self.found(tensor.storage) if detached else tensor.group
         view = CellTensor(self, tensor.storage, group, cells)
@@ -159,7 +161,7 @@ class World:
         """Update ``tensor`` after a change of its shape in place, which writes nothing."""
 
     def gather(self, tensor: CellTensor, cells: np.ndarray, index_tensors: list, holds: bool) -> CellTensor:
-        """Return a copy of some cells, with an element for every requested cell."""
+        """Return a new tensor with a copy of some cells, in the order of ``cells``."""
         wants = self.wants(tensor)
         out = self.fresh(c.read(tensor.storage, tensor.group, cells), wants)
         if wants:
@@ -208,7 +210,7 @@ class World:
             return result
         self.foreseen = None
         if name == "pow" and self.wants(operands[1]):
-            require(self.dual(operands[0]).v > 0)  # elsewhere the derivative by the exponent is nan
+            require(self.dual(operands[0]).v > 0)  # for other bases the derivative by the exponent is nan
         dtype = self.result_dtype(name, operands, params)
         wide = computed(dtype)
         duals = [self.dual(o, None if name == "where" and i == 0 else wide) for i, o in enumerate(operands)]
@@ -240,7 +242,7 @@ class World:
         return target
 
     def check(self, name: str, operands: list, params: dict) -> None:
-        """Refuse an in-place operation that is not allowed."""
+        """Raise if the in-place operation is not allowed."""
         target, *others = operands
         if any(not isinstance(o, OPERAND) for o in others):
             self.refuse([c.ARGUMENT])
@@ -268,7 +270,9 @@ class World:
         return [c.LEAF] * leaf + [c.OVERLAP] * overlaps
 
     def doubtful(self, target: CellTensor) -> list[c.Refusal]:
-        """True if the tensor is a view of one that overlaps itself, which may be refused although the view does not."""
+        """True for a view of a tensor whose elements share memory. The engine may refuse to write it even if its own
+        elements do not.
+        """
         return [c.OVERLAP] * target.folded
 
     @staticmethod
@@ -281,7 +285,9 @@ class World:
         )
 
     def write(self, target: CellTensor, cells: np.ndarray, result: Dual, recording: bool) -> None:
-        """Store values, and tangents if the write is recorded. If a cell occurs twice, the last value counts."""
+        """Write values, and tangents if the write is recorded, into cells. If a cell occurs twice, the last value
+        remains.
+        """
         storage, group = target.storage, target.group
         last = {cell: i for i, cell in enumerate(cells.ravel().tolist())}
         where, which = list(last), list(last.values())
@@ -306,7 +312,7 @@ class World:
             operand = operands[i]
             private = inplace and (
                 i == 0 or self.lies_in(operand, out)
-            )  # copied, because the operation itself overwrites it
+            )  # the operation saves a copy, because it overwrites this operand
             if isinstance(operand, CellTensor) and not private:
                 saves.append(c.Saved.of(operand))
         parents = [o.group.record for o, wanting in zip(operands, wants, strict=True) if wanting]
@@ -332,9 +338,8 @@ class World:
             noise += np.abs(terms).sum(0)
         if not retain_graph:
             for r in records:
-                r.freed = (
-                    True  # also if it is refused, because the values that a failed backward frees are not specified
-                )
+                # Also if backward is refused, because it is not specified which values a failed backward frees.
+                r.freed = True
         self.refuse([], may)
         return derivative, noise, records
 

@@ -1,4 +1,4 @@
-"""Run the random alias programs here, compare with PyTorch, and count the outcomes.
+"""Run the random alias programs in minitensor, compare them with PyTorch, and count the outcomes.
 
 python -m tests.support.vocabulary.aliases            counts, and the shortest program without a kind
 python -m tests.support.vocabulary.aliases 1506 4015  some programs, with their differences
@@ -14,7 +14,7 @@ from .generator import COUNT
 
 
 def main(arguments: list[str]) -> int:
-    """Return the number of programs without a kind."""
+    """Return the number of programs that differ from PyTorch without a named kind."""
     answers = judging.record()["answers"]
     numbers = [int(number) for number in arguments] or range(COUNT)
     counts: Counter[str] = Counter()

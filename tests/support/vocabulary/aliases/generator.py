@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SEED = "aliases"
-#: Programs without and with gradients that the program keeps.
+#: The numbers of programs, without and with variables for gradients.
 PLAIN, KEEPING = 4_000, 1_000
 COUNT = PLAIN + KEEPING
 
@@ -28,7 +28,9 @@ IN_PLACE_BINARY = ("add_", "mul_", "sub_", "copy_")
 
 @dataclass(frozen=True)
 class Line:
-    """A statement. `accepted` is a spelling that PyTorch accepts, if `rule` would refuse or count the statement."""
+    """A statement. If PyTorch's `rule` refuses it or counts it as a write, `accepted` is a spelling that PyTorch
+    accepts.
+    """
 
     text: str
     accepted: str = ""
@@ -37,7 +39,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Name:
-    """A tensor for the generator: its shape, the tensors that share its memory, and properties that PyTorch checks."""
+    """A tensor as the generator knows it: its name, shape and memory, and properties that PyTorch checks."""
 
     name: str
     shape: tuple[int, ...]
@@ -49,7 +51,7 @@ class Name:
 
 @dataclass
 class Writer:
-    """A program during its generation."""
+    """Generate one program, statement by statement."""
 
     chance: Random
     keeping: bool
@@ -193,7 +195,7 @@ class Writer:
 
     def write(self) -> None:
         target = self.any()
-        if target.leaf and self.happens(0.7):  # most of these are refused, which takes little time
+        if target.leaf and self.happens(0.7):  # most of these statements are refused, which takes little time
             target = self.any()
         name = target.name
         if self.happens(0.4):
@@ -226,7 +228,7 @@ class Writer:
             self.call(replace(target, wants=True))
 
     def say_in_a_mode(self, text: str, accepted: str, rule: str, name: str) -> None:
-        """Return the line unchanged, under no_grad, or through `data`."""
+        """Add the line unchanged, under no_grad, or through `data`."""
         if self.happens(0.12):
             self.say(f"with torch.no_grad(): {text}", f"with torch.no_grad(): {accepted}" if accepted else "", rule)
         elif self.happens(0.06) and text.startswith(f"{name}."):
@@ -308,7 +310,7 @@ class Writer:
         self.say(f"{self.pick(wanting[-3:]).name}.sum().backward()")
 
     def keeping_steps(self) -> None:
-        """Return successive backward passes, with gradients that the program keeps between them."""
+        """Add several backward passes, between which the program keeps gradients in variables."""
         for _ in range(2 + int(self.chance.random() * 3)):
             if self.happens(0.5):
                 self.step()
@@ -322,7 +324,7 @@ class Writer:
 
 
 def program(number: int) -> list[Line]:
-    """Return the lines of a program, which are the same for the same number everywhere."""
+    """Return the lines of program `number`, which are the same on every machine."""
     writer = Writer(Random(f"{SEED} {number}"), keeping=number >= PLAIN)
     writer.start()
     for _ in range(2 + int(writer.chance.random() * 8)):

@@ -1,7 +1,7 @@
-"""Compare a program's result here with PyTorch's, and name the kind of each difference.
+"""Compare a program's result in minitensor with PyTorch's, and name the kind of each difference.
 
-The kind follows from the difference and never from the number of the program. A difference without a kind is UNKNOWN: a
-fault.
+The kind follows from the difference and never from the number of the program. A difference without a kind is UNKNOWN
+and counts as a fault.
 """
 
 from __future__ import annotations
@@ -20,33 +20,32 @@ from . import running
 from .generator import Line, program
 
 FILE = Path(__file__).parents[4] / "facts" / "alias-programs.json.gz"
-#: float32, after operations in another order.
+#: The relative tolerance for float32 results of operations in another order.
 TOLERANCE = 1e-3
 
 SAME, REFUSED, UNKNOWN = "the same", "both refuse", "unknown"
-#: Intended differences.
+#: The kinds of intended differences, with the reasons.
 KINDS = {
-    "a change of metadata is not a write": "PyTorch raises the version for `t_` and `unsqueeze_`; here it is unchanged",
-    "what a write reads of itself": "PyTorch refuses, or saves what it overwrites, where a write reads its own memory; "
-    "here that is read before",
-    "one of several views": "PyTorch refuses a write into a result of `chunk`, `split`, `unbind`; here it is followed",
-    "a view made under no_grad": "PyTorch refuses a write into it; here it is a detached alias",
-    "needs less": "`log_softmax` and `std` save less here, so more may be overwritten",
-    "a gradient of its own memory": "what `grad` returns may be expanded in PyTorch, and then not be written",
-    "saved, then detached": "PyTorch refuses to use what it saved of a tensor that `detach_` was called on; here the "
-    "numbers are used",
+    "a change of metadata is not a write": "PyTorch raises the version in `t_` and `unsqueeze_`; minitensor does not",
+    "what a write reads of itself": "PyTorch refuses a write that reads its own memory, or saves the overwritten "
+    "values; minitensor reads first",
+    "one of several views": "PyTorch refuses a write into a result of `chunk`, `split`, `unbind`; minitensor does not",
+    "a view made under no_grad": "PyTorch refuses a write into it; in minitensor it is a detached alias",
+    "needs less": "`log_softmax` and `std` save less in minitensor, so more may be overwritten",
+    "a gradient of its own memory": "the result of `grad` may be expanded in PyTorch, so that it cannot be written",
+    "saved, then detached": "PyTorch refuses to use a saved tensor after `detach_`; minitensor uses its numbers",
     "expanded": "a write through a tensor whose elements share memory is refused before anything is written; PyTorch "
     "lets some through",
-    "all or nothing": "a backward that raises has added nothing here; PyTorch has added to some leaves",
-    "another reason": "both refuse the same line, which has more than one fault, and tell another of them",
-    "a leaf that is none": "PyTorch refuses a write into a view as into a leaf, after the view's base came to want a "
-    "gradient; it calls the view no leaf itself",
+    "all or nothing": "a backward that raises changes no gradient; PyTorch has changed some by then",
+    "another reason": "both refuse the same line, which has several faults, and report different ones",
+    "a leaf that is none": "after requires_grad_ on its base, PyTorch refuses a write into a view as if it were a "
+    "leaf, although its `is_leaf` is false",
 }
-#: Known faults. Each program with one of them has to become the same.
+#: The kinds of differences that are known faults of minitensor, and that a repair should remove.
 NOT_YET = {
-    "one row of an expanded tensor": "a write into it is refused, though no two of its elements share memory",
+    "one row of an expanded tensor": "a write into it is refused, although no two of its elements share memory",
 }
-#: The kind of difference for the rule that an accepted spelling avoids.
+#: For each rule that an accepted spelling avoids, the kind of the difference.
 OF_RULE = {
     "only metadata": "a change of metadata is not a write",
     "reads what it writes": "what a write reads of itself",
@@ -56,7 +55,7 @@ OF_RULE = {
     "a gradient that is expanded": "a gradient of its own memory",
     "detach_": "saved, then detached",
 }
-#: The kind of difference for a kind of PyTorch's errors.
+#: For each kind of PyTorch's errors, the kind of the difference.
 OF_ERROR = {
     "several views": "one of several views",
     "view made under no_grad": "a view made under no_grad",
@@ -69,7 +68,7 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdicts on one program: SAME, REFUSED, UNKNOWN, or names of kinds; and differences without a kind."""
+    """The verdicts on one program (SAME, REFUSED, UNKNOWN, or names of kinds), and its differences without a kind."""
 
     verdicts: tuple[str, ...]
     lines: list[Line] = field(repr=False)
@@ -77,7 +76,7 @@ class Judged:
 
 
 def record() -> dict[str, Any]:
-    """Return PyTorch's record: how it was made, and a result for each program."""
+    """Return PyTorch's record: a description of how it was made, and a result for each program."""
     return json.loads(gzip.decompress(FILE.read_bytes()))
 
 
@@ -89,7 +88,7 @@ def here(lines: list[str]) -> Result:
 
 
 def judge(number: int, recorded: dict[str, Result]) -> Judged:
-    """Run the program here and compare it with PyTorch."""
+    """Run the program in minitensor and compare it with PyTorch's record."""
     lines = program(number)
     seen = here([line.text for line in lines])
     written = recorded["as written"]
@@ -109,15 +108,15 @@ def judge(number: int, recorded: dict[str, Result]) -> Judged:
 
 
 def rules_of_refusal(lines: list[Line], written: Result, seen: Result) -> list[str]:
-    """Return the rule by which PyTorch refused or, if its error does not name one, the rules of all lines that ran
-    here.
+    """Return the rule by which PyTorch refused or, if its error does not name one, the rules of all lines that
+    minitensor ran.
     """
     refused = written.get("error", [0, "", ""])[2]
     if refused in OF_ERROR:
         return [OF_ERROR[refused]]
     ran = lines if "error" not in seen else lines[: seen["error"][0] + 1]
     rules = {OF_RULE[line.rule] for line in ran if line.accepted}
-    only_seen = {"a view made under no_grad", "one of several views"}  # these refuse with other words
+    only_seen = {"a view made under no_grad", "one of several views"}  # these lines are refused with another message
     return sorted(rules - only_seen) or sorted(rules)
 
 
@@ -152,17 +151,17 @@ def same(recorded: Any, seen: Any) -> bool:
 def unexplained(
     lines: list[Line], recorded: Result, seen: Result, found: list[tuple[str, Any, Any]]
 ) -> tuple[list[str], list[tuple[str, Any, Any]]]:
-    """Return the kinds of the differences, and the differences that have no kind."""
+    """Return the kinds of the differences, and the differences without a kind."""
     wanted, got = recorded.get("error"), seen.get("error")
     if got and got[2] == "expanded" and wanted != got:
-        # PyTorch continued from here, so everything that follows may differ.
+        # PyTorch executed the line that minitensor refused, so everything that follows may differ.
         return ["expanded" if writes_expanded(lines, got[0]) else "one row of an expanded tensor"], []
     kinds, left = [], []
     for what, theirs, ours in found:
         kind = kind_of(what, theirs, ours, lines, recorded, seen)
         (left.append((what, theirs, ours)) if kind is None else kinds.append(kind))
     if "a leaf that is none" in kinds or "needs less" in kinds:
-        left = []  # everything that follows differs
+        left = []  # minitensor executed the line that PyTorch refused, so everything that follows may differ
     return sorted(set(kinds)), left
 
 
@@ -186,20 +185,20 @@ REASONS = ({"stale", "freed"}, {"several views", "view of a leaf"}, {"several vi
 
 
 def writes_a_std(lines: list[Line]) -> bool:
-    """True if a result of ``std`` is written: PyTorch saves it, and here backward does not need it."""
+    """True if a result of ``std`` is written, which PyTorch saves and minitensor does not need for backward."""
     results = {match[1] for line in lines if (match := re.match(r"(\w+) = \w+\.std\(\)", line.text))}
     return any(target(line.text) in results for line in lines if re.search(r"_\(| [-+*/]= |\] = ", line.text))
 
 
 def target(line: str) -> str:
-    """Return the name that a line writes into."""
+    """Return the name of the tensor that a line writes."""
     match = re.match(r"(?:with torch\.no_grad\(\): )?(\w+)", line)
     assert match
     return match[1]
 
 
 def calls_no_leaf(line: str, recorded: Result) -> bool:
-    """True if PyTorch itself reports that the written tensor requires a gradient and is not a leaf."""
+    """True if PyTorch's record says that the written tensor requires a gradient and is not a leaf."""
     return recorded["names"].get(target(line), [None] * 4)[3] == "wants"
 
 

@@ -1,4 +1,4 @@
-"""Run a program line by line, in PyTorch or here, and record every name afterwards."""
+"""Run a program line by line, in PyTorch or minitensor, and record the state of every name afterwards."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-#: Words that identify an error, and its kind.
+#: Texts that identify an error by its message, and the kind of each.
 KINDS = (
     ("has been modified by an inplace operation", "stale"),
     ("a view of a leaf Variable", "view of a leaf"),
@@ -23,12 +23,12 @@ KINDS = (
     ("has been detached in-place", "saved and detached"),
 )
 
-#: A line that obtains a gradient.
+#: Matches a line that assigns a gradient to a variable.
 GRADIENT = re.compile(r"(\w+) = (?:x\.grad|torch\.autograd\.grad\()")
 
 
 def kind(error: Exception) -> str:
-    """Return the kind of an error, by its words or otherwise its type."""
+    """Return the kind of an error by its message, or else the name of its type."""
     return next((name for words, name in KINDS if words in str(error)), type(error).__name__)
 
 
@@ -69,7 +69,9 @@ def run(torch: Any, lines: Sequence[str]) -> dict[str, Any]:
 
 
 def observation(tensor: Any, begun: int = 0) -> list[Any]:
-    """Return numbers (six figures), shape, version and flags, or the kind of the error for these."""
+    """Return numbers (six significant digits), shape, version and flags of a tensor; for one that raises an error, its
+    kind.
+    """
     try:
         flags = ("wants" if tensor.requires_grad else "") + (" leaf" if tensor.is_leaf else "")
         numbers = [float(f"{number:.6g}") for number in tensor.detach().reshape(-1).tolist()]

@@ -1,4 +1,4 @@
-"""Learners' programs in PyTorch's and in Paddle's vocabulary, run here with only the import changed.
+"""Run learners' programs for PyTorch and Paddle in minitensor, with only the import changed.
 
 `facts/programs/torch/` and `facts/programs/paddle/` contain the programs as learners typed them. `facts/programs.json`
 contains their results in the frameworks, recorded by `facts/programs.py`.

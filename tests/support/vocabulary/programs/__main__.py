@@ -1,4 +1,4 @@
-"""Run the learners' programs here, compare with the record, and print the differences.
+"""Run the learners' programs in minitensor, compare them with the record, and print the differences.
 
 python -m tests.support.vocabulary.programs                       both folders
 python -m tests.support.vocabulary.programs torch kept_gradients  some programs, with their outputs
@@ -12,7 +12,7 @@ from tests.support.vocabulary.programs import differences, judging, running
 
 
 def main(arguments: list[str]) -> int:
-    """Return the number of programs whose differences are not in the tables."""
+    """Return the number of programs with differences that ``differences.py`` does not list."""
     vocabularies = [name for name in ("torch", "paddle") if name in arguments] or ["torch", "paddle"]
     chosen = [name for name in arguments if name not in ("torch", "paddle")]
     unexpected = 0

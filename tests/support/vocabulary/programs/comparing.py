@@ -1,4 +1,4 @@
-"""Compare a program's output, error, line and warnings here with those in a framework."""
+"""Compare a program's output, error, line and warnings in minitensor with those in a framework."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d*)?(?:e[-+]?\d+)?(?![\w])")
-#: float32 has about seven figures, and a training loop loses some of them.
+#: The relative tolerance. float32 has about seven significant digits, and a training loop loses some of them.
 RELATIVE = 1e-5
 
 
 def differences(recorded: dict[str, Any], here: dict[str, Any]) -> dict[str, str]:
-    """Return the differences among "output", "error", "line" and "warning", each with a line that shows both sides."""
+    """Return the differences in "output", "error", "line" and "warning", each with a text that shows both sides."""
     found = {}
     wanted, seen = recorded.get("out", ""), here.get("out", "")
     if not same_text(wanted, seen):
@@ -47,13 +47,13 @@ def first_line(answer: dict[str, Any]) -> str:
 
 
 def contains_error(recorded: str, here: str) -> bool:
-    """True if the error here contains the first sentence of the framework's error. It may contain more."""
+    """True if the error in minitensor contains the first sentence of the framework's error; it may contain more."""
     sentence = re.split(r"(?<=[.!])\s|\n|\[Hint", recorded.partition(": ")[2])[0].strip()
     return " ".join(sentence.split()) in " ".join(here.split())
 
 
 def same_text(recorded: str, here: str) -> bool:
-    """True if the texts are equal, apart from one unit in a number's last printed place or float32's rounding."""
+    """True if the texts are equal, except that numbers may differ as :func:`same_number` allows."""
     if recorded == here:
         return True
     parts = [NUMBER.split(" ".join(text.split())) for text in (recorded, here)]
@@ -64,7 +64,9 @@ def same_text(recorded: str, here: str) -> bool:
 
 
 def same_number(recorded: str, here: str) -> bool:
-    """True for equal integers, and for others within one unit of the last place or RELATIVE."""
+    """True if two printed numbers are equal integers, or floats that differ by at most one unit in the last printed
+    place or by RELATIVE.
+    """
     if recorded == here:
         return True
     if not all("." in number or "e" in number for number in (recorded, here)):
@@ -74,14 +76,14 @@ def same_number(recorded: str, here: str) -> bool:
 
 
 def unit(number: str) -> float:
-    """Return one unit in the last printed place, or 0 for a number with fewer than three decimals."""
+    """Return one unit in the last printed place of a number; 0 if it has fewer than three decimals."""
     mantissa, _, exponent = number.partition("e")
     decimals = len(mantissa.partition(".")[2])
     return 10.0 ** (int(exponent or 0) - decimals) if decimals >= 3 else 0.0
 
 
 def first_difference(recorded: str, here: str) -> str:
-    """Return the first line that differs, of both."""
+    """Return the first line in which two texts differ, from both texts."""
     wanted, seen = recorded.splitlines(), here.splitlines()
     for number in range(max(len(wanted), len(seen))):
         pair = [lines[number] if number < len(lines) else "(nothing)" for lines in (wanted, seen)]

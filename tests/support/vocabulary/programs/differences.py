@@ -1,8 +1,8 @@
-"""Intended differences, by kind and by program, with their reasons, and programs that need missing features.
+"""Intended differences from the frameworks, by kind and by program, with their reasons; and programs that still fail.
 
-A difference of a kind is recognized in any program. A program of DELIBERATE differs completely, for the given reason. A
-program of NOT_YET shows a fault: `test_learners_programs.py` expects it to fail, strictly, so that a repair has to
-remove it from the list.
+A difference of a kind is recognized in any program. A program in DELIBERATE may differ in any way, for the given
+reason. A program in NOT_YET shows a fault: `test_learners_programs.py` expects it to fail, so whoever repairs the fault
+has to remove the program from the list.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Answer = dict[str, Any]
 
 
 def named_here(vocabulary: str, program: str, answer: Answer) -> Answer:
-    """Return the answer with this package's name replaced by the framework's."""
+    """Return the answer with minitensor's name replaced by the framework's."""
     answer = dict(answer)
     for part in ("out", "error"):
         if part in answer:
@@ -36,7 +36,7 @@ def without_the_flag_of_gradients(vocabulary: str, program: str, answer: Answer)
 
 
 def without_additions_to_errors(vocabulary: str, program: str, answer: Answer) -> Answer:
-    """Return the answer without all but the first line of an error, if a program prints the whole error."""
+    """Return the answer with only the first line of each error that the program prints."""
     if "print(error)" not in program:
         return answer
     return {**answer, "out": "\n".join(line for line in answer.get("out", "").splitlines() if not line.endswith("."))}
@@ -50,7 +50,7 @@ def without_the_flag_of_positions(vocabulary: str, program: str, answer: Answer)
     return {**answer, "out": re.sub(flag, r"\1...", answer.get("out", ""))}
 
 
-#: The name of a kind, its reason, and a function that removes this difference from two answers.
+#: The kinds of differences: a name, the reason, and a function that removes differences of this kind from an answer.
 KINDS: list[tuple[str, str, Callable[[str, str, Answer], Answer]]] = [
     (
         "names itself",
@@ -59,28 +59,29 @@ KINDS: list[tuple[str, str, Callable[[str, str, Answer], Answer]]] = [
     ),
     (
         "an error says more",
-        "an error begins in the framework's words and goes on: what was given, what would be right. Compared are the "
-        "lines that are no sentence of their own",
+        "an error begins with the framework's message and adds what was given and what is allowed. Only the first line "
+        "is compared",
         without_additions_to_errors,
     ),
     (
         "a gradient wants none",
-        "what backward() leaves in x.grad, and what it hands to a hook, wants no gradient itself. In Paddle it prints "
-        "stop_gradient=False although nothing was recorded for it: then `x.grad.zero_()` is refused, and "
-        "`x -= lr * x.grad` ties every step to the one before",
+        "the gradient in x.grad, and the one passed to a hook, has stop_gradient=True. In Paddle it has "
+        "stop_gradient=False although nothing was recorded for it. Therefore Paddle refuses `x.grad.zero_()`, and "
+        "`x -= lr * x.grad` records every step",
         without_the_flag_of_gradients,
     ),
     (
         "positions want no gradient",
-        "where elements are is told in whole numbers, which want no gradient; those of Paddle's sort, argsort and topk "
-        "say stop_gradient=False",
+        "positions of elements are integers, which have no gradient. Those that Paddle's sort, argsort and topk return "
+        "have stop_gradient=False",
         without_the_flag_of_positions,
     ),
 ]
 
-#: Paddle's texts name C++ files and conditions. test_paddle_programs.py compares the words for leaves and stale
-#: tensors. PyTorch's words are kept, so a difference in them is not intended.
-OWN_WORDS = "an error of Paddle's type is told in words of its own: what was given and what would be right"
+#: The reason why minitensor's error messages differ from Paddle's, which name C++ files and conditions. Only
+#: test_paddle_programs.py compares messages, those about leaves and stale tensors. PyTorch's messages are mirrored, so
+#: a difference from them is not intended.
+OWN_WORDS = "an error of the same type as Paddle's has minitensor's message: what was given, and what is allowed"
 
 
 def remaining(vocabulary: str, program: str, recorded: Answer, here: Answer) -> tuple[dict[str, str], list[str]]:
@@ -100,28 +101,28 @@ def remaining(vocabulary: str, program: str, recorded: Answer, here: Answer) -> 
     return found, met
 
 
-#: Programs that differ here on purpose, and the reasons.
+#: Programs that differ on purpose, and the reasons.
 DELIBERATE: dict[str, dict[str, str]] = {
     "torch": {
-        "batch_norm_layer": "a sum that is 0 but for rounding: PyTorch prints -6e-08",
+        "batch_norm_layer": "a sum is exactly 0, and -6e-08 in PyTorch because of rounding",
         "layer_norm": "gradients of 2e-05 differ in the last digits: float32 rounds another order of sums differently",
-        "device_agnostic": "where no CUDA device is, a simulated one answers, so `cuda.is_available()` is true",
-        "log_softmax_overwritten": "log_softmax saves no output here, so the write on it loses nothing",
-        "overlapping_write": "what a write reads of its own memory is read before, so overlaps are right",
-        "several_outputs": "a write into one of several views is followed, where PyTorch refuses",
-        "std_input_overwritten": "std keeps what its gradient needs in the forward, so its input may be written",
-        "times_itself_in_place": "`y *= y` copies what its own gradient needs",
+        "device_agnostic": "without a CUDA device there is a simulated one, so `cuda.is_available()` is true",
+        "log_softmax_overwritten": "log_softmax does not save its output, so a write to it loses no saved value",
+        "overlapping_write": "a write reads overlapping operands before it writes; PyTorch refuses",
+        "several_outputs": "minitensor records a write into one of several views, which PyTorch refuses",
+        "std_input_overwritten": "std computes the values for its gradient in forward, so its input may be written",
+        "times_itself_in_place": "`y *= y` copies the values that its gradient needs",
     },
     "paddle": {
-        "batch_norm_layer": "Paddle warns at each training call of what it has done since 2.0",
+        "batch_norm_layer": "Paddle warns in each training step of a change made in version 2.0",
         "layer_norm": "gradients of 2e-05 differ in the last digits: float32 rounds another order of sums differently",
         "dtypes": "int64 with float32 gives float32; Paddle 2.6.2 gives int64 by the left one, 3.3.1 refuses",
-        "backward_twice": "RuntimeError: SystemError is Python's word for a broken interpreter",
-        "gradient_not_wanted": "backward of what nothing was recorded for is told; Paddle does nothing in silence",
-        "losses": "mse_loss of [3, 1] and [3] is refused; Paddle broadcasts them to nine differences in silence",
-        "one_number_and_none": "the sum of nothing is 0, as in 3.3.1; a shape prints as a list, as in 2.6.2",
-        "optimizer_step_between": "a step counts as a write; Paddle's second backward uses the new weights in silence",
-        "shapes_in_place": "flatten_ of a transposed tensor would need another storage, which is never taken in place",
+        "backward_twice": "minitensor raises RuntimeError, because SystemError means a broken interpreter",
+        "gradient_not_wanted": "backward of a tensor without history raises an error; in Paddle it does nothing",
+        "losses": "mse_loss of [3, 1] and [3] is refused; Paddle broadcasts them to nine differences",
+        "one_number_and_none": "the sum of an empty tensor is 0, as in 3.3.1; a shape prints as a list, as in 2.6.2",
+        "optimizer_step_between": "a step counts as a write; Paddle's second backward uses the new weights",
+        "shapes_in_place": "flatten_ of a transposed tensor would need another storage, so it is refused",
     },
 }
 

@@ -1,4 +1,4 @@
-"""Judge one program: the same, of a kind, on purpose, not yet, or unexpected."""
+"""Judge if a program does the same as in the framework, differs for a listed reason, or differs unexpectedly."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from tests.support.vocabulary.programs import differences, running
 
-#: The compared versions of a framework. A program is right if it does the same as one of them.
+#: The versions of each framework. A program is right if it does the same as in one of them.
 VERSIONS = {"torch": ("torch 2.13.0",), "paddle": ("paddle 2.6.2", "paddle 3.3.1")}
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A program's verdict, and the version from which it differs least."""
+    """The verdict on a program, and the version from which it differs least."""
 
     verdict: str
     reason: str

@@ -18,7 +18,7 @@ from minitensor import torch
 
 FACTS = Path(__file__).parents[4] / "facts"
 
-#: The replacement for an import of the framework.
+#: For each framework, the import of minitensor that replaces the framework's.
 IMPORTS = {
     "torch": [
         (re.compile(r"^(\s*)import torch$", re.M), r"\1from minitensor import torch"),
@@ -34,7 +34,7 @@ IMPORTS = {
 
 
 def facts_module(name: str) -> ModuleType:
-    """Import a script of facts/. The code that recorded the programs also runs them here."""
+    """Import a script of facts/, so that the code that recorded the programs also runs them in minitensor."""
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, FACTS / f"{name}.py")
         assert spec and spec.loader
@@ -45,7 +45,7 @@ def facts_module(name: str) -> ModuleType:
 
 recording = facts_module("recording")
 programs_recorder = facts_module("programs")
-facts_module("digits")  # programs import it
+facts_module("digits")  # the programs import this module
 
 
 def programs(vocabulary: str) -> dict[str, str]:
@@ -62,14 +62,16 @@ def records() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def with_changed_imports(vocabulary: str, program: str) -> str:
-    """Return the program with the framework's names imported from here. No line moves."""
+    """Return the program with its imports replaced by minitensor's. Line numbers do not change."""
     for pattern, instead in IMPORTS[vocabulary]:
         program = pattern.sub(instead, program)
     return program
 
 
 def ran(vocabulary: str, program: str) -> dict[str, Any]:
-    """Return the program's result here in the form of the record: `out`, `error`, `line` and `warnings`."""
+    """Run the program in minitensor and return its result in the form of the record: `out`, `error`, `line` and
+    `warnings`.
+    """
     as_at_the_start()
     try:
         return recording.printed(with_changed_imports(vocabulary, program), {})

@@ -1,5 +1,5 @@
 """Call every public name of both vocabularies with wrong arguments, and judge the errors.
 
-``python -m tests.support.vocabulary.wrong_arguments --calls 50000 --seed 7`` runs a long walk; a test runs a short one
-with a new seed.
+``python -m tests.support.vocabulary.wrong_arguments --calls 50000 --seed 7`` runs a long walk; a test runs short ones
+with fixed seeds.
 """

@@ -1,4 +1,4 @@
-"""Run a walk of any length, in a folder that is removed afterwards."""
+"""Run a walk (a series of random calls) of any length, in a folder that is removed afterwards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tempfile
 from tests.support.vocabulary.wrong_arguments.callables import MODULES
 from tests.support.vocabulary.wrong_arguments.walk import Walk
 
-MEMORY = 6 << 30  # bytes of address space: a size that should be refused fails here at once
+MEMORY = 6 << 30  # bytes of address space, so that a size which should be refused fails at once
 
 
 def main() -> int:
@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument("--vocabulary", choices=[*MODULES], action="append")
     parser.add_argument("--show", type=int, default=40, help="kinds of faults to print")
     given = parser.parse_args()
-    # A call that closes the standard streams must not end the report.
+    # A call may close the standard streams, and the report must be printed nevertheless.
     sys.stdout = os.fdopen(os.dup(1), "w")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     failed = False

@@ -1,4 +1,4 @@
-"""Every public callable of a vocabulary: functions, classes, methods of instances, setters and operators."""
+"""List every public callable of a vocabulary: functions, classes, methods of instances, setters and operators."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ MODULES = {
         *("optim", "optim.lr_scheduler", "random", "utils.checkpoint", "utils.data"),
     ),
 }  # fmt: skip
-#: Names that end or change the process, with the reason.
+#: Names that are not called, because they end or change the process, with the reasons.
 LEFT_OUT = {
     "minitensor.explain": "belongs to the package memory_stage",
     "minitensor.distributed.init_parallel_env": "starts to wait for other processes",
 }
-#: Members of a tensor or a layer that are left out, with the reason.
+#: Members of a tensor or a layer that are not called, with the reasons.
 _LEFT_OUT = """
     __class__ __init_subclass__ __subclasshook__ __new__ __del__ __dict__ __doc__ __getattribute__ __setattr__
     __delattr__ __module__ __slots__ __weakref__ __dir__ __sizeof__ __reduce__ __reduce_ex__ __getstate__ __setstate__
@@ -39,7 +39,7 @@ _LEFT_OUT = """
     __firstlineno__ __static_attributes__ __type_params__ __array_interface__
 """
 MEMBERS_LEFT_OUT = frozenset(_LEFT_OUT.split())
-#: Operators by the name of the special method: called as a program does, so that Python's rules apply.
+#: Operators by the name of their special method. The operator is called, not the method, so that Python's rules apply.
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{f"__{name}__": getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow",
        "matmul", "lshift", "rshift", "xor", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul",
@@ -55,7 +55,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "__complex__": complex, "__iter__": lambda x: list(iter(x)), "__divmod__": divmod,
     "__round__": round, "__reversed__": lambda x: list(reversed(x)),
 }  # fmt: skip
-#: Those without an argument.
+#: The operators of one operand.
 _ALONE = """
     __neg__ __pos__ __abs__ __invert__ __index__ __len__ __bool__ __float__ __int__ __complex__ __iter__ __reversed__
     __round__
@@ -68,13 +68,13 @@ class Entry:
     """One public callable.
 
     Attributes:
-        name: its full name, for reports.
-        names: its public names, one of which an error of Python about a call must contain.
-        receiver: makes the object whose method it is; None for a function.
-        call: called with the receiver, if there is one, and the arguments.
-        parameters: the names of its parameters, without the receiver.
-        required: how many of these have no default.
-        group: the same for entries that run the same code, such as a method that many layers inherit.
+        name: the full name, for reports.
+        names: the public names. An error that Python raises about a call must contain one of them.
+        receiver: a function that creates the object whose method is called; None for a function.
+        call: the function to call with the receiver, if there is one, and the arguments.
+        parameters: the names of the parameters, without the receiver.
+        required: the number of parameters that have no default.
+        group: a name that is equal for entries which run the same code, such as a method that many layers inherit.
         is_setter: true for the assignment of an attribute, which takes exactly one argument.
     """
 
@@ -140,7 +140,7 @@ def entries(package: str, values: Values) -> list[Entry]:
 
 
 def _builtin_bases(function: Any) -> list[str]:
-    """Return the names of Python's own classes that a class extends, whose constructor it may have."""
+    """Return the names of Python's built-in classes from which a class inherits; it may have their constructor."""
     return [each.__name__ for each in getattr(function, "__mro__", ()) if each.__module__ == "builtins"]
 
 
@@ -156,7 +156,7 @@ def _members(kind: str, receiver: Callable[[], Any]) -> Iterator[Entry]:
             continue
         member = inspect.getattr_static(cls, name)
         if member is getattr(object, name, None) or member is object.__dict__.get(name):
-            continue  # Python's own
+            continue  # Python defines this method
         names = frozenset({name, name.strip("_"), name.rstrip("_"), cls.__name__, labelled(getattr(cls, name, None))})
         full = f"{kind}.{name}"
         home = next(each for each in cls.__mro__ if name in vars(each))
@@ -184,7 +184,7 @@ def _called(name: str, x: Any, /, *given: Any, **named: Any) -> Any:
 
 
 def instances(package: str, values: Values) -> dict[str, list[Callable[[], Any]]]:
-    """Return makers of the objects whose methods are called, by the name of their class."""
+    """Return for each class a function that creates an object whose methods are called, by the name of the class."""
     vocabulary = values.vocabulary
     nn = vocabulary.nn
     shared: dict[str, list[Callable[[], Any]]] = {"Tensor": [values.some_tensor]}
@@ -291,12 +291,12 @@ def _paddle_instances(mt: Any, values: Values, add: Callable[..., None]) -> None
     add("BatchSampler", lambda: io.BatchSampler(values.dataset(), batch_size=2))
 
     class Double(mt.autograd.PyLayer):  # type: ignore[misc,name-defined]
-        """Twice its input."""
+        """A layer that returns twice its input."""
 
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             ctx.save_for_backward(x)
-            return mt.multiply(x, 2)  # names itself in its error if x is not a tensor
+            return mt.multiply(x, 2)  # `mul` names itself in its error if x is not a tensor
 
         @staticmethod
         def backward(ctx: Any, gradient: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Decide if an error was raised on purpose, by a check of the package, or escaped from its inside."""
+"""Decide if an error was raised by a check of the package, or escaped from code inside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.vocabulary.wrong_arguments.values import RefusedByCallback
 #: The kinds of errors that the package documents. MemoryError is raised for sizes that do not fit.
 KINDS = (TypeError, ValueError, RuntimeError, IndexError, KeyError, AttributeError, NotImplementedError, MemoryError)
 KINDS += (OSError, OverflowError, AssertionError, ImportError, EOFError, BufferError, ZeroDivisionError)
-#: Texts of numpy and Python that say nothing about the argument of the public function.
+#: Messages of numpy and Python that do not help a user of the public function.
 INSIDE = re.compile(
     r"'_(?!mean'|variance')\w+'|\b_array\b|\b_storage\b|not iterable|int\(\) argument|\bufunc|can't multiply|"
     r"has no attribute '(?!\w+' of)|cannot be interpreted|unhashable|invalid literal|could not convert|has no len|"
@@ -23,14 +23,14 @@ INSIDE = re.compile(
     r"tuple index out of range|maximum recursion|local variable|division by zero|\bNoneType object\b|"
     r"argument must be a string|arg 2 must be|expected str, bytes"
 )
-#: Python's own errors of a call, which are allowed if they name the public function.
+#: Errors that Python raises about a call, which are allowed if they name the public function.
 BINDING = re.compile(
     r"missing \d+ required|takes (from )?\d+|takes no (keyword )?arguments|unexpected keyword|multiple values for|"
     r"positional-only|takes exactly|takes at most|expected \d+ arguments?"
 )
 
 
-#: The special methods of binary operators, of which the other operand may be asked.
+#: The special methods of binary operators, for which Python may also call the method of the other operand.
 OPERATED = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge"))
 
 
@@ -44,7 +44,7 @@ def _is_own(frame_code: CodeType) -> bool:
 
 
 def innermost(traceback: TracebackType | None) -> list[tuple[CodeType, int, int]]:
-    """Return code, instruction and line of each frame, outermost first."""
+    """Return code, instruction and line of each frame of a traceback, outermost first."""
     frames = []
     while traceback is not None:
         frames.append((traceback.tb_frame.f_code, traceback.tb_lasti, traceback.tb_lineno))
@@ -53,10 +53,10 @@ def innermost(traceback: TracebackType | None) -> list[tuple[CodeType, int, int]
 
 
 def fault_of(error: BaseException, names: set[str]) -> str:
-    """Return why the error is not a clear one, or an empty text.
+    """Return the reason why the error is not clear; empty if it is clear.
 
     Args:
-        names: the names of the public function, one of which Python's own errors of a call must contain.
+        names: the names of the public function. An error that Python raises about a call must contain one of them.
     """
     if isinstance(error, RefusedByCallback):
         return ""
@@ -73,19 +73,19 @@ def fault_of(error: BaseException, names: set[str]) -> str:
         )
         return "" if named else f"unnamed call error ({where}): {text}"
     if isinstance(error, MemoryError) and "Unable to allocate" in text:
-        return ""  # the size is a valid one, but this machine has not so much memory
+        return ""  # the size is valid, but this machine does not have so much memory
     if code.co_name == "_sample":
-        return ""  # a data set of the program raised it
+        return ""  # a data set of the program raised the error
     if own and isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)) and error.errno:
-        return ""  # the system's answer to a path, which names the path
+        return ""  # the operating system's error, which names the path
     if "Invalid format specifier" in text:
-        return ""  # Python's own, with the format that was given
+        return ""  # Python's error, which contains the given format
     if not own and any(text.startswith(f"{name} expected") for name in names):
         return ""
     if not own and names & OPERATED:
-        return ""  # the other operand's own error, such as numpy's
+        return ""  # the other operand raised the error, for example numpy
     if not own:
-        # Python's operators word their own errors; the names in them are public.
+        # Python raises the errors of operators, with public names in the message.
         return (
             ""
             if re.search(r"unsupported operand|not supported between|object|iteration over", text)

@@ -1,4 +1,4 @@
-"""The state that a refused call must not change: its arguments, and the modes of the process."""
+"""Observe the state that a refused call must not change: its arguments, and the modes of the process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.vocabulary.wrong_arguments.values import Values
 
 
 def _seen(value: Any, depth: int = 0) -> Any:
-    """Return what can be compared later of a value: numbers, shapes, versions, settings."""
+    """Return the properties of a value that can be compared later: numbers, shapes, versions, settings."""
     if depth > 4:
         return None
     if isinstance(value, Tensor):
@@ -46,7 +46,7 @@ def _seen_bytes(value: Any) -> Any:
 
 
 class State:
-    """Observes arguments and modes."""
+    """Observe the arguments of a call and the modes of the process."""
 
     def __init__(self, values: Values) -> None:
         self.values = values
@@ -61,11 +61,11 @@ class State:
         return found
 
     def seen(self, arguments: list[Any]) -> tuple[list[Any], list[Any], dict[str, Any]]:
-        """Return the arguments, and their state and that of the modes."""
+        """Return the arguments, their state, and the state of the modes."""
         return arguments, [_seen(each) for each in arguments], self.modes()
 
     def changed(self, before: tuple[list[Any], list[Any], dict[str, Any]]) -> str:
-        """Return what differs from ``before``, or an empty text."""
+        """Return a text about the difference from ``before``; empty if there is none."""
         arguments, seen, modes_then = before
         for i, (value, then) in enumerate(zip(arguments, seen, strict=True)):
             now = _seen(value)

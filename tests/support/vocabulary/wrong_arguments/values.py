@@ -1,6 +1,6 @@
-"""Arguments for calls: values that fit a parameter of some name, and values that fit none.
+"""Create arguments for calls: values that fit a parameter of some name, and values that fit none.
 
-Every value is made anew for each call, so that a call cannot change the arguments of the next one.
+Every value is created again for each call, so that a call cannot change the arguments of the next one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Make = Callable[[], Any]
 
 
 class Thing:
-    """An object that no function of the package can use; a callback that is this class accepts every call."""
+    """An object that no function of the package can use. The class itself is a callback that accepts every call."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         pass
@@ -29,7 +29,7 @@ class Thing:
 
 
 class RefusedByCallback(Exception):
-    """The error of a callback of the program, which the package must not hide."""
+    """Raised by a callback of the program. The package must not hide this error."""
 
 
 def callback(*given: Any, **named: Any) -> Any:
@@ -50,7 +50,7 @@ def in_itself() -> list[Any]:
 
 
 class Values:
-    """Makes arguments in the words of one vocabulary."""
+    """Create arguments with the names and classes of one vocabulary."""
 
     def __init__(self, vocabulary: ModuleType, rng: Random) -> None:
         self.vocabulary, self.rng = vocabulary, rng

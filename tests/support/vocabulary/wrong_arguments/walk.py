@@ -1,4 +1,4 @@
-"""The walk: calls with wrong arguments, in an order that a seed determines, and the faults of their errors."""
+"""A walk: random calls with wrong arguments, which a seed determines, and the faults of their errors."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from tests.support.vocabulary.wrong_arguments.judge import fault_of
 from tests.support.vocabulary.wrong_arguments.state import State
 from tests.support.vocabulary.wrong_arguments.values import Values
 
-LIMIT_S = 5  # processor time of one call, which does not depend on other work of the machine
-WAITING_S = 120  # time of one call that sleeps or waits
+LIMIT_S = 5  # seconds of processor time for one call, which other work of the machine does not change
+WAITING_S = 120  # seconds for one call that sleeps or waits
 
 
 class TooSlow(BaseException):
-    """A call has not ended within its limits. It is no Exception, so that no code of a call can catch it."""
+    """Raised if a call does not end within its limits. It is a BaseException, so that ``except Exception`` does not
+    catch it.
+    """
 
 
 @contextlib.contextmanager
@@ -54,9 +56,9 @@ class Report:
 
     Attributes:
         calls: the number of calls.
-        refused: how many of them raised.
-        faults: texts of faults, each with the number of the call and what was called.
-        kinds: how often a fault occurred at each place.
+        refused: the number of calls that raised an error.
+        faults: descriptions of faults, each with the number and the text of the call.
+        kinds: the number of faults at each place.
         examples: the first fault of each kind.
     """
 
@@ -68,9 +70,9 @@ class Report:
 
 
 class Walk:
-    """Calls the public names of one vocabulary.
+    """Call the public names of one vocabulary.
 
-    Every call has its own seed, so that any of them is repeated alone: ``Walk(package, seed).call(number)``.
+    Every call has a separate seed, so that ``Walk(package, seed).call(number)`` repeats a single call.
     """
 
     def __init__(self, package: str, seed: int) -> None:
