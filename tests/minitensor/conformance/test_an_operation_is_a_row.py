@@ -1,4 +1,4 @@
-"""Test that an operation is one row: apply the change in docs/contributing/operation.md to a copy of the package."""
+"""Test that one row adds an operation: apply the change in docs/contributing/operation.md to a copy of the package."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 from tests.mutations.mutation import ROOT
 
-#: Run in the copy. The numbers follow from the definition: (0 + 2) / 2 and (1.5 + 2.5) / 2, and the slope, which is
-#: half of 1 + x / sqrt(x * x + 4).
+#: This program runs in the copy. The expected numbers follow from the operation's definition: (0 + 2) / 2 and (1.5 +
+#: 2.5) / 2, and the slope is half of 1 + x / sqrt(x * x + 4).
 PROGRAM = """
 import numpy as np
 
@@ -67,7 +67,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def change() -> str:
-    """Return the change in docs/contributing/operation.md."""
+    """Return the patch that docs/contributing/operation.md shows."""
     (shown,) = re.findall(r"^```diff\n(.*?)^```$", (ROOT / "docs/contributing/operation.md").read_text(), re.M | re.S)
     return shown
 

@@ -1,8 +1,9 @@
 """Test that every in-place operation keeps at most as many bytes for its backward as Paddle 2.6.2 and PyTorch.
 
-Measured on 1 MiB of float32 that is not a leaf, in copies of it. Operands that are kept by reference do not count. The
-frameworks' bytes were recorded in facts/goldens, and in facts/torch-copies.json with a constant as the second operand.
-If neither was recorded, or if the other operands want a gradient too, the limit is one copy of the overwritten tensor.
+The bytes are measured on a non-leaf tensor of 1 MiB of float32, and counted in copies of this tensor. Operands that are
+saved by reference do not count. The frameworks' bytes were recorded in facts/goldens, and in facts/torch-copies.json
+with a constant as the second operand. If neither has a record, or if the other operands need a gradient, too, the limit
+is one copy of the overwritten tensor.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from tests.support.conformance.goldens import CASES, ELEMENTS, Case, recorded_co
 from tests.support.engine import samples_indexed
 from tests.support.engine.samples import IN_PLACE_ONCE, Sample
 
-#: Bytes beside the copies, for the history of a write through a view or for an index.
+#: The allowed surplus, in copies, for the history of a write through a view or for an index.
 SLACK = 0.01
 PADDLE, TORCH = "paddle-2.6.2", "torch-2.13.0"
 
-#: One sample for each row whose target can want a gradient.
+#: One sample for each row whose target can need a gradient.
 SAMPLES = [s for s in IN_PLACE_ONCE if s.target in s.wanting(in_place=True)]
-#: The recorded cases that can run on a large tensor, and the written cases with an index.
+#: The recorded cases that can run on a large tensor, and the in-place operations with an index.
 GOLDEN = [
     case
     for case in CASES
@@ -41,7 +42,9 @@ PRODUCTS: dict[str, tuple[list[int], ...]] = {
 
 
 def held(given: Sample, *wanting: int) -> float:
-    """Return the copies of the target kept after the operation, while the operands at ``wanting`` want a gradient."""
+    """Return the bytes kept after the operation, in copies of the target. The operands at the positions ``wanting``
+    need a gradient.
+    """
     arrays = [
         np.resize(a, (ELEMENTS // 3, 3)).astype("float32" if a.dtype.kind == "f" else a.dtype) for a in given.arrays
     ]
@@ -54,14 +57,16 @@ def held(given: Sample, *wanting: int) -> float:
 
 
 def recorded(name: str, framework: str) -> float | None:
-    """Return the fewest copies that the framework was observed to keep for the operation."""
+    """Return the smallest recorded number of copies that the framework keeps for the operation; None without a
+    record.
+    """
     found = [recorded_copies(case) for case in CASES if (case.name, case.framework) == (name, framework)]
     return min((copies for copies in found if copies is not None), default=None)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One operation in the table, in copies of the tensor."""
+    """One operation in the printed table: the copies that minitensor, Paddle and PyTorch keep."""
 
     name: str
     here: float
@@ -81,7 +86,7 @@ class Line:
 
 @pytest.fixture(scope="module")
 def lines() -> Iterator[dict[str, Line]]:
-    """The measured figures, printed at the end."""
+    """The measured numbers, which are printed at the end."""
     found: dict[str, Line] = {}
     yield found
     print(f"\n{'copies held':24}{'here':>10}{'Paddle':>10}{'PyTorch':>10}{'most':>10}")
@@ -97,7 +102,7 @@ def test_an_operation_keeps_no_more_bytes_than_either_framework(given: Sample, l
 
 
 @pytest.mark.parametrize("given", [s for s in SAMPLES if len(s.wanting(in_place=True)) > 1], ids=lambda s: s.name)
-def test_an_operation_keeps_at_most_one_copy_if_every_operand_wants_a_gradient(given: Sample):
+def test_an_operation_keeps_at_most_one_copy_if_every_operand_needs_a_gradient(given: Sample):
     assert held(given, *given.wanting(in_place=True)) <= 1 + SLACK
 
 
@@ -121,7 +126,7 @@ def test_an_indexed_write_keeps_no_more_bytes_than_either_framework(name: str, l
         try:
             given.run(x, *operands, in_place=True)
         except (ValueError, IndexError):
-            continue  # this sample needs a tensor with exactly its number of rows
+            continue  # the index of this sample fits only a tensor with its number of rows
         measured.append((mt.device.cpu.memory_allocated() - before) / x.nbytes)
     name += "_"
     lines[name] = line = Line(name, max(measured), recorded(name, PADDLE), recorded(name, TORCH))
@@ -140,9 +145,9 @@ def test_a_matrix_product_added_in_place_keeps_no_bytes(name: str, lines: dict[s
     assert here == 0, str(line)
 
 
-def test_every_operation_with_a_gradient_is_measured():
-    """Random fills are not measured, because they keep nothing of the overwritten values."""
-    pytest.importorskip("scipy")  # without it the special functions have no samples
+def test_the_bytes_of_every_operation_whose_target_can_need_a_gradient_are_measured():
+    """Random fills are the only exceptions, because they save none of the overwritten values."""
+    pytest.importorskip("scipy")  # without scipy the special functions have no samples
     measured = {s.name for s in SAMPLES} | {*INDEXED} | {name.removesuffix("_") for name in PRODUCTS}
     missing = {row.name for row in ROWS.values() if row.in_place and row.saved_in_place and row.target in row.rules}
-    assert missing <= measured | {"gammainc", "gammaincc"}  # these refuse a gradient for the values that they overwrite
+    assert missing <= measured | {"gammainc", "gammaincc"}  # these operations refuse a target that needs a gradient

@@ -1,7 +1,8 @@
-"""Test every short program: its gradients are right, or the engine refuses for a reason and its error is true.
+"""Test short programs: the gradients are right, or the engine refuses for a valid reason that its error describes
+correctly.
 
-``exhaustive`` generates and judges the programs. 10,000 of them run under every policy, spread evenly over all programs
-of up to four statements. ``python -m tests.support.conformance.exhaustive --length 4`` runs all of them.
+``exhaustive`` generates and judges the programs. 10,000 of them, spread evenly over all programs of up to four
+statements, run under every policy. ``python -m tests.support.conformance.exhaustive --length 4`` runs all of them.
 """
 
 from __future__ import annotations
@@ -51,21 +52,25 @@ def test_short_programs_are_right_or_refused_with_the_right_reason(policy, part)
 
 
 def test_every_kind_of_refusal_occurs():
-    """These are the kinds about a saved value, and the protection of leaves. All occur under "2.5"."""
+    """Under the policy "2.5" there are refusals of every kind: the kinds about saved values, and the protection of
+    leaves.
+    """
     met = judged("2.5", SAMPLE).refusals
     assert all(met[kind] for kind in (LEAF.kind, OWN_INPUT.kind, LOST, MOVED))
 
 
 @pytest.mark.parametrize("plan", PAIRS)
-def test_the_policy_in_force_at_the_write_decides(plan):
-    """If values are saved under one policy and written under another, the result is that of the second throughout."""
+def test_the_policy_at_the_time_of_the_write_decides(plan):
+    """If values are saved under one policy and written under another, the result is as if the second applied
+    throughout.
+    """
     _reads, writes = plan.split(":")
     always, found = judged(writes, SAMPLE), judged(plan, SAMPLE)
     assert (always.verdicts, always.refusals) == (found.verdicts, found.refusals)
 
 
 @pytest.mark.parametrize("plan", TURNS)
-def test_writes_under_policies_in_turns(plan):
+def test_programs_are_right_if_the_policy_changes_between_writes(plan):
     judged(plan, SAMPLE)
 
 
@@ -97,13 +102,13 @@ def test_the_judge_notices_a_planted_fault(fault):
 
 
 @pytest.mark.parametrize("policy", ["2.5", "2.6"])
-def test_the_reference_agrees_with_that_of_the_random_programs(policy):
+def test_the_reference_agrees_with_the_reference_of_the_random_programs(policy):
     """Two references without common code have the same values and tangents, and refuse the same statements."""
     for number in evenly(600, LENGTH):
         program = nth(number, LENGTH)
         text = "\n".join(s.text for s in program)
         if text.count("d.stop") > 1 or "copy_" in text:
-            continue  # here a second leaf has the directions of the first; and here copy_ broadcasts, but not there
+            continue  # the references differ in two ways: a second leaf on old memory, and copy_ with a broadcast
         ours, theirs = {"mt": World()}, {"mt": OtherWorld(policy, strict=True)}
         ours["mt"].set_inplace_policy(policy)
         for s in (START, *program):
@@ -122,9 +127,9 @@ def refuses(code, names: dict) -> bool:
     return False
 
 
-def test_the_judge_notices_held_bytes():
+def test_the_judge_notices_bytes_that_are_not_freed():
     judge = Judge(World, Plan.of("2.6"))
-    judge.held = itertools.count(step=8).__next__  # 8 bytes more at every reading
+    judge.held = itertools.count(step=8).__next__  # the counter of bytes rises by 8 at every reading
     outcome = judge.run(nth(0, LENGTH))
     assert (outcome.verdict, outcome.kind) == ("wrong", "memory")
     outcome = judge.run(next(program for n in range(total(1)) if (program := nth(n, 1))[0].writes))

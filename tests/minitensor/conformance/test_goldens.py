@@ -1,7 +1,7 @@
 """Compare every operation with the recorded behaviour of Paddle 2.6.2, Paddle 3.3.1 and PyTorch 2.13.0.
 
 facts/goldens contains the records and describes how they were made. ``facts/differences.py`` lists the intended
-differences with their reasons. An entry without a difference fails too.
+differences with their reasons. The tests also fail for an entry there that matches no difference.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ def test_an_operation_equals_its_recording(case):
 def test_every_recorded_situation_is_run(case):
     reported = set(case.recorded) - GIVEN - {"extra_memory_held_for_backward"}
     if case.framework.startswith("torch"):
-        reported.remove("exists_in")  # PyTorch's names are another vocabulary
+        reported.remove("exists_in")  # PyTorch's operations have other names
     assert reported <= set(case.seen)
 
 
 def test_all_cases_are_compared():
-    """Cases that the framework lacks or in which it crashed are left out, and so are names left out here."""
+    """The only exceptions are cases that the framework lacks or in which it crashed, and operations that minitensor
+    lacks.
+    """
     other = [case for case in ALL if case not in CASES]
     assert all(not case.ran or case.left_out for case in other)
     seen = [case for case in CASES for _ in differences(case)]
@@ -51,13 +53,13 @@ def test_all_cases_are_compared():
 
 @cache
 def facts_of(framework: str) -> list[tuple[str, str, bool]]:
-    """Return for every case of a framework the operation, each compared fact, and whether it differs."""
+    """Yield the operation, each compared fact, and True if it differs, for every case of a framework."""
     cases = [case for case in CASES if case.framework == framework]
     return [(case.name, what, what in differences(case)) for case in cases for what in compared(case)]
 
 
 def no_difference(entry: Difference) -> list[str]:
-    """Return the entries that cover equal facts, and the entries that name facts that nobody recorded."""
+    """Return the entries that cover facts without a difference, and the entries that cover facts without a record."""
     wrong = []
     for framework in entry.frameworks:
         covered = [fact for fact in facts_of(framework) if entry.covers(framework, *fact[:2])]
@@ -78,7 +80,7 @@ def test_every_listed_difference_exists(entry):
     assert no_difference(entry) == []
 
 
-def test_no_difference_is_listed_twice():
+def test_no_intended_difference_is_listed_twice():
     for number, entry in enumerate(DIFFERENCES):
         for other in DIFFERENCES[:number]:
             for framework in entry.frameworks:
@@ -109,7 +111,7 @@ def case_of(name: str, framework: str = "paddle-2.6.2") -> Case:
     return next(case for case in CASES if (case.name, case.framework) == (name, framework))
 
 
-# A fact of sin_ or exp_, its replacement, and the difference that has to be found.
+# Each line has a recorded fact of sin_ or exp_, its replacement, and the difference that the comparison has to find.
 CHANGES = [
     ("sin_", "nonleaf", "grad_of_sum_wrt_x", [[0.0] * 3] * 2, "nonleaf.grad_of_sum_wrt_x"),
     ("sin_", "nonleaf", "result_is_x", False, "nonleaf.result_is_x"),
@@ -143,7 +145,7 @@ def test_the_comparison_notices_a_difference(name, situation, what, value, found
     assert set(differences(Case(case.framework, changed))) - set(differences(case)) == {found}
 
 
-def test_the_comparison_notices_a_place_without_the_operation(monkeypatch):
+def test_the_comparison_notices_a_missing_function_or_method(monkeypatch):
     case = copy.copy(case_of("sin_"))
     case.recorded = case.recorded | {"exists_in": ["paddle.Tensor", "paddle.nn.functional"]}
     case.__dict__.pop("seen", None)

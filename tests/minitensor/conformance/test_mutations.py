@@ -1,6 +1,6 @@
 """Plant faults in the engine, one at a time, and check that the tests notice.
 
-This file plants ten of the faults, chosen from different files. ``python -m tests.mutations --all`` plants all.
+This file plants ten faults in different files of the engine. ``python -m tests.mutations --all`` plants all faults.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.mutations import planted  # noqa: F401  (all mutations)
 from tests.mutations.mutation import MUTATIONS, ROOT, Mutation, sample
 from tests.mutations.runner import Tree, path, write
 
-#: The seed that selects the ten.
+#: The seed of the random choice of the ten faults.
 SEED = 0
 
 
@@ -46,7 +46,7 @@ def test_a_planted_fault_is_noticed(mutation: Mutation, tree: Tree):
 
 
 def of_modes(new: str, tests: str) -> Mutation:
-    """Return a mutation of the default grad mode that is only for these tests."""
+    """Return a mutation of the line that sets the default grad mode, for these tests only."""
     return Mutation("a change", "minitensor/engine/modes.py", "grad: bool = True", new, "Nothing is wrong.", (tests,))
 
 
@@ -62,7 +62,9 @@ def test_a_mutation_with_a_syntax_error_is_not_counted_as_noticed(tree: Tree):
 
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_a_changed_module_loses_its_compiled_file(tmp_path, monkeypatch, elsewhere):
-    """Python would run the old file if both texts are equally long and written in the same second."""
+    """Otherwise Python would run the old compiled file if both texts are equally long and were written in the same
+    second.
+    """
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled") if elsewhere else None)
     module = tmp_path / "module.py"
     module.write_text("value = 1\n", encoding="utf-8")

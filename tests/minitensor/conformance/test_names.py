@@ -1,4 +1,6 @@
-"""Test all in-place names of Paddle: their places and parameters, or the reasons why they are left out."""
+"""Test all in-place names of Paddle: the modules that have them and their parameters, or the reasons why they are left
+out.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ ROWS: dict[str, dict[str, Any]] = json.loads(
 SPACES = {"paddle.Tensor": mt.Tensor, "paddle": mt, "paddle.nn.functional": mt.nn.functional}
 PRESENT = sorted(set(ROWS) - set(LEFT_OUT))
 
-#: Operations that return a new tensor, and whose name without the underscore is not an operation
-#: on tensors in Paddle either.
+#: For in-place names whose name without the underscore is no operation in Paddle either: the operation that returns a
+#: new tensor instead.
 TWINS = {
     "copy_": "clone",
     "fill_": "full_like",
@@ -29,28 +31,30 @@ TWINS = {
     "uniform_": "rand_like",
     "zero_": "zeros_like",
 }
-#: Paddle also has only these in place: they draw numbers into an existing tensor, or rescale rows of a table.
+#: Operations that also Paddle has only in place: they draw numbers into an existing tensor, or rescale rows of a table.
 IN_PLACE_ONLY = {"cauchy_", "embedding_renorm_", "exponential_", "geometric_", "random_"}
 
 
 def spaces(name: str) -> set[str]:
-    """Return the places where any version of Paddle has a name."""
+    """Return the modules and classes in which a version of Paddle has a name."""
     return {*ROWS[name]["2.6.2"], *ROWS[name]["3.3.1"]}
 
 
 def recorded(name: str, space: str) -> inspect.Signature | None:
-    """Return the parameters of a name: in 3.3.1, or in 2.6.2 if 3.3.1 hides them; None if both do."""
+    """Return the signature of a name in Paddle 3.3.1, or in 2.6.2 if 3.3.1 shows none; None if both show none."""
     for version in ("3.3.1", "2.6.2"):
         text = ROWS[name][f"signature_{version}"].get(space, "<none>")
         if text.startswith("(") and "**kwargs" not in text:
             made: dict[str, Any] = {}
-            exec(f"def {name}{text}: pass", made)  # text recorded from Paddle
+            exec(f"def {name}{text}: pass", made)  # the text was recorded from Paddle
             return inspect.signature(made[name])
     return None
 
 
 def parameters(signature: inspect.Signature) -> list[tuple[Any, ...]]:
-    """Return name, kind and default of each. The first, on which a method is called, counts by its place."""
+    """Return name, kind and default of each parameter. The name of the first one, on which a method is called, is
+    ignored.
+    """
     found = [(p.name, p.kind.name, p.default) for p in signature.parameters.values()]
     return [("first", None, inspect.Parameter.empty) if p[0] in ("self", "x") else p for p in found[:1]] + found[1:]
 

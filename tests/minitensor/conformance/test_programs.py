@@ -1,7 +1,7 @@
-"""Test random programs: every gradient is right, or the engine refused for a reason.
+"""Test random programs: every gradient is right, or the engine refused for a valid reason.
 
-``programs`` describes the verdicts. The seed is fixed; ``MINITENSOR_SEED=anything`` sets another one, and ``python -m
-tests.support.conformance.programs`` runs more programs.
+The package ``programs`` describes the verdicts. The seed is fixed; ``MINITENSOR_SEED=anything`` sets another one, and
+``python -m tests.support.conformance.programs`` runs more programs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.support.conformance.programs.vocabulary import World
 
 SEED = os.environ.get("MINITENSOR_SEED", "in place")
 CHUNK = 500
-# (policy, lengths, programs, the smallest share of them that must be right)
+# (policy, shortest and longest length, number of programs, the smallest share of them that must be right)
 PLANS = [
     ("2.6", (2, 9), 7_000, 0.6),
     ("2.5", (2, 9), 3_000, 0.5),
@@ -49,12 +49,12 @@ CHUNKS = [
 ]
 
 
-# A program that leaves the domain of an operation ends there, after the engine has run it.
+# A program ends when it leaves the domain of an operation, but only after numpy has warned about that operation.
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 
 def judged(report: Report) -> float:
-    """Return the share of programs that were judged to their end, without numbers that grow or are not smooth."""
+    """Return the share of programs that were judged to their end. The others left the domain of an operation."""
     return (report.verdicts["right"] + report.verdicts["refused"]) / report.programs
 
 
@@ -63,13 +63,13 @@ def test_programs_are_right_or_refused_with_a_reason(policy, lengths, first, sha
     report = run_batch(minitensor, SEED, range(first, first + CHUNK), policy, lengths)
     print(report)
     assert not report.wrong, "\n\n".join(report.wrong)
-    if policy == "copy_on_write":  # it never refuses because of a saved value
+    if policy == "copy_on_write":  # under this policy the engine never refuses because of a saved value
         assert not {r: n for r, n in report.reasons.items() if r.startswith(("stale", "own input"))}
     assert report.verdicts["right"] / report.programs >= share
     assert judged(report) >= 0.9
 
 
-#: Sets of dtypes from which a program's tensors are drawn, and how many programs each policy gets.
+#: Sets of dtypes of the tensors in a program, and the number of programs for each policy.
 DTYPES = [("float16",), ("bfloat16",), ("float16", "bfloat16", "float32", "float64")]
 SMALL = 100
 
@@ -282,7 +282,7 @@ def test_the_comparison_notices_a_planted_fault(fault, dtypes):
     pytest.fail(f"no program noticed: {fault.__doc__}")
 
 
-def test_the_comparison_notices_held_bytes():
+def test_the_comparison_notices_bytes_that_are_not_freed():
     duel = Duel(minitensor, "2.6", 1e-9)
     duel.step("x = mt.zeros([2], dtype='float64')")
     kept = minitensor.zeros([1])

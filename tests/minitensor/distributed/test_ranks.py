@@ -1,4 +1,4 @@
-"""Test several processes: reductions, training one network together, and errors that name the rank at fault."""
+"""Test several processes: reductions, training one network together, and errors that name the wrong rank."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from minitensor.engine.device.arrays import GPU_OF_TYPE
 from tests.support.distributed.programs import numbers
 from tools.build import ROOT
 
-LIMIT = 200  # seconds until the ranks are ended; long, because a busy machine is no fault
-CLOSE = 1e-6  # relative, in float64
+LIMIT = 200  # seconds after which the ranks are terminated; many, because the machine may be busy
+CLOSE = 1e-6  # the relative tolerance in float64
 
 
 def mpiexec() -> str | None:
-    """Return the command that starts ranks, preferably this environment's."""
+    """Return the path of mpiexec, preferably that of this Python environment."""
     return shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
-    """Return the results of every program, by rank. One job runs all programs."""
+    """Run all programs in one job of mpiexec, and return for each program the results by rank."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install mpi4py mpich")
     command = mpiexec()
     if command is None:
@@ -130,7 +130,7 @@ def test_a_rank_that_calls_something_else_is_named(said):
         assert "rank 1: broadcast of [3] float64" in text
 
 
-def test_a_rank_that_does_not_call_is_named_and_no_rank_hangs(said):
+def test_a_rank_that_makes_no_call_is_named_and_no_other_rank_hangs(said):
     for rank, found in enumerate(said["one_is_missing_4"]):
         if rank != 2:
             (kind, text), values, version, _ = found
@@ -139,12 +139,13 @@ def test_a_rank_that_does_not_call_is_named_and_no_rank_hangs(said):
             assert (values, version) == ([1.0, 1.0, 1.0], 0)
 
 
-def test_gradients_go_through_a_sum_over_ranks(said):
+def test_gradients_flow_through_a_sum_over_ranks(said):
     both = numbers(0) + numbers(1)
     for rank, (values, gradient, second, unchanged) in enumerate(said["sum_with_gradient_2"]):
         assert values == both.tolist()
-        assert gradient == ((1.0 + 2.0) * 2 * both).tolist()  # of both losses, with their factors 1 and 2
-        # The first is 2 * 3 * both**2 for each rank's loss. The second is the derivative of its sum over both ranks.
+        assert gradient == ((1.0 + 2.0) * 2 * both).tolist()  # the gradient of both losses, whose factors are 1 and 2
+        # For the loss of each rank the first derivative is 2 * 3 * both**2. The second one differentiates the sum of
+        # these over both ranks.
         assert second == (2 * 2 * 6 * both).tolist()
         assert unchanged == numbers(rank).tolist()
 
@@ -157,7 +158,7 @@ def test_ranks_that_average_their_gradients_train_the_network_of_one_process(sai
     for found in said[program]:
         assert found["difference"] < CLOSE
         assert found["losses"] < CLOSE
-        assert found["falls"] < 0.9  # and the loss decreases
+        assert found["falls"] < 0.9  # the loss decreases, too
 
 
 @pytest.mark.parametrize("program", ["training_2", "training_on_four_4"])
@@ -168,7 +169,7 @@ def test_only_synchronised_batch_normalization_equals_that_of_one_process(said, 
         assert found["apart"] > 1e-2
 
 
-def test_synchronised_shares_may_differ_in_size(said):
+def test_synchronised_batch_normalization_allows_batches_of_different_sizes(said):
     for differences in said["shares_of_several_sizes_2"]:
         assert max(differences) < 1e-12
 
@@ -199,7 +200,8 @@ def test_a_checksum_depends_on_every_bit_the_shape_and_the_dtype():
     assert len(dist.checksum(x)) == 16
 
 
-# ---- alone -----------------------------------------------------------------------------------------------------------
+# ---- without other ranks
+# -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_program_that_has_not_joined_gets_an_error():
@@ -265,14 +267,14 @@ def test_arrays_of_cuda_devices_are_reduced(backend):
 
 
 class OfDevice:
-    """The part of a CuPy array that NCCL receives."""
+    """The part of a CuPy array that NCCL uses."""
 
     dtype, size, nbytes = np.dtype(np.float32), 3, 12
     data = SimpleNamespace(ptr=4096)
 
 
 class Nccl:
-    """Record calls that have the signatures of CuPy's `NcclCommunicator`."""
+    """A fake of CuPy's `NcclCommunicator` that records its calls."""
 
     def __init__(self, *given: Any) -> None:
         self.asked: list[Any] = [given]
@@ -285,7 +287,7 @@ class Nccl:
 
 
 class OneOfTwo:
-    """The second of two ranks, as `Mpi` connects them."""
+    """A fake of `Mpi` for the second of two ranks."""
 
     rank, size = 1, 2
 

@@ -20,7 +20,7 @@ def defaults() -> Iterator[None]:
 
 @pytest.fixture(params=["cpu", "gpu:sim"])
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Return the host or a simulated GPU, which is the device of new tensors."""
+    """Run the test with the host and with a simulated GPU as the device of new tensors, and return its name."""
     before = paddle.get_device()
     paddle.set_device(request.param)
     yield request.param
@@ -29,7 +29,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def gpu() -> Iterator[None]:
-    """Set a new simulated GPU that rounds as Paddle's allocator does."""
+    """Make a new simulated GPU, whose allocator rounds as Paddle's does, the device of new tensors."""
     before = paddle.get_device()
     paddle.set_device("gpu:sim", capacity="2 GiB", profile="paddle")
     yield

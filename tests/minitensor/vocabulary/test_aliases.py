@@ -1,6 +1,7 @@
-"""Compare 5,000 random programs of aliases and in-place writes with PyTorch: they do the same or differ in a named way.
+"""Compare 5,000 random programs of aliases and in-place writes with PyTorch: results are equal or differ in a named
+way.
 
-python -m tests.support.vocabulary.aliases      counts and shows the differences
+python -m tests.support.vocabulary.aliases      counts the differences and shows one
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ def test_every_difference_has_a_named_kind(verdicts):
         pytest.fail(f"{len(unknown)} programs. The shortest, number {number}:\n{text}\n{judged.left}")
 
 
-def test_most_programs_do_the_same(counts):
+def test_most_alias_programs_have_the_same_result_as_in_pytorch(counts):
     assert counts[judging.SAME] >= 1_900
     assert counts[judging.REFUSED] >= 1_500
 
 
 @pytest.mark.parametrize("kind", judging.KINDS)
-def test_every_kind_occurs(counts, kind):
+def test_every_kind_of_difference_from_pytorch_occurs(counts, kind):
     assert counts[kind], "no program differs in this way any longer, so remove the kind from KINDS"
 
 
@@ -65,11 +66,11 @@ def test_no_program_shows_a_known_fault(counts, fault):
     assert not counts[fault]
 
 
-# ---- the judge notices -----------------------------------------------------------------------------------------------
+# ---- the judge itself -----------------------------------------------------------------------------------------------
 
 
 def first(verdicts: list[judging.Judged], verdict: str) -> int:
-    """Return a program with that verdict that ends with a gradient."""
+    """Return the number of a program with this verdict that ends with a gradient."""
     return next(
         number
         for number, judged in enumerate(verdicts)
@@ -78,7 +79,7 @@ def first(verdicts: list[judging.Judged], verdict: str) -> int:
 
 
 def changed(number: int, change: str) -> dict[str, judging.Result]:
-    """Return PyTorch's result of a program with one fact changed."""
+    """Return PyTorch's recorded result of a program, with one fact changed."""
     answer = copy.deepcopy(RECORD["answers"][number])
     for recorded in answer.values():
         name = max(recorded["names"])
@@ -106,13 +107,13 @@ def changed(number: int, change: str) -> dict[str, judging.Result]:
 
 
 @pytest.mark.parametrize("change", ["a number", "a version", "a shape", "a flag", "a gradient", "a name", "an error"])
-def test_a_changed_answer_of_pytorch_is_noticed(verdicts, change):
+def test_a_changed_result_in_pytorchs_record_is_noticed(verdicts, change):
     number = first(verdicts, judging.SAME)
     assert judging.judge(number, RECORD["answers"][number]).verdicts == (judging.SAME,)
     assert judging.judge(number, changed(number, change)).verdicts == (judging.UNKNOWN,)
 
 
 @pytest.mark.parametrize("change", ["the line of the error", "the kind of the error", "no error", "a number"])
-def test_a_changed_refusal_of_pytorch_is_noticed(verdicts, change):
+def test_a_changed_error_in_pytorchs_record_is_noticed(verdicts, change):
     number = first(verdicts, judging.REFUSED)
     assert judging.judge(number, changed(number, change)).verdicts == (judging.UNKNOWN,)

@@ -1,5 +1,5 @@
-"""Test `nn.utils` of both vocabularies, which scale gradients in place. facts/gradients.json records the kept
-gradients.
+"""Test `nn.utils` of both vocabularies, which scale gradients in place. facts/gradients.json records the gradients that
+a program keeps meanwhile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def of_paddle(*gradients: list[float]) -> list[paddle.Tensor]:
 
 @pytest.mark.parametrize(("norm_type", "norm"), [(2.0, 13.0), (1, 19.0), (math.inf, 12.0), (0, 2.0)])
 def test_paddle_scales_all_gradients_by_one_factor_to_the_largest_allowed_norm(norm_type, norm):
-    # norms of the gradients 3, 4 and 12: 13 by squares, 19 by sizes, 12 by the largest; for 0, the two that are not 0
+    # the 2-norm, 1-norm and inf-norm of the gradients 3, 4 and 12 are 13, 19 and 12; the 0-norm counts those that are
+    # not 0
     leaves = of_paddle([3.0, 4.0], [12.0])
     reported = paddle.nn.utils.clip_grad_norm_(leaves, norm / 2, norm_type)
     assert reported.item() == pytest.approx(norm) and reported.shape == []
@@ -53,7 +54,8 @@ def test_an_unknown_kind_of_norm_is_refused():
 
 
 def test_pytorch_writes_small_gradients_too_and_each_bound_is_one_write():
-    # torch multiplies by the factor clamped to 1, and clamps first from below and then from above.
+    # PyTorch multiplies by the factor limited to 1. It clamps values with two writes: first to the lower bound, then to
+    # the upper.
     x = torch.ones(2, requires_grad=True)
     (x * 2.0).sum().backward()
     before = x.grad._version

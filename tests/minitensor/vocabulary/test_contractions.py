@@ -1,6 +1,6 @@
-"""einsum, patches, repetitions and grids in both vocabularies, beside numpy and finite differences.
+"""Test einsum, windows, repetitions and grids in both vocabularies against numpy and finite differences.
 
-Values and gradients beside the frameworks' are in test_special_values.py.
+test_special_values.py compares values and gradients with the frameworks'.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def test_torch_returns_a_view_where_nothing_is_computed_and_paddle_a_copy():
 # ---------- windows ----------
 
 
-def test_windows_are_a_view_that_is_written_unless_they_overlap():
+def test_windows_are_a_view_that_can_be_written_unless_they_overlap():
     x = torch.arange(6.0)
     windows = x.unfold(0, 2, 2)
     windows.zero_()
@@ -139,7 +139,7 @@ def test_a_write_to_a_window_reaches_the_gradient():
         lambda x: mt.nn.functional.log_sigmoid(x) + mt.nn.functional.softplus(x, 2.0) + mt.nn.functional.hardswish(x),
     ],
 )
-def test_gradients_are_those_of_finite_differences(function):
+def test_gradients_of_contractions_equal_finite_differences(function):
     assert gradcheck(function, tensors([(1, 2, 4, 4)], seed=3))
 
 
@@ -175,7 +175,7 @@ def test_truncated_normal_numbers_lie_between_the_bounds_and_are_spread():
     weight = torch.nn.init.trunc_normal_(torch.empty(200, 50), 1.0, 2.0, -1.0, 2.0)
     numbers = weight.numpy()
     assert numbers.min() >= -1.0 and numbers.max() <= 2.0
-    # Of a normal distribution of mean 1 and deviation 2, cut at -1 and 2.
+    # This is the mean of a normal distribution with mean 1 and standard deviation 2 that is truncated to -1 ... 2.
     assert numbers.mean() == pytest.approx(0.5865, abs=0.02) and numbers.std() == pytest.approx(0.8337, abs=0.02)
     mt.seed(0)
     drawn = mt.nn.initializer.TruncatedNormal(0.0, 0.5)(mt.zeros([200, 50])).numpy()

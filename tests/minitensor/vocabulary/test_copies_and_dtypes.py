@@ -1,4 +1,4 @@
-"""Test the memory that deep copies share, modules converted to another dtype, and `float` as a dtype."""
+"""Test which deep copies share memory, modules converted to another dtype, and `float` as a dtype."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_leaf_without_a_gradient_accepts_data_of_another_shape():
 
 
 def takes_dtype(library):
-    """Return every function of ``library`` with a parameter ``dtype``."""
+    """Return the names of all functions of ``library`` that have a parameter ``dtype``."""
     for name in sorted(dir(library)):
         each = getattr(library, name)
         if inspect.isfunction(each) and "dtype" in inspect.signature(each).parameters:

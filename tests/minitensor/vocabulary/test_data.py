@@ -60,13 +60,14 @@ def test_a_loader_returns_the_samples_recorded_from_pytorch(case, here):
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_loader_refuses_with_the_words_of_pytorch(case, here):
+def test_a_loader_refuses_with_the_messages_of_pytorch(case, here):
     assert here[case].startswith(RECORD[case])
 
 
 def test_a_data_set_that_writes_into_itself_changes_as_in_pytorch_without_workers():
     assert epochs(torch) == RECORD["no worker"]
-    assert RECORD["no worker"][-1] != [1.0, 1.0] == RECORD["one worker by fork"][-1]  # a write that workers hide
+    # In PyTorch a worker process writes into a copy of the data set, so the data remain unchanged.
+    assert RECORD["no worker"][-1] != [1.0, 1.0] == RECORD["one worker by fork"][-1]
     assert set(WORKERS) <= set(RECORD)
 
 
@@ -113,14 +114,14 @@ def test_a_view_of_rows_that_are_not_consecutive_is_refused(v):
 
 @both
 def test_a_single_sample_is_a_view_so_writes_into_it_change_the_data(v):
-    """A learner who normalizes "a picture" in place normalizes the data again in each epoch."""
+    """A program that normalizes a sample in place therefore normalizes the data again in each epoch."""
     data = six(v)
     first_epoch = [x.tolist() for x, _ in v.Loader(data, batch_size=None)]
     for _ in range(2):
         for x, _ in v.Loader(data, batch_size=None):
             x.multiply_(0.5) if v is PADDLE else x.mul_(0.5)
     assert [x.tolist() for x, _ in v.Loader(data, batch_size=None)] == (np.array(first_epoch) / 4).tolist()
-    assert v.version(data.tensors[0]) == 12  # each sample was written once, and the data show it
+    assert v.version(data.tensors[0]) == 12  # each sample was written once, which changed the data
 
 
 @both

@@ -1,4 +1,6 @@
-"""Test that activations and losses, declared once for both vocabularies, have classes as if written by hand."""
+"""Test that activations and losses, which are declared once for both vocabularies, have the same classes as if written
+by hand.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Distributions in both vocabularies: moments of samples, gradients of rsample, refusals.
+"""Test distributions in both vocabularies: moments of samples, gradients of rsample, refusals.
 
-Densities, entropies, divergences and their gradients beside the frameworks' are in test_special_values.py.
+test_special_values.py compares densities, entropies, divergences and their gradients with the frameworks'.
 """
 
 from __future__ import annotations

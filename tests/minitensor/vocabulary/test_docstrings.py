@@ -1,4 +1,4 @@
-"""Test that ``help`` describes the parameters of a function in both vocabularies, and uses no forbidden phrase."""
+"""Test that docstrings name only parameters that exist, and describe the shapes and errors that a call really has."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def parameters(function: Any) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(function).parameters)
 
 
-#: The name of every parameter that some function has.
+#: The names of all parameters of all functions.
 EVERY = {name for space in SPACES.values() for _, function in functions_of(space) for name in parameters(function)}
-#: Docstrings that name the parameter of another function, or a property of a tensor.
+#: For each function, names in its docstring that are parameters of another function, or properties of a tensor.
 OF_OTHERS = {("minitensor", "CUDAPlace"): {"place"}, ("minitensor.Tensor", "requires_grad_"): {"stop_gradient"}}
 
 
 def mentioned(text: str) -> set[str]:
-    """Return the names in backticks, and those before a colon under ``Args:``."""
+    """Return the names that a docstring has in backticks, or before a colon under ``Args:``."""
     found = set(re.findall(r"`([a-z_]\w*)`", text))
     for block in re.findall(r"^Args:\n((?: +.*\n?)+)", text, re.M):
         for names in re.findall(r"^    ([\w*, ]+):", block, re.M):
@@ -61,7 +61,7 @@ def mentioned(text: str) -> set[str]:
 def unknown(space: str, name: str, function: Any) -> set[str]:
     has = parameters(function)
     if any(each.kind is each.VAR_KEYWORD for each in has.values()):
-        return set()  # no other text names its keywords
+        return set()  # only this text names the keywords
     return mentioned(inspect.getdoc(function) or "") & EVERY - set(has) - OF_OTHERS.get((space, name), set())
 
 
@@ -93,7 +93,7 @@ def test_a_documented_name_that_is_not_a_parameter_is_reported():
 def test_the_help_of_an_operation_uses_the_names_of_its_vocabulary(vocabulary: Any, others: set[str]):
     words = {name: set(re.findall(r"\b[a-z]\w*\b", vocabulary[name].__doc__)) for name in vocabulary}
     strange = {name: said & others - set(parameters(vocabulary[name])) for name, said in words.items()}
-    prose = {"other", "input"}  # also words of English
+    prose = {"other", "input"}  # these are also English words
     assert {name: found - prose for name, found in strange.items() if found - prose} == {}
 
 
@@ -120,7 +120,7 @@ def test_in_place_operations_raise_the_documented_errors(name: str):
         assert not promised
 
 
-#: Docstrings that repeat the frameworks' words.
+#: Functions whose docstrings quote messages of the frameworks.
 THEIRS = {"torch/nn/init.py", "torch/nn/loss_functions.py", "torch/slicing_joining.py", "engine/views/reshaping.py"}
 
 
@@ -160,7 +160,7 @@ def test_operations_raise_the_documented_errors_for_axes_and_shapes(name: str):
             function(mt.ones([3]))
 
 
-#: Calls with shapes that do not fit, under Paddle's and PyTorch's names.
+#: Calls with shapes that do not fit, with the error under Paddle's names and the error under PyTorch's.
 MISFITS = {
     "matmul": lambda m, x, i: m.matmul(x, x),
     "addmm": lambda m, x, i: m.addmm(x, x, x),
@@ -192,7 +192,7 @@ def test_a_result_has_the_documented_shape(name: str):
     assert function(x, axis=0).shape == [3] and function(x, axis=0, keepdim=True).shape == [1, 3]
 
 
-#: Refused calls with the kind of refusal. The docstring of the function names each.
+#: Refused calls under PyTorch's names, with the type of the error, which the docstring of the function must name.
 REFUSED = {
     "mm": (RuntimeError, lambda x: torch.mm(x, x)),
     "matmul": (RuntimeError, lambda x: torch.matmul(x, x)),
@@ -288,7 +288,7 @@ def test_docstrings_of_pytorchs_functions_name_their_refusals(name: str):
 
 
 def test_docstrings_describe_refused_kinds_of_arguments_in_each_vocabulary():
-    """A number is refused everywhere, and in PyTorch a tensor without dimensions too."""
+    """A number instead of a tensor is refused everywhere; under PyTorch's names so is a tensor without dimensions."""
     assert "A number counts by its kind, not by its width." in mt.add.__doc__
     assert "A number, or a tensor without dimensions, counts by its kind, not by its width." in torch.add.__doc__
     wide = np.float64(1.0)
@@ -298,7 +298,7 @@ def test_docstrings_describe_refused_kinds_of_arguments_in_each_vocabulary():
     assert (mt.ones([2], dtype="int64") + 1.0).dtype is mt.float32
 
 
-#: The same calls under Paddle's names.
+#: Refused calls under Paddle's names, with the type of the error.
 REFUSED_BY_PADDLES = {
     "mm": (ValueError, lambda x: mt.mm(x, x)),
     "bmm": (ValueError, lambda x: mt.bmm(mt.ones([2, 3, 4]), mt.ones([2, 3, 4]))),
@@ -382,5 +382,5 @@ def test_docstrings_name_the_unit_of_bytes():
 def test_docstrings_of_paddles_functions_name_their_refusals(name: str):
     kind, call = REFUSED_BY_PADDLES[name]
     assert f"    {kind.__name__}: " in inspect.getdoc(getattr(mt, name)).partition("Raises:")[2]
-    with pytest.raises(kind, match=rf"^{name}\b"):  # with its own name
+    with pytest.raises(kind, match=rf"^{name}\b"):  # the error begins with the function's name
         call(mt.ones([3, 4]))

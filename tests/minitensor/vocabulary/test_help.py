@@ -32,7 +32,7 @@ SPACES = {
     "torch.optim": torch.optim,
 }
 
-#: These names neither take nor return tensors, so their help has no shape to describe.
+#: Names that neither take nor return tensors, so that their help has no shape to describe.
 WITHOUT_SHAPES = {
     *("CPUPlace", "CUDAPlace", "ParamAttr", "check_foreign_writes", "disable_static", "enable_grad", "enable_static"),
     *("explain", "get_device", "get_inplace_policy", "in_dynamic_mode", "is_compiled_with_cuda", "is_grad_enabled"),
@@ -54,7 +54,7 @@ WITHOUT_SHAPES = {
     *("get_rng_state", "set_rng_state", "initial_seed", "manual_seed", "calculate_gain", "Layer", "Module"),
     *("bool", "float", "double", "int", "long", "get_default_device", "set_default_device"),
     *("Optimizer", "set_printoptions", "LayerList", "ModuleList", "from_dlpack", "grad"),
-    # These take one tensor of any shape.
+    # These methods take one tensor of any shape.
     *("backward", "clear_grad", "clear_gradient", "data_ptr", "detach_", "element_size", "is_contiguous", "item"),
     *("numel", "nelement", "is_floating_point", "register_hook", "register_post_accumulate_grad_hook", "retain_grads"),
     *("retain_grad", "requires_grad_", "storage_offset", "untyped_storage", "numpy", "type", "apply_", "can_cast"),
@@ -73,7 +73,8 @@ REFUSAL = re.compile(r"\w+Error\b|refused")
 
 
 def public(space: Any) -> Iterator[tuple[str, Any]]:
-    own = space in (mt.nn.initializer, transforms)  # most of the others are defined elsewhere
+    # These modules also import names that other modules define and document.
+    own = space in (mt.nn.initializer, transforms)
     for name in getattr(space, "__all__", None) or dir(space):
         value = None if name.startswith("_") else getattr(space, name, None)
         module = str(getattr(value, "__module__", ""))
@@ -98,7 +99,9 @@ def test_help_describes_shapes_and_refusals(space: str, reported: re.Pattern[str
 
 
 def layers() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
-    """Return calls that layers, losses, optimizers and schedules refuse, by the class whose help names the refusal."""
+    """Return calls that layers, losses, optimizers and schedules refuse, by the class whose help must name the
+    error.
+    """
     x, images, classes = mt.ones([3, 4]), mt.ones([1, 2, 4, 4]), mt.to_tensor([0, 1, 9])
     leaf = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     whole = mt.ones([2], dtype="int64")
@@ -162,7 +165,7 @@ def layers() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
 
 
 def modules() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
-    """Return the same calls for PyTorch's classes."""
+    """Return such calls for PyTorch's classes."""
     x, images, classes = torch.ones(3, 4), torch.ones(1, 2, 4, 4), torch.tensor([0, 1, 9])
     leaf = torch.ones(2, requires_grad=True)
     whole, nn, optim = torch.tensor([1, 2]), torch.nn, torch.optim

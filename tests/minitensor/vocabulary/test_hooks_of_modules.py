@@ -1,4 +1,4 @@
-"""Test hooks that a module calls after its backward: their arguments and their effects, as recorded from PyTorch."""
+"""Test hooks that a module calls before and after its backward: arguments and effects, as observed in PyTorch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_hooks_receive_gradients_of_inputs_and_outputs_from_the_last_module_to_t
     net, seen = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1)), []
     handles = [net[i].register_full_backward_hook(noted(seen)) for i in (0, 2)]
     net(torch.tensor([[1.0, 2.0, -3.0]])).sum().backward()
-    # Printed by torch 2.13 for the same seed.
+    # PyTorch 2.13 printed these numbers for the same seed.
     assert seen == [
         ("Linear", [[[-0.06275151669979095, 0.1871093362569809]]], [[[1.0]]]),
         ("Linear", [None], [[[-0.06275151669979095, 0.0]]]),
@@ -71,7 +71,7 @@ def test_a_hook_is_called_if_only_some_gradients_are_requested():
     linear = nn.Linear(2, 1)
     linear.register_full_backward_hook(noted(seen))
     torch.autograd.grad(linear(a).sum(), [linear.weight])
-    assert len(seen) == 3  # no call, because nobody wants the gradient of the input
+    assert len(seen) == 3  # the hook is not called, because no gradient of the module's inputs is requested
 
 
 def test_replacing_a_gradient_that_backward_has_used_is_refused():
@@ -117,7 +117,7 @@ def test_without_recording_a_hook_is_not_called():
 
 
 def test_a_hook_before_backward_changes_the_gradient_of_the_output():
-    """PyTorch 2.13 printed these numbers."""
+    """The expected numbers are those that PyTorch 2.13 printed."""
     layer, seen = nn.Linear(2, 1, bias=False), []
     with torch.no_grad():
         layer.weight.fill_(2.0)
@@ -143,7 +143,7 @@ def test_hooks_before_backward_run_in_order_and_one_may_be_registered_first():
         layer(torch.ones(1, 1)).sum().backward()
 
 
-def test_a_hook_of_a_module_whose_inputs_want_no_gradients_warns_as_in_pytorch():
+def test_a_hook_of_a_module_whose_inputs_require_no_gradients_warns_as_in_pytorch():
     layer, seen = nn.Linear(2, 1), []
     layer.register_full_backward_hook(noted(seen))
     with pytest.warns(UserWarning, match="Full backward hook is firing when gradients are computed with respect to"):

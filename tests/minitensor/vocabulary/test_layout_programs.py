@@ -11,20 +11,22 @@ import pytest
 
 from facts import layout_programs
 
-#: The programs that are compared here.
+#: The numbers of the programs that these tests compare.
 NUMBERS = range(2_000)
 
 
 def is_paddles_contiguous(number: int) -> bool:
-    """True if a program calls `contiguous`, which in Paddle moves the tensor itself to new memory; here, a copy."""
+    """True if a program calls `contiguous`, which in Paddle moves the tensor itself to new memory and in minitensor
+    returns a copy.
+    """
     return any(".contiguous()" in line for line in layout_programs.program(number))
 
 
-def test_programs_end_as_in_pytorch():
+def test_programs_end_with_the_same_numbers_and_strides_as_in_pytorch():
     assert layout_programs.different("torch", NUMBERS) == []
 
 
-def test_programs_end_as_in_paddle():
+def test_programs_end_with_the_same_numbers_and_strides_as_in_paddle():
     found = layout_programs.different("paddle", NUMBERS)
     assert [number for number in found if not is_paddles_contiguous(number)] == []
     assert found, "contiguous moves the tensor here, too: remove this difference"
@@ -38,7 +40,9 @@ def test_no_program_raises_an_error(library: str):
 
 
 def test_programs_reshape_results_of_transposed_operands_and_write_them():
-    """Count programs that transpose, compute with that, reshape the result, and write to one of the last two."""
+    """At least ten programs transpose a tensor, compute with it, reshape the result, and write to the result or the
+    reshaped tensor.
+    """
     counted = 0
     for number in NUMBERS:
         transposed: set[str] = set()
@@ -47,7 +51,7 @@ def test_programs_reshape_results_of_transposed_operands_and_write_them():
         for line in layout_programs.program(number):
             name, _, text = line.partition(" = ")
             used = set(re.findall(r"\b[a-j]\b", text))
-            if line[1] != " ":  # a write
+            if line[1] != " ":  # the line is a write
                 counted += bool(reshaped) and line[0] in reshaped | results
             elif "permuted" in text:
                 transposed.add(name)

@@ -1,7 +1,7 @@
 """Compare the layouts of results with those of PyTorch and Paddle, recorded in facts/layouts.json.
 
-Whose memory a view uses follows from them: the record also has programs that reshape a result, write to it, and look if
-the reshaped tensor has changed.
+The layout decides if reshaping returns a view or a copy. Therefore the record also has programs that reshape a result,
+write to the result, and check if the reshaped tensor has changed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from minitensor import torch
 from minitensor.engine.core.layout_rules import strided
 
 RECORDS = json.loads(layouts.FILE.read_text("utf-8"))
-#: The recorded versions that minitensor follows, and its modules.
+#: For each library, the recorded version that minitensor imitates, and minitensor's module.
 FOLLOWED = {"paddle": ("paddle 3.3.1", "minitensor"), "torch": ("torch 2.13.0", "minitensor.torch")}
 PROGRAMS = [(library, program) for library, programs in layouts.PROGRAMS.items() for program in programs]
 
-#: Intended differences: the reason, for some of the scenes of a program.
+#: Programs with intended differences in some scenes (inputs), and the reasons.
 DELIBERATE = {
     (
         "paddle",
@@ -37,12 +37,12 @@ DELIBERATE = {
         "gradient(lambda x: x.T * 2, x)",
     ): "Paddle keeps the order of the transposed gradient; here it is copied",
 }
-#: A write to elements that share memory is refused here before anything is written, and counts as an error.
+#: Scenes with elements that share memory. minitensor refuses a write to them before anything is written.
 EXPANDED = {"expanded rows", "expanded columns"}
 
 
 def comparable(answer: str) -> list[Any]:
-    """Return the parts of an answer, without the strides that no element uses: those of dimensions of length 1."""
+    """Return the parts of an answer, without the strides of dimensions of length 1, which are never used."""
     parts = []
     for part in answer.split(" and "):
         shape_text, _, strides_text = part.removeprefix("&").partition(":")
@@ -58,7 +58,7 @@ def comparable(answer: str) -> list[Any]:
 
 
 def differences(library: str, program: str) -> list[tuple[list[str], str, str | None]]:
-    """Return the scenes in which minitensor answers otherwise than the library, with both answers."""
+    """Return the scenes in which minitensor's answer differs from the library's, with both answers."""
     version, module = FOLLOWED[library]
     found = []
     for scene, theirs in zip(RECORDS["scenes"][library][program], RECORDS[version]["answers"][program], strict=True):
@@ -78,7 +78,7 @@ def is_deliberate(program: str, scene: list[str], here: str | None) -> bool:
 
 
 @pytest.mark.parametrize(("library", "program"), [each for each in PROGRAMS if each not in DELIBERATE])
-def test_the_layout_is_that_of_the_library(library: str, program: str):
+def test_results_have_the_layout_of_the_library(library: str, program: str):
     found = differences(library, program)
     assert [each for each in found if not is_deliberate(program, each[0], each[2])] == []
 
@@ -88,14 +88,14 @@ def test_an_intended_difference_exists(library: str, program: str):
     assert differences(library, program), "remove it from DELIBERATE"
 
 
-def test_the_record_is_of_these_programs():
+def test_the_record_contains_the_programs_of_the_layout_script():
     assert RECORDS["scenes"] == layouts.PROGRAMS
     assert RECORDS["layouts"] == json.loads(json.dumps(layouts.LAYOUTS))
     for library, programs in layouts.PROGRAMS.items():
         assert list(RECORDS[FOLLOWED[library][0]]["answers"]) == list(programs)
 
 
-def test_both_versions_of_paddle_lay_out_alike_but_for_two_programs():
+def test_both_versions_of_paddle_have_the_same_layouts_except_in_two_programs():
     differing = layouts.differing(RECORDS["paddle 2.6.2"], RECORDS["paddle 3.3.1"])
     assert set(differing) == {"x[:, at([0, 0])]", "x.astype('float32')"}
 
@@ -108,7 +108,7 @@ def test_different_answers_are_distinguished(recorded: str, here: str):
     assert comparable(recorded) != comparable(here)
 
 
-# ---------- whose memory it is ----------
+# ---------- views or copies ----------
 
 
 def test_a_write_changes_the_reshaped_result_in_paddles_vocabulary():
@@ -131,7 +131,9 @@ def test_a_write_leaves_the_reshaped_result_in_pytorchs_vocabulary():
 
 @pytest.mark.parametrize("vocabulary", [paddle, torch])
 @pytest.mark.parametrize("through", [lambda y: y, lambda y: y.reshape([-1])], ids=["the result", "a reshaped one"])
-def test_a_write_after_the_result_was_saved_is_known_by_its_memory(vocabulary: Any, through: Callable[[Any], Any]):
+def test_backward_notices_a_write_to_a_saved_result_if_the_memory_is_shared(
+    vocabulary: Any, through: Callable[[Any], Any]
+):
     w = vocabulary.ones([2, 2])
     w.stop_gradient = False
     y = w.T * 2
@@ -150,7 +152,7 @@ def test_a_write_after_the_result_was_saved_is_known_by_its_memory(vocabulary: A
 
 
 @pytest.mark.parametrize("vocabulary", [paddle, torch])
-def test_a_preserved_save_of_a_transposed_result_has_its_old_numbers(vocabulary: Any):
+def test_a_preserved_transposed_result_has_the_numbers_of_the_time_of_saving(vocabulary: Any):
     w = vocabulary.ones([2, 3])
     w.stop_gradient = False
     y = w.T * 2
@@ -161,7 +163,7 @@ def test_a_preserved_save_of_a_transposed_result_has_its_old_numbers(vocabulary:
     assert w.grad.tolist() == [[8.0, 8.0, 8.0]] * 2
 
 
-# ---------- programs that have no such tensor pay nothing ----------
+# ---------- no cost for programs whose tensors are all contiguous ----------
 
 MAKERS: dict[str, Callable[[], Any]] = {
     "T": lambda: paddle.ones([2, 3]).T,
@@ -184,14 +186,18 @@ MAKERS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_the_first_tensor_that_is_not_contiguous_is_noted(name: str, monkeypatch: pytest.MonkeyPatch):
+def test_the_first_tensor_that_is_not_contiguous_switches_the_layout_rules_on(
+    name: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(strided, "exist", False)
     MAKERS[name]()
     assert strided.exist
 
 
 @pytest.mark.parametrize(("library", "program"), PROGRAMS)
-def test_the_first_result_that_is_not_contiguous_is_noted(library: str, program: str, monkeypatch: pytest.MonkeyPatch):
+def test_the_first_result_that_is_not_contiguous_switches_the_layout_rules_on(
+    library: str, program: str, monkeypatch: pytest.MonkeyPatch
+):
     _, module = FOLLOWED[library]
     for scene in RECORDS["scenes"][library][program]:
         if set(scene) <= {"contiguous", "cube", "images", "2 by 3", "4 by 3 by 2", "a vector", "a number"}:

@@ -1,6 +1,6 @@
 """Compare the answers to learners' questions in facts/learners.json with those of PyTorch and Paddle.
 
-python -m tests.support.vocabulary.learners      shows the different answers; learners-not-yet.txt lists them
+python -m tests.support.vocabulary.learners      shows the answers that differ; learners-not-yet.txt lists the questions
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ WRONG_KINDS = [q.partition(": ")[2] for q in QUESTIONS if q.startswith("paddle: 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_questions_are_answered_as_in_the_framework(group):
-    """Listed questions are left out; `python -m tests.support.vocabulary.learners list` writes the list again."""
+    """Questions in learners-not-yet.txt are left out; `python -m tests.support.vocabulary.learners list` writes that
+    file.
+    """
     asked = [question for question in QUESTIONS if learners.group(question) == group and question not in NOT_YET]
     otherwise = {question: less for question in asked if (less := learners.differences(question))}
     unexpected = {question: less for question, less in otherwise.items() if learners.on_purpose(question) is None}
@@ -30,7 +32,7 @@ def test_questions_are_answered_as_in_the_framework(group):
 
 @pytest.mark.parametrize("pattern", learners_on_purpose.ON_PURPOSE)
 def test_intended_differences_still_differ(pattern):
-    """If no answer of a pattern differs any longer, remove the pattern."""
+    """If no answer to the questions of a pattern differs any longer, remove the pattern."""
     meant = [q for q in QUESTIONS if learners.on_purpose(q) == learners_on_purpose.ON_PURPOSE[pattern]]
     assert any(re.match(pattern, question) and learners.differences(question) for question in meant)
 
@@ -42,12 +44,12 @@ def test_the_list_names_recorded_questions_and_no_intended_difference():
 
 @pytest.mark.parametrize("question", sorted(NOT_YET))
 def test_the_listed_answers_still_differ(question):
-    """If you repair an answer, remove it from the list in the same change."""
+    """If you repair an answer, remove the question from learners-not-yet.txt in the same change."""
     assert learners.differences(question)
 
 
 def test_a_wrong_type_in_place_is_a_type_error_where_it_is_one_in_paddle():
-    """Some operations accept a list where Paddle's do not. No error has an unusual type."""
+    """Some operations accept a list that Paddle refuses. No error has another type than those expected."""
     asked = {name: [RECORDED[v][name] for v in learners.VERSIONS["paddle"]] for name in WRONG_KINDS}
     here = {name: learners.answer("paddle", records[0]["program"]).get("error", "") for name, records in asked.items()}
     paddles = [name for name, (old, new) in asked.items() if all("TypeError" in r.get("error", "") for r in (old, new))]

@@ -21,7 +21,7 @@ def those(table: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
 
 
 def all_programs() -> list[object]:
-    """Return every program that does not differ on purpose. Programs in NOT_YET have to fail."""
+    """Return every program that does not differ on purpose. Those in NOT_YET are marked as expected to fail."""
     return [
         pytest.param(
             vocabulary,
@@ -39,7 +39,7 @@ def all_programs() -> list[object]:
 
 @pytest.mark.parametrize(("vocabulary", "name"), all_programs())
 def test_a_program_behaves_as_in_the_framework(vocabulary, name):
-    """If you repair a program of NOT_YET in tests/support/vocabulary/programs/differences.py, remove it there."""
+    """If you repair a fault, remove the program from NOT_YET in tests/support/vocabulary/programs/differences.py."""
     judged = judging.judge(vocabulary, name, PROGRAMS[vocabulary][name])
     assert not judged.found, f"{vocabulary}/{name}.py differs from {judged.version}: {judged.found}"
 

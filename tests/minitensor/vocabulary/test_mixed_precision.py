@@ -1,4 +1,4 @@
-"""Automatic casts and loss scales, against the records of PyTorch and Paddle in facts/autocasting.json."""
+"""Compare automatic casts and loss scales with the records of PyTorch and Paddle in facts/autocasting.json."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ PYTORCHS = RECORDS["torch 2.13.0"]["answers"]
 
 
 def answered(question: str) -> dict[str, Any]:
-    """Run the recorded program of PyTorch here; return the names that it leaves, and "error"."""
+    """Run PyTorch's recorded program in minitensor. Return its variables, and under "error" the error that it
+    raised.
+    """
     names: dict[str, Any] = {"torch": torch}
     try:
         exec(PYTORCHS[question]["program"].replace("import torch", ""), names)
@@ -52,13 +54,13 @@ def test_a_cpu_casts_what_pytorch_casts(function: str):
         dtypes = torch.float32, low, torch.float64
         with torch.autocast("cpu", dtype=low):
             found = [names["given"](names["functions"][name], dtype) for dtype in dtypes]
-        if function == "mv":  # it is computed as a matrix product here, which is in the list
+        if function == "mv":  # minitensor computes mv as a matrix product, which autocast casts
             assert recorded[f"{name} {low}"][0] == "float32"
             found[0] = "float32" if found[0] == str(low).removeprefix("torch.") else found[0]
         assert found == recorded[f"{name} {low}"]
 
 
-def test_cuda_casts_more():
+def test_autocast_for_cuda_casts_more_operations_to_float32():
     x = torch.ones(4, 4)
     with torch.autocast("cuda"):
         y = x @ x
@@ -70,7 +72,7 @@ def test_cuda_casts_more():
 
 
 def test_paddles_lists_are_recorded():
-    """Of Paddle's operations those that minitensor has, under minitensor's names."""
+    """minitensor's lists contain exactly those operations of Paddle's lists that minitensor has."""
     names = {"linear_v2": "linear", "matmul_v2": "matmul", "softmax_with_cross_entropy": "cross_entropy",
              "reduce_sum": "sum", "reduce_mean": "mean", "reduce_prod": "prod"}  # fmt: skip
     for version in ("paddle 2.6.2", "paddle 3.3.1"):
@@ -83,7 +85,7 @@ def test_paddles_lists_are_recorded():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_paddles_context_casts(dtype: str):
+def test_auto_cast_casts_operands_by_paddles_lists(dtype: str):
     x, layer = mt.ones([4, 4]), mt.nn.Linear(4, 2)
     with amp.auto_cast(dtype=dtype):
         y = layer(x)
@@ -99,7 +101,7 @@ def test_paddles_context_casts(dtype: str):
     assert layer(x).dtype == "float32"
 
 
-def test_a_decorated_function_runs_inside():
+def test_a_decorated_function_runs_inside_the_autocast_context():
     x = torch.ones(2, 2)
 
     @torch.autocast("cpu")
@@ -111,7 +113,7 @@ def test_a_decorated_function_runs_inside():
     assert amp.auto_cast()(lambda: y @ y)().dtype == "float16"
 
 
-def test_in_place_nothing_is_cast():
+def test_the_operands_of_in_place_operations_are_not_cast():
     x, out = torch.ones(2, 2), torch.zeros(2, 2)
     with torch.autocast("cpu"):
         assert out.addmm_(x, x) is out and out.dtype == torch.float32
@@ -124,7 +126,7 @@ def test_an_error_ends_the_context():
         raise ValueError("stop")
 
 
-def test_a_thread_casts_nothing_of_another():
+def test_autocast_in_one_thread_does_not_affect_another():
     found = []
     with torch.autocast("cpu"):
         other = threading.Thread(target=lambda: found.append((torch.ones(2, 2) @ torch.ones(2, 2)).dtype))
@@ -148,12 +150,12 @@ def test_a_thread_casts_nothing_of_another():
         (lambda: amp.GradScaler().scale(3), TypeError, "the loss is a Tensor, not int"),
     ],
 )
-def test_what_is_refused(call: Any, error: type[Exception], says: str):
+def test_wrong_settings_of_autocast_and_scalers_are_refused(call: Any, error: type[Exception], says: str):
     with pytest.raises(error, match=says):
         call()
 
 
-def test_a_dtype_without_16_bits_switches_the_context_off():
+def test_autocast_to_a_dtype_of_more_than_16_bits_warns_and_casts_nothing():
     x = torch.ones(2, 2)
     with pytest.warns(UserWarning, match="Disabling autocast"), torch.autocast("cpu", dtype=torch.float32):
         assert (x @ x).dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
@@ -166,31 +168,31 @@ def test_a_parameter_is_cast_once_and_again_after_a_write():
     recorded = PYTORCHS["a parameter is cast once"]["values"]
     names = answered("a parameter is cast once")
     assert recorded["same"] and names["a"]._node.inputs[1] is names["b"]._node.inputs[1]
-    assert (recorded["after"], names["after"]) == (2.0, 6.0)  # PyTorch keeps the copy of before the write
+    assert (recorded["after"], names["after"]) == (2.0, 6.0)  # PyTorch keeps the copy from before the write
     for name in ("off", "back", "again", "gradient"):
         assert names[name] == recorded[name]
 
 
-def test_another_dtype_inside_has_its_own_copy():
-    assert "same dtype" in PYTORCHS["another dtype inside"]["error"]  # PyTorch takes the copy of the other dtype
+def test_a_nested_context_with_another_dtype_casts_a_separate_copy():
+    assert "same dtype" in PYTORCHS["another dtype inside"]["error"]  # PyTorch uses the cached copy in the other dtype
     names = answered("another dtype inside")
     assert (names["first"], names["other"]) == ("torch.bfloat16", "torch.float16")
 
 
-def test_a_product_saves_the_copy_of_16_bits():
+def test_a_product_saves_its_operands_in_16_bits():
     x, w = torch.ones(100, 100), torch.ones(100, 100, requires_grad=True)
     before = cpu_meter.allocated
     with torch.autocast("cpu"):
         y = x @ w
         z = x @ w
-        # Two results, a copy of x for each of them, and one of w: a number has 2 bytes.
+        # Five arrays of 16-bit numbers are allocated: two results, two copies of x, and one copy of w.
         assert cpu_meter.allocated - before == 5 * 20_000
         assert {entry[0].dtype.name for node in (y._node, z._node) for entry in node.saved[:2] if entry} == {"bfloat16"}
     (y.sum() + z.sum()).backward()
     assert w.grad.dtype == torch.float32 and w.grad[0, 0].item() == 200.0
 
 
-def test_the_copies_are_freed_when_the_outermost_context_ends():
+def test_cached_casts_are_freed_when_the_outermost_context_ends():
     w = torch.ones(100, 100, requires_grad=True)
     x = torch.ones(1, 100)
     before = cpu_meter.allocated
@@ -201,14 +203,14 @@ def test_the_copies_are_freed_when_the_outermost_context_ends():
     assert cpu_meter.allocated == before
 
 
-def test_without_the_cache_each_use_casts():
+def test_without_the_cache_a_parameter_is_cast_at_each_use():
     w, x = torch.ones(10, 10, requires_grad=True), torch.ones(1, 10)
     with torch.autocast("cpu", cache_enabled=False):
         a, b = x @ w, x @ w
     assert a._node.inputs[1] is not b._node.inputs[1]
 
 
-def test_what_is_cast_under_no_grad_is_not_used_where_gradients_are_wanted():
+def test_a_cast_made_under_no_grad_is_not_reused_in_grad_mode():
     w, x = torch.ones(2, 2, requires_grad=True), torch.ones(2, 2)
     with torch.autocast("cpu"):
         with torch.no_grad():
@@ -229,12 +231,14 @@ def test_a_parameter_with_new_memory_is_cast_again():
 # ---------- scalers ----------
 
 
-def test_a_scaler_follows_the_gradients_as_in_pytorch():
+def test_a_scaler_changes_the_scale_as_in_pytorch():
     assert answered("a scaler")["rows"] == PYTORCHS["a scaler"]["values"]["rows"]
 
 
-def test_a_scaler_of_paddle_follows_the_gradients():
-    """Paddle's is off on a CPU, so PyTorch's numbers are compared: the rule is the same."""
+def test_a_scaler_under_paddles_name_changes_the_scale_as_pytorchs_does():
+    """Paddle's scaler is switched off on a CPU, so the numbers are compared with those of PyTorch's, which has the same
+    rule.
+    """
     start = mt.nn.initializer.Assign([1.0, 2.0])
     w = mt.create_parameter([2], "float32", default_initializer=start)
     optimizer = mt.optimizer.SGD(0.125, parameters=[w])
@@ -252,7 +256,7 @@ def test_a_scaler_of_paddle_follows_the_gradients():
 
 
 @pytest.mark.parametrize("question", [each for each in PYTORCHS if each.startswith("a scaler: ")])
-def test_a_scaler_answers_as_in_pytorch(question: str):
+def test_methods_of_a_scaler_return_and_raise_as_in_pytorch(question: str):
     names, recorded = answered(question), PYTORCHS[question]
     assert names.get("error") == recorded.get("error")
     for expression, value in recorded["values"].items():
@@ -273,8 +277,8 @@ def test_several_bad_steps_in_a_row_reduce_paddles_scale():
     assert found == [8.0, 4.0, 4.0, 2.0]
 
 
-def test_small_gradients_of_float16_survive():
-    """The square of 1e-5 is below the smallest number of float16, and the scaled one is not."""
+def test_small_gradients_of_float16_do_not_round_to_0_with_a_scale():
+    """A gradient of 1e-9 is below the smallest number of float16; multiplied by the scale it is not."""
     x = torch.full((4, 4), 1e-5)
     for scale, lost in ((1.0, True), (2.0**16, False)):
         w = torch.ones(4, 4, requires_grad=True)

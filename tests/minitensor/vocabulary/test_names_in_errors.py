@@ -1,4 +1,4 @@
-"""Test that a function's error about a wrong argument names this function, and no function that it calls."""
+"""Test that a function's error about a wrong argument names this function and not one that it calls."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import minitensor as mt
 from minitensor import torch
 from minitensor.nn import functional
 
-SETTING = ("set_", "enable_", "disable_", "seed", "save")  # these change more than a tensor
+SETTING = ("set_", "enable_", "disable_", "seed", "save")  # functions that change more than a tensor
 
-#: Second names, and functions with fewer choices, by the name that their errors use.
+#: Functions whose errors use another name: second names, and special cases of another function.
 SAY = {"softmax_with_cross_entropy": "cross_entropy", "clamp_": "clip"}
 
 
@@ -25,9 +25,9 @@ def functions(module) -> list[str]:
 FUNCTIONS = [(module, name) for module in (mt, functional) for name in functions(module)]
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # logarithms of negative numbers
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy warns of logarithms of negative numbers
 @pytest.mark.parametrize(("module", "name"), FUNCTIONS, ids=[f"{m.__name__}.{name}" for m, name in FUNCTIONS])
-def test_a_function_names_itself(module, name):
+def test_a_function_names_itself_in_the_error_about_a_wrong_argument(module, name):
     function = getattr(module, name)
     known = {name, name.rstrip("_"), function.__name__, SAY.get(name)}
     x = mt.ones([2, 3])

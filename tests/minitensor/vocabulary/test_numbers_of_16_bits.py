@@ -1,7 +1,8 @@
-"""A Python number beside a tensor of 16-bit floats is rounded, taken as infinite or refused as in each framework.
+"""Test that a Python number beside a tensor of 16-bit floats is rounded, replaced by infinity or refused as in each
+framework.
 
-The record has every expression with 14 numbers. PyTorch multiplies and divides by the number in float32, and rounds it
-first in other operations; Paddle rounds it first in all of them.
+The record has every expression with 14 numbers. PyTorch multiplies and divides in float32, and rounds the number first
+in other operations. Paddle rounds it first in all operations.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ RECORD = {
     library: RECORDS[version]["answers"]["a number beside 16 bits"]["values"]
     for library, version in {"torch": "torch 2.13.0", "paddle": "paddle 3.3.1"}.items()
 }
-#: Expressions whose answer differs for a reason, and the kind of the difference.
+#: Expressions whose answer differs on purpose, and the kind of the difference.
 DIFFERENT = {
-    # PyTorch rounds the logarithm, too.
+    # PyTorch also rounds the logarithm to 16 bits.
     "torch.xlogy(x, n)": "value",
-    # The gradient is computed from the result, of which a negative slope would not tell the sign.
+    # A negative slope is refused, because the gradient is computed from the sign of the result.
     "torch.nn.functional.leaky_relu(x, n)": "refusal",
     "torch.nn.functional.elu(x, n)": "refusal",
-    # An infinite beta gives the limit.
+    # With an infinite beta the result is the limit.
     "torch.nn.functional.softplus(x, n)": "refusal",
 }
 
@@ -61,13 +62,13 @@ def answer(library: str, expression: str, dtype: str, number: Any) -> str:
 
 
 def same(found: str, wanted: str) -> bool:
-    """Compare two answers; -0 is 0, because Paddle's addition of a bias loses the sign of a zero."""
+    """True if two answers agree. -0 counts as 0, because Paddle adds a bias of 0, which removes the sign of a zero."""
     without = [["0" if each == "-0" else each for each in answer.split()] for answer in (found, wanted)]
     return without[0] == without[1]
 
 
 @pytest.mark.parametrize("expression", RECORD["torch"]["found"])
-def test_a_number_is_taken_as_in_pytorch(expression: str):
+def test_a_number_beside_16_bits_is_rounded_or_refused_as_in_pytorch(expression: str):
     kinds = set()
     for dtype, numbers in RECORD["torch"]["found"][expression].items():
         for number, wanted in numbers.items():
@@ -79,14 +80,14 @@ def test_a_number_is_taken_as_in_pytorch(expression: str):
 
 
 @pytest.mark.parametrize("expression", RECORD["paddle"]["found"])
-def test_a_number_is_taken_as_in_paddle_where_paddle_answers(expression: str):
+def test_a_number_beside_16_bits_is_rounded_as_in_paddle_unless_paddle_refuses(expression: str):
     for dtype, numbers in RECORD["paddle"]["found"][expression].items():
         for number, wanted in numbers.items():
             if wanted != "refused":
                 assert same(answer("paddle", expression, dtype, eval(number)), wanted), (dtype, number)
 
 
-def test_a_gradient_passes_a_number_that_16_bits_cannot_hold():
+def test_gradients_are_right_for_a_number_that_16_bits_cannot_hold():
     x = torch.tensor([60000.0], dtype=torch.float16, requires_grad=True)
     y = x * 1e-8
     y.backward(torch.tensor([60000.0], dtype=torch.float16))
@@ -98,7 +99,7 @@ def test_a_gradient_passes_a_number_that_16_bits_cannot_hold():
     assert x.grad.dtype == torch.float16 and x.grad.item() == pytest.approx(2 / 70000, rel=1e-2)
 
 
-def test_a_number_beyond_the_dtype_changes_nothing():
+def test_a_refused_number_beyond_the_dtype_changes_nothing():
     x = torch.ones(2, dtype=torch.float16)
     for call in (
         lambda: x.fill_(70000.0),

@@ -1,4 +1,4 @@
-"""Overwrite the input or the result of a function before backward: the gradient is right, or backward refuses.
+"""Test that if the input or the result of a function is overwritten, the gradient is right or backward raises an error.
 
 facts/learners.json records the gradient of each function without a write, and PyTorch's behaviour if its input, its
 result or both are written. The tables of ``tests.support.vocabulary.overwritten`` list the functions that save other

@@ -1,4 +1,5 @@
-"""Run the articles' programs on a GPU, or on a simulated one, and compare with the articles' numbers.
+"""Run the programs of two articles about in-place operations on a simulated GPU, and compare with the articles'
+numbers.
 
 test_paddle_programs.py compares the computed values with Paddle.
 """
@@ -14,7 +15,7 @@ import minitensor.nn.functional as F
 
 
 class Block(paddle.nn.Layer):
-    """The middle of a network: a ReLU that writes into its input, or does not."""
+    """The middle of a network, with a ReLU that writes into its input or into a new tensor."""
 
     def forward(self, x, inplace=True):
         return F.relu_(x) if inplace else F.relu(x)
@@ -45,7 +46,7 @@ def test_relu_of_a_large_matrix_allocates_the_bytes_that_paddle_rounds_to(gpu, i
 
 @pytest.mark.parametrize("inplace, held", [(False, 4 * 1024**2), (True, 0)])
 def test_relu_in_place_saves_memory_in_training(gpu, inplace, held):
-    """The backward of ReLU needs only the output."""
+    """It saves memory because the backward of ReLU needs only the output."""
     a = paddle.ones([1024, 1024])
     a.stop_gradient = False
     x = a * 2.0
@@ -56,7 +57,7 @@ def test_relu_in_place_saves_memory_in_training(gpu, inplace, held):
     assert float(a.grad.sum()) == 2 * 1024**2
 
 
-def test_100_additions_are_timed_and_drawn():
+def test_the_articles_timing_of_100_additions_runs_and_draws_its_chart():
     paddle.disable_static()
 
     def normal(x):

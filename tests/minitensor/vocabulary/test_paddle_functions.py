@@ -138,7 +138,8 @@ def test_conv2d_in_blocks_equals_conv2d_at_once(monkeypatch):
         return y.numpy(), x.grad.numpy(), w.grad.numpy()
 
     whole = gradients()
-    monkeypatch.setitem(convolution.COLUMNS, "host", 2 * 2 * 9 * 36 * 8)  # two images at a time, and then one
+    # The limit makes two blocks: the first has two images, and the second has one.
+    monkeypatch.setitem(convolution.COLUMNS, "host", 2 * 2 * 9 * 36 * 8)
     for once, parts in zip(whole, gradients(), strict=True):
         np.testing.assert_allclose(once, parts, rtol=1e-12)
 
@@ -172,19 +173,20 @@ def test_backward_keeps_inputs_by_reference():
     scores = paddle.to_tensor(np.ones((64, 16)), stop_gradient=False)
     assert held_by(lambda: F.linear(x, w, b)) == 0
     assert held_by(lambda: F.conv2d(images, kernels)) == 0
-    assert held_by(lambda: F.cross_entropy(scores, label)) == 64 * 2 * 8  # the largest score of a row, and its sum
-    channels = 2 * 3 * 8  # a mean and a spread for each
+    # cross_entropy keeps two numbers for each row: the largest score, and the sum of exponentials.
+    assert held_by(lambda: F.cross_entropy(scores, label)) == 64 * 2 * 8
+    channels = 2 * 3 * 8  # bytes for a mean and a standard deviation of each channel
     stay = [paddle.zeros([3], "float64"), paddle.ones([3], "float64")]
     assert held_by(lambda: F.batch_norm(images, *stay, training=True)) == channels
 
 
-def test_only_values_that_a_wanted_gradient_needs_are_kept():
+def test_only_values_that_a_requested_gradient_needs_are_saved():
     x = paddle.ones([4, 3])
     w = paddle.ones([3, 2])
     w.stop_gradient = False
     y = F.linear(x, w)
     with paddle.no_grad():
-        w.scale_(2.0)  # the gradient of w needs only x
+        w.scale_(2.0)  # a write to w is allowed, because only the gradient of x needs w
     y.sum().backward()
     assert w.grad.tolist() == [[4.0, 4.0]] * 3
 
@@ -199,7 +201,7 @@ def test_only_values_that_a_wanted_gradient_needs_are_kept():
         (batch, ((4, 3), (3,), (3,)), 0),
     ],
 )
-def test_an_overwritten_value_that_backward_needs_is_noticed_or_preserved(function, shapes, written):
+def test_backward_notices_an_overwritten_value_or_uses_the_preserved_one(function, shapes, written):
     def run(overwrite: bool):
         leaves = inputs(shapes)
         tensors = [x * 1.0 for x in leaves]
@@ -217,7 +219,7 @@ def test_an_overwritten_value_that_backward_needs_is_noticed_or_preserved(functi
             np.testing.assert_allclose(found, wanted)
 
 
-def test_parameters_get_gradients_if_the_input_wants_none():
+def test_parameters_get_gradients_if_the_input_needs_none():
     x = leaf(4, 3, 2, 2)
     x.stop_gradient = True
     w, b = leaf(3, seed=1), leaf(3, seed=2)

@@ -104,7 +104,7 @@ def test_train_and_eval_apply_to_every_sublayer():
     assert net.train() is net and all(layer.training for layer in net.sublayers(include_self=True))
     seen = []
     net.apply(lambda layer: seen.append(type(layer).__name__))
-    assert seen[-1] == "Net" and seen.count("Linear") == 3  # only children: the shared one has both names
+    assert seen[-1] == "Net" and seen.count("Linear") == 3  # children by attribute name: the shared layer has two names
 
 
 def test_a_copy_of_a_layer_has_separate_parameters():
@@ -130,7 +130,7 @@ def test_a_parameter_is_a_leaf_and_its_results_are_plain_tensors():
     assert w.stop_gradient and w.add_(1.0) is w
 
 
-def test_names_count_up():
+def test_layers_of_one_class_are_numbered():
     a, b = nn.Linear(2, 2), nn.Linear(2, 2)
     kind, _, number = a.full_name().rpartition("_")
     assert (kind, b.full_name()) == ("linear", f"linear_{int(number) + 1}")
@@ -138,7 +138,7 @@ def test_names_count_up():
     assert nn.BatchNorm2D(1).full_name().startswith("batch_norm2d_")
 
 
-def test_lists_of_layers():
+def test_lists_of_layers_register_and_index_their_layers():
     layers = nn.LayerList([nn.Linear(1, 1) for _ in range(3)])
     layers.append(nn.ReLU()).extend([nn.Tanh()])
     assert len(layers) == 5 and len(layers.parameters()) == 6

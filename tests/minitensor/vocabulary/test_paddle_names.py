@@ -146,7 +146,7 @@ def test_bad_arguments_are_named(make, error, words):
 # ---------- asking ----------
 
 
-def test_queries_want_no_gradient_and_stay_on_the_device(device):
+def test_results_of_queries_need_no_gradient_and_stay_on_the_device(device):
     x = paddle.to_tensor([[1.0, 3.0], [3.0, 2.0]], stop_gradient=False)
     answers = [x.argmax(), x.argmin(1), x.all(), x.any(0), x.equal_all(x), x.allclose(x), x.numel(), paddle.numel(x)]
     assert all(answer.stop_gradient and answer.place == x.place for answer in answers)

@@ -83,7 +83,8 @@ def test_a_gradient_that_shares_the_parameters_memory_is_read_first():
     def updated(gradient_of) -> list[float]:
         w = leaf([1.0, 2.0, 4.0])
         w.grad = gradient_of(w)
-        # The parameter is reduced first, and with a large epsilon the size of the gradient matters.
+        # AdamW shrinks the parameter before it reads the gradient, and with a large epsilon the size of the gradient
+        # matters.
         paddle.optimizer.AdamW(0.5, epsilon=1.0, parameters=[w], weight_decay=1.0).step()
         return w.tolist()
 
@@ -190,7 +191,7 @@ def test_a_parameter_whose_elements_share_memory_is_refused_before_any_write():
 
 
 def test_an_interrupted_step_counts_as_a_write(monkeypatch):
-    """The written elements are unknown, so backward refuses the values saved before."""
+    """It is unknown which elements were written, so backward refuses tensors that were saved before."""
     w = leaf([1.0, -2.0])
     optimizer = paddle.optimizer.SGD(0.1, [w])
     w.grad = paddle.ones([2])

@@ -1,4 +1,6 @@
-"""Compare spread, norms, products and order under Paddle's names with numpy, and gradients with finite differences."""
+"""Compare variances, norms, products and sorting under Paddle's names with numpy, and their gradients with finite
+differences.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def tensor(array: np.ndarray = NUMBERS) -> paddle.Tensor:
         (lambda x: x.T.contiguous(), NUMBERS.T),
     ],
 )
-def test_values_are_numpys_and_gradients_those_of_finite_differences(function, expected):
+def test_values_equal_those_of_numpy_and_gradients_equal_finite_differences(function, expected):
     assert np.allclose(function(tensor()).numpy(), expected)
     x = tensor()
     function(x).sum().backward()
@@ -125,7 +127,7 @@ def test_bitwise_operations_accept_tensors_and_numbers_in_either_order():
 
 
 @pytest.mark.parametrize("shape", [(5,), (4,), (2, 3), (3, 4), ()])
-def test_the_median_equals_numpys_and_the_middle_element_gets_the_gradient(shape):
+def test_the_median_equals_that_of_numpy_and_its_gradient_goes_to_the_middle_element(shape):
     numbers = np.random.default_rng(0).standard_normal(shape).astype("float32")
     for axis in (None, *range(len(shape))):
         for keepdim in (False, True):
@@ -148,7 +150,7 @@ def test_the_median_of_nan_is_nan_and_of_an_empty_tensor_is_refused():
         paddle.median(paddle.zeros([0]))
 
 
-def test_unique_equals_numpys():
+def test_unique_values_equal_those_of_numpy():
     numbers = np.random.default_rng(0).integers(0, 4, (6, 2))
     x = paddle.to_tensor(numbers)
     for axis in (None, 0, 1):
@@ -190,14 +192,14 @@ def test_minimize_is_a_step_with_the_current_gradients():
     w, v = (paddle.to_tensor([1.0], stop_gradient=False) for _ in range(2))
     optimizer = paddle.optimizer.SGD(0.5, parameters=[w, v])
     loss = (w * w + v).sum()
-    assert optimizer.minimize(loss) == ([], []) and w.item() == 1.0  # backward() was not called
+    assert optimizer.minimize(loss) == ([], []) and w.item() == 1.0  # minimize did not call backward
     loss.backward()
     _, pairs = optimizer.minimize(loss, parameters=[w])
     assert [pair[0] is w for pair in pairs] == [True] and (w.item(), v.item()) == (0.0, 1.0)
     assert w.inplace_version == 1 and v.inplace_version == 0
 
 
-def test_flip_and_roll_equal_numpys_and_gradients_are_moved_back():
+def test_flip_and_roll_equal_those_of_numpy_and_gradients_are_moved_back():
     for moved, right in (
         (lambda x: paddle.flip(x, [1]), np.flip(NUMBERS, 1)),
         (lambda x: x.flip([0, -1]), np.flip(NUMBERS)),

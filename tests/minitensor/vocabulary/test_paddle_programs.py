@@ -1,7 +1,7 @@
-"""Run programs written for Paddle here, with `import minitensor as paddle`.
+"""Run programs written for Paddle with `import minitensor as paddle`, and compare them with Paddle's record.
 
-`facts/paddle-programs.json` records them in Paddle 2.6.2 and 3.3.1. Intended differences are listed below with their
-reasons, and an entry without a difference fails.
+`facts/paddle-programs.json` has their results in Paddle 2.6.2 and 3.3.1. Intended differences are listed below with
+their reasons, and an entry without a difference fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OLD, NEW = "paddle 2.6.2", "paddle 3.3.1"
 BOTH = (OLD, NEW)
 NUMBER = re.compile(r"-?\d+\.\d*(?:e[-+]\d+)?")
 
-#: Versions and question, Paddle's answer, the answer here, and the reason.
+#: Intended differences: versions and question, Paddle's answer, minitensor's answer, and the reason.
 DIFFERENT = [
     ((OLD,), "add_ with alpha", "error", None, "Paddle 2.6.2 does not know alpha yet; 3.3.1 does"),
     ((OLD,), "add_ with alpha", "x.tolist()", [[-4.0, -4.0]], "Paddle 2.6.2 does not know alpha yet; 3.3.1 does"),
@@ -70,7 +70,7 @@ def ran(program: str, expressions: list[str]) -> tuple[str | None, dict[str, obj
 
 
 def same(here: object, recorded: object) -> bool:
-    """True if equal; numbers in lists and texts may differ in their last digits."""
+    """True if two answers are equal. Numbers in lists and texts may differ in their last digits."""
     if isinstance(here, (list, tuple)) and isinstance(recorded, list):
         return len(here) == len(recorded) and all(map(same, here, recorded))
     if isinstance(here, str) and isinstance(recorded, str) and NUMBER.search(recorded):

@@ -1,4 +1,6 @@
-"""Compare functions on pictures with Paddle's recorded numbers, in place and not; test refusals and views of data."""
+"""Compare transforms of pictures, normal and in place, with Paddle's recorded numbers; test refusals and views of
+data.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from tools.build import ROOT
 RECORD = json.loads((ROOT / "facts" / "pictures.json").read_text(encoding="utf-8"))["answers"]
 KINDS = pytest.mark.parametrize("make", [mt.to_tensor, torch.tensor], ids=["paddle", "torch"])
 
-#: Functions with `inplace=`, and the bytes that they allocate in place beside the picture, for pictures of two and of
-#: three channels of 427 x 640 pixels, `whole` and `grey`.
+#: Functions with `inplace=`, and the bytes that they allocate in place besides the picture, as multiples of `whole`
+#: (all channels) and `grey` (one channel) of 427 x 640 pixels.
 CHANGES = {
     "hflip": (T.hflip, "whole"),
     "vflip": (T.vflip, "whole"),
@@ -36,7 +38,8 @@ CHANGES = {
 def test_a_picture_is_changed_as_paddle_changes_it(case, make):
     names = {"T": T, "x": make(picture()), "instance_norm": T.instance_normalize}
     found = answers(names)[case]
-    np.testing.assert_allclose(found, RECORD[case], rtol=0, atol=2e-7)  # one or two ulps of numbers around 1
+    # The tolerance is one or two units in the last place of numbers near 1.
+    np.testing.assert_allclose(found, RECORD[case], rtol=0, atol=2e-7)
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -62,7 +65,7 @@ def test_a_photograph_is_changed_in_place_to_the_same_numbers_with_one_picture_l
         assert apart.peak - inside.peak >= pictures.nbytes - 100
 
 
-def test_functions_on_pictures_run_where_the_picture_is(device):
+def test_functions_on_pictures_run_on_the_device_of_the_picture(device):
     start = picture()
     x = mt.to_tensor(start)
     for change, _ in CHANGES.values():
@@ -82,7 +85,7 @@ def test_jitter_draws_factors_set_by_the_seed():
 
 
 class Normalized(Dataset):
-    """A data set as a learner writes it: a sample is a row of the pictures, normalized in place."""
+    """A data set with a typical mistake: a sample is a view of the pictures, and is normalized in place."""
 
     def __init__(self, pictures):
         self.pictures = pictures
@@ -99,7 +102,7 @@ def test_a_data_set_that_normalizes_its_own_rows_in_place_changes_from_epoch_to_
     first, second = ([x.numpy() for x in DataLoader(Normalized(pictures))] for _ in range(2))
     assert not np.array_equal(first[0], second[0])
     np.testing.assert_allclose(second[0], (first[0] - 0.5) / 0.25, rtol=1e-5)
-    assert pictures.inplace_version == 8  # two writes to each of two pictures in each of two epochs
+    assert pictures.inplace_version == 8  # two writes to each of two pictures in each of two epochs: 8
 
 
 def test_writes_into_samples_of_a_loader_that_copies_leave_the_data_unchanged(name="share=False"):
@@ -120,7 +123,7 @@ def test_a_crop_is_a_view_and_writing_into_it_writes_the_photograph():
     assert pictures.inplace_version == part.inplace_version == 2
 
 
-def test_features_normalized_in_place_under_a_gradient_are_refused_at_backward_or_right():
+def test_backward_of_features_normalized_in_place_is_refused_or_right():
     start = np.random.default_rng(1).normal(size=(2, 3, 4, 5))
 
     def gradient(policy, inplace):

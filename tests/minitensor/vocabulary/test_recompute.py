@@ -1,4 +1,4 @@
-"""Compare two ways to save bytes between forward and backward in one network: in place and recomputing."""
+"""Compare two ways to keep fewer bytes between forward and backward: in-place operations and recomputing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACTIVATION = ROWS * WIDTH * 4  # bytes of a layer's output
 
 
 class Network(nn.Module):
-    """Eight blocks of a linear map, a sigmoid that is saved, and a ReLU."""
+    """Eight blocks of a linear map, a sigmoid whose output is saved, and a ReLU."""
 
     def __init__(self, way):
         super().__init__()
@@ -59,17 +59,15 @@ def test_the_loss_and_the_gradients_are_the_same_bit_for_bit(steps, way):
     assert steps[way][:2] == steps["normal"][:2]
 
 
-def test_computing_again_keeps_the_input_of_each_block_and_in_place_keeps_the_values_for_backward(steps):
-    """Backward of a block needs the outputs of sigmoid and ReLU, in place or not. Computing again needs the block's
-    input.
-    """
+def test_recomputing_keeps_only_inputs_of_blocks_and_in_place_the_values_for_backward(steps):
+    """Backward of a block needs the outputs of sigmoid and ReLU, in place or not. Recomputing needs the block's input."""
     held = {way: found[2] for way, found in steps.items()}
     outputs = BLOCKS * ACTIVATION
-    assert held["normal"] == held["in place"] == 2 * outputs + 4  # and the loss
+    assert held["normal"] == held["in place"] == 2 * outputs + 4  # besides the layers' outputs, the loss is kept
     assert held["checkpoint"] == outputs + 4
 
 
-def test_computing_again_lowers_the_peak_and_in_place_allocates_fewer_bytes(steps):
+def test_recomputing_lowers_the_peak_and_in_place_allocates_fewer_bytes(steps):
     peak = {way: found[3] for way, found in steps.items()}
     made = {way: found[4] for way, found in steps.items()}
     assert peak["checkpoint"] < peak["in place"] <= peak["normal"]
@@ -77,7 +75,7 @@ def test_computing_again_lowers_the_peak_and_in_place_allocates_fewer_bytes(step
     assert made["checkpoint"] > made["normal"]  # every block runs twice
 
 
-# ---- Paddle's name of it --------------------------------------------------------------------------------------------
+# ---- Paddle's recompute --------------------------------------------------------------------------------------------
 
 
 def paddle_step(again, drops=0.0):

@@ -38,7 +38,7 @@ def by_name(name):
     return drawn(number, CASES[number][2]), RECORD[name]
 
 
-#: The same question under Paddle's names. Layers with parameters are compared through PyTorch's recorded layers.
+#: PyTorch's recorded questions in Paddle's spelling. Layers with parameters are compared by another test below.
 IN_PADDLE = {
     "layer norm of the last": lambda x: F.layer_norm(x, 5),
     "max pooling": nn.MaxPool2D(2),
@@ -81,7 +81,7 @@ def test_a_layer_under_paddles_name_computes_the_same(name, device):
     compare([each.grad.numpy() for each in given if not each.stop_gradient], recorded["gradients"])
 
 
-#: Layers with parameters: Paddle's name, the places of PyTorch's parameters, and whether a weight is transposed.
+#: Layers with parameters: Paddle's call, the positions of PyTorch's parameters, and True if the weight is transposed.
 WITH_PARAMETERS = {
     "conv2d": (lambda: nn.Conv2D(2, 4, 3, stride=2, padding=1), {}),
     "conv2d in groups": (lambda: nn.Conv2D(4, 4, (3, 2), groups=2, dilation=(1, 2), bias_attr=False), {}),

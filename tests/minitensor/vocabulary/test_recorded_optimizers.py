@@ -29,7 +29,7 @@ def test_each_step_moves_the_parameters_as_recorded(number):
         same(found, expected)
 
 
-#: Schedules under Paddle's names, for the recorded ones that start with a rate of 0.1.
+#: Schedules under Paddle's names that correspond to PyTorch's recorded ones. All start with a rate of 0.1.
 SCHEDULES = {
     "steps": lambda: optimizer.lr.StepDecay(0.1, 2, 0.5),
     "cosine": lambda: optimizer.lr.CosineAnnealingDecay(0.1, 4, 0.01),
@@ -86,7 +86,7 @@ def test_clipping_changes_the_step_and_leaves_the_gradients_unchanged(name, devi
 
 
 @pytest.mark.parametrize("wrong", [0, -1.0])
-def test_a_norm_to_clip_to_has_to_be_positive(wrong):
+def test_a_norm_of_0_or_less_is_refused_as_a_limit(wrong):
     with pytest.raises(ValueError, match="clip_norm must be above 0"):
         nn.ClipGradByNorm(wrong)
 

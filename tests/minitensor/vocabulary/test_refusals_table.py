@@ -1,4 +1,6 @@
-"""Test that the page on names lists all refusals of PyTorch and no others, and that `explain` names each."""
+"""Test the tables of writes that only PyTorch refuses: the page on names lists all of them, and `explain` reports
+each.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ OVERLAPS = [question for question in RECORDS if question.startswith(tables.OVERL
 
 
 def explained(program: str) -> tuple[bool, bool]:
-    """Return whether `explain` says that PyTorch would refuse, and whether the program runs here."""
+    """Return two bools: `explain` says that PyTorch would refuse the program; and the program runs in minitensor."""
     lines = [line for line in program.splitlines() if not line.startswith(("import", "from"))]
     names = {"torch": torch, "F": torch.nn.functional}
     report = mt.explain(lambda: exec("\n".join(lines), names), catch=True)
@@ -35,7 +37,7 @@ def explained(program: str) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_explain_names_every_function_that_saves_less_here_and_no_other(function):
+def test_explain_names_every_function_that_saves_less_than_in_pytorch_and_no_other(function):
     if is_missing(function):
         pytest.skip("the vocabulary has no such function")
     for write in WRITES:
@@ -60,7 +62,7 @@ def test_explain_names_every_overlap_that_pytorch_refuses_and_no_other(question)
     assert answers_here and said == ("error" in RECORDS[question])
 
 
-def test_the_table_lists_every_function_that_is_not_refused_here():
+def test_the_table_lists_every_function_that_only_pytorch_refuses():
     listed = {
         f"{kept.asked}, its {what} written"
         for kept in SAVES.values()
@@ -72,7 +74,8 @@ def test_the_table_lists_every_function_that_is_not_refused_here():
         for write in writes
         if write != "both written"
     }
-    assert listed == answered - {"norm1, its result written"}  # norm with another p
+    # norm1 is norm with another p, which has no line in the table.
+    assert listed == answered - {"norm1, its result written"}
 
 
 def test_each_line_of_the_table_has_pytorchs_gradient_without_the_write():
@@ -108,7 +111,7 @@ def test_the_table_lists_each_kind_of_tensor_that_pytorch_refuses_to_write():
     table = tables.made_table(RECORDS)
     for what in tables.MADE_SO.values():
         assert f"| {what} |" in table
-    # PyTorch's gradients for the same writes where it accepts them.
+    # The last column has the gradient that PyTorch computes for an equivalent write that it accepts.
     assert "| `a, b = x.split(1); a.mul_(2)` | one of several views | `tensor([2., 1.])` |" in table
     assert (
         RECORDS[f"{tables.IN_PLACE}a, b = x.tensor_split(2); a.mul_(2){tables.BACKWARD}"]["out"] == "tensor([2., 1.])\n"

@@ -1,4 +1,4 @@
-"""Test ``save`` and ``load``: restored values, damaged files and refusals. Nothing in a file runs."""
+"""Test ``save`` and ``load``: restored values, damaged files, refusals, and that no code in a file runs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def plain_value(numbers: random.Random, depth: int = 0):
 def test_plain_values_are_restored(library):
     numbers = random.Random(0)
     for _ in range(300):
-        value = plain_value(numbers) or [{}]  # Paddle warns of an empty dict
+        value = plain_value(numbers) or [{}]  # as in Paddle, an empty dict causes a warning
         assert repr(through_a_file(library, value)) == repr(value)
     assert through_a_file(library, {1, 2}) == {1, 2} and through_a_file(library, frozenset("ab")) == frozenset("ab")
 
@@ -175,7 +175,7 @@ def test_a_tensor_of_the_host_is_loaded_to_the_gpu():
         through_a_file(torch, torch.ones(2), map_location="foo")
 
 
-# ---------- whole, or not at all ----------
+# ---------- damaged files and interrupted saves ----------
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ def written() -> bytes:
 
 
 def with_x(written: bytes, array: np.ndarray) -> bytes:
-    """Return a file with another array as its entry `x`."""
+    """Return the bytes of a file with another array as its entry `x`."""
     changed, entry = io.BytesIO(), io.BytesIO()
     np.save(entry, array)
     with zipfile.ZipFile(io.BytesIO(written)) as old, zipfile.ZipFile(changed, "w") as new:
@@ -197,7 +197,7 @@ def with_x(written: bytes, array: np.ndarray) -> bytes:
 
 
 def loaded_or_line(library, content: bytes, error: type) -> str:
-    """Return the loaded values as text, or "" if the file is refused with a one-line message."""
+    """Return the loaded values as text, or "" if the file is refused with a message of one line."""
     try:
         return repr(library.load(io.BytesIO(content)))
     except error as refused:
@@ -206,7 +206,7 @@ def loaded_or_line(library, content: bytes, error: type) -> str:
 
 
 @pytest.mark.parametrize(("library", "error"), [(torch, RuntimeError), (paddle, ValueError)], ids=["torch", "paddle"])
-def test_a_file_that_was_cut_short_is_refused_in_one_line(written, library, error):
+def test_a_truncated_file_is_refused_in_one_line(written, library, error):
     assert {loaded_or_line(library, written[:end], error) for end in range(len(written))} == {""}
 
 
@@ -219,7 +219,8 @@ def test_a_file_with_a_damaged_byte_is_refused_or_loads_unchanged(written):
             found = loaded_or_line(torch, damaged, RuntimeError)
             assert found in ("", whole), place
             harmless += found == whole and value != written[place]
-    assert harmless < len(written)  # dates, zip versions and the like: 3 bytes tried at each place
+    # Three values were tried at each position. Harmless are changes of dates, zip versions and other unused bytes.
+    assert harmless < len(written)
 
 
 def test_parts_of_two_files_are_refused(written):
@@ -295,7 +296,7 @@ class Bomb:
 
 
 @pytest.mark.parametrize(("library", "error"), [(torch, RuntimeError), (paddle, ValueError)], ids=["torch", "paddle"])
-def test_a_pickle_is_refused_with_the_way_out_and_does_not_run(tmp_path, library, error):
+def test_a_pickle_is_refused_with_a_remedy_and_does_not_run(tmp_path, library, error):
     (tmp_path / "old").write_bytes(pickle.dumps(Bomb()))
     with zipfile.ZipFile(tmp_path / "new", "w") as file:
         file.writestr("archive/data.pkl", pickle.dumps(Bomb()))

@@ -1,4 +1,4 @@
-"""Learning rates change, step by step, as facts/schedules.json recorded them in PyTorch and Paddle."""
+"""Test that learning rates change step by step as recorded from PyTorch and Paddle in facts/schedules.json."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("question", ANSWERS)
-def test_rates_are_those_of_the_framework(question):
+def test_rates_equal_those_of_the_framework_at_every_step(question):
     library, answer = ANSWERS[question]
     found = recorder.rates_of(library, {"torch": torch, "paddle": mt}[library], answer["program"])
     assert found == pytest.approx(answer["rates"], rel=1e-9, abs=1e-12)
@@ -87,7 +87,7 @@ def test_a_cycle_changes_the_momentum_and_ends():
 
 
 def test_multiplicative_rates_continue_from_the_rate_of_the_optimizer_at_once():
-    """With 10 million steps before it, the schedule called its function 10 million times."""
+    """A schedule that continues after 10 million steps must not call its function 10 million times."""
     asked = []
 
     def factor(step: int) -> float:

@@ -1,4 +1,4 @@
-"""Strides of dimensions of length 1 or 0, and gradients of comparisons in place, are those that PyTorch recorded."""
+"""Compare strides of dimensions of length 1 or 0, and gradients of in-place comparisons, with PyTorch's record."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ANSWERS = RECORDS["torch 2.13.0"]["answers"]
 
 
 @pytest.mark.parametrize("question", ANSWERS)
-def test_the_answer_is_pytorchs(question):
+def test_strides_and_gradients_equal_those_of_pytorch(question):
     assert recorder.answer(torch, ANSWERS[question]["program"]) == ANSWERS[question]["answer"]
 
 
-def test_every_question_was_asked():
+def test_the_record_contains_every_question():
     assert set(ANSWERS) == set(recorder.QUESTIONS)

@@ -1,6 +1,6 @@
-"""Values and gradients at nan, inf, -0.0, ties and of empty tensors are those of facts/special-values.json.gz.
+"""Compare values and gradients at nan, inf, -0.0 and ties, and of empty tensors, with facts/special-values.json.gz.
 
-`python -m tests.support.vocabulary.special_values` prints what differs.
+`python -m tests.support.vocabulary.special_values` prints the differences.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.support.vocabulary import special_values
 
 @pytest.fixture(scope="module", params=["torch", "paddle"])
 def compared(request):
-    """The library, and each question with its recorded answers and the answer here."""
+    """Return the library, and each question with its recorded answers and minitensor's answer."""
     library = request.param
     return library, {
         question: special_values.answers(library, question) for question in special_values.questions(library)
@@ -29,14 +29,14 @@ def differing(library, answers):
     }
 
 
-def test_every_version_was_asked_the_same_questions():
+def test_the_records_of_all_versions_contain_the_same_questions():
     for library, versions in special_values.VERSIONS.items():
         assert versions
         for version in versions:
             assert list(special_values.RECORDS[version]) == special_values.questions(library)
 
 
-def test_an_answer_is_that_of_the_framework_or_of_a_named_kind(compared):
+def test_an_answer_equals_that_of_the_framework_or_differs_in_a_named_way(compared):
     library, answers = compared
     unlike = {
         question: f"recorded {then}, here {here}"
@@ -68,7 +68,7 @@ def test_every_kind_of_difference_exists(compared):
         ("ValueError", ["float32 [1] 1"]),
     ],
 )
-def test_other_answers_are_not_taken_for_equal(then, here):
+def test_different_answers_do_not_count_as_equal(then, here):
     assert special_values.alike(then, then)
     assert not special_values.alike(then, here)
 
@@ -78,7 +78,8 @@ def test_a_gradient_may_have_zeros_of_either_sign():
 
 
 def test_the_gradient_of_a_loss_of_the_logit_0_is_that_of_the_sigmoid():
-    # The sum max(x, 0) - x * y + log(1 + exp(-|x|)) has no slope of its parts at 0, and had the gradient 1 - y.
+    # The terms of max(x, 0) - x * y + log(1 + exp(-|x|)) have kinks at 0, so rules for each term would give the
+    # gradient 1 - y.
     import minitensor as mt
 
     logit, label = mt.to_tensor([0.0, 0.0], stop_gradient=False), mt.to_tensor([0.0, 1.0])

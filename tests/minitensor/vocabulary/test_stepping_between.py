@@ -30,7 +30,7 @@ TORCH = {
     "AdamW": lambda w: torch.optim.AdamW(w, 0.001),
     "RMSprop": lambda w: torch.optim.RMSprop(w, 0.001, momentum=0.9, centered=True),
 }
-#: The library, and a function that creates an optimizer for the weights.
+#: For each case: the library, and a function that creates an optimizer for the weights.
 CASES = [(paddle, make) for make in PADDLE.values()] + [(torch, make) for make in TORCH.values()]
 IDS = [f"paddle-{name}" for name in PADDLE] + [f"torch-{name}" for name in TORCH]
 

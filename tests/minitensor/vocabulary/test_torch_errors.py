@@ -1,4 +1,4 @@
-"""Test that errors begin with PyTorch's words, and then name the line, the versions and the way out."""
+"""Test that errors begin with PyTorch's message, and then name the line, the versions and a remedy."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_refused_write_to_a_leaf_changes_nothing(write):
     assert x.is_leaf
 
 
-def test_under_copy_on_write_nothing_is_refused_for_a_saved_value():
+def test_under_copy_on_write_a_write_to_a_saved_value_is_not_refused():
     with paddle.set_inplace_policy("copy_on_write"):
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         a = x * 1
@@ -93,7 +93,7 @@ def test_anomaly_detection_names_the_forward_line():
             pytest.raises(RuntimeError, match="'SqrtBackward0' returned nan values in its 0th output"),
         ):
             y.backward()
-    torch.sqrt(x).backward()  # off again, because nan is a value
+    torch.sqrt(x).backward()  # anomaly detection is off again, and nan is a valid value
 
 
 @pytest.mark.parametrize(
@@ -140,20 +140,20 @@ def test_a_failed_load_copies_nothing():
 
 
 @pytest.mark.parametrize("given", [{"a": 1}, 1.5, None, "2", [2]], ids=repr)
-def test_one_hot_takes_an_integer_as_number_of_classes(given):
+def test_one_hot_refuses_a_number_of_classes_that_is_no_integer(given):
     with pytest.raises(TypeError, match=r"one_hot\(\): num_classes must be an integer, not"):
         torch.nn.functional.one_hot(torch.tensor([0, 1]), given)
 
 
 @pytest.mark.parametrize("given", [-(10**30), [3], "ab", None], ids=repr)
-def test_grad_takes_tensors_as_inputs(given):
+def test_grad_refuses_inputs_that_are_no_tensors(given):
     output = torch.ones(1, requires_grad=True).sum()
     with pytest.raises(RuntimeError, match="all inputs have to be Tensors or GradientEdges, but got"):
         torch.autograd.grad(output, given)
 
 
 @pytest.mark.parametrize("replacement", [False, True])
-def test_no_rows_give_no_samples(replacement):
+def test_multinomial_of_no_rows_returns_no_samples(replacement):
     drawn = torch.multinomial(torch.ones(0, 3), 2, replacement)
     assert drawn.shape == (0, 2) and drawn.dtype == torch.int64
 
@@ -171,17 +171,17 @@ def test_a_picture_without_three_channels_is_refused_before_it_is_changed():
 
 
 @pytest.mark.parametrize("given", [3, "a", [1.0, 2.0]], ids=repr)
-def test_bincount_takes_a_tensor_of_weights(given):
+def test_bincount_refuses_weights_that_are_no_tensor(given):
     with pytest.raises(TypeError, match=r"bincount\(\): argument 'weights' \(position 2\) must be Tensor, not"):
         torch.bincount(torch.tensor([1, 2]), given)
 
 
-def test_bools_differ_or_not():
+def test_diff_of_bools_is_true_where_neighbours_differ():
     assert torch.diff(torch.tensor([True, False, False])).tolist() == [True, False]
     assert paddle.diff(paddle.to_tensor([True, False, False])).tolist() == [True, False]
 
 
-def test_an_array_without_dimensions_is_no_sequence_of_batches():
+def test_an_array_without_dimensions_is_refused_as_a_sampler_or_as_parameters():
     data = paddle.io.TensorDataset([paddle.ones([4])])
     number = np.array(2)
     for make in (

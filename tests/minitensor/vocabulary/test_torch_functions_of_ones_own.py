@@ -1,4 +1,6 @@
-"""Compare PyTorch's `autograd.Function`, `autograd.functional` and `utils.checkpoint` with differences of numbers."""
+"""Compare `autograd.Function`, `autograd.functional` and `utils.checkpoint` of PyTorch's vocabulary with finite
+differences.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,7 @@ def test_a_written_input_may_be_marked_before_or_after_the_write(late):
 
 
 @pytest.mark.parametrize("view", [False, True])
-def test_a_leaf_is_not_written_by_a_function(view):
+def test_a_function_that_writes_a_leaf_is_refused(view):
     def forward(ctx, x):
         ctx.mark_dirty(x)
         return x.mul_(2)
@@ -114,7 +116,7 @@ def test_a_gradient_of_a_broadcast_shape_is_summed_and_another_is_refused():
         wrong.sum().backward()
 
 
-def test_saved_values_are_not_read_after_a_write_or_a_second_time():
+def test_saved_values_cannot_be_read_after_a_write_or_a_second_time():
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * x
@@ -132,7 +134,7 @@ def test_saved_values_are_not_read_after_a_write_or_a_second_time():
         z.backward()
 
 
-def test_a_backward_that_computes_with_numpy_is_differentiated_once():
+def test_a_backward_that_computes_with_numpy_cannot_be_differentiated_twice():
     made = function(lambda ctx, x: x * 3, once_differentiable(lambda ctx, g: torch.from_numpy(g.detach().numpy() * 3)))
     x = leaf(1.0)
     made.apply(x).backward()
@@ -225,7 +227,7 @@ def network():
 @pytest.mark.parametrize("wants", [False, True])
 @pytest.mark.parametrize("again", [False, True])
 def test_a_checkpoint_computes_the_gradients_of_the_wrapped_function(wants, again):
-    """These are the gradients of its argument, of its weights and of a tensor computed outside, with the same random
+    """The gradients of the argument, of the weights and of a tensor computed outside are equal, and so are random
     numbers.
     """
 

@@ -1,4 +1,4 @@
-"""Compare rules that PyTorch has and Paddle lacks with central differences, in first and second order."""
+"""Compare derivative rules that only PyTorch's vocabulary has with central differences, in first and second order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from minitensor import torch
 
 F = torch.nn.functional
 
-#: Functions of one tensor with a rule, or with saved tensors, of this vocabulary only.
+#: Functions of one tensor whose rule or whose saved tensors differ from those under Paddle's names.
 FUNCTIONS = {
     "div": lambda x: 3 / x + x / (x + 2),
     "clamp": lambda x: x.clamp(0.5, 1.6) * x,
@@ -55,7 +55,7 @@ def differences(of, numbers, step=1e-6):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_gradient_equals_the_slope(name):
+def test_a_gradient_equals_the_central_difference(name):
     x = torch.tensor(POINT, requires_grad=True)
     FUNCTIONS[name](x).sum().backward()
     expected = differences(lambda numbers: value(FUNCTIONS[name], numbers), POINT)
@@ -63,7 +63,7 @@ def test_a_gradient_equals_the_slope(name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_second_gradient_equals_the_slope_of_the_first(name):
+def test_a_second_gradient_equals_the_central_difference_of_the_first(name):
     weights = torch.tensor(np.cos(np.arange(6.0)).reshape(2, 3))
 
     def slope(numbers):
@@ -81,7 +81,7 @@ def test_a_second_gradient_equals_the_slope_of_the_first(name):
     np.testing.assert_allclose(second.numpy(), expected, rtol=1e-4, atol=1e-6)
 
 
-def test_a_module_trains():
+def test_a_module_trains_with_one_write_per_step():
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.ReLU(inplace=True), torch.nn.Linear(16, 1))
     x = torch.rand(64, 2)
@@ -95,13 +95,13 @@ def test_a_module_trains():
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < losses[0] / 10
-    assert {p._version for p in net.parameters()} == {61}  # one fill, and one write per step
+    assert {p._version for p in net.parameters()} == {61}  # the version counts one fill, and one write per step
 
 
 @pytest.mark.parametrize("name", ["relu", "leaky_relu"])
 @pytest.mark.parametrize("in_place", [False, True])
 def test_the_gradient_of_a_kink_depends_on_its_input_with_slope_0(name, in_place):
-    """As in PyTorch, `grad(g.sum(), x)` is zeros and not a refusal."""
+    """As in PyTorch, `grad(g.sum(), x)` returns zeros and raises no error."""
     x = torch.tensor([0.5, -1.5, 2.5], requires_grad=True)
     y = getattr(torch.nn.functional, name)(x * 1.0, inplace=in_place)
     (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)

@@ -1,4 +1,4 @@
-"""Test two vocabularies over one engine: the kind of a result, and the names that each kind uses."""
+"""Test two vocabularies over one engine: the class of a result, and the names that each tensor class has."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPERATORS = ["+", "-", "*", "/", "**", "@", "//", "%"]
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_the_left_operand_decides_the_kind(operator, p, t):
+def test_the_left_operand_decides_the_class_of_the_result(operator, p, t):
     left, right = eval(f"p {operator} t"), eval(f"t {operator} p")
     assert type(left) is paddle.Tensor
     assert type(right) is torch.Tensor
@@ -148,7 +148,7 @@ def test_the_error_for_a_missing_name_lists_related_names(owner, name, kin):
 
 @pytest.mark.parametrize("name", ["svd", "fft", "qr", "export", "histc", "cov", "bucketize"])
 def test_the_error_for_a_name_without_similar_names_has_no_hint(name):
-    """These names of PyTorch are not misspellings, and similar names do something else."""
+    """These names of PyTorch are no misspellings of names in minitensor; similar names do something else."""
     with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
         getattr(torch, name)
 

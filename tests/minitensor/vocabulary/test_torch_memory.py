@@ -108,7 +108,8 @@ def test_a_write_through_data_is_found_when_foreign_writes_are_checked():
         y.sum().backward()
         return x.grad.tolist()
 
-    assert program() == [22.0, 24.0]  # PyTorch's result, which is wrong: the slope of a * a was 2 and 4
+    # PyTorch's result is the same, and wrong: the slopes of a * a at the time of saving are 2 and 4.
+    assert program() == [22.0, 24.0]
     with paddle.check_foreign_writes(), pytest.raises(RuntimeError, match="overwritten from outside the engine"):
         program()
 
@@ -175,7 +176,7 @@ def test_a_read_only_array_stays_unchanged_although_pytorch_writes_into_it(write
     assert array.tolist() == [1, 2, 3] and x._version == 0
 
 
-def test_the_number_of_threads_is_the_engines():
+def test_torch_and_the_engine_share_the_number_of_threads():
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(1)

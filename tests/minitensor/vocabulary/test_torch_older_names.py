@@ -50,7 +50,7 @@ def test_multinomial_without_replacement_draws_each_class_once_and_in_proportion
 @pytest.mark.parametrize("classes", [3, 5])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_weights_and_smoothing_give_the_loss_of_the_equivalent_probabilities(classes, reduction):
-    """A class is a probability of 1, so both ways must agree."""
+    """A class is a probability of 1, so the losses with classes and with probabilities must agree."""
     torch.manual_seed(classes)
     logits, labels = torch.randn(4, classes), torch.tensor([0, 2, 1, 2])
     named = F.cross_entropy(logits, labels, reduction=reduction, label_smoothing=0.2)
@@ -61,7 +61,7 @@ def test_weights_and_smoothing_give_the_loss_of_the_equivalent_probabilities(cla
 
 
 def test_the_gradient_of_std_is_0_where_all_numbers_are_equal():
-    """As in PyTorch. The square root alone would give nan."""
+    """As in PyTorch, the gradient is 0, although that of the square root alone would be nan."""
     x = torch.tensor([[2.0, 2.0], [1.0, 3.0]], requires_grad=True)
     x.std(1).sum().backward()
     assert np.allclose(x.grad.numpy(), [[0, 0], [-np.sqrt(0.5), np.sqrt(0.5)]])
@@ -88,6 +88,6 @@ def test_an_optimizer_adopts_the_tensors_of_a_state_as_in_pytorch():
     one.step()
     other.load_state_dict(one.state_dict())
     one.step()
-    assert other.state[w]["step"].item() == 2 and one.state[w]["step"].item() == 2  # in PyTorch 2.13 as well
+    assert other.state[w]["step"].item() == 2 and one.state[w]["step"].item() == 2  # so do they in PyTorch 2.13
     with pytest.raises(ValueError, match="different number of parameter groups"):
         other.load_state_dict({"state": {}, "param_groups": []})

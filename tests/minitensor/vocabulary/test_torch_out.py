@@ -1,4 +1,5 @@
-"""Test that PyTorch's functions with ``out`` accept it here, if the function exists.
+"""Test that each function which has an argument ``out`` in PyTorch has it in minitensor, too, if minitensor has the
+function.
 
 out-arguments.txt lists the functions of `torch` 2.13.0 whose documented signature has `out=None`.
 """
@@ -19,7 +20,7 @@ NAMES = [
 ]
 X = torch.tensor([[0.3, 0.1], [0.4, 0.6]])
 AT = torch.tensor([[0, 1], [1, 0]])
-#: Arguments to try until a function accepts them.
+#: Arguments that are tried, one tuple after the other, until a function accepts them.
 ARGUMENTS = [
     *(
         (X,),
@@ -39,9 +40,9 @@ ARGUMENTS = [
     *((X, X, 0.5), (X, 2, 0, 1.0), (X, 0, 0, X), (X, 0, 0, X[0]), (X > 0.2, X, X), (1, X), (X, 1, AT), (X, AT)),
     *((X[None], X[None], X[None]), (0, 2, (2, 2))),
 ]
-#: A function that draws random numbers draws others the second time.
+#: Functions that draw random numbers, so that a second call returns other numbers.
 DRAWN = {"bernoulli", "multinomial", "normal", "rand", "randint", "randn", "randperm", "empty"}
-#: Their documentation shows an `out` that the function does not accept.
+#: Functions of PyTorch that are documented with `out` but do not accept it.
 NOT_TAKEN = {"empty_like", "ones_like", "rand_like", "randn_like", "zeros_like"}
 
 

@@ -1,4 +1,6 @@
-"""Compare the output, the random numbers and the errors of `minitensor.torch` with PyTorch's record in facts/."""
+"""Compare the printed output, the random numbers and the errors of `minitensor.torch` with PyTorch's record in
+facts/.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def test_the_record_contains_the_programs_in_the_file():
 @pytest.mark.parametrize("name", RECORD["programs"])
 def test_a_program_prints_what_pytorch_prints(name):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # anomaly detection warns about its finding
+        warnings.simplefilter("ignore", UserWarning)  # anomaly detection warns about the operation that it found
         printed = asked.printed(RECORD["programs"][name]["program"], torch)
     assert printed.splitlines() == RECORD["programs"][name]["printed"].splitlines()
 
@@ -60,7 +62,7 @@ def test_drawing_many_numbers_at_once_equals_drawing_few_at_a_time():
 
 def test_a_generator_continues_from_its_state():
     generator = torch.Generator().manual_seed(3)
-    torch.randn(3, generator=generator)  # leaves a number for the next call
+    torch.randn(3, generator=generator)  # an odd count, so that the generator caches a number for the next call
     state = generator.state()
     first = torch.randn(5, generator=generator).tolist()
     generator.set_state(state)

@@ -1,4 +1,4 @@
-"""Pass arguments of a wrong type to every method of a tensor in both vocabularies: it answers or raises a clear error.
+"""Pass arguments of a wrong type to every method of a tensor in both vocabularies: it returns or raises a clear error.
 
 A clear error names the operation and the argument. It leaves everything unchanged, and no other library warns.
 """
@@ -39,7 +39,7 @@ VOCABULARIES = {
     "paddle": (mt.Tensor, lambda: mt.to_tensor([[0.25, 0.5], [0.75, 1.0]])),
     "torch": (torch.Tensor, lambda: torch.tensor([[0.25, 0.5], [0.75, 1.0]])),
 }
-#: Texts of internal errors of Python or numpy.
+#: Texts that show that an error is an internal one of Python or numpy.
 INSIDE = re.compile(
     r"'_array'|'_storage'|not iterable|int\(\) argument|ufunc|can't multiply|has no attribute|"
     r"integer argument expected|"
@@ -47,9 +47,9 @@ INSIDE = re.compile(
     r"setting an array|too large to convert|only length-1|must be real|expected at most|'<' not|truth value|"
     r"NaN to integer|infinity to integer|descriptor '|broadcast together|slice indices|bad operand|ndarray"
 )
-#: These methods call a function of the caller, or look up a missing name. They have separate tests.
+#: Methods that call a function of the caller, or look up a missing name. They have separate tests.
 ELSEWHERE = {"register_hook", "backward", "cuda", "pin_memory", "apply", "apply_"}
-#: PyTorch's messages that do not name the operation, Python's messages about a call, and messages about data.
+#: Allowed messages that do not name the operation: PyTorch's, Python's about a call, and messages about data.
 UNNAMED = re.compile(
     r"Dimension out of range|argument 'dim' must be|both arguments to matmul|must be a (3D tensor|matrix)|"
     r"cannot register a hook|selected index k|cannot sample|invalid shape dimension|"
@@ -59,7 +59,7 @@ UNNAMED = re.compile(
     r"order must be non-negative|unexpected keyword|got multiple values|axis -?\d+ is out of",
     re.IGNORECASE,
 )
-#: For a method, the operation that it calls and that names itself.
+#: Methods that call another operation, with the name of that operation, which its errors contain.
 MADE_OF = {
     **dict.fromkeys(("addcmul", "addcmul_"), "multiply"),
     **dict.fromkeys(("addcdiv", "addcdiv_", "divide", "divide_", "true_divide", "true_divide_"), "divide"),
@@ -96,7 +96,7 @@ CALLS = [(vocabulary, name) for vocabulary, (kind, _) in VOCABULARIES.items() fo
 
 
 def fault(vocabulary: str, name: str, arguments: list[Any]) -> str:
-    """Return the fault in the answer to a call, or an empty text."""
+    """Return the fault in the reaction to a call; empty if there is none."""
     x = VOCABULARIES[vocabulary][1]()
     before = seen(x)
     with warnings.catch_warnings(record=True) as warned:
@@ -134,7 +134,7 @@ def test_a_wrong_argument_raises_a_clear_error_and_changes_nothing(vocabulary):
     assert faults == []
 
 
-def test_there_are_many_calls():
+def test_there_are_thousands_of_calls_with_wrong_arguments():
     assert len(CALLS) * len(WRONG) * 2 > 15_000
 
 

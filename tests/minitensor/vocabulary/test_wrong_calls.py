@@ -1,8 +1,8 @@
-"""Calls of every public name with wrong arguments: the error is one of the package's own checks, and nothing changes.
+"""Call every public name with wrong arguments: the error must come from a check of the package, and nothing may change.
 
-A run repeats a fixed list of seeds, 2,500 calls of each vocabulary for each seed, so that it is the same until a public
-name or a signature changes. Rare faults that these seeds miss may remain. ``WRONG_CALLS=50000`` draws a new seed for
-one long walk; a failure prints the seed with the number of the call.
+The test makes 2,500 calls of each vocabulary for each seed in a fixed list, so that a run is the same until a public
+name or a signature changes. These seeds may miss rare faults. ``WRONG_CALLS=50000`` draws a new seed for one long walk;
+a failure prints the seed with the number of the call.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from minitensor import torch
 ROOT = Path(__file__).parents[3]
 LONG = os.environ.get("WRONG_CALLS")
 CALLS = int(LONG or "2500")
-#: The seeds of a run; None draws a new one.
+#: The seeds of a run; None means a new random seed.
 SEEDS = [None] if LONG else [102891, 656925]
 WALK = "tests.support.vocabulary.wrong_arguments"
 
 
 def run(code: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python in a process of its own: a call may close a file, change a mode or take all the memory it gets."""
+    """Run Python in a separate process, because a call may close a file, change a mode or allocate very much memory."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [sys.executable, *code], cwd=folder, env=environment, capture_output=True, text=True, timeout=600 + CALLS / 10
@@ -43,7 +43,7 @@ def test_no_call_ends_in_an_error_from_inside(package: str, seed: int | None, tm
     )
     found = re.search(r"(\d+) calls with seed \d+, (\d+) refused, 0 faults", done.stdout)
     assert found is not None, done.stdout
-    assert int(found[1]) == CALLS and int(found[2]) > CALLS / 3  # most calls are wrong ones
+    assert int(found[1]) == CALLS and int(found[2]) > CALLS / 3  # most calls are refused
 
 
 PLANTED = """
@@ -79,7 +79,7 @@ assert "unnamed" in fault_of(error_of(lambda: (lambda x: x)()), {"Linear"})
 """
 
 
-def test_the_judge_finds_errors_that_escape(tmp_path: Path):
+def test_the_judge_finds_errors_that_escape_from_inside(tmp_path: Path):
     done = run(["-c", PLANTED], tmp_path)
     assert done.returncode == 0, done.stderr
 
@@ -110,6 +110,6 @@ assert state.changed(before) == "random state"
 
 
 def test_a_batch_of_integers_is_not_normalized():
-    """It gave nan of dtype float64."""
+    """Before this check the result was nan, of dtype float64."""
     with pytest.raises(NotImplementedError, match="\"batch_norm\" not implemented for 'Long'"):
         torch.nn.BatchNorm2d(2)(torch.ones(1, 2, 2, 2).long())
