@@ -60,7 +60,7 @@ def test_the_loss_and_the_gradients_are_the_same_bit_for_bit(steps, way):
 
 
 def test_recomputing_keeps_only_inputs_of_blocks_and_in_place_the_values_for_backward(steps):
-    """Backward of a block needs the outputs of sigmoid and ReLU, in place or not. Recomputing needs the block's input."""
+    """Backward of a block needs the outputs of sigmoid and ReLU, also in place. Recomputing needs its input."""
     held = {way: found[2] for way, found in steps.items()}
     outputs = BLOCKS * ACTIVATION
     assert held["normal"] == held["in place"] == 2 * outputs + 4  # besides the layers' outputs, the loss is kept
