@@ -63,7 +63,7 @@ def test_activations_in_place_give_the_same_losses_bit_for_bit(trained):
 
 
 def step(inplace: bool, forward=None):
-    """Return the bytes of one step on 128 scans: held between forward and backward, and at the peak."""
+    """Return the bytes of one step on 128 scans: those allocated between forward and backward, and the peak."""
     mt.seed(0)
     network = LeNet(inplace)
     x, label = (mt.to_tensor(each[:128]) for each in digits())
@@ -75,7 +75,7 @@ def step(inplace: bool, forward=None):
 
 
 def unnamed(network, x):
-    """Do the same without names for intermediate results: each is freed after its last use."""
+    """Train one step without names for intermediate results, so that each is freed after its last use."""
     x = F.max_pool2d(network.relu(network.norm1(network.conv1(x))), 2)
     x = F.max_pool2d(network.relu(network.norm2(network.conv2(x))), 2)
     return network.linear2(network.relu(network.linear1(x.flatten(1))))
@@ -84,7 +84,8 @@ def unnamed(network, x):
 def test_activations_in_place_allocate_fewer_bytes():
     _, peak, made = step(inplace=False)
     _, peak_in_place, made_in_place = step(inplace=True)
-    activations = 128 * (16 * 64 + 32 * 16 + 64) * 4  # the outputs that ReLU would have allocated beside its inputs
+    # the bytes of the outputs that ReLU would have allocated beside its inputs
+    activations = 128 * (16 * 64 + 32 * 16 + 64) * 4
     assert made - made_in_place == activations
     assert peak - peak_in_place >= 0.5 * activations
 

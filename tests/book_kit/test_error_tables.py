@@ -16,12 +16,13 @@ from book_kit.tables.error_tables import MessageRow, core, said_now
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = error_tables.recorded(ROOT)
 STARTS = error_tables.starts(ROOT)
-#: The module that runs each library's programs: the library if it is installed, else minitensor under its names.
+#: The module that runs each library's programs: the library if it is installed, else minitensor under the library's
+#: name.
 HERE = {"minitensor": minitensor, "numpy": numpy, "paddle": minitensor, "torch": minitensor.torch}
 
 REPLACEMENTS = {program for row in ROWS for program in row.instead}
 
-#: Replacements that minitensor lacks under the framework's names, with the reason.
+#: Replacements that use functions which minitensor lacks under the framework's names, with the reason.
 NOT_HERE = {
     "i.div_(2, rounding_mode='floor')": "no rounding_mode",
     **{row: "no DistributedDataParallel" for row in REPLACEMENTS if "DistributedDataParallel" in row},
@@ -51,7 +52,7 @@ def test_a_program_of_minitensor_raises_the_recorded_message(row):
 
 @pytest.mark.parametrize("row", of("numpy"), ids=lambda row: row.program)
 def test_a_program_of_numpy_still_raises(row):
-    """The words depend on the version."""
+    """The error's words depend on numpy's version."""
     assert said_now(STARTS[row.library], row.program, names(row)) is not None
 
 

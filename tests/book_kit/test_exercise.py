@@ -15,7 +15,7 @@ from memory_stage import set_language
 
 
 def halve(x):
-    """The reference of most tests: works in place and returns its argument."""
+    """Halve a tensor in place and return it. Most tests use this function as the solution."""
     x /= 2
     return x
 
@@ -63,7 +63,7 @@ def test_returning_a_copy_of_the_written_argument_is_reported():
     assert report.reason == "the values are right, and it should return `x` itself. It returns a new object."
 
 
-def test_an_error_of_the_readers_code_is_a_line_of_the_report():
+def test_the_report_contains_an_error_of_the_readers_code():
     def mine(x):
         raise KeyError("no <such> key")
 
@@ -105,7 +105,7 @@ def test_an_error_can_be_the_expected_answer():
         (None, 1, "None was expected, not a value of type int."),
     ],
 )
-def test_a_difference_is_named(expected, got, reason):
+def test_each_kind_of_difference_is_described_in_the_report(expected, got, reason):
     assert check(lambda: got, [()], against=[expected]).reason == reason
 
 
@@ -153,7 +153,7 @@ def test_a_case_may_be_a_function_that_makes_related_arguments():
     assert check(write, [view_and_base], against=[np.float64(2.0)]).passed
 
 
-def test_a_case_may_be_open_while_the_call_is_made_and_no_longer():
+def test_a_case_given_as_a_context_manager_is_open_only_during_the_call():
     happened = []
 
     @contextmanager
@@ -242,7 +242,7 @@ def chinese():
         (None, 1, "应为 None，而不是 int 类型的值。"),
     ],
 )
-def test_a_difference_is_named_in_chinese(chinese, expected, got, reason):
+def test_each_kind_of_difference_is_described_in_chinese(chinese, expected, got, reason):
     assert check(lambda: got, [()], against=[expected]).reason == reason
 
 

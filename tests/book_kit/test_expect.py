@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def run(shell, capsys):
-    """Run a cell; return whether it passed, its error and its output."""
+    """Run a cell. Return True if it passed, its error, and its output."""
 
     def run(cell: str):
         result = shell.run_cell(cell, store_history=True)
@@ -85,7 +85,7 @@ def test_the_regular_expression_is_used_unchanged(run):
 
 
 @pytest.mark.parametrize("line", ["", "NoSuchError", "int", "ValueError ("])
-def test_a_line_without_usable_arguments_fails_before_the_cell_runs(run, shell, line):
+def test_invalid_arguments_of_the_magic_fail_before_the_cell_runs(run, shell, line):
     assert not run(f"%%expect_error {line}\nran = True\nraise ValueError('(')")[0]
     assert "ran" not in shell.user_ns
 
@@ -132,7 +132,7 @@ def test_as_html_nothing_becomes_markup():
     assert "a &lt; b" in page and "ValueError: &lt;script&gt;" in page
 
 
-# ---------- as the book runs it: a kernel, cell by cell ----------
+# ---------- in a kernel that runs one cell after another, as in the build of the book ----------
 
 SETUP = """\
 %load_ext book_kit
@@ -160,7 +160,7 @@ def execute(*cells: str):
     return nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
 
 
-def test_through_a_kernel_everything_right_runs_and_is_shown():
+def test_in_a_kernel_correct_cells_run_and_show_their_output():
     shown = [cell.outputs[0].data["text/plain"] for cell in execute(*PASSING).cells[1:]]
     assert shown[0].startswith("Predict: q")
     assert shown[1].startswith("Not yet. `mine`: it returns nothing yet.")
@@ -169,6 +169,6 @@ def test_through_a_kernel_everything_right_runs_and_is_shown():
 
 
 @pytest.mark.parametrize("cell", FAILING)
-def test_through_a_kernel_everything_wrong_stops_the_notebook(cell):
+def test_in_a_kernel_each_wrong_cell_stops_the_notebook(cell):
     with pytest.raises(CellExecutionError):
         execute(cell)

@@ -1,4 +1,4 @@
-"""Test `%%explain` in IPython's shell, and a report as an HTML table: as text, and in the browser."""
+"""Test `%%explain` in IPython's shell, and a report as an HTML table, both as text and in the browser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def run(shell, capsys, monkeypatch):
-    """Run a cell; return whether it passed, its error, its output and the displayed reports."""
+    """Run a cell. Return True if it passed, its error, its output, and the displayed reports."""
     shown: list[Report] = []
     monkeypatch.setattr("memory_stage.integrations.explain_magic.display", shown.append)
     shell.user_ns["mt"] = mt
@@ -64,7 +64,7 @@ def test_an_error_is_reported_and_raised(run, shell):
     assert [row.verdict for row in report.rows] == [Verdict.REFUSED]
 
 
-def test_the_policy_of_a_cell_is_that_of_the_cell_only(run):
+def test_the_policy_of_a_cell_does_not_apply_to_later_cells(run):
     cell = "x = mt.ones([2], dtype='float32')\nx.stop_gradient = False\ny = x * 1\ny.sin_()"
     passed, _, _, (report,) = run(f"%%explain --policy 2.5\n{cell}")
     assert not passed and report.rows[0].policy == "2.5" and report.rows[0].verdict is Verdict.REFUSED
@@ -85,7 +85,7 @@ def test_an_unknown_option_is_refused_before_the_cell_runs(run, shell, line):
     assert not shown and "ran" not in shell.user_ns
 
 
-def test_a_statement_on_one_line(run, shell):
+def test_the_line_magic_explains_one_statement(run, shell):
     run("x = mt.ones([2])")
     passed, _, _, (report,) = run("%explain x.scale_(3.0)")
     assert passed and shell.user_ns["x"].tolist() == [3, 3]
@@ -192,7 +192,7 @@ def test_json_follows_the_schema():
 
 @pytest.fixture
 def page(open_page) -> Page:
-    """Open a page with the report twice, and one without a row."""
+    """Open a page that contains the report twice, and a report without rows."""
     report = mt.explain(program, catch=True)
     tables = as_html(report) * 2 + as_html(mt.explain(lambda: None))
     page = open_page(width=1280)
@@ -216,7 +216,7 @@ def test_the_table_is_accessible(page, scheme, width):
 
 
 @pytest.mark.parametrize("width", [1100, 320])
-def test_a_reader_of_the_screen_finds_a_table_at_every_width(page, width):
+def test_a_screen_reader_finds_a_table_at_every_width(page, width):
     page.set_viewport_size({"width": width, "height": 900})
     drawn(page)
     table = page.get_by_role("table").first

@@ -14,7 +14,7 @@ import minitensor as mt
 from book_kit.in_page import page_kernel, reset_state
 from book_kit.in_page.page_loop import PageLoop
 
-#: A program's change to Python, and the output of a later program that would notice it.
+#: Pairs of a program that changes the state of Python, and the output of a later program that would show the change.
 CHANGES = {
     "import builtins\ndel builtins.print": "print('there')",
     "import builtins\nbuiltins.sum = max": "print(sum([1, 2]))",
@@ -71,7 +71,7 @@ def test_a_request_leaves_python_in_its_earlier_state():
     + ["import pdb\npdb.set_trace()\nx = 1"],
 )
 def test_a_program_that_asks_the_reader_gets_an_error(code, monkeypatch):
-    monkeypatch.setattr(sys, "breakpointhook", sys.__breakpointhook__)  # pytest has its own
+    monkeypatch.setattr(sys, "breakpointhook", sys.__breakpointhook__)  # pytest replaces these functions itself
     assert error(code) == f"RuntimeError: {reset_state.NO_INPUT}"
 
 
@@ -81,7 +81,7 @@ def test_a_warning_is_shown_at_its_step_with_its_line():
     assert printed("import sys\nprint('to stderr', file=sys.stderr)") == "to stderr\n"
     of_torch = "w = torch.ones(2, requires_grad=True)\ny = w * 2\nprint(y.grad)"
     assert "UserWarning: The .grad attribute of a Tensor that is not a leaf" in printed(of_torch)
-    assert printed(of_torch) == printed(of_torch)  # once again in the next run, as in a new process
+    assert printed(of_torch) == printed(of_torch)  # the next run warns again, as a new process does
 
 
 def test_output_after_the_last_shown_step_is_reported():
@@ -106,7 +106,7 @@ x = mt.zeros([2])
 
 @pytest.fixture
 def page_loops(monkeypatch):
-    """Behave as in a page: every loop waits by sleeping, and none is running."""
+    """Let every new event loop wait by sleeping, as in a page, and let no loop be running."""
     monkeypatch.setattr("asyncio.new_event_loop", PageLoop)
     monkeypatch.setattr("asyncio.events.new_event_loop", PageLoop)
     running = asyncio._get_running_loop()

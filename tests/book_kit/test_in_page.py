@@ -1,4 +1,4 @@
-"""Test the answers of Python inside a page: text for text, each request as in a new process."""
+"""Test Python's answers to the requests of a page. Each request runs as in a new process."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_recording_that_is_too_large_is_refused_in_words(monkeypatch):
     assert "too large to show" in recorded("x = mt.ones([2])")["failed"]
 
 
-def test_a_request_in_an_unknown_form_is_refused():
+def test_a_request_with_an_unknown_action_or_device_is_refused():
     with pytest.raises(ValueError, match="a page asks to record, explain, check; not to 'delete'"):
         page_kernel.answer('{"do": "delete"}')
     with pytest.raises(ValueError, match=r"a page offers the devices cpu, .*, not 'tpu'"):

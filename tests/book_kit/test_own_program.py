@@ -1,4 +1,4 @@
-"""Test kept recordings of programs whose frameworks are not installed."""
+"""Test recorded stages of programs whose frameworks are not installed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_here(library: str) -> bool:
 
 
 @pytest.mark.parametrize(("library", "name", "answer"), KEPT, ids=[f"{library}-{name}" for library, name, _ in KEPT])
-def test_a_kept_program_is_a_stage_of_that_program(library, name, answer):
+def test_a_recorded_program_is_shown_as_a_stage_of_that_program(library, name, answer):
     validate(answer["stage"])
     lines = [line for line in answer["program"].splitlines() if line.strip() and not line.startswith("# ---")]
     shown = [line for variant in answer["stage"]["variants"] for line in variant["code"] if line.strip()]
@@ -35,7 +35,7 @@ def test_a_kept_program_is_a_stage_of_that_program(library, name, answer):
 
 
 @pytest.mark.skipif(run_here("torch"), reason="torch is installed here: the program runs")
-def test_it_is_shown_as_recorded_with_its_version():
+def test_a_recorded_stage_mentions_the_recording_and_its_version():
     shown = own_program.show(RECORD, "a recurrent state", "torch")
     bundle = shown._repr_mimebundle_()
     assert shown.where.startswith("Recorded with PyTorch 2.") and shown.where.endswith(", on its CPU.")
@@ -51,14 +51,14 @@ def chinese():
 
 
 @pytest.mark.skipif(run_here("torch"), reason="torch is installed here: the program runs")
-def test_it_is_shown_in_the_language_of_the_notebook(chinese):
+def test_a_recorded_stage_is_in_the_language_of_the_notebook(chinese):
     shown = own_program.show(RECORD, "a recurrent state", "torch")
     assert shown.where == "用 PyTorch 2.13.0 在 CPU 上记录。"
     assert shown.stage.data["language"] == "zh-CN" and shown.stage.data["title"] == "循环状态（PyTorch）"
 
 
 @pytest.mark.parametrize(("library", "name", "answer"), KEPT, ids=[f"{library}-{name}" for library, name, _ in KEPT])
-def test_a_kept_stage_has_the_same_steps_in_each_language(library, name, answer):
+def test_a_recorded_stage_has_the_same_steps_in_each_language(library, name, answer):
     for code, translated in answer["translated"].items():
         validate(translated)
         assert translated["language"].startswith(code)
@@ -82,7 +82,7 @@ def test_where_the_framework_is_installed_the_program_runs(monkeypatch, tmp_path
     )
 
 
-def test_a_program_prints_nothing_on_its_way_to_the_stage(capsys):
+def test_a_program_prints_nothing_while_its_stage_is_made(capsys):
     alone = own_program.stage_of("x = mt.ones([2])\nprint(x)")
     assert len(alone.data["variants"]) == 1 and capsys.readouterr().out == ""
 
@@ -94,7 +94,7 @@ def test_an_unknown_program_is_refused_with_a_list_of_the_known_ones():
         own_program.show("nowhere.json", "nothing", "torch")
 
 
-def test_a_stage_is_made_of_kept_data_and_refuses_invalid_data():
+def test_a_stage_is_made_from_recorded_data_and_refuses_invalid_data():
     data = own_program.stage_of("x = mt.ones([2])").data
     again = Stage.of(json.loads(json.dumps(data)))
     assert again._repr_mimebundle_()["text/html"].count("<memory-stage") == 1 and again.error is None
@@ -113,7 +113,7 @@ def raised(variant: dict) -> list[str]:
     return [event["text"] for step in variant["steps"] for event in step["events"] if event["do"] == "raise"]
 
 
-def test_the_first_program_is_stopped_at_the_node_that_the_stage_named():
+def test_the_first_program_fails_at_the_node_that_its_stage_mentions():
     (program,) = of("a recurrent state")
     (error,) = raised(program)
     assert "[torch.FloatTensor [1]]" in error
@@ -144,7 +144,7 @@ def test_paddle_continues_with_the_new_weights():
 
 
 @pytest.mark.parametrize(("library", "name", "answer"), KEPT, ids=[f"{library}-{name}" for library, name, _ in KEPT])
-def test_the_terminal_names_the_line_that_the_stage_opens_at(library, name, answer):
+def test_the_report_on_a_terminal_mentions_the_line_that_the_stage_shows_first(library, name, answer):
     shown = answer["stage"]["variants"][0]
     line = shown["steps"][shown["key"]]["line"]
     assert f"line {line}: " in answer["explained"]

@@ -34,12 +34,12 @@ PAIR = {"a": "it is", "b": "it is not"}
 
 @pytest.fixture(autouse=True)
 def new_session(monkeypatch):
-    """Start a separate kernel session outside the book."""
+    """Start a separate kernel session outside of the book's build."""
     monkeypatch.setattr(embed, "_included_by", {})
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
 
 
-# ---------- a wrong book does not build ----------
+# ---------- mistakes in a question stop the build ----------
 
 
 def test_an_answer_that_is_not_an_option_is_refused_and_both_are_named():
@@ -90,19 +90,19 @@ def test_only_backticks_are_markup():
     assert prose("a `b < c` <i>`") == "a <code>b &lt; c</code> &lt;i&gt;`"
 
 
-def test_as_text_it_has_the_question_the_options_the_answer_and_the_reason():
+def test_the_text_of_a_question_has_the_options_the_answer_and_the_reason():
     text = predict(**QUESTION)._repr_mimebundle_()["text/plain"]
     for part in (QUESTION["question"], "`[1.0, 1.0]`", "Answer: `[2.0, 2.0]`", *QUESTION["options"].values()):
         assert part in text
 
 
-def test_as_text_it_says_where_a_stage_shows_it():
+def test_the_text_of_a_question_mentions_the_line_of_the_stage():
     text = predict(**QUESTION, stage="Two names", variant="y = x", line=2)._repr_mimebundle_()["text/plain"]
     assert text.endswith("See line 2 of the stage “Two names”, y = x.")
     assert predict(**QUESTION, line=2)._repr_mimebundle_()["text/plain"].endswith("See line 2 of the next stage.")
 
 
-def test_a_kept_answer_does_not_apply_to_a_changed_question():
+def test_a_stored_answer_does_not_apply_to_a_changed_question():
     asked = [predict("q", PAIR, "a"), predict("Q", PAIR, "a"), predict("q", {**PAIR, "c": "no"}, "a")]
     assert len({one.name for one in asked}) == 3
     assert predict("q", {"a": "said otherwise", "b": "no"}, "a").name == asked[0].name
@@ -172,7 +172,7 @@ def test_an_import_needs_no_ipython_and_the_engine_no_notebook():
 
 @pytest.fixture
 def show(open_page, tmp_path):
-    """Open a page that holds two questions as a notebook would hold them; return the page."""
+    """Open a page that contains two questions in the form of a notebook's output. Return the page."""
     listening = []
 
     def show(theme: str = "", body: str = "", *, width: int = 1280, **look):
@@ -199,13 +199,13 @@ def show(open_page, tmp_path):
     for page, note in listening:
         page.remove_listener("request", note)
         if not page.evaluate("document.scripts.length === 0"):
-            page.evaluate("localStorage.clear()")  # tests share pages, which keep their storage
+            page.evaluate("localStorage.clear()")  # the tests share pages, and a page keeps its storage
 
 
-def test_it_is_answered_by_keyboard_alone_and_the_verdict_is_spoken(show):
+def test_a_question_is_answered_by_keyboard_and_a_screen_reader_reads_the_verdict(show):
     page = show()
     first = page.locator("predict-first").first
-    page.keyboard.press("Tab")  # into the radio group
+    page.keyboard.press("Tab")  # moves the focus into the radio group
     page.keyboard.press("Space")
     page.keyboard.press("Enter")
     status = first.get_by_role("status")
@@ -213,15 +213,16 @@ def test_it_is_answered_by_keyboard_alone_and_the_verdict_is_spoken(show):
     assert soon(status.evaluate, "status => status.textContent") == heard
     assert soon(first.locator(".mt-said", has_text="That takes a copy").is_visible)
     assert soon(label_of, first, 0) == "[1.0, 1.0]✗ not this one" and soon(label_of, first, 1) == "[2.0, 2.0]"
-    assert soon(lambda: not first.get_by_text("One tensor, two names").is_visible())  # the answer waits for another try
+    # the answer remains hidden, so that the reader can try again
+    assert soon(lambda: not first.get_by_text("One tensor, two names").is_visible())
     page.keyboard.press("ArrowDown")
-    assert soon(status.inner_text) == ""  # a new choice, no verdict yet
+    assert soon(status.inner_text) == ""  # a new choice removes the verdict
     page.keyboard.press("Enter")
     assert soon(status.inner_text) == "Right."
     assert soon(label_of, first, 0) == "[1.0, 1.0]✗ not this one" and soon(label_of, first, 1) == "[2.0, 2.0]✓ right"
     assert soon(first.locator(".mt-why", has_text="One tensor, two names").is_visible)
     first.locator("summary").focus()
-    page.keyboard.press("Enter")  # the summary folds the answer away again
+    page.keyboard.press("Enter")  # the summary hides the answer again
     assert soon(lambda: not first.locator(".mt-why").is_visible())
     assert soon(page.locator("predict-first").nth(1).get_by_role("status").inner_text) == ""
     assert [address for address in page.requested if "page.html" not in address] == []

@@ -1,4 +1,4 @@
-"""Test several ranks under a notebook: the output of a cell, the replacement without MPI, and lost ranks."""
+"""Test running cells on several ranks: their output, the record that replaces MPI, and lost ranks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KILLED = "import os, signal\nif rank == 1:\n    os.kill(os.getpid(), signal.SIGK
 
 @pytest.fixture(scope="module")
 def four(tmp_path_factory):
-    """Four ranks for all tests of this file."""
+    """Start four ranks for all tests of this file."""
     if missing := ranks.why_not():
         pytest.skip(f"{missing}: pip install ipyparallel mpi4py mpich")
     ranks.start(4)
@@ -44,7 +44,7 @@ def shell():
 
 @pytest.fixture
 def written(tmp_path):
-    """A record of two programs, as `save` writes it."""
+    """A record of two programs, in the form that `save` writes."""
     said = {
         ranks.key_of("print(rank)", 2): {"said": [{"printed": f"{r}\n", "value": r, "error": None} for r in range(2)]},
         ranks.key_of("leave()", 2): {"lost": [1], "text": "Rank 1 ended while the cell ran. All are ended."},
@@ -56,7 +56,7 @@ def written(tmp_path):
 
 @pytest.fixture
 def without_mpi(monkeypatch):
-    """Simulate a machine without mpi4py. The ranks of the other tests are set aside meanwhile."""
+    """Simulate a machine without mpi4py. The ranks of the other tests are restored afterwards."""
     monkeypatch.setattr(ranks, "_state", ranks._State())
     monkeypatch.setattr(ranks, "_missing", lambda: "mpi4py is not installed")
 
@@ -64,7 +64,7 @@ def without_mpi(monkeypatch):
 # ---- with ranks ------------------------------------------------------------------------------------------------------
 
 
-def test_a_program_runs_on_as_many_ranks_as_it_asks_for(four):
+def test_a_program_runs_on_the_requested_number_of_ranks(four):
     source = "x = mt.ones([2]) * (rank + 1.0)\ndist.all_reduce(x)\nprint(rank, size)\nx.tolist()"
     for count in (1, 2, 4):
         answers = four.run(source, count)
@@ -77,19 +77,19 @@ def test_names_stay_on_the_ranks(four):
     assert [each.value for each in four.run("mine + 1")] == [1, 11, 21, 31]
 
 
-def test_an_error_says_on_which_rank(four, shell):
+def test_an_error_mentions_its_rank(four, shell):
     with pytest.raises(RuntimeError, match=r"failed on 1 of 2 ranks\n  rank 0: ZeroDivisionError"):
         shell.run_cell_magic("ranks", "2", "1 / rank")
     with pytest.raises(ValueError, match="1 to 4 ranks, not on 5"):
         four.run("rank", 5)
 
 
-def test_values_come_into_the_notebook(four, shell):
+def test_values_of_the_ranks_are_assigned_in_the_notebook(four, shell):
     shell.run_cell_magic("ranks", "3 --into squares", "rank ** 2")
     assert shell.user_ns["squares"] == [0, 1, 4]
 
 
-def test_the_record_answers_if_there_is_no_mpi(four, tmp_path, monkeypatch):
+def test_without_mpi_the_recorded_answers_are_returned(four, tmp_path, monkeypatch):
     before = four.run("print('rank', rank)\nsize", 2)
     four.save(tmp_path / "ranks.json")
     monkeypatch.setattr(ranks, "_state", ranks._State())
@@ -99,13 +99,13 @@ def test_the_record_answers_if_there_is_no_mpi(four, tmp_path, monkeypatch):
 
 
 def without_checksums(printed: str) -> str:
-    """Replace each checksum by its first place, because the last bits of trained weights depend on the processor."""
+    """Keep only the first digit of each checksum, because the last bits of trained weights depend on the processor."""
     seen: dict[str, str] = {}
     return re.sub(r"checksum \w+", lambda found: seen.setdefault(found[0], f"checksum {len(seen)}"), printed)
 
 
 def test_the_chapters_record_matches_its_cells(four):
-    """Every cell that prints numbers prints the recorded ones; measured values may differ."""
+    """Every cell prints the recorded numbers, except for measured values."""
     programs = json.loads(RECORD.read_text(encoding="utf-8"))["programs"].values()
     told_today = 0
     for entry in programs:
@@ -141,7 +141,7 @@ def test_the_first_of_several_ended_processes_is_known_even_if_asked_late():
         programs[which].wait()
     assert ends.first_of([0, 2, 3]) == [2]
     assert ends.first_of([0, 3]) == [0]
-    assert ends.first_of([1]) == [1]  # it is still running, so its end is unknown
+    assert ends.first_of([1]) == [1]  # the process is still running, so its end is unknown
     programs[1].kill()
     programs[1].wait()
     ends.close()
@@ -179,11 +179,12 @@ def test_a_rank_that_does_not_end_is_named_and_none_outlives_its_notebook():
     program = subprocess.run([sys.executable, "-c", ONE_ALONE], stdout=subprocess.PIPE, text=True, check=False)
     late, *pids = json.loads(program.stdout)
     assert late == "Rank 0 did not come to an end in 0.5 s. All are ended."
-    # it checks for its notebook once a second
+    # an engine checks once a second if its notebook is running
     assert until(lambda: not any(map(is_running, pids))), [pid for pid in pids if is_running(pid)]
 
 
-# ---- without -------------------------------------------------------------------------------------------------------
+# ---- without ranks
+# -------------------------------------------------------------------------------------------------------
 
 
 def test_a_cell_shows_the_record_and_says_that_it_is_recorded(without_mpi, written, shell, capsys):
@@ -197,7 +198,7 @@ def test_a_cell_shows_the_record_and_says_that_it_is_recorded(without_mpi, writt
     assert "Rank 1 ended while the cell ran" in printed
 
 
-def test_a_program_without_a_record_is_not_invented(without_mpi, written):
+def test_a_program_that_is_not_in_the_record_raises_an_error(without_mpi, written):
     ranks.start(4, recorded=written)
     for source, count in (("print(rank + 1)", 2), ("print(rank)", 4)):
         with pytest.raises(RuntimeError, match="nothing was recorded"):
@@ -211,7 +212,7 @@ def test_without_mpi_and_record_the_message_says_how_to_install_it(without_mpi):
         ranks.run("rank")
 
 
-def test_the_missing_part_is_named(monkeypatch):
+def test_the_message_mentions_the_missing_package(monkeypatch):
     monkeypatch.setattr(ranks.importlib.util, "find_spec", lambda name: None if name == "mpi4py" else object())
     assert ranks.why_not() == "mpi4py is not installed"
     monkeypatch.setattr(ranks.importlib.util, "find_spec", lambda name: object())
@@ -245,7 +246,7 @@ def test_a_cell_that_expected_to_lose_a_rank_fails_if_it_loses_none(without_mpi,
 
 
 @pytest.mark.parametrize("line", ["many", "2 --out x", "2 'open"])
-def test_a_line_without_usable_arguments_is_refused(shell, line):
+def test_invalid_arguments_of_the_magic_are_refused(shell, line):
     with pytest.raises(UsageError, match="%%ranks"):
         shell.run_cell_magic("ranks", line, "rank")
 

@@ -1,4 +1,4 @@
-"""Test the minutes and the addresses on the page of learning paths."""
+"""Test the reading times and the addresses on the page of learning paths."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_english_is_counted_in_words_and_chinese_in_characters(page):
     assert page("视图 `x` 读取存储。" * 500) == 15  # 3,500 characters, and 500 names
 
 
-def test_a_stage_takes_a_while_and_its_code_is_not_read(page):
+def test_a_stage_adds_a_fixed_time_and_its_code_adds_none(page):
     assert page(STAGE * 20) == 30
     assert page("```python\n" + "x = mt.ones([3])\n" * 2_000 + "```\n") == 5
 
@@ -55,7 +55,7 @@ def test_a_page_that_is_not_translated_has_the_english_address(page):
     assert address("A_names.md#a-part") == "../../chapters/A_names.html#a-part"
 
 
-def test_the_rule_has_the_pace_of_the_language():
+def test_the_rule_mentions_the_reading_speed_of_the_language():
     assert rule() == "150 words or 40 lines of code a minute, and 1.5 minutes for each stage, question and exercise."
     set_language("zh")
     try:

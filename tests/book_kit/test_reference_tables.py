@@ -1,4 +1,4 @@
-"""Test the tables of the appendix: every name once, with measured or recorded numbers."""
+"""Test the tables of the appendix on in-place operations: every name occurs once, with measured or recorded numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_page_shows_every_group_once():
     assert sorted(shown) == sorted(tables.GROUPS)
 
 
-def test_a_line_quotes_rule_parameters_and_places(entries):
+def test_a_row_has_the_rule_the_parameters_and_the_places(entries):
     sin = entry(entries, "sin_")
     assert (sin.signature, sin.gradient, sin.keeps) == ("sin_(x)", "`x: g * cos(x)`", ("its input",))
     assert sin.places == ("paddle.Tensor", "paddle")
@@ -49,7 +49,7 @@ def test_a_line_quotes_rule_parameters_and_places(entries):
     assert entry(entries, "clamp_").same_as == "clip_" and entry(entries, "clip_").same_as == ""
 
 
-# By arithmetic: a copy is 1, a bit of a float32 is 1/32; the facts record the bytes of Paddle and PyTorch.
+# By arithmetic, a copy counts 1 and one bit for each float32 1/32. The facts record the bytes of Paddle and PyTorch.
 @pytest.mark.parametrize(
     "name, group, held, paddle, torch",
     [
@@ -63,7 +63,7 @@ def test_a_line_quotes_rule_parameters_and_places(entries):
         ("gcd_", "integers", "–", "–", "–"),
     ],
 )
-def test_a_line_has_the_bytes(entries, name, group, held, paddle, torch):
+def test_a_row_has_the_copies_of_each_library(entries, name, group, held, paddle, torch):
     found = entry(entries, name)
     assert (found.group, found.held, found.paddle, found.torch) == (group, held, paddle, torch)
 
@@ -74,7 +74,7 @@ def test_another_operand_that_requires_a_gradient_is_mentioned(entries):
     assert entry(entries, "add_").when == ""
 
 
-def test_bytes_come_from_the_meter():
+def test_the_bytes_in_a_table_are_measured_by_the_meter():
     x = sample_calls.no_leaf("sin_")
     before = mt.device.cpu.memory_allocated()
     x.sin_()
@@ -83,7 +83,7 @@ def test_bytes_come_from_the_meter():
     assert sample_calls.copies_held("gcd_") is None
 
 
-def test_no_operation_holds_more_than_the_smaller_of_both(entries):
+def test_no_operation_keeps_more_than_the_better_of_the_frameworks(entries):
     for each in entries:
         recorded = [Fraction(text.split()[0]) for text in (each.paddle, each.torch) if text != "–"]
         if recorded and each.held != "–":
@@ -131,7 +131,7 @@ def test_a_line_names_the_differences_that_cover_it(entries):
     assert entry(entries, "square_").differs and not entry(entries, "sin_").differs
 
 
-def test_the_page_names_the_numbers_that_hold_for_nearly_every_operation():
+def test_the_page_mentions_the_differences_of_nearly_every_operation():
     every = [
         str(number)
         for number, each in tables.numbered_differences(ROOT / "facts")

@@ -25,7 +25,7 @@ def test_each_program_of_the_suite_is_in_the_record_with_its_line():
     assert len(reports.table().splitlines()) == len(CULPRITS) + 2
 
 
-def test_the_sums_are_those_of_the_rows():
+def test_the_totals_are_the_sums_of_the_rows():
     answers = {
         "a": {"error": "", "line": 3, "is named": True, "fixes": "edit", "anomaly mode": 3},
         "b_two_words": {"error": "E: " + "x " * 60, "line": 4, "is named": True, "fixes": "words", "anomaly mode": 1},
@@ -46,12 +46,12 @@ def test_the_sums_are_those_of_the_rows():
     assert heads.startswith("| 程序 | Python 的报错 |") and "| 不报错 | 5 |" in last
 
 
-def test_the_record_meets_the_bar_of_two_points_for_each_program():
+def test_each_recorded_program_has_at_least_two_points():
     records = PublicReports.read(FACTS / "public-reports.json").records.values()
     low = {name for record in records for name, answer in record["answers"].items() if points(answer) < 2}
     assert low == set()
 
 
-def test_a_missing_record_is_named(tmp_path):
+def test_a_missing_record_raises_an_error_with_its_name(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nothing\.json"):
         PublicReports.read(tmp_path / "nothing.json")

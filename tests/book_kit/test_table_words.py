@@ -1,4 +1,4 @@
-"""Test that the tables of the appendices speak the language of the page."""
+"""Test that the tables of the appendices are in the language of the page."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from memory_stage.messages import message, set_language
 
 ROOT = Path(__file__).parents[2]
 FACTS = ROOT / "facts"
-#: Code, addresses, tags, and terms that are marked as English.
+#: Matches code, addresses, tags, and terms that are marked as English.
 NOT_PROSE = re.compile(r"(`+).*?\1|\]\([^)]*\)|<span lang=\"en\">.*?</span>|<[^>]*>", re.DOTALL)
-#: Two English words in a row are not only a name.
+#: Matches two English words in a row, which cannot be only a name.
 ENGLISH = re.compile(r"\b[a-z]{2,} [a-z]{2,}\b")
-#: Words of the libraries and of the sources that stay.
+#: Words of the libraries and of the sources that are not translated.
 STAY = ("pull request", "autograd graph", "meta data", "modified by an inplace operation")
 
 
@@ -68,7 +68,7 @@ def test_no_table_of_a_chinese_page_has_english_prose(chinese):
 
 
 def codes(table: str) -> set[str]:
-    """Return the pieces of code in a table; the names of tensors in messages count up while programs run."""
+    """Return the pieces of code in a table, without the numbers in tensors' names, which grow while programs run."""
     return {re.sub(r"generated_tensor_\d+", "", code) for _, code in re.findall(r"(`+)(.+?)\1", table)}
 
 
@@ -93,12 +93,12 @@ def test_words_and_data_follow_the_language(chinese):
     assert comma_list(["a", "b"]) == "a、b" and semicolon_list(["a", "b"]) == "a；b" and comma_list([]) == ""
 
 
-def test_the_texts_of_the_data_are_prose_and_named_with_their_files():
+def test_the_texts_of_the_data_files_are_prose_and_listed_with_their_files():
     found = dict.fromkeys(file for file, _ in texts.texts(ROOT))
     assert len(found) == 7 and all((ROOT / file).is_file() for file in found)
     assert "`x.shape`" not in {text for _, text in texts.texts(ROOT)}
 
 
-def test_the_causes_of_errors_are_told_in_the_language_of_the_page(chinese):
+def test_the_causes_of_errors_are_described_in_the_language_of_the_page(chinese):
     causes = error_tables.causes(ROOT)
     assert all(re.search("[一-鿿]", cause["what"]) and cause["place"] for cause in causes.values())

@@ -1,4 +1,4 @@
-"""Test bars of verdicts: their widths, their numbers and their refusals."""
+"""Test the bars of verdicts: their lengths, their numbers, and the errors for invalid rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_bar_is_as_long_as_its_part_of_the_programs():
     assert re.findall(r"width:([\d.]+)%;min-width", page()) == ["75.00", "25.00", "0.00", "50.00", "37.50", "12.50"]
 
 
-def test_the_numbers_stand_in_a_table_with_heads():
+def test_the_numbers_are_in_a_table_with_headings():
     assert [text for text in re.findall(r"<td style[^>]*>(\d+)</td>", page())] == [
         "300",
         "100",
@@ -41,14 +41,14 @@ def test_the_three_verdicts_differ_without_colour():
     assert len({"gradient" in look for look in looks[:2]}) == 2 and "gradient" not in looks[2] and looks[0] != looks[2]
 
 
-def test_as_text_there_is_one_line_for_each():
+def test_the_text_has_one_line_for_each_engine():
     first, second = str(verdicts.show(ROWS)).splitlines()
     assert first.split() == ["PyTorch", "right", "300", "refused", "100", "wrong", "0"]
     assert second.split() == ["<Paddle>", "right", "200", "refused", "150", "wrong", "50"]
 
 
 @pytest.mark.parametrize("rows", [{}, {"a": {"right": 1}}, {"a": {"right": 0, "refused": 0, "wrong": 0}}])
-def test_rows_that_count_nothing_are_refused(rows):
+def test_rows_with_only_zeros_or_other_verdicts_are_refused(rows):
     with pytest.raises(ValueError, match="takes"):
         verdicts.show(rows)
 

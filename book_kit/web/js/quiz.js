@@ -1,12 +1,12 @@
 /**
- * `<predict-first data-right="1" data-name="...">`: turns the plain question inside it into a form with radio buttons,
- * a Check button, the mistake in a wrong choice, and a way into the stage that shows the answer.
+ * `<predict-first data-right="1" data-name="...">`: turns the question inside it into a form with radio buttons,
+ * a Check button, an explanation of a wrong choice, and a link to the stage that shows the answer.
  */
 
 import { stored, update } from './lib/storage.js';
 
-const KEY = 'in-place.answers'; // name of a question -> { tried: [options], shown }
-const FORGET = 'in-place:forget'; // the event after all answers were forgotten
+const KEY = 'in-place.answers'; // maps the name of a question to { tried: [options], shown }
+const FORGET = 'in-place:forget'; // the event that follows the removal of all answers
 
 /** @typedef {HTMLElement & {data?: {title: string}, showLine?: (line: number, variant?: string) => void}} Stage */
 
@@ -27,14 +27,15 @@ function make(tag, properties, ...children) {
 const copyContent = node => [...node.cloneNode(true).childNodes];
 const button = (text, properties = {}) => make('button', { type: 'button', ...properties }, text);
 
-/** Return the title of a stage, which may not have started. */
+/** Return the title of a stage, even if it has not started. */
 function titleOf(stage) {
   const script = stage.querySelector(':scope > script[type="application/json"]');
   return stage.data?.title ?? JSON.parse(script?.textContent ?? '{}').title;
 }
 
 /**
- * Return the stage that a proof names, or the next one after the question; null if the page has none that can step.
+ * Return the stage with the title that a proof gives or, without a title, the next stage after the question; null if
+ * the page has no such stage that has started.
  * @param {HTMLElement} question
  * @param {HTMLElement} proof
  */
@@ -67,7 +68,7 @@ class PredictFirst extends HTMLElement {
   state = { tried: [], shown: false };
 
   connectedCallback() {
-    // while the page is parsed, the element has no content yet
+    // while the browser parses the page, the element has no content
     if (document.readyState === 'loading') {
       document.addEventListener('DOMContentLoaded', () => this.enhance(), { once: true });
     } else {
@@ -97,7 +98,7 @@ class PredictFirst extends HTMLElement {
     const form = this.makeForm();
     const radios = this.options.map(option => option.radio);
     for (const control of [this.check, this.toStage, this.forgetOne, this.forgetAll, ...radios]) {
-      control.dataset.lmSuppressShortcuts = ''; // JupyterLab would take the arrow keys
+      control.dataset.lmSuppressShortcuts = ''; // otherwise JupyterLab handles the arrow keys
     }
     this.listen(form);
     this.classList.add('mt-asked');
@@ -106,7 +107,7 @@ class PredictFirst extends HTMLElement {
     document.addEventListener(FORGET, this.restore);
   }
 
-  /** Write the texts of the controls; the constructor cannot, because a parser adds the attributes after it. */
+  /** Write the texts of the controls. The constructor cannot do this, because a parser adds the attributes later. */
   nameControls() {
     this.check.textContent = this.say('Check');
     this.forgetOne.textContent = this.say('Forget it');
@@ -119,7 +120,7 @@ class PredictFirst extends HTMLElement {
   makeOption(item, index) {
     const radio = make('input', { type: 'radio', name: 'choice', value: index });
     const label = make('label', {}, radio, make('span', { className: 'mt-text' }, ...copyContent(item)));
-    const text = this.querySelector(`[data-option="${index}"]`); // the right option has none: the answer explains it
+    const text = this.querySelector(`[data-option="${index}"]`); // the right option has no mistake to explain
     const mistake = make('p', { className: 'mt-said', hidden: true }, ...(text ? copyContent(text) : []));
     return { radio, label, mistake };
   }
@@ -195,7 +196,7 @@ class PredictFirst extends HTMLElement {
       this.details.open = true;
       return;
     }
-    // the mistake is shown below the option; a screen reader reads it with the verdict
+    // the explanation is visible below the option, and a screen reader reads it with the verdict
     const mistake = `${this.options[chosen].mistake.textContent} `;
     const hint = this.state.shown ? '' : this.say('Try again, or open the answer.');
     this.verdict.replaceChildren(
@@ -205,7 +206,7 @@ class PredictFirst extends HTMLElement {
     );
   }
 
-  /** Mark the options that were tried, or all of them once the answer was shown. */
+  /** Mark the options that were tried or, once the answer was shown, all options. */
   mark() {
     const { tried, shown } = this.state;
     this.querySelectorAll('form .mt-mark').forEach(mark => mark.remove());
@@ -227,7 +228,7 @@ class PredictFirst extends HTMLElement {
     if (stage) this.toStage.textContent = this.say('Step the stage to line {line}').replace('{line}', line);
   }
 
-  /** The element that names the line which proves or breaks the guess. */
+  /** The element that refers to the line which proves or refutes the guess. */
   get proof() {
     return /** @type {HTMLElement | null} */ (this.querySelector('.mt-proof'));
   }

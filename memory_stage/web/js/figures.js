@@ -1,6 +1,6 @@
 /**
- * The figures: defines <memory-figure>, and exports the functions that draw without a browser, for Python, and those
- * that measure text in the fonts of a page, for tests.
+ * Define <memory-figure>, the element of the figures. Export the functions that draw without a browser, for Python, and
+ * those that measure text in the fonts of a page, for tests.
  */
 
 import './figures/element.js';

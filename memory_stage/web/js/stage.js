@@ -1,5 +1,5 @@
 /**
- * The stage: defines <memory-stage>, and exports the functions that draw without a browser, for Python, and those that
+ * Define <memory-stage>, the stage. Export the functions that draw without a browser, for Python, and those that
  * measure text in the fonts of a page, for tests.
  */
 
@@ -11,7 +11,7 @@ import { answer as givenAnswer } from './stage/questions.js';
 import { sheet as drawnSheet } from './stage/sheet.js';
 
 /**
- * Return a function that speaks the language of the trace that it is given.
+ * Return a function that calls `make` in the language of the trace that it gets.
  * @template {(trace: any, options?: any) => any} T
  * @param {T} make
  * @returns {(...given: Parameters<T>) => ReturnType<T>}

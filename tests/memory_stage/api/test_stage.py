@@ -58,7 +58,7 @@ def test_an_error_is_shown_at_its_step_and_then_raised(cell, shell):
     assert "x.reshape([3])" in out and "book_kit" not in out
 
 
-def test_an_error_keeps_no_more_alive_than_in_another_cell(cell, shell):
+def test_an_error_keeps_no_more_alive_than_in_a_plain_cell(cell, shell):
     def held_after(first_line: str) -> int:
         gc.collect()
         start = cpu_meter.allocated
@@ -72,7 +72,7 @@ def test_an_error_keeps_no_more_alive_than_in_another_cell(cell, shell):
 
     gc.disable()
     try:
-        # IPython's frames refer to the error, so even a plain cell needs the collector.
+        # IPython's frames refer to the error, so even in a plain cell only the garbage collector frees the tensors.
         assert held_after("%%stage\n") == held_after("")
         gc.collect()
         assert held_after("%%stage\n") == held_after("")
@@ -80,7 +80,7 @@ def test_an_error_keeps_no_more_alive_than_in_another_cell(cell, shell):
         gc.enable()
 
 
-def test_a_syntax_error_is_a_syntax_error(cell):
+def test_a_syntax_error_of_the_cell_is_raised(cell):
     result, shown, _ = cell("%%stage\nx = = 3")
     assert isinstance(result.error_in_exec or result.error_before_exec, SyntaxError) and shown is None
 
@@ -109,7 +109,7 @@ def test_line_magics_and_functions_of_earlier_cells_are_part_of_the_program(cell
     assert variant["code"][inner[0]["line"] - 1] == "    b = a + 1"
 
 
-def test_a_magic_inside_an_expected_error(shell, capsys):
+def test_the_magic_works_inside_a_cell_that_expects_an_error(shell, capsys):
     result = shell.run_cell(
         "%%expect_error ValueError 3 elements|shape\n%%stage\nimport minitensor as mt\nx = mt.ones([2])\nx.reshape([3])"
     )
@@ -224,7 +224,7 @@ def test_recordings_may_be_nested_and_the_outer_one_continues():
     assert list(problems(shown.data)) == []
 
 
-def test_a_running_tracer_keeps_running():
+def test_a_trace_function_of_the_program_is_not_removed():
     seen = []
 
     def tracer(frame, event, argument):
@@ -306,7 +306,7 @@ def test_recorded_traces_can_be_stepped_to_their_end(open_page):
     for number, shown in enumerate(stages):
         element = page.locator("memory-stage").nth(number)
         spoken = element.locator("[aria-live=polite]").first
-        element.evaluate("stage => stage.go(0)")  # the slider appears with the first step
+        element.evaluate("stage => stage.go(0)")  # the slider is visible after the first step
         element.get_by_label("Step", exact=True).focus()
         page.keyboard.press("Home")
         for index, sentence in enumerate(sentences_of(shown)):
@@ -329,5 +329,5 @@ def test_sentences_at_the_depth_memory_name_no_version():
     assert len(deep) == len(low)
     assert sum("version" in said for said in deep) == 5 and not any("version" in said for said in low)
     assert low[1] == low[3] == "`add_` writes all 3 cells of storage 1."
-    assert low[2] == "Again, `add_` writes all 3 cells of storage 1."  # a screen reader reads no sentence twice
+    assert low[2] == "Again, `add_` writes all 3 cells of storage 1."  # a screen reader must not read a sentence twice
     assert not any(" ." in said or ".." in said or " ," in said for said in low)

@@ -59,12 +59,12 @@ def trace_in(page: Path) -> dict:
     ],
     ids=["arguments", "a stale tensor", "a status", "interrupted"],
 )
-def test_output_error_and_status_equal_the_programs(folder, program):
+def test_output_error_and_status_equal_those_of_the_plain_program(folder, program):
     (folder / "program.py").write_text(program)
     plain = run("program.py", "one", "--two", "3")
     watched = run("-m", "memory_stage", "program.py", "one", "--two", "3")
     assert watched.stdout == plain.stdout
-    # A shell reports an interrupted program as 130, and its parent sees that a signal killed it.
+    # A shell reports status 130 for an interrupted program, and its parent process sees that a signal killed it.
     assert watched.returncode == (130 if plain.returncode < 0 else plain.returncode)
     reported = without_marks(watched.stderr)
     assert reported[: len(without_marks(plain.stderr))] == without_marks(plain.stderr)
@@ -72,7 +72,7 @@ def test_output_error_and_status_equal_the_programs(folder, program):
 
 
 def without_marks(text: str) -> list[str]:
-    """Return the lines of a traceback without the marks below them, which differ between versions of Python."""
+    """Return the lines of a traceback without the marks below code, which differ between Python's versions."""
     return [line for line in text.splitlines() if not re.fullmatch(r" +[~^]+", line)]
 
 
@@ -96,7 +96,7 @@ def test_explain_names_the_lines_and_the_repair(folder, capsys):
     assert "why.html: " in reported
 
 
-def test_a_status_in_words_is_printed(folder, capsys):
+def test_a_text_as_exit_status_is_printed(folder, capsys):
     (folder / "program.py").write_text("import sys\nsys.exit('it cannot go on')")
     assert main(["program.py"]) == 1
     assert capsys.readouterr().err.startswith("it cannot go on\n")
@@ -134,7 +134,7 @@ def test_a_program_without_tensors_gets_a_message(folder, capsys):
     ],
     ids=["no file", "no program", "no text", "nowhere to write"],
 )
-def test_impossible_requests_have_a_message_and_status_2(folder, capsys, program, output, said):
+def test_invalid_arguments_print_a_message_and_return_status_2(folder, capsys, program, output, said):
     if program is not None:
         (folder / "program.py").write_bytes(program)
     assert main(["--output", output, "program.py"]) == 2
@@ -181,7 +181,7 @@ def test_a_part_of_a_long_run_is_recorded(folder, capsys, options, lines, iterat
     assert sorted({step["passes"][0][1] for step in variant["steps"]}) == iterations
 
 
-def test_the_stage_of_a_part_opens_at_a_line_and_the_program_ends_after_it_on_demand(folder, capsys):
+def test_the_stage_of_a_part_opens_at_a_line_and_can_end_the_program_after_it(folder, capsys):
     (folder / "program.py").write_text(LOOP)
     assert main(["--steps", "118:130", "--line", "5", "--end-after-steps", "program.py"]) == 0
     out, err = capsys.readouterr()

@@ -53,7 +53,7 @@ def test_one_program_under_two_policies():
     old, new = shown.data["variants"]
     assert labels(shown) == ["2.5", "2.6"]
     assert verdicts(shown) == ["refused", "copies 8 bytes"]
-    assert new["steps"][-1]["allocated"] == old["steps"][-1]["allocated"] + 8  # the copy of the input
+    assert new["steps"][-1]["allocated"] == old["steps"][-1]["allocated"] + 8  # the bytes of the copy of the input
     assert mt.get_inplace_policy() == "2.6"
 
 
@@ -92,7 +92,7 @@ def test_a_function_is_not_a_program():
         stage.compare({"a": lambda: None})
 
 
-def test_a_wrong_program_is_found_before_any_has_run(capsys):
+def test_a_program_with_a_syntax_error_is_found_before_any_program_runs(capsys):
     with pytest.raises(SyntaxError, match="in the variant 'b'"):
         stage.compare({"a": "print('ran')", "b": "x = = 1"})
     assert capsys.readouterr().out == ""
@@ -102,7 +102,7 @@ def test_a_wrong_program_is_found_before_any_has_run(capsys):
 
 START = "x = mt.to_tensor([.1, .2], stop_gradient=False) * 1\n"
 
-# A program, and its verdict in the words of `explain`. Bytes: float32 numbers, bits as marks, 2 elements.
+# A program, and the verdict on it in the words of `explain`. Sizes are 4 bytes for a float32, and a bit for a mask.
 VERDICTS = {
     "add_": ("x.add_(1)\nx.sum().backward()", "free"),
     "sin_": ("x.sin_()\nx.sum().backward()", "copies 8 bytes"),
@@ -138,7 +138,7 @@ def test_a_verdict_equals_that_of_explain(name):
 @pytest.mark.parametrize("name", VERDICTS)
 def test_bytes_and_words_equal_those_of_the_report(name):
     program, verdict = VERDICTS[name]
-    with mt.set_inplace_policy("2.6"):  # a program may set another
+    with mt.set_inplace_policy("2.6"):  # a program may set another policy
         report = mt.explain(exec, START + program, {"mt": mt}, catch=True)
     words = {each.word for row in report.rows for each in row.verdicts}
     if verdict and not verdict.startswith("shares"):
@@ -162,7 +162,7 @@ def test_the_verdicts_listener_does_not_change_the_recording(name):
         mt.seed(7)
         done = run(PROGRAMS[name], {"mt": mt, "__name__": "__main__"}, file="<the program>")
         plain = json.dumps([{**done.variant, "verdict": ""}, repr(done.error)])
-        return re.sub(r"generated_tensor_\d+", "generated", plain)  # a number that increases from run to run
+        return re.sub(r"generated_tensor_\d+", "generated", plain)  # a number that grows from run to run
 
     assert recorded_by(stage.run) == recorded_by(record.run)
 
@@ -308,8 +308,8 @@ def test_a_line_of_dashes_or_a_comment_begins_no_variant(cell):
 
 
 def history(variant: dict) -> list[tuple]:
-    """Return every operation with the labels of its inputs and outputs, its saved tensors, and the arrivals of
-    gradients.
+    """Return each operation with the labels of its inputs and outputs, its saved tensors, and the gradients that
+    arrived there.
     """
     events = [*variant.get("before", []), *(event for step in variant["steps"] for event in step["events"])]
     label = {event["id"]: event["label"] for event in events if event["do"] == "state"}
@@ -330,7 +330,7 @@ def history(variant: dict) -> list[tuple]:
 
 
 def test_the_history_of_a_variant_equals_that_of_the_program_alone():
-    """The picture has one place for an id in all variants, so two things with one id would be drawn as one."""
+    """The picture has one position for an id in all variants, so two things with the same id would be drawn as one."""
     programs = dict(list(PROGRAMS.items())[:40])
     alone = {name: stage.record(source).data["variants"][0] for name, source in programs.items()}
     shown = stage.compare(programs).data

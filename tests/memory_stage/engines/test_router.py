@@ -1,4 +1,4 @@
-"""Test that the router asks the engine that owns the subject, and works with any set of engines."""
+"""Test that the router asks the engine that owns the subject of a question, with any set of engines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUESTIONS = sorted(name for name in vars(Engine) if not name.startswith("_"))
 
 
 class Recorded:
-    """An engine that owns one thing and records the questions it receives."""
+    """An engine that owns one thing, and that records the questions it gets."""
 
     has_framework = True
 
@@ -45,7 +45,7 @@ def test_the_router_has_every_question_of_the_protocol(question: str):
 
 
 @pytest.mark.parametrize("question", [name for name in QUESTIONS if "_by_" in repr(vars(Router)[name])])
-def test_a_question_in_the_table_goes_where_the_table_says(question: str):
+def test_a_question_is_passed_to_the_engine_that_the_table_determines(question: str):
     one, other = object(), object()
     router = Router()
     router.engines = [Recorded(one), Recorded(other)]

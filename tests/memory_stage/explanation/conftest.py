@@ -1,4 +1,4 @@
-"""Fixtures of the tests of `explain`: every test runs on each device, with default modes, as the engine's tests do."""
+"""Fixtures for the tests of `explain`. As in the engine's tests, each test runs on every device with default modes."""
 
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures and a hook)
     base,

@@ -1,4 +1,4 @@
-"""`explain` reports each in-place operation, and does not change the program."""
+"""Test that `explain` reports each in-place operation and does not change the program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POLICIES = ("2.5", "2.6", "copy_on_write")
 
 
 def rows_of(program: Callable[[], Any]) -> list[ReportRow]:
-    """Return the rows of a program that may end with an error."""
+    """Return the rows of the report on a program, which may raise an error."""
     report = mt.explain(program, catch=True)
     assert report.cut_short == ""
     return report.rows
@@ -86,7 +86,7 @@ def test_marks_need_one_bit_for_each_element():
     assert row.rules == ("x: where(passed, g, 0)", "passed: inside(x, min, max)")
 
 
-def test_an_advanced_index_is_kept_and_a_basic_one_is_not():
+def test_an_advanced_index_is_saved_and_a_basic_one_is_not():
     def program():
         x = leaf() * 1
         x[0] = 1.0
@@ -140,7 +140,7 @@ def test_the_predicted_copies_are_those_that_copy_on_write_makes():
     assert preserving.preserved >= elements
 
 
-def test_the_copy_of_an_operation_serves_other_savers():
+def test_the_copy_that_an_operation_makes_also_preserves_bytes_for_other_nodes():
     def program():
         x = leaf() * 1
         y = x * x
@@ -154,7 +154,7 @@ def test_the_copy_of_an_operation_serves_other_savers():
 
 
 @pytest.mark.parametrize(("policy", "word"), [("2.6", "stale"), ("copy_on_write", "free")])
-def test_a_write_beside_saved_cells_moves_only_the_version(policy, word):
+def test_a_write_beside_saved_cells_changes_only_the_version(policy, word):
     def program():
         x = leaf() * 1
         y = x[1] * x[1]
@@ -170,7 +170,7 @@ def test_a_write_beside_saved_cells_moves_only_the_version(policy, word):
         assert rows[1].verdict is Verdict.RAISES and rows[1].cause == 1
 
 
-def test_a_dead_saver_is_not_reported():
+def test_a_freed_node_is_not_reported_as_a_saver():
     def program():
         x = leaf() * 1
         x * x
@@ -226,7 +226,7 @@ def test_an_alias_that_is_set_to_another_part_changes_no_other_alias():
         del x
 
     first = rows_of(program)[0]
-    assert first.verdict is Verdict.UNRECORDED  # x shows the part
+    assert first.verdict is Verdict.UNRECORDED  # x shows only this part
 
     def beside():
         y = mt.ones(SHAPE)
@@ -237,7 +237,7 @@ def test_an_alias_that_is_set_to_another_part_changes_no_other_alias():
     assert words(beside) == ["free"]
 
 
-def test_set_value_on_a_leaf_is_pointed_out():
+def test_set_value_on_a_leaf_is_mentioned():
     def program():
         w = leaf()
         w.set_value(mt.zeros(SHAPE))
@@ -345,7 +345,7 @@ def test_an_error_of_the_program_is_reported_last():
 
 
 @pytest.mark.parametrize("caught", [False, True])
-def test_a_backward_that_raises_is_tied_to_the_write(caught):
+def test_an_error_of_backward_is_reported_at_the_write_that_caused_it(caught):
     def program():
         x = leaf() * 1
         y = x.exp()
@@ -476,7 +476,7 @@ def test_a_loop_is_one_row_in_text_and_many_in_data():
             x.tanh_()
 
     report = mt.explain(program)
-    # The first add_ finds nothing saved. Each later one overwrites the output that the tanh_ before it saved.
+    # The first add_ overwrites nothing saved. Each later one overwrites the output that the previous tanh_ saved.
     assert len(report.rows) == 14
     assert [(row.op, row.verdict.word, number) for row, _, number in report.folded()] == [
         ("add_", "free", 1),
@@ -486,7 +486,7 @@ def test_a_loop_is_one_row_in_text_and_many_in_data():
     assert "7 times" in str(report)
 
 
-def test_a_long_program_keeps_its_sums(monkeypatch):
+def test_the_report_on_a_long_program_has_the_right_totals(monkeypatch):
     monkeypatch.setattr("memory_stage.explanation.report.MOST_ROWS", 3)
 
     def program():
@@ -520,7 +520,7 @@ def didactic() -> None:
     y.sum().backward()
 
 
-def test_the_text_of_a_report_is_the_expected_one():
+def test_the_text_of_a_report_is_equal_to_the_expected_text():
     import inspect
 
     report = mt.explain(didactic, catch=True)
@@ -552,7 +552,7 @@ def test_the_text_of_a_report_is_the_expected_one():
 
 
 def _renumbered(report: Report, before: str, after: str) -> Report:
-    """Return the report with lines counted from the function's first, as if it had been typed in."""
+    """Return the report with lines counted from the first line of the function."""
     for row in report.rows:
         row.happened = row.happened.replace(f"test_explain.py, {before}:", f"{after}:")
         if f"line {row.where.line}" == before and row.where.file is not None:
@@ -652,7 +652,7 @@ def test_an_earlier_listener_receives_every_event_during_and_after_a_report():
     received: list[type] = []
 
     def note(event: events.Event) -> None:
-        if not isinstance(event, events.AllocatorChanged):  # additional events of a GPU's allocator
+        if not isinstance(event, events.AllocatorChanged):  # the allocator of a GPU emits additional events
             received.append(type(event))
 
     with listening(note):

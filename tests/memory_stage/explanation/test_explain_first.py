@@ -1,4 +1,6 @@
-"""`explain` names first the write that makes a gradient wrong, the program's lines, and the refusals of PyTorch."""
+"""Test that `explain` mentions first the write that makes a gradient wrong, the program's lines, and PyTorch's
+refusals.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from tests.support.vocabulary.overwritten import RECORD, recorded_outcome
 
 pytestmark = pytest.mark.cpu_only
 
-RIGHT = [2.0, 4.0]  # the derivative of x ** 2 at 1 and 2
+RIGHT = [2.0, 4.0]  # the gradient of x ** 2 at 1 and 2
 
 
 def report_of(program) -> Report:
@@ -77,7 +79,7 @@ def test_a_write_over_values_that_no_backward_needs_is_not_unnoticed(write):
     assert report.totals.unnoticed == 0
 
 
-def test_the_fix_that_it_names_raises_instead():
+def test_with_the_suggested_fix_backward_raises_an_error():
     program, _ = squared(lambda x: x.detach().add_(10))
     report = report_of(program)
     assert isinstance(report.error, RuntimeError)
@@ -195,7 +197,7 @@ def test_every_node_that_a_layer_or_a_loss_makes_has_the_line_that_called_it(lay
     assert files == {"test_explain_first.py"}
 
 
-# ---------- where PyTorch would refuse ----------
+# ---------- programs that PyTorch would refuse ----------
 
 RECORDED = [
     (function, what, RECORD[f"{function}, its {what} written"])
@@ -233,7 +235,7 @@ LOSSES = ("mse_loss", "smooth_l1_loss", "binary_cross_entropy_with_logits", "kl_
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_explain_names_the_programs_lines_if_values_of_a_loss_are_overwritten(loss):
-    """PyTorch 2.13.0 refuses each of these, run here: the target is overwritten before backward."""
+    """PyTorch 2.13.0 refuses each of these programs, in which the target is overwritten before backward."""
 
     def program():
         w = torch.tensor([0.3, 0.4, 0.5], requires_grad=True)

@@ -1,4 +1,4 @@
-"""Test the report of ``minitensor.explain`` in Chinese: the same rows, numbers and code as in English."""
+"""Test that the Chinese report of ``minitensor.explain`` has the same rows, numbers and code as the English one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_both_languages_have_the_same_rows_numbers_and_code():
 def test_no_english_sentence_is_left_in_a_chinese_report():
     chinese = report("zh")
     for row in chinese.rows:
-        row.error = ""  # errors stay English
+        row.error = ""  # errors are not translated
     told = re.sub(r"`[^`]*`|\S+\.py|float32|version_\w+", "", str(chinese))
     assert re.findall(r"(?:[A-Za-z]+ ){2,}[A-Za-z]+", told) == []
     assert "过期" in told and "拷贝" in told

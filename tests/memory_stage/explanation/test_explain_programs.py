@@ -1,4 +1,6 @@
-"""Backward refuses exactly the values that a report calls stale, in random programs with changing policies."""
+"""Test that backward refuses exactly the values that a report calls stale, in random programs with changing
+policies.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ FIRST = int(os.environ.get("MINITENSOR_SEED", "0"))
 
 
 class Program:
-    """Write and save views of one storage at random. ``raised`` and ``refused`` count the errors."""
+    """A program that writes and saves views of one storage at random. ``raised`` and ``refused`` count its errors."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -43,7 +45,7 @@ class Program:
             self.ask(y)
 
     def write(self, view: mt.Tensor, saved: list[mt.Tensor]) -> None:
-        """One in-place operation, which the policy "2.5" may refuse."""
+        """Run one in-place operation, which the policy "2.5" may refuse."""
         writes: list[Callable[[], object]] = [
             *(
                 lambda: view.add_(1.0),
@@ -63,7 +65,7 @@ class Program:
             self.refused += 1
 
     def ask(self, y: mt.Tensor) -> None:
-        """Run the rules of the one operation that saved for ``y``, past the ``scale_`` that save nothing."""
+        """Run the backward function of the operation that saved for ``y``; the ``scale_`` after it save nothing."""
         node = y.grad_fn
         while node.op.name == "scale_":
             node = node.inputs[0]
@@ -90,7 +92,7 @@ def test_backward_refuses_exactly_the_values_that_a_report_calls_stale(no_collec
 
 
 class Squared(PyLayer):
-    """x * x, in place."""
+    """Compute x * x in place."""
 
     @staticmethod
     def forward(ctx, x):

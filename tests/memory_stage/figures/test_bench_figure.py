@@ -68,7 +68,7 @@ def widths(axes) -> list[float]:
 def test_the_additions_have_a_bar_for_time_and_for_bytes_of_every_library(record):
     time, peak = bench_figure.article(record).axes
     assert [label.get_text() for label in time.get_yticklabels()] == ["minitensor", "numpy", "torch"]
-    # In milliseconds and MiB: out of place first, then in place.
+    # In milliseconds and MiB: normal operations first, then in-place operations.
     assert widths(time) == [50.0, 40.0, 80.0, 30.0, 25.0, 50.0]
     assert widths(peak) == [50.0, 40.0, 80.0, 30.0, 25.0, 50.0]
     assert [text.get_text() for text in time.texts] == ["50", "40", "80", "30", "25", "50"]
@@ -104,7 +104,7 @@ def test_every_figure_names_machine_versions_and_date(record, draw):
     reported = figure.get_supxlabel()
     for part in ("Some Processor, 2 cores", "Python 3.11.7", "numpy 2.4.6", "torch 2.13.0", "2026-11-21", "5 rounds"):
         assert part in reported
-    assert "tinygrad" not in reported  # no measurement of this library
+    assert "tinygrad" not in reported  # the record has no measurement of this library
 
 
 @pytest.mark.parametrize(

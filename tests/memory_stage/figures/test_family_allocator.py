@@ -1,4 +1,4 @@
-"""Test the allocator's map: each event shows the allocator's state, and inconsistent events are refused."""
+"""Test that the allocator's map shows the allocator's state after each event, and refuses inconsistent events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.web import drawing
 
 
 def random_log(seed, profile, limit=100_000, steps=60):
-    """Return a log of random requests, and after each the count of events and the allocator's segments."""
+    """Return a log of random requests, and the number of events and the allocator's segments after each request."""
     rng = random.Random(seed)
     log = MemoryLog(CachingAllocator(900_000, profile), limit=limit, clock=lambda: 0)
     blocks, shown = [], []
@@ -66,7 +66,7 @@ def test_the_map_shows_at_every_event_what_the_allocator_shows(profile, limit):
     assert compared > 20
 
 
-def test_sentences_count_things_that_existed_before():
+def test_sentences_count_blocks_that_existed_before_the_first_event():
     log, _ = random_log(3, "torch/32", limit=10)
     figure = allocator_map.show(log)
     assert f"{bytes_shown(log.allocator.allocated)} are allocated" in figure.steps[-1]
@@ -106,7 +106,7 @@ def test_too_many_events_are_refused():
         allocator_map.show(log)
 
 
-def test_it_opens_at_the_given_event():
+def test_the_map_opens_at_the_given_event():
     log, _ = random_log(2, "torch/32", steps=10)
     assert allocator_map.show(log).data["opens"] == len(log.events) - 1
     assert allocator_map.show(log, opens=3).sentence == allocator_map.show(log).steps[2]
@@ -114,7 +114,7 @@ def test_it_opens_at_the_given_event():
         allocator_map.show(log, opens=999)
 
 
-def test_a_block_that_is_too_narrow_for_its_name_has_no_name_rather_than_its_first_letter():
+def test_a_block_that_is_too_narrow_for_its_name_has_no_shortened_name():
     log = MemoryLog(CachingAllocator(64 << 20, "torch"))
     for mebibytes in (1.25, 1.5, 2, 2.5, 3, 8):
         log.allocate(int(mebibytes * 2**20), op="zeros")

@@ -1,4 +1,4 @@
-"""Test events and the timeline against values written by hand and against the allocator's counters."""
+"""Test memory events and the timeline against handwritten values and the allocator's counters."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_the_script_is_light_and_self_contained():
     for word in ("import ", "fetch(", "XMLHttp", "@import", "eval(", "</script", "new Function", "document.write"):
         assert word not in source, word
     hosts = {part.split("/")[0].split('"')[0] for part in source.replace("http:", "https:").split("https://")[1:]}
-    assert hosts <= {"www.w3.org"}  # the namespace of SVG, which nothing fetches
+    assert hosts <= {"www.w3.org"}  # the namespace of SVG, which is not fetched
 
 
 def test_a_figure_of_a_simulated_gpu_has_a_note_in_its_title() -> None:

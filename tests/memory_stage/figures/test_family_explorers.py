@@ -68,7 +68,7 @@ def test_data_that_cannot_be_drawn_are_refused(make, said):
 
 
 def linear(batch, size):
-    """A layer with weights; its bytes have terms of every kind."""
+    """Compute a layer with weights, whose bytes contain terms of every kind."""
     w = mt.ones([size, size])
     w.stop_gradient = False
     x = mt.ones([batch, size])
@@ -88,7 +88,7 @@ def test_peaks_at_larger_sizes_are_those_of_a_real_run():
                 now += nbytes[block] if op is not None else -nbytes[block]
                 peak = max(peak, now)
             assert peak == measured.peak
-            assert figure.data["kinds"][0]["peaks"][s][b] >= peak  # rounded up by the allocator
+            assert figure.data["kinds"][0]["peaks"][s][b] >= peak  # the allocator rounds it up
 
 
 def forward(batch, size):
@@ -104,7 +104,7 @@ def forward(batch, size):
 
 @pytest.mark.parametrize("program", [forward, linear])
 def test_out_of_memory_is_predicted_where_the_simulated_gpu_runs_out(program):
-    """Learn on the device itself, so that the scratch memory inside operations counts."""
+    """The law is learned on the device, so that it includes the scratch memory inside operations."""
     before = mt.device.get_device()
     capacities = [150_000, 210_000, 240_000, 360_000, 500_000, 600_000]
     batches, sizes = [16, 64, 100], [100, 160]
@@ -141,14 +141,15 @@ def test_segments_released_on_the_way_are_reported():
     data = what_fits.show(
         {"program": program}, batches=[1], sizes=[2048], capacities=["40 MiB", "24 MiB"], capacity="40 MiB"
     ).data
-    # 16 MiB, freed, then 32 MiB: this reserves 48 MiB if there is room; if not, 40 MiB are enough because the first
-    # segment is released
+    # 16 MiB are freed before 32 MiB are allocated. This reserves 48 MiB if there is room; 40 MiB are enough, because
+    # the first
+    # segment can be released
     assert data["kinds"][0]["reserved"] == [[48 << 20]]
     assert [end[0][0] for end in data["kinds"][0]["ends"]] == [2, 1]
 
 
 def test_the_explorer_reproduces_the_articles_figures():
-    """[1, 64, 512, 512] float32: 134217728 bytes at the peak, in place 67108864; 10000 x 10000: 382 MiB."""
+    """For [1, 64, 512, 512] float32 the peak is 134217728 bytes, in place 67108864; for 10000 x 10000 it is 382 MiB."""
 
     def normal(batch, size):
         x = mt.zeros([batch, 64, size, size])

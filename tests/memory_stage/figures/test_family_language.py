@@ -17,12 +17,12 @@ from memory_stage.web.element import Figure, ask_script, picture
 from minitensor import memory
 
 SCHEMAS = Path(timeline.__file__).parent
-#: Words that are the same in Chinese: operations, devices, and the labels of the programs.
+#: Words that are not translated: operations, devices, and the labels of the programs.
 STAY = {"ones", "add", "add_", "relu", "relu_", "gpu", "sim", "batch", "normal", "in", "place", "zeros"}
 
 
 def figures() -> dict[str, Figure]:
-    """Return one figure of each kind."""
+    """Return a figure of each kind."""
     mt.set_device("gpu:sim", capacity="64 MiB")
     try:
         with memory.record() as recording:
@@ -54,7 +54,7 @@ def figures() -> dict[str, Figure]:
 
 @pytest.fixture(scope="module")
 def both() -> dict[str, dict[str, Figure]]:
-    """Return the figures in both languages."""
+    """Return the figures in English and in Chinese."""
     made = {}
     try:
         for code in ("en", "zh"):
@@ -69,7 +69,7 @@ KINDS = ("timeline", "allocator", "meter", "strides", "fits")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_script_says_in_each_language_what_python_says(both, kind):
+def test_the_script_and_python_write_the_same_text_in_each_language(both, kind):
     for code, tag in (("en", None), ("zh", "zh-CN")):
         figure = both[code][kind]
         assert figure.data.get("language") == tag

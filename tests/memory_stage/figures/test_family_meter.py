@@ -42,7 +42,7 @@ def test_after_every_cell_the_meter_shows_what_it_changed(shell):
     jsonschema.validate(shown.data, json.loads(schema))
 
 
-def test_the_widget_is_renewed_and_another_meter_takes_over(shell):
+def test_the_widget_is_updated_until_another_meter_is_shown(shell):
     pytest.importorskip("anywidget")
     shell.run_cell("from book_kit import meter\nimport minitensor as mt\nfirst = meter.show()")
     first = shell.user_ns["first"]
@@ -82,7 +82,7 @@ def test_the_meter_is_static_in_the_book(monkeypatch):
     assert page.startswith("<memory-figure") and "<svg" in page and "64.0 MiB" in page
 
 
-def test_a_device_that_is_not_there_is_refused():
+def test_a_device_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="there is no device 'tpu'"):
         meter.show("tpu")
 
@@ -105,5 +105,6 @@ def test_reserved_and_released_segments_are_reported_and_drawn():
     boxes = [mark for mark in drawing.marks(element.picture(shown.data)) if mark.kind == "rect" and 0 < mark.h <= 44]
     base = max(box.y + box.h for box in boxes)
     heights = [box.h / 44 for box in boxes if box.y + box.h == base]
-    assert heights == pytest.approx([1, 24 / 40, 1, 4 / 40, 20 / 40, 4 / 40], abs=0.02)  # reserved, allocated of each
+    # the reserved and the allocated bytes of each reading
+    assert heights == pytest.approx([1, 24 / 40, 1, 4 / 40, 20 / 40, 4 / 40], abs=0.02)
     del x

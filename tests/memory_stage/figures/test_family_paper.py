@@ -1,4 +1,4 @@
-"""Test figures for paper: the drawn areas have the reported bytes, and differ without colour."""
+"""Test the figures for paper: the drawn areas have the reported bytes, and differ even without colour."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib")
 
 
 def stack_of(axes):
-    """Label -> heights of a stacked timeline's areas, bottom up."""
+    """Return the heights of a stacked timeline's areas by label, from the bottom up."""
     bands = {}
     for patch in axes.patches:
         data = patch.get_data()

@@ -1,4 +1,4 @@
-"""Test that the figure of the costs of ranks shows the measurements, in light and dark colours."""
+"""Test that the figure for the costs of ranks shows the measurements, in light and in dark colours."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_legends_do_not_overlap_and_stay_on_the_paper():
 
 
 @pytest.mark.parametrize("measured", [{}, {2: [rank(1.0, 1.0, 1.0)]}])
-def test_a_measurement_that_some_rank_lacks_is_not_drawn(measured):
+def test_a_measurement_that_a_rank_lacks_is_not_drawn(measured):
     with pytest.raises(ValueError, match="the measurements of every rank"):
         ranks_figure.cost(measured)
 

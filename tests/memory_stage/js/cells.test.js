@@ -1,4 +1,4 @@
-/** The cells that a tensor reads, compared with lists of all of them. */
+/** The functions on the cells of a tensor agree with a list of all its cells. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,4 +1,4 @@
-/** The history: generations, folded chains, columns and lanes, bands and the ways of edges. */
+/** The history: generations, folded chains, columns and lanes, bands and the forms of edges. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,4 +1,4 @@
-/** Ways through a long program, and answers to questions. */
+/** Navigation in a long program, and answers to questions. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

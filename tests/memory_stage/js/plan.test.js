@@ -24,7 +24,7 @@ test('a tensor has a hue, and two aliases that live at the same time have differ
     lives.forEach((a, i) => {
       const rivals = lives.slice(0, i).filter(b => found.variants.some((_, v) => isTogether(a, b, v)));
       const aliases = rivals.filter(b => [...b.storages].some(id => a.storages.has(id)));
-      if (aliases.length >= HUES) return; // more than there are hues
+      if (aliases.length >= HUES) return; // more aliases than hues
       for (const b of aliases) {
         assert.notEqual(plan.hues.get(a.id), plan.hues.get(b.id), `${name}: ${a.id} and ${b.id}`);
       }

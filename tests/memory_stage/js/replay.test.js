@@ -1,4 +1,4 @@
-/** Replay of the recorded traces: the frames agree with the events, whatever the order in which they are read. */
+/** Replay of the recorded traces: the frames agree with the events in whatever order they are read. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -66,7 +66,7 @@ test('a walk visits the memory of every step, and the entities that the step tou
 test('the bytes of live storages are the allocated bytes of the trace', () => {
   let compared = 0;
   for (const [name, variant, { device }] of variants()) {
-    if (device !== 'cpu') continue; // an allocator of a GPU rounds
+    if (device !== 'cpu') continue; // a GPU's allocator rounds sizes up
     const frames = replay(variant);
     frames.walk(() => {});
     for (const frame of frames.filter(({ flight }) => !flight)) {

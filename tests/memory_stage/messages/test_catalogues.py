@@ -1,4 +1,4 @@
-"""Test that the catalogues are complete and fresh, and that both languages say the same of a program."""
+"""Test that the catalogues are complete and up to date, and that both languages have the same content."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def test_every_message_is_translated_with_the_same_placeholders(package):
     assert [fault for code in catalogues.LOCALES for fault in catalogues.faults(package, code)] == []
 
 
-def test_the_catalogues_are_those_of_the_source():
+def test_the_catalogues_have_exactly_the_messages_of_the_source():
     assert catalogues.stale() == []
 
 
-def test_a_fault_of_a_catalogue_is_named(monkeypatch, tmp_path):
+def test_each_kind_of_fault_in_a_catalogue_is_reported(monkeypatch, tmp_path):
     package = catalogues.Package("memory_stage", "memory_stage/messages/locale")
     whole = catalogues.updated(package, "zh")
     whole["Line {line}"].string = "第 {number} 行"
@@ -91,7 +91,7 @@ def facts_in(sentence: str) -> list[str]:
     return sorted(codes + re.findall(r"(?<![\w.])-?\d[\d,.]*\d|\d", plain))
 
 
-#: English words and pronouns for a number, which Chinese writes as a number.
+#: English words and pronouns for a number, which Chinese writes as a digit.
 _NUMBER_WORDS = {"no cell": "0 cells", "cell of storage": "cells of storage"}
 
 
@@ -114,7 +114,7 @@ def test_both_languages_say_the_same_of_every_program_with_the_same_names_and_nu
     assert wrong == [] and said > 500
 
 
-#: Words that are the same in Chinese.
+#: Words that are not translated.
 _STAY = {"numpy", "notebook", "minitensor", "float", "int", "bool", "complex", "inf", "nan"}
 
 
@@ -132,7 +132,7 @@ def test_one_recording_is_shown_in_both_languages():
     assert english.translated("zh").data == shown.data
 
 
-def test_chinese_words_one_cell_and_the_gradients_of_two_leaves_in_its_own_way():
+def test_chinese_texts_differ_in_structure_for_one_cell_and_for_two_leaves():
     program = (
         "a = mt.to_tensor([2.0], stop_gradient=False)\nb = mt.to_tensor([3.0], stop_gradient=False)\n"
         "(a * b).backward()\na.detach().zero_()"
@@ -142,7 +142,7 @@ def test_chinese_words_one_cell_and_the_gradients_of_two_leaves_in_its_own_way()
     assert any("的唯一一个单元" in each for each in said) and not any("全部 1 个" in each for each in said)
 
 
-def test_a_stage_of_data_is_not_translated():
+def test_a_stage_made_from_data_cannot_be_translated():
     shown = stage.Stage.of(stage.record("x = mt.ones([2])").data)
     with pytest.raises(ValueError, match="translated takes a stage that was recorded by this program"):
         shown.translated("zh")
@@ -182,7 +182,7 @@ def test_an_unknown_language_is_refused_and_changes_nothing(wrong):
         set_language(wrong)
 
 
-def test_a_page_on_its_own_names_its_language(tmp_path):
+def test_a_saved_page_declares_its_language(tmp_path):
     stage.record("x = mt.ones([2])", language="zh").save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text("utf-8")
     assert page.startswith('<!doctype html>\n<html lang="zh-CN">')
@@ -190,7 +190,7 @@ def test_a_page_on_its_own_names_its_language(tmp_path):
 
 
 @pytest.mark.parametrize(("spoken", "name"), [("en", "Details"), ("zh", "详情")])
-def test_a_page_on_its_own_has_its_controls_in_its_language(tmp_path, open_page, spoken, name):
+def test_a_saved_page_has_controls_in_its_language(tmp_path, open_page, spoken, name):
     stage.record("x = mt.ones([2])", language=spoken).save(tmp_path / "page.html")
     page = open_page(width=1000)
     page.goto((tmp_path / "page.html").as_uri())
@@ -237,7 +237,7 @@ def test_spaces_beside_chinese_are_removed_outside_of_code_only():
 
 
 def test_the_words_of_the_scripts_are_in_the_catalogues():
-    """A text that the extraction misses would stay English."""
+    """A text that the extraction misses would remain in English."""
     source = "const a = `<b title=\"${t('One')}\">${plural('{count} cell', '{count} ' + 'cells', 2)}</b>`;"
     source += "const b = tIn('notebook', 'cell');"
     assert list(catalogues.in_script(source)) == [

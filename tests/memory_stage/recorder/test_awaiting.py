@@ -1,4 +1,4 @@
-"""Test that a cell under `%%stage` may await at its top level, and behaves as without the magic."""
+"""Test that a cell under `%%stage` may await at its top level, and runs as without the magic."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def in_a_loop(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 def without_magic(source: str) -> dict:
-    """Return the names that the program leaves if a loop runs it without a recorder."""
+    """Return the names that the program leaves when an event loop runs it without a recorder."""
     names = {"mt": mt}
     code = compile(source, "<unwatched>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     in_a_loop(eval(code, names))
@@ -50,7 +50,7 @@ def without_magic(source: str) -> dict:
 
 
 def writes(variant: dict) -> list[tuple[int, int]]:
-    """Return the line of each write and the version that it creates."""
+    """Return the line of each write, and the version after it."""
     return [
         (step["line"], event["version"])
         for step in variant["steps"]
@@ -73,7 +73,7 @@ def test_tasks_run_in_the_same_order_as_without_a_recorder():
     assert (names["x"].tolist(), names["made"]) == (alone["x"].tolist(), alone["made"])
 
 
-def test_the_work_of_a_task_belongs_to_the_line_that_awaits_it():
+def test_operations_of_a_task_are_recorded_at_the_line_that_awaits_it():
     done, _ = recorded(TASKS)
     awaits, inside, after = 12, 4, 13
     lines = [awaits, awaits, inside, awaits, inside, awaits, after]

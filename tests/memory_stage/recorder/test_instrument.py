@@ -1,4 +1,4 @@
-"""Test the hooks: a program cannot see them in its names, and no function keeps them."""
+"""Test the hooks: they add no names to a program, and functions lose them after the recording."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def f(x):
 
 
 def run(source: str, namespace: dict | None = None, **settings) -> dict:
-    """Record a program, and return its names."""
+    """Record a program, and return the names that it leaves."""
     names = {"__name__": "__main__", "mt": mt} if namespace is None else namespace
     error = record.run(source, names, file="<program>", **settings).error
     if error is not None:
@@ -34,7 +34,7 @@ def run(source: str, namespace: dict | None = None, **settings) -> dict:
 
 
 def defined_earlier(source: str) -> dict:
-    """Return the names of a cell that was run before the recording."""
+    """Run a cell before the recording, and return its names."""
     names = {"__name__": "__main__", "mt": mt}
     linecache.cache["<earlier>"] = (len(source), None, source.splitlines(True), "<earlier>")
     exec(compile(source, "<earlier>", "exec", dont_inherit=True), names)

@@ -1,4 +1,4 @@
-"""Test the step that a stage opens with: picked by the recorder, or named by the author."""
+"""Test the key step, which a stage shows first: the recorder or the author chooses it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNNOTICED = (
 
 
 def key_of(program: str) -> int:
-    """Return the line of the picked step."""
+    """Return the line of the key step."""
     (variant,) = stage.record(program).data["variants"]
     return variant["steps"][variant["key"]]["line"]
 
@@ -27,14 +27,16 @@ def key_of(program: str) -> int:
     ("program", "line"),
     [
         (SAVED, 4),  # the write that makes a saved tensor stale, before backward raises
-        (TWICE + "z.backward()", 6),  # the write that backward refuses, not the first
+        (TWICE + "z.backward()", 6),  # the write that makes backward raise, and not the first write
         (TWICE + "y.backward()", 4),
         (TWICE, 4),  # the program calls no backward
-        (UNNOTICED, 5),  # the write without a version, and not the one after it
-        ("x = mt.ones([2])\nx.add_(1)\nv = x[0:1]\nv.zero_()\nx.add_(1)", 4),  # the first write that another name sees
-        ("x = mt.ones([4])\na = x[0:2]\nb = x[2:4]\ndel x\na.zero_()\nb.zero_()\nc = b", 6),  # no other name does
-        ("x = mt.ones([2], dtype='float32')\nx.stop_gradient = False\nx.add_(1)", 3),  # refused
-        ("x = mt.ones([2])\ny = x + 1\ndel x", 2),  # no write: the last step with most names
+        (UNNOTICED, 5),  # the unversioned write, and not the write after it
+        # the first write that changes another name's values
+        ("x = mt.ones([2])\nx.add_(1)\nv = x[0:1]\nv.zero_()\nx.add_(1)", 4),
+        # no write changes another name's values
+        ("x = mt.ones([4])\na = x[0:2]\nb = x[2:4]\ndel x\na.zero_()\nb.zero_()\nc = b", 6),
+        ("x = mt.ones([2], dtype='float32')\nx.stop_gradient = False\nx.add_(1)", 3),  # the refused write
+        ("x = mt.ones([2])\ny = x + 1\ndel x", 2),  # without a write: the last step with the most names
     ],
 )
 def test_the_recorder_picks_the_most_informative_step(program, line):

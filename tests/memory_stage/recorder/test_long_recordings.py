@@ -1,4 +1,4 @@
-"""Test that a recording too large for a page ends with a sentence that says how much it shows."""
+"""Test that a recording that is too large for a page ends with a sentence that says how much it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test the recorder: recording changes nothing, and the trace records the real events."""
+"""Test that recording changes nothing in the program, and that the trace agrees with the engine."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def events(done, do: str) -> list[dict]:
 
 
 def plain_run(source: str, namespace: dict):
-    """Run a program without the recorder, statement by statement; return its error, if any."""
+    """Run a program without the recorder, statement by statement. Return its error or None."""
     linecache.cache["<program>"] = (len(source), None, source.splitlines(True), "<program>")
     try:
         exec(compile(source, "<program>", "exec", dont_inherit=True), namespace)
@@ -126,7 +126,7 @@ def state_after(run, source: str) -> dict:
 
 
 def _message(error: BaseException) -> str:
-    # Unnamed tensors are numbered over the whole process.
+    # The numbers of unnamed tensors depend on all programs of the process.
     return str(error).partition("generated_tensor_")[0]
 
 
@@ -158,7 +158,7 @@ def test_every_program_gives_a_valid_and_small_trace(source):
     steps = done.variant["steps"]
     things = sum(len(step["events"]) for step in steps) + len(steps)
     rasters = [event.pop("raster") for step in steps for event in step["events"] if "raster" in event]
-    assert all(len(json.dumps(raster)) < 2_000 for raster in rasters)  # at most 1,024 values, as text
+    assert all(len(json.dumps(raster)) < 2_000 for raster in rasters)  # at most 1,024 values, written as text
     size = len(json.dumps(done.variant, separators=(",", ":")))
     assert size / things < 200, f"{size} bytes for {len(steps)} steps with {things} events"
 
@@ -171,7 +171,7 @@ def test_the_bytes_of_every_step_are_those_of_the_live_storages(source):
 
 
 def bytes_in_events(steps: list[dict]) -> list[int]:
-    """Return, after each step, the bytes of the live storages and of gradients on their way."""
+    """Return, after each step, the bytes of the live storages and of the gradients in flight."""
     alive, flight, found = {}, 0, []
     for step in steps:
         for event in step["events"]:
@@ -313,7 +313,7 @@ def test_arrays_that_share_memory_before_the_recording_are_described_before_they
 
 
 @pytest.mark.parametrize("seed", range(160))
-def test_random_programs(seed):
+def test_the_trace_of_random_programs_ends_with_the_real_tensors(seed):
     source = fuzz.program(seed)
     namespace = names()
     mt.seed(0)
@@ -333,7 +333,7 @@ def test_random_programs(seed):
 
 
 def kept_in(namespace: dict) -> list[tuple]:
-    """Return the values that the engine saves for backward, in the form of ``Memory.kept_by``."""
+    """Return the values that the engine has saved for backward, in the form of ``Memory.kept_by``."""
     values = [value for value in namespace.values() if isinstance(value, mt.Tensor)]
     for value in values:
         value._current()
@@ -352,7 +352,7 @@ def test_bytes_preserved_before_a_write_count_as_memory_and_no_read_is_refused()
     done = traced(PROGRAMS["one row preserved"])
     steps = done.variant["steps"]
     grown = [after["allocated"] - before["allocated"] for before, after in itertools.pairwise(steps[3:9])]
-    # a row; the same row again; a column without the cell of that row
+    # a row; then the same row again; then a column without the cell of that row
     assert grown[:3] == [12, 0, 12]
     assert len(events(done, "preserve")) > 4
     assert not events(done, "stale") and not events(done, "raise")
@@ -360,7 +360,7 @@ def test_bytes_preserved_before_a_write_count_as_memory_and_no_read_is_refused()
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_caught_error_is_recorded_once(seed):
-    """This holds even if a later error gets the identity of a deleted one."""
+    """This is true even if a later error has the id of a deleted one."""
     source = fuzz.program(seed).replace("Error: pass", "Error: caught.append(1)")
     source = source.replace("Exception: pass", "Exception: caught.append(1)")
     caught: list[int] = []
@@ -388,7 +388,7 @@ def recorded(source: str, namespace: dict, policy: str) -> tuple[dict, list[dict
 @pytest.mark.parametrize("device", ["cpu", "gpu:sim"])
 @pytest.mark.parametrize("seed", range(30))
 def test_after_every_step_the_trace_equals_the_state_of_the_engine(seed, device):
-    """Compare shapes, strides, versions, numbers, shared storages, saved tensors and whether they are stale."""
+    """Compare shapes, strides, versions, numbers, shared storages, and saved tensors with their states."""
     source, namespace = fuzz.program(seed, rarer=seed % 3 > 0), names()
     if device != "cpu":
         mt.set_device(device, capacity="64 MiB")
@@ -422,14 +422,14 @@ def test_backward_refuses_exactly_the_tensors_marked_red(seed):
         except RuntimeError as error:
             refused = "tensor_version" in str(error) or "version of their storage" in str(error)
             if not refused:
-                continue  # an earlier backward has freed its saved tensors, so it checks no version
+                continue  # an earlier backward has released the saved tensors, so no version is checked
         except (TypeError, ValueError):
-            continue  # a layer written by hand returned a gradient of the wrong kind
+            continue  # a custom layer returned a gradient of the wrong kind
         assert history.is_red(name) == refused, f"{name} of\n{source}"
 
 
 class Reach(Memory):
-    """The history as the picture shows it: the red boxes that a name leads to."""
+    """The history in the picture's form: the red boxes that can be reached from a name."""
 
     def __init__(self, variant: dict) -> None:
         self.made: dict[str, list[dict]] = {}
@@ -528,7 +528,7 @@ def test_a_large_write_records_only_the_written_cells():
     assert "0" in mask["cells"] and not any(10_000 <= int(i) < 20_000 or int(i) % 1000 == 3 for i in mask["cells"])
 
 
-# ---------- a program that uses up the stack ----------
+# ---------- programs that reach the recursion limit ----------
 
 ENDLESS = {
     "calls": ("def f(n):\n    return f(n + 1)\nf(0)", 2),
@@ -560,7 +560,7 @@ def test_endless_recursion_is_an_error_of_the_program_at_its_line(name):
 
 
 def test_a_program_that_leaves_little_of_the_stack_is_recorded():
-    """Record a call that leaves the recorder no stack for its two lines: its caller records them."""
+    """The recorder has no stack left to record the two lines of the last call, so they are recorded in its caller."""
     source = """
 def f():
     try:

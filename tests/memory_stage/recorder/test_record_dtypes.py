@@ -1,4 +1,4 @@
-"""A recording of a program with small dtypes has their labels, their numbers and their bytes."""
+"""Test that a recording of a program with small dtypes has their labels, numbers and bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memory_stage.trace.validation import problems
 from minitensor import torch
 from minitensor.engine.device.counters import cpu_meter
 
-#: The bytes of one number.
+#: The bytes of one element of each dtype.
 SIZES = {"float16": 2, "bfloat16": 2, "uint8": 1, "int8": 1, "int16": 2, "float32": 4}
 
 
@@ -45,7 +45,7 @@ def test_a_storage_has_the_bytes_and_the_numbers_of_its_dtype(dtype: str):
 
 
 @pytest.mark.parametrize(("dtype", "tenth", "large"), [("float16", "0.1", "inf"), ("bfloat16", "0.1", "70144")])
-def test_a_program_of_16_bits_with_backward(dtype: str, tenth: str, large: str):
+def test_backward_in_16_bits_is_recorded_with_its_bytes(dtype: str, tenth: str, large: str):
     pytest.importorskip("ml_dtypes")
     before = cpu_meter.allocated
     variant = traced(
@@ -55,7 +55,7 @@ def test_a_program_of_16_bits_with_backward(dtype: str, tenth: str, large: str):
     assert cpu_meter.allocated == before
     values = [storage["values"] for storage in events(variant, "storage")]
     assert values[0] == {"0": tenth, "1": large}
-    # x, w and y; then the sum (freed at the end of the line) and the gradient; then 8 bytes in float32.
+    # x, w and y; then the sum, which is freed at the end of the line, and the gradient; then 8 bytes of float32.
     assert [storage["bytes"] for storage in events(variant, "storage")] == [4, 4, 4, 2, 4, 8]
     ends = {step["line"]: step["allocated"] for step in variant["steps"]}
     assert ends == {1: 4, 2: 8, 3: 8, 4: 12, 5: 16, 6: 24}
@@ -75,7 +75,7 @@ def test_a_context_of_casts_shows_the_copy_of_a_parameter_once():
 
 
 def test_the_gradient_of_a_sum_needs_one_element():
-    """The meter's peak in backward shows it: the gradient spread over 1,000 numbers has 2 bytes, or 4 in float32."""
+    """The gradient has the shape of 1,000 numbers, but the meter's peak in backward grows only by its 2 or 4 bytes."""
     peaks = {}
     for dtype in ("float16", "float32"):
         x = mt.ones([1000], dtype)
@@ -91,7 +91,7 @@ def test_the_gradient_of_a_sum_needs_one_element():
 
 
 def test_a_write_through_another_dtype_is_drawn_on_the_cells_of_the_storage():
-    """A cell is a float32; an element of float16 is half of one, and a float64 covers two."""
+    """A cell is a float32, so a float16 element is half a cell, and a float64 element covers two."""
     variant = traced(
         "x = mt.to_tensor([1.0, -2.0, 4.0, 8.0])\nhalves = x.view('float16')\nhalves[3] = 1.0\n"
         "halves[mt.to_tensor([0, 1, 6])] = 0.0\nlast = x.view('uint8')[12:]\nlast[:] = 0\nx.view('float64')[0] = 2.0"

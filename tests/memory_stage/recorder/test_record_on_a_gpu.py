@@ -1,4 +1,4 @@
-"""Test the recorder on a simulated GPU: recording changes nothing, and the bytes are the device's."""
+"""Test the recorder on a simulated GPU: recording changes nothing, and the bytes are those of the device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.stage.programs import PROGRAMS
 
 @pytest.fixture(autouse=True)
 def host_again_and_no_collector() -> Iterator[None]:
-    """Switch off the garbage collector, so that only deleting the last name frees a block."""
+    """Turn off the garbage collector, so that deleting the last name frees a block, and restore the host device."""
     gc.collect()
     gc.disable()
     yield
@@ -28,7 +28,7 @@ def host_again_and_no_collector() -> Iterator[None]:
 
 
 def run(source: str, watched: bool) -> tuple[object, dict, list]:
-    """Return the recording, if any, the state of a fresh GPU after the run, and every allocated and freed block."""
+    """Return the recording or None, the state of a new GPU after the run, and every allocated and freed block."""
     mt.seed(0)
     mt.set_device("gpu:sim", capacity="64 MiB")
     blocks: list[tuple] = []
@@ -53,7 +53,7 @@ def run(source: str, watched: bool) -> tuple[object, dict, list]:
     reported = ""
     if error is not None:
         reported = str(error).partition("generated_tensor_")[0]
-        error.__traceback__ = error.__context__ = None  # its frames hold tensors
+        error.__traceback__ = error.__context__ = None  # the frames of the error keep tensors alive
     counters = current.gpu.counters()
     left = {
         "error": reported,
@@ -67,7 +67,7 @@ def run(source: str, watched: bool) -> tuple[object, dict, list]:
     return done, left, blocks
 
 
-#: Programs that print or compare a place, or read the host's meter, are about the host's memory.
+#: Programs that print or compare a device, or read the host's meter, and therefore only run on the host.
 ON_A_GPU = {name: source for name, source in PROGRAMS.items() if "device" not in source and "numpy" not in source}
 
 
@@ -85,7 +85,7 @@ def test_a_recorded_run_equals_the_plain_run_and_the_meter_is_the_devices(source
         allocated, peak, reserved, _ = watched["counters"]
         assert last["peak"] == peak
         assert last["reserved"] == reserved
-        assert last["allocated"] == allocated or watched["error"]  # the error's frames hold tensors
+        assert last["allocated"] == allocated or watched["error"]  # the frames of the error keep tensors alive
 
 
 def test_a_storage_on_another_device_is_marked_and_the_text_names_the_gpu() -> None:

@@ -1,4 +1,4 @@
-"""Test that a framework is recorded from its import on, each by its own engine."""
+"""Test that a framework is recorded as soon as the program has imported it, by an engine for that framework."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.stage.stages import sentences_of
 
 
 class Framework(MinitensorEngine):
-    """A framework without tensors that notes each subscription."""
+    """A framework without tensors, which records each subscription."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []

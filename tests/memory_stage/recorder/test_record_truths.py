@@ -1,14 +1,14 @@
 """Compare the recorder with the contents of memory after each line of forty short programs, worked out by hand.
 
-The comment after each line describes the memory when the line is done:
+The comment after each line describes the memory after the line has run:
 
     names storage[shape]+offset(strides) dtype, ... | storage v version numbers, ... | operation storage v version, ...
     | allocated/peak
 
-``x=y`` are two names of one tensor, ``-`` is a tensor without a name. ``*`` marks a leaf that wants a gradient, ``'``
-a tensor with a history, ``np`` a numpy array, ``b`` borrowed memory. Dense strides, float32 and offset 0 are left out.
-The third part lists the tensors saved for backward with their storage and version, and whether they are ``lost`` or
-``moved``. A copy has a separate storage, at version 0. If nothing is saved, the third part is left out.
+``x=y`` are two names of one tensor, ``-`` is a tensor without a name. ``*`` marks a leaf that requires a gradient,
+``'`` a tensor with a history, ``np`` a numpy array, ``b`` borrowed memory. Dense strides, float32 and offset 0 are left
+out. The third part lists the tensors saved for backward with their storage and version, and whether they are ``lost``
+or ``moved``. A copy has a separate storage, at version 0. If nothing is saved, the third part is left out.
 """
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ def _split(tensors: str) -> list[str]:
 
 
 def with_masks(reported: str, truth: str) -> str:
-    """Replace random numbers by ``?``, as the truths write them."""
+    """Replace random numbers by ``?``, as in the comments."""
     return " ".join("?" if right == "?" or right == "?," else left for left, right in zip_words(reported, truth))
 
 

@@ -1,4 +1,4 @@
-"""Record a part of a run: statements from one number to another, an iteration of a loop, the run from a line on."""
+"""Test recording a part of a run: some of its statements, one iteration of a loop, or the run from a line on."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def lines(done) -> list[int]:
 
 
 class NoWindow:
-    """A window that does not begin. It notes when a line is reached first."""
+    """A window that never begins. It records the first time that a line is reached."""
 
     is_alone = False
 
@@ -78,7 +78,7 @@ class NoWindow:
 
 
 def number_of(line: int) -> int:
-    """Return the number of the statement of a line, when it runs for the first time."""
+    """Return the number of the first execution of a line's statement."""
     window = NoWindow(line)
     recorded(window)
     return window.reached
@@ -122,12 +122,12 @@ def test_a_window_at_the_top_level_and_one_that_the_run_does_not_reach():
     assert names["last"].tolist() == [1]
 
 
-def test_a_program_ends_with_a_window_that_is_alone():
+def test_a_program_ends_with_its_window_if_the_caller_asks_for_it():
     done, names = recorded(StatementWindow(100, 110, is_alone=True))
     assert done.error is None and "last" not in names and 0 < names["count"] < 20
 
 
-def test_values_and_errors_are_those_of_the_program_alone():
+def test_values_and_errors_are_those_of_the_unrecorded_program():
     failing = PROGRAM.replace("last = mt.ones([1])", "last = mt.ones([1]).reshape([2])")
     done, names = recorded(StatementWindow(200, 220), failing)
     assert isinstance(done.error, ValueError) and "last" not in names
@@ -152,12 +152,13 @@ def test_the_window_of_a_count_begins_with_the_iteration_that_made_a_node():
     source = "for i in range(50):\n    for k in range(3):\n        k\n    made[0] += 1\n    i\ni\n"
     run = CountedRun(source, FILE, lambda: made[0])
     run.run({"made": made})
-    # An iteration has nine statements: the inner head, its three statements, the count and `i`; the outer head is one.
+    # An iteration has nine statements: the outer head, the inner head with its three statements, the count and `i`.
     each = (run.count - 2) // 50
     first, last = run.window(40, 1 + 42 * each)
     assert last == 1 + 42 * each + 3 and first == 2 + 40 * each
     assert run.window(-1, 1 + 42 * each)[0] == 2 + 41 * each
-    assert run.window(0, run.count)[0] >= run.count - 200  # too far back: a part before the last statement
+    # the node is too old: only a part before the last statement is recorded
+    assert run.window(0, run.count)[0] >= run.count - 200
 
 
 def test_a_program_before_its_window_costs_little():
@@ -168,4 +169,5 @@ def test_a_program_before_its_window_costs_little():
     begun = time.process_time()
     done, names = recorded(StatementWindow(19_990, 19_995), source)
     assert names["total"] == sum(range(20000)) and done.error is None
-    assert time.process_time() - begun < alone + 2.0  # 100 microseconds a statement; the recorder takes milliseconds
+    # 100 microseconds for each statement; recording takes milliseconds
+    assert time.process_time() - begun < alone + 2.0

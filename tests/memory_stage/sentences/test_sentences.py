@@ -22,7 +22,7 @@ def sentences(source: str, namespace: dict | None = None, **settings) -> list[st
 
 
 SAYS = {
-    # the first kind: a new storage
+    # normal operations: a tensor on a new storage
     "mt.ones([2, 3])": [
         "Line 1 allocates storage 1, 6 numbers in 24 bytes, for a tensor of shape [2, 3]. "
         "Nothing names the tensor, so both are freed at once.",
@@ -51,7 +51,7 @@ SAYS = {
         "Line 2: `add` allocates storage 2, 8 bytes; then `multiply` allocates storage 3, 8 bytes. `y` names the last"
         " result. Storage 2 is freed again: nothing needs it.",
     ],
-    # the second kind: a view
+    # views
     "x = mt.ones([6])\ny = x.reshape([2, 3])\nv = x[1:3]\ndel x": [
         "Line 1 allocates storage 1, 6 numbers in 24 bytes, for a tensor of shape [6]. `x` is a name for that tensor.",
         "`reshape` makes a second tensor on storage 1: no number is copied, no byte is added. `x` and `y` "
@@ -65,7 +65,7 @@ SAYS = {
         "Line 2: `t` makes a view on storage 1; then `reshape` allocates storage 2, 24 bytes. `y` names the last "
         "result.",
     ],
-    # the third kind: in place
+    # in-place operations
     "x = mt.ones([6])\ny = x.add_(1)\nv = x[0:2]\nv.scale_(3)\nx[5] = 7": [
         "Line 1 allocates storage 1, 6 numbers in 24 bytes, for a tensor of shape [6]. `x` is a name for that tensor.",
         "`add_` writes all 6 cells of storage 1, which goes from version 0 to version 1, and returns `x` "
@@ -156,7 +156,7 @@ SAYS = {
         "Storage 2 stays, because `v` still uses it.",
         "`set_` leaves `x` empty, on a storage of 0 bytes. Storage 3 is freed: 32 bytes.",
     ],
-    # memory that is shared
+    # memory that is shared with numpy
     "import numpy as np\na = np.ones(3, 'float32')\nx = mt.from_numpy(a)\nx.stop_gradient = False\ny = x * x\n"
     "a[1] = 5\nn = x.detach().numpy(share=True)\ndel a\nz = mt.ones([2])\nm = z.numpy(share=True)\ndel z\ndel m": [
         "Line 2 touches no tensor, so memory does not change.",
@@ -203,7 +203,7 @@ SAYS = {
         "Storage "
         "2 is freed again: nothing needs it. `x` keeps its numbers.",
     ],
-    # a layer written by hand
+    # a custom layer
     "class Twice(mt.autograd.PyLayer):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n"
     "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 2\n"
     "x = mt.to_tensor([1., 2.], stop_gradient=False)\ny = Twice.apply(x)\ny.backward()": [
@@ -239,7 +239,7 @@ SAYS = {
         "Line 5: `Momentum.step` writes 4 storages, of `net.weight`, `net.bias` and 2 more, and each version "
         "increases by 1.",
     ],
-    # holders of a tensor without a name
+    # objects that refer to a tensor without a name
     "xs = {mt.ones([2])}\nx = next(iter(xs))\nx = None\ndef rows():\n    y = mt.ones([3])\n    yield y\ng = rows()\n"
     "a = next(g)\na = None\ndel g": [
         "Line 1 allocates storage 1, 2 numbers in 8 bytes, for a tensor of shape [2].",
@@ -304,12 +304,12 @@ def test_a_refusal_under_the_old_policy():
 
 
 COW = {
-    # a copy that two operations read
+    # one copy serves two operations that read it
     LEAF + "a = x * 2\ny = a * a\na.sin_()": [
         "`sin_` needs its input for backward, so it first copies 12 bytes to storage 4. Then it writes all 3 cells of "
         "storage 2: version 1. `multiply` (line 3) reads the copy, too.",
     ],
-    # at most the bytes that the write covers, and each once
+    # no more than the bytes that the write covers, each counted once
     LEAF + "a = x * 2\ny = a * a\na[1] = 0\na[1] = 5\na.add_(1)\ny.sum().backward()": [
         "Line 4 writes 1 cell of storage 2, which goes from version 0 to version 1. Just before, 4 bytes were copied "
         "to storage 4: `multiply` (line 3) still needs them.",
@@ -326,12 +326,12 @@ COW = {
         "`multiply` (line 2) receives [4, 8, 12] and sends [8, 16, 24] to `x@0`.",
         "`backward` is done: `x.grad` is [8, 16, 24], in storage 8, 12 bytes. Storage 7 is freed.",
     ],
-    # cells that no node saved
+    # cells that no node has saved
     LEAF + "a = x * 2\ny = a[0:2] * a[0:2]\na[2] = 0": [
         "Line 4 writes 1 cell of storage 2, which goes from version 0 to version 1. No byte that `multiply` (line 3) "
         "saved is overwritten, so nothing is copied.",
     ],
-    # a bit for each element
+    # one bit for each element
     LEAF + "a = x * 2\na.clip_(3, 5)": [
         "`clip_` saves marks of its input, 1 bit per element, 1 byte in storage 3, then writes all 3 cells of storage "
         "2: version 1.",
@@ -368,7 +368,7 @@ def test_an_operation_recorded_before_the_first_line_is_described_as_such():
 
 
 def test_the_effect_of_a_write_on_saved_tensors_is_always_mentioned():
-    """This holds in programs of every kind, also if the sentence is short of words."""
+    """This is true in programs of every kind, even if the sentence reaches its limit of words."""
     for policy in ("2.6", "copy_on_write"):
         for source in [*PROGRAMS.values(), *map(fuzz.program, range(40))]:
             mt.seed(0)

@@ -16,17 +16,17 @@ from tests.support.stage import claims_rarer, templates, truth
 
 LEAF = "w = mt.to_tensor([1., 2., 3., 4.], stop_gradient=False)\na = w * 1\n"
 TORCH = "import minitensor.torch as torch\n"
-#: Code above this mark ran in an earlier cell.
+#: Code above this mark runs in an earlier cell.
 STAGE = "# the stage\n"
 
-#: At the end of a program: the notebook shows the value of the last line, and keeps it as ``_``.
+#: This mark ends a program whose last value the notebook shows and keeps as ``_``.
 SHOWN = "# shown"
 
-#: The number of texts that the judge must find false in the similar program. It trusts some texts unchecked, such
-#: as those about a gradient on its way.
+#: The number of texts that must be judged false for the similar program. Some texts, such as those about gradients in
+#: flight, cannot be judged.
 FEWEST_FALSE = 110
 
-#: Texts for programs of PyTorch or Paddle only; the tests with these frameworks produce them.
+#: Texts that occur only for programs of PyTorch or Paddle. The tests with these frameworks produce them.
 OF_FRAMEWORKS = {
     "backward: The `backward` of {} is done: it sends nothing on.",
     "backward: {} receives {} itself, writes {} into it and returns nothing: `backward` continues with it.",
@@ -44,10 +44,10 @@ OF_FRAMEWORKS = {
 
 @dataclass
 class Pair:
-    """A program that produces a text, and one with another line for which the text would be false.
+    """A program that produces a text, and a program that differs in one line and for which the text would be false.
 
     Attributes:
-        texts: in the form of ``templates.texts``.
+        texts: the texts, in the form of ``templates.texts``.
     """
 
     texts: list[str]
@@ -56,7 +56,9 @@ class Pair:
 
 
 def pairs() -> list[Pair]:
-    """Read the pairs of ``near.diff``: texts, then a program as a difference; a blank line ends a pair."""
+    """Read the pairs in ``near.diff``. A pair is a few texts and then a program as a difference; a blank line
+    ends it.
+    """
     found = []
     for block in Path(__file__).with_name("near.diff").read_text(encoding="utf-8").strip("\n").split("\n\n"):
         lines = block.splitlines()
@@ -67,7 +69,7 @@ def pairs() -> list[Pair]:
 
 
 def sentences_after(program: str) -> list[truth.Said]:
-    """Return the sentences on the part of a program after ``STAGE`` (or all of it), and the earlier state."""
+    """Return the sentences on a program, or on its part after ``STAGE``, and the state of memory before that part."""
     namespace = {"__name__": "__main__", "mt": mt}
     earlier, _, program = program.rpartition(STAGE)
     exec(compile(earlier, "<earlier>", "exec"), namespace)
@@ -86,7 +88,7 @@ def sentences_on(program: str) -> list[str]:
 
 @dataclass
 class Sentences:
-    """The sentences on both programs of a pair, with marks."""
+    """The sentences on both programs of a pair, with invisible marks."""
 
     pair: Pair
     true: list[truth.Said]
@@ -111,7 +113,7 @@ def has(text: str, reported: list[truth.Said]) -> bool:
 
 
 def test_every_text_has_a_program_that_produces_it_and_a_similar_one_that_does_not(all_sentences):
-    """A new text needs a pair in ``near.diff``."""
+    """Whoever adds a text adds a pair to ``near.diff``."""
     texts = [text for each in all_sentences for text in each.pair.texts]
     assert sorted([*texts, *OF_FRAMEWORKS]) == sorted(templates.texts())
     assert len(texts) > 150

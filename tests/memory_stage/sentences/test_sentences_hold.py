@@ -1,4 +1,4 @@
-"""Test that a sentence appears for a program where it is true, and not for a similar one where it is false."""
+"""Test that a sentence appears for a program for which it is true, and not for a similar one for which it is false."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from memory_stage.recorder import record
 
 @dataclass
 class Near:
-    """Two programs that differ little.
+    """Two programs that differ only slightly.
 
     Attributes:
-        says: by the line of its step in ``true``, words of its sentence.
+        says: maps a line of ``true`` to words in the sentence of its step.
         never: words that no sentence on ``near`` contains.
-        instead: by the line of its step in ``near``, words of its sentence.
+        instead: maps a line of ``near`` to words in the sentence of its step.
     """
 
     true: str
@@ -232,14 +232,14 @@ def test_a_function_of_a_cell_that_awaited_is_stepped_through() -> None:
     namespace = {"__name__": "__main__", "mt": mt}
     cell = eval(compile(text, "<cell 1>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True), namespace)
     with pytest.raises(StopIteration):
-        cell.send(None)  # a coroutine, for the cell awaits
+        cell.send(None)  # the function returns a coroutine, because the cell awaits
     sentences = [step["say"] for step in steps("x = mt.ones([2])\nhelper(x)", namespace)]
     assert any("`scale_` writes all 2 cells of storage 1" in each for each in sentences), sentences
     assert any("calls `helper`" in each for each in sentences), sentences
 
 
 def last_of_cell(program: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the sentence on the last line of a cell, whose value a notebook keeps as ``_``."""
+    """Return the sentence on the last line of a cell whose value a notebook keeps as ``_``."""
     namespace = {"__name__": "__main__", "mt": mt}
     monkeypatch.setattr(sys, "displayhook", lambda value: namespace.__setitem__("_", value))
     recording = record.run(program, namespace, file="<program>", show_last=True)
@@ -274,7 +274,7 @@ def test_the_holders_of_an_unnamed_tensor_are_the_same_in_the_trace_and_the_sent
 
 @pytest.mark.parametrize("body", ["f(n - 1)", "h(n); f(n - 1)", "x = n\n        f(n - 1)\n        x = 0"])
 def test_a_deep_recursion_costs_work_in_proportion_to_its_depth(body: str) -> None:
-    """The work is counted in executed lines of the recorder, not in seconds."""
+    """The test counts executed lines of the recorder, not seconds."""
     program = f"def h(x):\n    pass\ndef f(n):\n    if n:\n        {body}\nf(DEPTH)"
 
     def lines(depth: int) -> int:
@@ -302,7 +302,7 @@ def test_a_deep_recursion_costs_work_in_proportion_to_its_depth(body: str) -> No
 
 @pytest.fixture
 def notebook_on_a_gpu():
-    """Return a simulated GPU on which the notebook holds tensors that no stage shows."""
+    """Return a simulated GPU on which the notebook has tensors that no stage shows."""
     mt.set_device("gpu:sim", capacity="64 MiB")
     yield [mt.ones([100_000])]
     mt.set_device("cpu")

@@ -13,9 +13,9 @@ import pytest
 
 import minitensor as mt
 from memory_stage.recorder import record
-from tests.support.stage import claims, claims_rarer, kinds, truth  # importing the claims registers them
+from tests.support.stage import claims, claims_rarer, kinds, truth  # importing the modules registers their claims
 
-SEEDS = 20  # programs of each kind: 220 in all
+SEEDS = 20  # the number of programs of each kind, 220 in all
 
 #: Programs of learners, and programs whose sentences were once wrong.
 BY_HAND = {
@@ -160,7 +160,7 @@ def altered(sentence: str) -> Iterator[str]:
     """Return the sentence with one number changed, and the sentence with one name changed."""
     for found in re.finditer(r"(?<![\w.])\d+(?![\w.]*\d)", sentence):
         if sentence[: found.start()].count("`") % 2:
-            continue  # in code
+            continue  # a number or a name in code
         yield f"{sentence[: found.start()]}{int(found[0]) + 1}{sentence[found.end() :]}"
     for found in re.finditer(r"(?<=`)[a-z](?=`)", sentence):
         yield f"{sentence[: found.start()]}nobody{sentence[found.end() :]}"
@@ -178,7 +178,7 @@ def test_a_sentence_with_another_number_or_name_is_found_false() -> None:
             said = truth.Said(step["line"], text, witness.moments[k], witness.moments[k + 1], source, None)
             if not list(truth.judged(said)):
                 missed.append(text)
-    # These are not judged: the line of a sentence, and the number of another operation that has no line.
+    # Two numbers are not judged: the line of a sentence, and the number of another operation that has no line.
     missed = [text for text in missed if text.partition(" ")[0] != "Line"]
     assert tried > 40 and len(missed) < 0.1 * tried, missed
 

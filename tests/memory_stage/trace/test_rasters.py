@@ -1,4 +1,4 @@
-"""Test the sampling of large storages: which cells are chosen, and which grey level each value becomes."""
+"""Test the sampling of large storages: the chosen cells, and the grey level of each value."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHAPES = [(5000,), (40, 70), (1, 3000), (3, 2, 700), (64, 1, 8, 8), (10, 3, 28, 
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_each_sampled_cell_is_where_its_picture_row_and_column_are(shape):
+def test_each_sampled_cell_has_the_position_of_its_picture_row_and_column(shape):
     raster = raster_of(*shape)
     cells = np.arange(np.prod(shape)).reshape(shape)
     if shape[-1] == 3:
@@ -50,7 +50,7 @@ def test_pictures_are_the_first_of_a_batch_and_a_matrix_is_one_map():
     assert raster_of(10, 3, 28, 28).of == (30, 28, 28)
     assert raster_of(50, 32, 24, 3).of == (50, 32, 24)
     assert raster_of(40, 70).of == raster_of(1, 40, 70).of == (1, 40, 70)
-    assert raster_of(64, 64, 3, 3).of == (1, 64 * 64 * 3, 3)  # the weights of a convolution are no pictures
+    assert raster_of(64, 64, 3, 3).of == (1, 64 * 64 * 3, 3)  # the weights of a convolution are not pictures
     assert raster_of(5000).of == (1, 1, 5000)
 
 
@@ -61,7 +61,7 @@ def test_a_tensor_that_reads_only_a_part_or_in_another_order_has_no_raster():
     assert Raster.of_layout((0,), (1,), 0, 0) is None
 
 
-def test_the_lowest_value_is_level_1_the_highest_255_and_what_is_not_finite_0():
+def test_the_lowest_value_has_level_1_the_highest_255_and_non_finite_ones_0():
     values = np.linspace(-2, 2, 100).tolist()
     values[3], values[4], values[5] = np.nan, np.inf, "?"
     found = raster_of(100).with_values(values)

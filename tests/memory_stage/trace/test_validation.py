@@ -1,4 +1,4 @@
-"""Test that a trace follows its schema, and that the check without packages agrees with the real validator."""
+"""Test the validation of traces: it finds planted faults, and agrees with a full validator of JSON Schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.web import pages
 REAL = jsonschema.Draft202012Validator(schema())
 
 
-def test_the_schema_is_a_schema():
+def test_the_schema_is_a_valid_json_schema():
     jsonschema.Draft202012Validator.check_schema(schema())
 
 
@@ -161,4 +161,4 @@ def test_a_problem_names_its_place():
 def test_examples_are_written_as_json_that_any_parser_reads():
     for name in pages.NAMES:
         text = (pages.FOLDER / f"{name}.json").read_text(encoding="utf-8")
-        assert json.loads(text, parse_constant=pytest.fail)  # it would be called for NaN and Infinity
+        assert json.loads(text, parse_constant=pytest.fail)  # called for NaN and Infinity, which are not JSON

@@ -1,4 +1,4 @@
-"""The logs of a watched program: lines, nodes and writes, without any framework."""
+"""Test the logs of a watched program (lines, nodes and writes) without any framework."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_installed_code_and_this_package_are_not_the_program():
     assert lines[names["ask_again"]()] == ProgramLine(__file__, 2, "ask_again")
 
 
-def test_a_node_belongs_to_the_line_that_made_the_last_node_up_to_it():
+def test_a_node_belongs_to_the_line_of_the_last_entry_that_begins_at_or_before_it():
     log = NodeLog()
     assert log.find(3) == (0, node_log.NO_TIME)
     log.add(0, 3, 5, 0)

@@ -1,4 +1,4 @@
-"""The fixture of the stage's web tests: a stage alone on a page of the shared browser."""
+"""Fixture for the stage's web tests: a stage alone on a page of the shared browser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ PROBES = Path(pages.__file__).with_name("probes.js").read_text(encoding="utf-8")
 
 @pytest.fixture
 def show(open_page):
-    """show(name, ...) opens a page with the stage of that trace; a page error or a console error fails the test."""
+    """Return a function that opens a page with the stage of a trace. An error on the page or its console fails the
+    test.
+    """
 
     def show_stage(name=None, *, body=None, width=760, scheme="light", motion="no-preference", js=True, **look):
         page = open_page(width=width, scheme=scheme, motion=motion, js=js)

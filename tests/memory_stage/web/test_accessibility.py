@@ -1,4 +1,6 @@
-"""Test the shortcut for axe: one text of each look has the same faults as every text."""
+"""Test the shortcut for axe, which checks one text of each style and has to find the same faults as checking
+all texts.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ ONLY_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "prel
 STYLE = """p, li, button { color: #222; background: #fff } .far { position: absolute; left: 0 } .sun { color: #222 }
 .box { position: absolute; width: 60px; height: 60px; background: #333 } .faded { opacity: .4 }"""
 TWENTY = '<p class="note">words</p>' * 20
-#: The page: many similar texts, one of which is unreadable.
+#: A page with many similar texts, of which one is unreadable.
 FAULTS = {
     "a colour of its own": f'{TWENTY}<p class="note" style="color: #ccc" id="bad">words</p>{TWENTY}',
     "a colour from its parent": (

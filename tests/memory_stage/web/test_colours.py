@@ -1,4 +1,4 @@
-"""Test colours: every text has contrast to its background, in light and dark, and every meaningful line is visible."""
+"""Test that every text has enough contrast to its background and that lines are visible, in light and dark colours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def text_pairs(svg: str) -> set[tuple[str, str, str]]:
-    """Return the colour of every text, the colour of the last box drawn before it at its place, and the text."""
+    """Return the colour of every text, the colour of the last box drawn under it, and the text."""
     found, behind = set(), []
     for mark in drawing.marks(svg):
         if mark.kind == "rect":
@@ -61,7 +61,7 @@ def test_every_text_of_every_picture_has_contrast_and_none_is_on_a_pattern():
                 for width in (288, 760):
                     for text, ground, said in text_pairs(picture.svg(trace, number, step, width)):
                         pairs.setdefault((text, ground), said)
-    # red on red-wash, paper on red, digits on the tints of four aliases
+    # red on a light red ground, paper on red, digits on the tints of four aliases
     assert {("red", "redwash"), ("paper", "red"), ("muted", "wash"), ("ink", "t1"), ("ink", "t4")} <= set(pairs)
     for (text, ground), said in pairs.items():
         assert ground in MODES["light"], f'"{said}" stands on {ground}'
@@ -75,5 +75,5 @@ def test_lines_and_alias_colours_have_contrast_to_the_background(mode):
     for ground in ("paper", "wash"):
         for token in ("ink", "line", "node", "red", "focus", "a1", "a2", "a3", "a4"):
             assert contrast(colours[token], colours[ground]) >= GRAPHIC, f"{token} on {ground}"
-    for alias in "1234":  # a pattern is drawn in its colour on its tint
+    for alias in "1234":  # the lines of a pattern have the colour, and the ground has its tint
         assert contrast(colours[f"a{alias}"], colours[f"t{alias}"]) >= 2, f"pattern {alias}"

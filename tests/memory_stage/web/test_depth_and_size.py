@@ -22,7 +22,7 @@ def words(name: str, step: int, **options) -> str:
 # ---------- depths ----------
 
 
-def test_each_depth_adds_to_the_one_before():
+def test_each_depth_shows_everything_of_the_previous_one():
     memory, tensors, history = (words("stale", 3, depth=depth) for depth in DEPTHS)
     assert "storage 2" in memory and "written now" in memory
     assert not [word for word in ("shape", "[3]", "version", "multiply", "a@0") if word in memory]
@@ -31,7 +31,7 @@ def test_each_depth_adds_to_the_one_before():
     assert "saved a@0" in history and "0 ≠ 1" in history and "a@0 is gone" in history
 
 
-def test_a_trace_names_its_depth_and_an_option_overrules_it():
+def test_a_trace_sets_the_depth_and_an_option_replaces_it():
     trace = {**pages.trace("stale"), "depth": "memory"}
     draw = picture._v8().call
     assert "shape" not in draw("picture", trace, {"step": 3})
@@ -94,7 +94,8 @@ def test_cells_are_at_least_44_px_high_and_equally_high_at_every_step(show, dept
         for step in range(page.evaluate("host().frames.length")):
             page.evaluate(f"host().go({step})")
             heights |= set(page.evaluate(CELLS))
-        assert max(heights) - min(heights) < 0.5 and min(heights) >= 44, (name, heights)  # fractions of a pixel differ
+        # sizes may differ by fractions of a pixel
+        assert max(heights) - min(heights) < 0.5 and min(heights) >= 44, (name, heights)
 
 
 @pytest.mark.parametrize("depth", ["memory", "tensors"])

@@ -1,4 +1,4 @@
-"""Test the stage on a page: by keyboard, with a screen reader, in both modes, on paper, and without JavaScript."""
+"""Test the stage on a page: by keyboard, with a screen reader, in light and dark, in print, and without JavaScript."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_page_keys_on_the_slider_take_a_tenth_of_a_long_program(show):
     assert soon(page.evaluate, STEP) <= 1
 
 
-def test_keys_with_a_modifier_belong_to_the_page(show):
+def test_the_stage_ignores_keys_with_a_modifier(show):
     page = show("slice")
     tab_to(page, "button.next")
     page.keyboard.press("Control+End")
@@ -63,14 +63,14 @@ def test_a_button_that_becomes_disabled_keeps_the_focus(show):
 
 
 def keyed(name, variant, step):
-    """Return the trace with a key step, as a recorder would write it."""
+    """Return the trace with a key step, in the form that a recorder writes."""
     trace = pages.trace(name)
     trace["opens"] = trace["variants"][variant]["id"]
     trace["variants"][variant]["key"] = step
     return trace
 
 
-def test_it_opens_on_the_key_step_with_a_way_in(show):
+def test_a_stage_opens_on_the_key_step_with_a_button_to_the_first_step(show):
     page = show(body=pages.element(keyed("stale", 1, 3)))
     assert page.evaluate("[host().at.variant, host().at.step]") == [1, 3]
     page.get_by_role("button", name="Step from line 1").click()
@@ -118,7 +118,7 @@ def test_space_plays_to_the_end_and_a_touch_stops_it(show):
     assert soon(page.evaluate, STEP) == 2
     assert soon(page.locator(".play").get_attribute, "aria-pressed") == "false"
     page.evaluate("host().showDetails(true)")
-    page.locator(".play").click()  # from the end it starts again
+    page.locator(".play").click()  # from the end, playing starts again
     assert soon(page.evaluate, STEP) == 0
     page.keyboard.press("ArrowRight")
     page.clock.run_for(60_000)
@@ -132,7 +132,7 @@ def test_a_link_leads_to_a_variant_and_a_step(show):
     page.evaluate("id => { location.hash = `#${id}/cow/4` }", id_)
     page.wait_for_function("host().at.step === 3")
     assert page.evaluate("host().at.variant") == 1
-    for other in ("#stage-of-somebody-else/cow/2", "#%"):  # the second is no text in any code
+    for other in ("#stage-of-somebody-else/cow/2", "#%"):  # the second name does not occur in any code
         page.evaluate(f"new Promise(done => {{ onhashchange = done; location.hash = '{other}' }})")
         assert page.evaluate(STEP) == 3
 
@@ -151,7 +151,7 @@ def test_a_name_is_highlighted_with_its_tensor_and_its_storage(show):
     lines = (
         "[...host().shadowRoot.querySelectorAll('.pic path')].filter(p => p.style.stroke.includes('--focus')).length"
     )
-    assert page.evaluate(lines) == 3  # under the name, its arrow and the head of it; not those of x
+    assert page.evaluate(lines) == 3  # the marks under the name, its arrow and the arrow's head, and not those of x
     assert page.evaluate("host().light('nobody')") is False
     page.evaluate("host().unlight()")
     assert page.evaluate("ringed()") == []
@@ -160,9 +160,9 @@ def test_a_name_is_highlighted_with_its_tensor_and_its_storage(show):
 @pytest.mark.parametrize(
     ("name", "reported"),
     [
-        ("slice", ["1", "2", "3", "4", "5", "6", "←6", "←4", "←2"]),  # sum, scale_ and multiply, where they were called
+        ("slice", ["1", "2", "3", "4", "5", "6", "←6", "←4", "←2"]),  # the lines that called sum, scale_ and multiply
         ("stale", ["1", "2", "3", "4", "←5", "×"]),
-        ("error", ["1", "2", "4", "6", "8", "9"]),  # lines that ran: not those of `try` and `except`
+        ("error", ["1", "2", "4", "6", "8", "9"]),  # lines that have run, without those of `try` and `except`
     ],
 )
 def test_a_tick_marks_the_line_and_in_backward_the_line_of_the_current_operation(show, name, reported):
@@ -214,7 +214,7 @@ def test_every_line_of_the_running_statement_is_marked(show):
     assert page.locator(".code li[aria-current=step]").count() == 1
 
 
-def test_a_click_on_a_line_goes_to_its_next_step(show):
+def test_a_click_on_a_line_shows_the_next_step_of_the_line(show):
     page = show("loop")
     page.locator(".code li").nth(3).click()
     assert soon(page.evaluate, STEP) == 2
@@ -263,7 +263,7 @@ def test_every_control_has_a_name(show, name):
 
 
 def test_the_notebook_does_not_receive_the_stages_keys(show):
-    """JupyterLab leaves plain keys to an element that carries its attribute, and still saves with Ctrl+S."""
+    """JupyterLab ignores plain keys in an element with its attribute, and still saves with Ctrl+S."""
     page = show("loop")
     page.evaluate("noteKeys()")
     tab_to(page, "button.next")
@@ -288,7 +288,7 @@ def test_the_notebook_does_not_receive_the_stages_keys(show):
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("light", 792), ("dark", 792), ("light", 1280)])
 def test_axe_finds_nothing(show, scheme, width):
-    # The contrast of colours does not depend on the width, and nothing else depends on the colours.
+    # The contrast of colours does not depend on the width, and the other rules do not depend on the colours.
     for name in ("stale", "error", "hostile", "many-tensors", "loop"):
         page = show(name, width=width, scheme=scheme)
         page.evaluate("host().go(Infinity); openAll()")
@@ -311,7 +311,7 @@ def test_hostile_text_never_becomes_markup(show):
 
 def test_the_styles_of_a_page_do_not_affect_the_stage(show):
     body = pages.element(pages.trace("stale"))
-    # Without motion, because a growing picture has no fixed places to compare.
+    # Motion is turned off, because parts of a moving picture have no fixed positions to compare.
     plain, styled = show(body=body, motion="reduce"), show(body=body, motion="reduce", css=pages.THEME_CSS)
     assert plain.evaluate("looksInside()") == styled.evaluate("looksInside()")
 
@@ -410,7 +410,7 @@ def test_reduced_motion_stops_the_fade(show):
     assert show("stale", motion="reduce").evaluate(animated) == "none"
 
 
-def test_on_paper_nothing_is_hidden_and_everything_is_light(show):
+def test_in_print_nothing_is_hidden_and_everything_is_light(show):
     page = show("stale", scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
@@ -436,13 +436,13 @@ def test_printing_changes_nothing_afterwards(show):
     assert soon(lambda: not page.locator("details.all").evaluate("box => box.open"))
     assert soon(lambda: (page.locator(".stage").inner_text(), page.evaluate("host().at.step"))) == before
     page.evaluate("host().showDetails(true)")
-    page.locator("details.all summary").first.click()  # lines that the reader opened stay open
+    page.locator("details.all summary").first.click()  # lists that the reader opened remain open
     page.evaluate("for (const when of ['beforeprint', 'afterprint']) dispatchEvent(new Event(when))")
     assert soon(page.locator("details.all").evaluate, "box => box.open")
 
 
-# At each place of a page that begins with much text: whether the controls are at the lower edge of the window, and
-# whether they cover the chooser.
+# Scroll positions on a page that begins with much text, each with two values: True if the controls are at the lower
+# edge of the window, and True if they cover the chooser.
 OVER = """() => {
     document.body.prepend(Object.assign(document.createElement('div'), { style: 'height: 2000px' }));
     const found = [], at = sel => host().shadowRoot.querySelector(sel).getBoundingClientRect();

@@ -1,4 +1,4 @@
-"""Test the figures on a page: by keyboard and pointer, with a screen reader, in both modes, on paper, without
+"""Test the figures on a page: by keyboard and pointer, with a screen reader, in light and dark, in print, and without
 JavaScript.
 """
 
@@ -20,13 +20,14 @@ LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 24, 30)"
 
 @pytest.fixture
 def shown(open_page):
-    """shown(name, ...) opens a page with that figure; a page error or a console error fails the test."""
+    """Return a function that opens a page with a figure. An error on the page or its console fails the test."""
 
     def show(name, *, body=None, width=760, scheme="light", js=True, **look):
         page = open_page(width=width, scheme=scheme, js=js)
         page.set_content(family.page(family.figures()[name].as_html() if body is None else body, **look))
         if js:
-            page.evaluate("Promise.all([...document.fonts].map(face => face.load()))")  # texts have their final width
+            # wait until the texts have their final width
+            page.evaluate("Promise.all([...document.fonts].map(face => face.load()))")
             page.add_script_tag(content=family.PROBES)
         return page
 
@@ -209,7 +210,7 @@ def test_without_javascript_picture_sentence_and_table_remain(shown):
         assert figure.locator("table").count() >= 1
 
 
-def test_on_paper_numbers_replace_the_controls(shown):
+def test_in_print_tables_of_numbers_replace_the_controls(shown):
     page = shown("timeline", scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
@@ -272,7 +273,7 @@ CHOICES = {
 }
 
 
-def test_texts_and_lines_keep_apart_at_every_width(shown):
+def test_texts_and_lines_do_not_overlap_at_any_width(shown):
     page = shown("timeline")
     for name, figure in family.figures().items():
         choices = CHOICES.get(name, [{}])
@@ -281,7 +282,7 @@ def test_texts_and_lines_keep_apart_at_every_width(shown):
 
 
 def test_in_an_untrusted_notebook_the_description_of_the_picture_takes_no_room(shown):
-    """JupyterLab removes the tags of a picture there, and leaves their text."""
+    """In such a notebook JupyterLab removes the tags of a picture and keeps their text."""
     html = re.sub(r"<(style|script).*?</\1>", "", family.figures()["timeline"].as_html(), flags=re.DOTALL)
     bare = re.sub(r"</?(svg|defs|pattern|g|rect|path|circle|text|title|tspan)\b[^>]*>", " ", html)
     assert "<svg" in html and "<svg" not in bare

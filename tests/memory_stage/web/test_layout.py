@@ -12,11 +12,11 @@ from tests.support.stage import fuzz
 from tests.support.stage.programs import PROGRAMS
 from tests.support.web import pages
 
-# Widths of the picture: phones of 320 and 360 px, a narrow column, a book's column, the right part of a wide page.
+# The widths of the picture: phones of 320 and 360 px, a narrow column, a book's column, and a part of a wide page.
 WIDTHS = (288, 320, 360, 592, 700, 760, 792, 1000)
 
 
-# Each depth of the picture, with cells as small and as large as they get.
+# Each depth of the picture, with the smallest and the largest cells.
 LOOKS = {
     "everything": (WIDTHS, {"depth": "history"}),
     "tensors": ((320, 592, 760, 1000), {"depth": "tensors"}),
@@ -28,13 +28,13 @@ LOOKS = {
 
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("name", pages.NAMES)
-def test_texts_and_lines_keep_apart(show, name, look):
+def test_texts_and_lines_do_not_overlap(show, name, look):
     widths, options = LOOKS[look]
     found = show("three", width=1300).evaluate("faultsOfPictures", [pages.trace(name), list(widths), options])
     assert found == [], f"{len(found)} faults, the first: " + "; ".join(found[:12])
 
 
-def test_planted_faults_are_found(show):
+def test_the_check_finds_planted_faults(show):
     page = show("three", width=1300)
     page.evaluate("spoilPictures()")
     found = " ".join(page.evaluate("faultsOfPictures", [pages.trace("three"), [760]]))
@@ -51,11 +51,11 @@ def test_nothing_is_wider_than_its_place(show, name):
         assert page.evaluate("tooWide()") == [], f"at {width}px"
 
 
-# Each program is drawn at some of its steps, each with another width, so that many pictures are drawn at every width.
+# Some steps of each program are drawn, each at another width, so that every width has many pictures.
 SEED = int(os.environ.get("MINITENSOR_SEED", "7"))
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # random programs reach inf and nan
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # random programs compute inf and nan
 @pytest.mark.parametrize("half", [0, 1])
 def test_programs_of_every_kind_are_drawn_without_a_fault(show, half):
     draw = random.Random(SEED)

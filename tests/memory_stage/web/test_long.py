@@ -1,4 +1,4 @@
-"""Test long programs on a page: jumps, a search, passes of loops, questions to the picture, and the legend."""
+"""Test long programs on a page: jumps, search, passes of loops, questions about the picture, and the legend."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ for epoch in range(3):
 
 @pytest.fixture
 def show(show):
-    """Show a stage with its details open."""
+    """Open a page with a stage whose details are open."""
 
     def show_details(name=None, **look):
         page = show(name, **look)
@@ -33,7 +33,7 @@ def show(show):
 
 @pytest.fixture(scope="module")
 def nested():
-    """Record a program with a loop in a loop."""
+    """Record a program with a loop inside a loop."""
     return stage.record(NESTED).data
 
 
@@ -61,14 +61,14 @@ def test_jumps_lead_to_the_next_event_and_from_the_last_to_the_first(show):
     for _ in range(4):
         button.click()
         visited.append(page.evaluate(STEP))
-    assert visited == made[1:5]  # the first step is one, too
+    assert visited == made[1:5]  # the first step is such an event, too
     assert soon(status, page) == f"allocation 5 of {len(made)}: step {made[4] + 1}"
     button.click(modifiers=["Shift"])
     assert soon(page.evaluate, STEP) == made[3]
     page.evaluate("host().go(Infinity)")
     button.click()
     assert soon(page.evaluate, STEP) == made[0]
-    assert soon(page.get_by_role("button", name="next write").count) == 0  # this variant never writes
+    assert soon(page.get_by_role("button", name="next write").count) == 0  # this variant contains no write
     page.evaluate("host().choose(1)")
     assert soon(page.get_by_role("button", name="next write 40", exact=True).count) == 1
 
@@ -80,7 +80,7 @@ def test_the_peak_is_one_key_away_and_keeps_the_focus(show):
     page.keyboard.press("Enter")
     assert soon(page.evaluate, STEP) == peaks.index(max(peaks))
     assert soon(status, page) == f"peak: step {peaks.index(max(peaks)) + 1}"
-    page.keyboard.press("ArrowRight")  # stepping continues from there
+    page.keyboard.press("ArrowRight")  # stepping continues from the step of the peak
     assert soon(page.evaluate, STEP) == peaks.index(max(peaks)) + 1
     assert soon(page.evaluate, "focused().dataset.jump") == "peak"
 
@@ -99,7 +99,7 @@ def test_a_search_counts_its_hits_and_visits_them(show):
     page.get_by_role("button", name="Hit before").click()
     page.get_by_role("button", name="Hit before").click()
     assert soon(page.evaluate, STEP) == hits[-1]
-    page.keyboard.press("Home")  # of the stage, from a button
+    page.keyboard.press("Home")  # the focus is on a button of the stage
     assert soon(page.evaluate, STEP) == 0
     page.locator("[type=search]").fill("<b>nowhere")
     page.keyboard.press("Enter")
@@ -115,7 +115,7 @@ def test_keys_in_the_search_field_move_only_the_caret(show):
     assert soon(page.evaluate, STEP) == 0
 
 
-def test_passes_lead_to_the_same_moment_of_the_next_pass(show, nested):
+def test_a_button_shows_the_corresponding_step_of_the_next_pass(show, nested):
     page = show(body=pages.element(nested))
     steps = nested["variants"][0]["steps"]
     assert page.locator(".pass").count() == 2
@@ -137,7 +137,7 @@ def test_passes_lead_to_the_same_moment_of_the_next_pass(show, nested):
     assert soon(page.get_by_role("button", name="Next pass", exact=True).get_attribute, "aria-disabled") == "true"
 
 
-def test_outside_a_loop_the_passes_lead_into_it(show):
+def test_from_outside_of_a_loop_the_buttons_lead_into_it(show):
     page = show("loop")
     slider = page.get_by_role("slider", name="Pass of the loop")
     assert page.locator(".pass .told").inner_text() == "line 3: 40 passes, to come"
@@ -164,16 +164,16 @@ def test_all_steps_as_text_fold_loops_and_write_equal_sentences_once(show):
     page.evaluate("host().go(30)")
     rows.nth(2).locator("summary").click()
     loop = page.locator(".all details details summary")
-    loop.nth(39).wait_for()  # written when the loop has opened
+    loop.nth(39).wait_for()  # the list is written when the loop is opened
     assert loop.count() == 40
     current = page.locator(".all summary[aria-current]").all_inner_texts()
     assert current == ["Loop of line 3, 40 passes: steps 3 to 42", "Pass 29: step 31"]
     loop.nth(28).click()
-    page.locator(".all li li li[aria-current=step]").wait_for()  # written when the pass has opened
+    page.locator(".all li li li[aria-current=step]").wait_for()  # the list is written when the pass is opened
     assert page.locator(".all li li li[aria-current=step]").count() == 1
 
 
-def test_on_paper_two_passes_of_a_loop_are_shown_and_the_others_counted(show):
+def test_in_print_two_passes_of_a_loop_are_shown_and_the_others_counted(show):
     page = show("loop")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
@@ -197,7 +197,7 @@ def test_on_paper_two_passes_of_a_loop_are_shown_and_the_others_counted(show):
 
 
 def test_a_click_in_the_picture_asks_and_another_ends_the_question(show):
-    page = show("stale", motion="reduce")  # a click on a moving storage hits its old place
+    page = show("stale", motion="reduce")  # a click on a moving storage would hit its old position
     page.evaluate("host().go(3)")
     page.mouse.click(*page.evaluate("placeOf('[data-storage=\"2\"]')"))
     answered = page.get_by_role("status").filter(has_text="Storage 2")
@@ -261,13 +261,14 @@ def test_every_question_can_be_asked_by_keyboard(show):
             )
         page.keyboard.press("Enter")
     cells = [f"cell {cell} of storage {storage}" for storage in (1, 2) for cell in range(3)]
-    assert asked == ["storage 2", "x", "b", "v", *cells, "storage 1"]  # and from the last to the first
+    # after the last question, the first is asked again
+    assert asked == ["storage 2", "x", "b", "v", *cells, "storage 1"]
     assert soon(page.locator(".which .told").inner_text) == "storage 2"
     page.keyboard.press("Escape")
     assert soon(lambda: (page.evaluate(STEP), page.locator(".answer").inner_text())) == (3, "")
 
 
-def test_a_cell_says_who_reads_it_and_which_operation_saved_it(show):
+def test_the_answer_about_a_cell_lists_its_readers_and_the_operation_that_saved_it(show):
     page = show("slice", motion="reduce")
     page.evaluate("host().go(3)")
     page.mouse.click(*page.evaluate('placeOf(\'[data-storage="2"] [data-cell="2"]\')'))
@@ -285,7 +286,7 @@ def test_a_cell_says_who_reads_it_and_which_operation_saved_it(show):
     assert reported.endswith("needs it for backward; numbers were overwritten, so backward will refuse.")
 
 
-def test_a_mouse_marks_what_it_points_at_and_says_what_a_click_would_say(show):
+def test_the_part_under_the_mouse_is_marked_and_has_the_answer_of_a_click(show):
     page = show("slice", motion="reduce")
     page.evaluate("host().go(3)")
     page.mouse.move(*page.evaluate('placeOf(\'[data-storage="2"] [data-cell="2"]\')'))
@@ -310,7 +311,7 @@ def test_a_question_with_hostile_names_stays_text(show):
         assert len(reported) > 1
 
 
-def test_a_finger_steps_asks_and_jumps(browser):
+def test_taps_step_ask_and_jump(browser):
     context = browser.new_context(has_touch=True, is_mobile=True, viewport={"width": 360, "height": 740})
     page = context.new_page()
     page.set_content(pages.page(pages.element(pages.trace("loop"))))
@@ -340,7 +341,7 @@ def test_the_lines_that_saved_and_overwrote_are_named_while_a_tensor_is_stale(sh
     assert blamed[3] == ["3 y = a * a saved a@0", "4 a.add_(1) overwrote a@0"]
     assert blamed[5] == blamed[3]
     page.evaluate("host().choose(1); host().go(3)")
-    assert page.locator(".blame").count() == 0  # copy on write preserves the saved values
+    assert page.locator(".blame").count() == 0  # under copy on write the saved values are preserved
 
 
 def test_a_tensor_with_only_a_new_version_is_not_called_overwritten(show):
@@ -395,12 +396,13 @@ def test_the_legend_explains_every_mark_that_occurs_and_no_other(show, name):
 
 
 def test_at_twice_the_size_everything_fits_and_works(show):
-    page = show("loop", width=1280, motion="reduce")  # a click on a moving storage hits its old place
+    page = show("loop", width=1280, motion="reduce")  # a click on a moving storage would hit its old position
     page.evaluate("document.documentElement.style.zoom = 2")
     page.wait_for_function("document.querySelector('memory-stage').width === 640")
     assert page.evaluate("tooWide()") == []
     page.evaluate("host().go(2)")
-    assert soon(page.locator(".pic [data-storage='1']").count) == 0  # the window is too low for a storage of earlier
+    # the window is too low for a storage of an earlier line
+    assert soon(page.locator(".pic [data-storage='1']").count) == 0
     page.locator(".more").click()
     page.locator(".pic [data-storage='1']").scroll_into_view_if_needed()
     page.mouse.click(*page.evaluate("placeOf('[data-storage=\"1\"]')"))

@@ -1,4 +1,4 @@
-"""Test that the benchmark of stages on a page measures every figure. No test asserts a time."""
+"""Test that the benchmark of pages with stages measures every figure. No test checks a time."""
 
 from __future__ import annotations
 

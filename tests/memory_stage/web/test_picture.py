@@ -1,4 +1,4 @@
-"""Test pictures without a browser: complete, repeatable and safe; and the script's size."""
+"""Test pictures without a browser: they are complete, repeatable and safe. Test the size of the script, too."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_tensor_of_another_dtype_is_described_by_its_elements_and_drawn_on_cel
     other = picture.svg(trace, width=760)
     assert "[4]" in drawn_text(plain) and "[8]" not in drawn_text(plain)
     assert "[8]" in drawn_text(other) and "[4]" not in drawn_text(other)
-    assert plain.count("<path") == other.count("<path")  # the same tracks
+    assert plain.count("<path") == other.count("<path")  # the tracks are the same
 
 
 def test_lost_values_are_drawn_red_from_the_write_on():
@@ -97,11 +97,11 @@ def test_the_bar_of_a_saved_tensor_leaves_out_the_copied_cells():
     trace = pages.trace("preserved")
     number = [variant["label"] for variant in trace["variants"]].index("copy on write")
 
-    def dashed(step: int) -> int:  # pieces of the tracks of saved tensors
+    def dashed(step: int) -> int:  # the pieces of the tracks of saved tensors
         drawn = ElementTree.fromstring(picture.svg(trace, number, step=step, width=1000)).iter(f"{SVG}rect")
         return sum("stroke-dasharray:4 2" in node.get("style") for node in drawn)
 
-    # both rows of storage 2; the first row there and the copy of the second; two of its cells, and the copies
+    # both rows of storage 2; then its first row and the copy of the second; then two of its cells, and the copies
     assert [dashed(step) for step in (2, 3, 4)] == [2, 2, 4]
 
 
@@ -125,12 +125,13 @@ def test_a_gradient_is_drawn_once_it_has_arrived():
 
 def test_every_number_of_a_small_storage_is_drawn_with_the_old_one_beside_the_new():
     words = drawn_text(picture.svg(pages.trace("three"), variant=2, step=1))
-    assert [word for word in words if word.isdigit() and word != "0"].count("3") == 2  # written over, and written
+    # the overwritten and the new number
+    assert [word for word in words if word.isdigit() and word != "0"].count("3") == 2
     assert "version 0 → 1" in words
 
 
 def heavy_frames(drawn: str) -> list[tuple[float, float, bool]]:
-    """Return the left and right ends of the frames around written cells, and True for a dashed frame."""
+    """Return the left and right edges of the frames around written cells, each with True for a dashed frame."""
     rects = ElementTree.fromstring(drawn).iter(f"{SVG}rect")
     heavy = [rect for rect in rects if re.search(r"stroke-width:3(;|$)", rect.get("style"))]
     ends = [(float(rect.get("x")), float(rect.get("x")) + float(rect.get("width"))) for rect in heavy]
@@ -138,13 +139,13 @@ def heavy_frames(drawn: str) -> list[tuple[float, float, bool]]:
 
 
 def band_of(drawn: str) -> tuple[float, float]:
-    """Return the left and right ends of the widest cell area that has no fill: the outline of a band."""
+    """Return the left and right edges of a band, which is the widest area of cells without a fill."""
     rects = [rect for rect in ElementTree.fromstring(drawn).iter(f"{SVG}rect") if "fill:none" in rect.get("style")]
     widest = max(rects, key=lambda rect: float(rect.get("width")))
     return float(widest.get("x")), float(widest.get("x")) + float(widest.get("width"))
 
 
-def test_a_thousand_numbers_are_a_band_on_which_a_write_is_in_its_place():
+def test_a_thousand_numbers_are_a_band_with_the_write_at_its_position():
     drawn = picture.svg(pages.trace("many-elements"))
     words = drawn_text(drawn)
     assert {"0", "999", "0 → 1"} <= set(words) and not {"9", "979"} & set(words)
@@ -152,7 +153,8 @@ def test_a_thousand_numbers_are_a_band_on_which_a_write_is_in_its_place():
     start, end = band_of(drawn)
     assert not dashed
     assert (left - start) / (end - start) == pytest.approx(10 / 1000, abs=0.01)
-    assert (right - start) / (end - start) == pytest.approx(20 / 1000, abs=0.03)  # a narrow part is drawn 3 px wide
+    # a part that is too narrow is drawn 3 px wide
+    assert (right - start) / (end - start) == pytest.approx(20 / 1000, abs=0.03)
 
 
 def test_a_big_program_folds_untouched_objects():
@@ -173,7 +175,7 @@ def test_adjacent_rows_are_one_run_and_many_runs_are_counted():
 
 def test_a_write_to_every_thousandth_cell_is_marked_as_partly_written():
     drawn = picture.svg(pages.trace("reach"), step=2, width=1000)
-    ((left, right, dashed),) = heavy_frames(drawn)  # from cell 3 to cell 999003 of a million
+    ((left, right, dashed),) = heavy_frames(drawn)  # from cell 3 to cell 999,003 of a million
     start, end = band_of(drawn)
     assert dashed and start < left < start + 20 and end - 20 < right < end
     assert heavy_frames(picture.svg(pages.trace("reach"), step=1, width=1000)) == []
@@ -190,8 +192,8 @@ def test_repeated_cells_and_tensors_without_cells_are_described():
 def test_foreign_arrays_are_named_and_a_write_without_a_version_is_marked():
     trace = pages.trace("foreign")
     words = drawn_text(picture.svg(trace, step=3, width=1000))
-    assert words.count("numpy") == 2  # the place of a tensor's version
-    assert "borrowed, 32 B, cpu" in words  # the trace is of another device
+    assert words.count("numpy") == 2  # the position of a tensor's version
+    assert "borrowed, 32 B, cpu" in words  # the device of the trace is another one
     at_the_write = drawn_text(picture.svg(trace, step=2, width=1000))
     assert "version stays 0" in at_the_write and "version 0 → 1" not in at_the_write
     assert [word for word in drawn_text(picture.svg(trace, width=300)) if word == "numpy array"]
@@ -285,7 +287,7 @@ def test_a_mark_of_a_tensor_outlines_only_readers_of_its_cells():
         owners = {mark.owner for mark in drawing.marks(svg) if mark.kind == "rect" and mark.stroke == "focus"}
         return {name for name, id_ in tensors.items() if ("tensor", id_) in owners}
 
-    assert ringed("a") == {"x", "a", "c"}  # every second row, and the rows between
+    assert ringed("a") == {"x", "a", "c"}  # every second row, and the rows between them
     assert ringed("b") == {"x", "b", "c"}
     assert ringed("x") == ringed("c") == {"x", "a", "b", "c"}
 
@@ -300,7 +302,8 @@ def test_a_missing_step_or_variant_is_refused():
 
 def test_the_script_is_light_and_self_contained():
     source = picture.script_source()
-    assert len(gzip.compress(source.encode(), mtime=0)) < 52_000  # a page does not wait for another
+    # the page loads the scripts independently of each other
+    assert len(gzip.compress(source.encode(), mtime=0)) < 52_000
     for word in (
         "import(",
         "import ",
@@ -315,7 +318,7 @@ def test_the_script_is_light_and_self_contained():
     ):
         assert word not in source, word
     hosts = {part.split("/")[0].split('"')[0] for part in source.replace("http:", "https:").split("https://")[1:]}
-    assert hosts <= {"www.w3.org"}  # SVG's namespace, which nothing fetches
+    assert hosts <= {"www.w3.org"}  # SVG's namespace, which is not fetched
 
 
 def test_the_widget_source_is_the_same_script_with_an_export():
@@ -325,8 +328,8 @@ def test_the_widget_source_is_the_same_script_with_an_export():
     assert picture.widget_source("zh-CN").startswith(picture.script_source("zh-CN"))
 
 
-# Programs with the longest captions and words of most pictures: bytes with a unit of three letters beside a version
-# that has just changed, and the words of a node whose saved tensor is lost.
+# Programs with the longest captions and with the most words in a picture: bytes with a unit of three letters beside a
+# version that has just changed, and the text at a node whose saved tensor is lost.
 OF_MANY_BYTES = "x = mt.ones([1024, 512])\nx.add_(1.0)"
 OF_LONG_NAMES = """state = mt.to_tensor([1.0], stop_gradient=False) * 1.0
 weight = mt.to_tensor([1.0], stop_gradient=False) * 1.0

@@ -1,7 +1,7 @@
-"""Test that the order of things in the picture is the same at every step.
+"""Test that the order of the parts of a picture is the same at every step.
 
-Only existing things take space, so rows open and close. Nothing ever moves horizontally, and the vertical order never
-changes. While a gradient passes, nothing moves at all.
+Only things that exist take space, so rows appear and disappear. Nothing moves horizontally, and the vertical order
+never changes. While a gradient passes, nothing moves at all.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def boxes(svg: str) -> dict[tuple[str, str], tuple]:
 
 
 def shown(trace: dict, number: int, width: int) -> list[dict[tuple, tuple]]:
-    """Return the boxes of each step of a variant, or of every eighth step of a long program. If a tensor moves to
-    another storage, it has two boxes.
+    """Return the boxes of each step of a variant, or of every eighth step of a long program. A tensor that moves to
+    another storage has two boxes.
     """
     variant, storage_of, found = trace["variants"][number], {}, []
     for step, happened in enumerate([{"events": variant.get("before", [])}, *variant["steps"]]):
@@ -73,7 +73,7 @@ def test_nothing_moves_horizontally_and_the_vertical_order_stays(name):
         for number in range(len(trace["variants"])):
             steps = shown(trace, number, width)
             seen += sum(map(len, steps))
-            # A tray is as wide as its cells. Below 580 px, the arrows at its right need additional space.
+            # The box of a storage is as wide as its cells. Below 580 px, the arrows at its right need additional space.
             across = ("tensor", "saved", "node", *(("storage",) if width > 500 else ()))
             assert moved_across(steps, across) == [], f"at {width}px"
             assert changed_order(steps, ("storage",)) == [], f"at {width}px"
@@ -81,7 +81,7 @@ def test_nothing_moves_horizontally_and_the_vertical_order_stays(name):
         assert seen >= 3
 
 
-def test_a_move_and_a_change_of_order_are_noticed():
+def test_the_check_notices_a_move_and_a_change_of_order():
     one = {("tensor", "a"): (0, 0, 5, 5), ("tensor", "b"): (0, 9, 5, 5)}
     other = {("tensor", "a"): (0, 9, 6, 5), ("tensor", "b"): (0, 0, 5, 5)}
     assert moved_across([one, other], ("tensor",)) == ["('tensor', 'a'): (0, 5) -> (0, 6)"]
@@ -91,7 +91,7 @@ def test_a_move_and_a_change_of_order_are_noticed():
 
 @pytest.mark.parametrize("name", [name for name in pages.NAMES if name not in ("branches", "many-tensors")])
 def test_while_a_gradient_passes_nothing_moves(name):
-    """If nothing has to fold, the first step of backward makes space for all its steps."""
+    """If nothing has to be folded, the first step of backward has the space for all steps of backward."""
     trace = pages.trace(name)
     for width in WIDTHS:
         for number, variant in enumerate(trace["variants"]):
@@ -110,14 +110,14 @@ def test_while_a_gradient_passes_nothing_moves(name):
 
 
 def test_a_row_exists_only_while_it_contains_something():
-    """An additional storage has an additional place, and a freed one leaves its place a step later."""
+    """A new storage gets a new position, and a freed storage disappears a step later."""
     data = stage.record("x = mt.ones([2])\ny = x + 1\ndel y\nz = 1").data
     heights = [int(re.search(r' height="(\d+)"', picture.svg(data, step=step))[1]) for step in range(4)]
     assert heights[0] < heights[1] == heights[2] > heights[3] == heights[0]
 
 
 def test_a_frame_does_not_depend_on_the_order_of_requests(show):
-    """Memory is drawn from the last requested frame, or from a cached one."""
+    """A frame is replayed from the last requested frame, or from a cached one."""
     page = show("three")
     for name in ("loop", "preserved"):
         assert page.evaluate("differOutOfOrder", pages.trace(name)) == [], name

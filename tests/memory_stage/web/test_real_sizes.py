@@ -1,4 +1,4 @@
-"""Test storages of real size in a page: a batch of digits as pictures, a matrix as a map, a vector as a band."""
+"""Test storages of realistic size in a page: a batch of digits as pictures, a matrix as a map, a vector as a band."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memory_stage.trace.validation import problems
 from tests.support.web import pages
 
 PROGRAM = "x = mt.to_tensor(scans)\nfirst = x[0]\nfirst.scale_(-1.0)\nw = mt.to_tensor(weights)\nw[3:9] = 0.0\n"
-# The box of a heavy frame, and those of the samples of each storage, relative to the picture.
+# The boxes of heavy frames and of the samples of each storage, relative to the picture.
 DRAWN = """() => {
     const svg = document.querySelector('memory-stage').shadowRoot.querySelector('.pic svg');
     const boxOf = part => {
@@ -53,7 +53,7 @@ def test_a_batch_of_digits_is_drawn_as_pictures_and_a_write_frames_one(show, tra
     pictures = [box for box in drawn["grounds"] if box[2:] == [wide, high]]
     assert min(pictures)[:2] == [left, top]
     shown = 64 - int(re.search(r"(\d+)more", drawn["text"].replace("→ 1", ""))[1])
-    assert shown >= 2 and len(pictures) - shown in (0, 1)  # the box of the count may be as large
+    assert shown >= 2 and len(pictures) - shown in (0, 1)  # the box with the number of other digits may be as large
     assert page.evaluate("tooWide()") == []
 
 
@@ -73,7 +73,7 @@ def test_written_rows_of_a_matrix_are_framed_in_its_map(show, trace):
     ground = min(box for box in storage["grounds"] if box[3] > 60 and box[0] > left - 5)
     assert number != "1" and storage["shades"] > 8
     assert (left, wide) == pytest.approx((ground[0], ground[2]), abs=1)
-    assert top - ground[1] == pytest.approx(ground[3] * 3 / 40, abs=1)  # whole px
+    assert top - ground[1] == pytest.approx(ground[3] * 3 / 40, abs=1)  # rounded to whole px
     assert high == pytest.approx(ground[3] * 6 / 40, abs=1)
 
 
@@ -83,7 +83,7 @@ MANY = 200
 
 
 def network(written: int) -> dict:
-    """Return the trace of a network of 200 parameters, of which the second step writes the first ``written``."""
+    """Return the trace of a network of 200 parameters, whose second step writes the first ``written`` parameters."""
     names = [f"net.layers[{i // 40}].part{i % 40 // 10}.weight{i % 10}" for i in range(MANY)]
     shown = {"shape": [8, 8], "strides": [8, 1], "offset": 0, "dtype": "float32", "stop_gradient": False, "leaf": True}
     made = [

@@ -1,4 +1,4 @@
-"""Test "Save picture": the files have the program, the sentence and the picture, and refer to nothing outside."""
+"""Test "Save picture": the files contain the program, the sentence and the picture, and load nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = ("slice", "error", "hostile", "loop")
 
 
 def saved(page, kind: str) -> tuple[str, Path]:
-    """Press the button of a kind of file; return the file's name and its place."""
+    """Press the button for a kind of file. Return the file's name and its path."""
     page.evaluate(
         "stage => stage.shadowRoot.querySelectorAll('details').forEach(box => { box.open = true })", stage(page)
     )

@@ -8,7 +8,9 @@ const openWords = n =>
       box.open = true;
     });
 
-/** Return faults of pictures (see probes.js). A line below the plate behind a text does not cross the text. */
+/**
+ * Return the faults of pictures (see probes.js). A line under the plate behind a text does not count as crossing it.
+ */
 function faultsOfFigure([data, choices, widths]) {
   const found = [];
   const box = document.createElement('div');
@@ -39,7 +41,9 @@ function faultsOfFigure([data, choices, widths]) {
   return found;
 }
 
-/** Elements of any figure that are wider than their place, with all words open; those that scroll may be. */
+/**
+ * Return the elements of figures that are wider than their place while all details are open, except those that scroll.
+ */
 function figuresTooWide() {
   const roots = [...document.querySelectorAll('memory-figure')].map(el => el.shadowRoot);
   for (const root of roots) {

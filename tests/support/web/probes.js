@@ -7,7 +7,10 @@ const openAll = () => {
   for (const box of host().shadowRoot.querySelectorAll('details')) box.open = true;
 };
 
-/** Return overlapping and clipped texts, lines through texts and shapes over them, of pictures at several widths. */
+/**
+ * Return the faults of pictures at several widths: overlapping and clipped texts, lines through texts, shapes over
+ * texts.
+ */
 function faultsOfPictures([trace, widths, options]) {
   // ten steps of a long program, including the last
   const steps = ({ steps: { length: n } }) =>
@@ -46,7 +49,7 @@ function faultsOf(svg) {
         .filter(n => n.nodeType === 3)
         .map(n => n.data)
         .join('');
-      const spare = (b.height - size * 0.95) / 2; // a font's line is higher than its letters
+      const spare = (b.height - size * 0.95) / 2; // because a line of a font is higher than its letters
       return { el, said, size, left: b.left, right: b.right, top: b.top + spare, bottom: b.bottom - spare };
     });
   const meet = (a, b, by) =>
@@ -90,7 +93,7 @@ function faultsOf(svg) {
   return found;
 }
 
-/** Add faults to every picture: a text over another, one cut off, a line through a text, a shape over one. */
+/** Add faults to every picture: a text over another, a clipped text, a line through a text, and a shape over a text. */
 function spoilPictures() {
   const draw = memoryStage.picture;
   const faults =
@@ -100,7 +103,7 @@ function spoilPictures() {
   globalThis.memoryStage = { ...memoryStage, picture };
 }
 
-/** Elements that are wider than their place, at the first, the middle and the last step. */
+/** Return the elements that are wider than their place, at the first, the middle and the last step. */
 function tooWide() {
   const steps = +inside('input[type=range]').max;
   const found = [];
@@ -116,7 +119,7 @@ function tooWide() {
   return found;
 }
 
-/** Return the place and the look of every element of the stage. */
+/** Return the position and the computed style of every element of the stage. */
 const looksInside = () =>
   everything().map(el => {
     const b = el.getBoundingClientRect();
@@ -127,7 +130,7 @@ const looksInside = () =>
       .concat(s.color, s.backgroundColor, s.fontSize, s.letterSpacing);
   });
 
-/** How everything around the stage looks. */
+/** Return the computed style of everything around the stage. */
 const looksOutside = () =>
   [...document.querySelectorAll('main > :not(memory-stage), main > :not(memory-stage) *')].map(el => {
     const s = getComputedStyle(el);
@@ -143,7 +146,7 @@ function drawnAnd(trace, options) {
   return [inside('.pic').innerHTML, box.innerHTML];
 }
 
-/** Where a group of the picture can be hit: the middle of its first filled shape. */
+/** Return a point inside a group of the picture, the middle of its first filled shape. */
 function placeOf(selector) {
   const b = inside(`.pic ${selector}`).querySelector('rect').getBoundingClientRect();
   return [b.x + b.width / 2, b.y + Math.min(6, b.height / 2)];
@@ -177,7 +180,7 @@ const nameOf = el =>
   el.closest('label')?.textContent ||
   el.querySelector('caption, summary')?.textContent ||
   el.textContent;
-/** Whether a notebook that listens on the document, as JupyterLab does, finds each key kept from it: [key, kept]. */
+/** Return [key, kept] for each key: true if a listener on the document, as in JupyterLab, does not get the key. */
 const noteKeys = () => {
   globalThis.noted = [];
   document.addEventListener(
@@ -212,7 +215,7 @@ function modelOf(first) {
   };
 }
 
-/** Steps whose picture differs from a fresh one's when they are looked at backward, and in leaps, on one trace. */
+/** Return the steps whose picture depends on the steps shown before, going backward and in leaps through one trace. */
 function differOutOfOrder(trace) {
   const draw = (t, variant, step) => memoryStage.picture(t, { variant, step, width: 500 });
   const found = [];

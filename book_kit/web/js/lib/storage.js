@@ -1,4 +1,6 @@
-/** Objects in the reader's browser. A browser may keep nothing, as in a private window; then reading returns `{}`. */
+/**
+ * Objects stored in the reader's browser. If the browser stores nothing, as in a private window, reading returns `{}`.
+ */
 
 /**
  * Return the object stored under a key, or `{}`.
@@ -14,7 +16,7 @@ export function stored(key) {
 }
 
 /**
- * Change the object stored under a key; an empty object is removed.
+ * Change the object stored under a key. If it is empty afterwards, remove it.
  * @param {string} key
  * @param {(object: Record<string, any>) => void} change
  */
@@ -25,6 +27,6 @@ export function update(key, change) {
     if (Object.keys(object).length) localStorage.setItem(key, JSON.stringify(object));
     else localStorage.removeItem(key);
   } catch {
-    // the browser keeps nothing
+    // the browser stores nothing
   }
 }

@@ -17,15 +17,15 @@ const MOST_LINES_TALL = 7;
 const CHART_INSET = 8;
 
 /**
- * Return segments and blocks after every event. A frame shares the objects that its event did not change with the
- * frame before it.
+ * Return one frame for each event, with the segments and blocks after it. A frame shares all objects that its event did
+ * not change with the previous frame.
  */
 function framesOf(data) {
   let segments = new Map(data.before.map(s => [s.segment, { ...s, blocks: s.blocks, born: -1 }]));
   const frames = [];
   const slots = [];
   const settle = (id, size, k) => {
-    // a segment gets the first empty place, so that no other segment moves
+    // a new segment gets the first empty place, so that no other segment moves
     let slot = slots.find(s => s.until < k);
     if (!slot) slots.push((slot = { size: 0, line: slots.length }));
     slot.until = Infinity;
@@ -156,7 +156,7 @@ export const allocatorMap = {
   draw: drawAllocator,
 };
 
-/** How scattered the free space is: 1 minus the share of its longest piece. */
+/** Return how fragmented the free space is: 1 minus the share of its longest piece. */
 const scatterOf = f => (f.reserved > f.allocated ? 1 - f.longest / (f.reserved - f.allocated) : 0);
 
 function drawAllocator(data, { step: k }, width) {
@@ -188,7 +188,7 @@ function drawAllocator(data, { step: k }, width) {
     if (x.do === 'oom') out += cross(middle(i), Math.max(9, y(frames[i].allocated) - 12));
   });
 
-  // figures, and the device as one bar
+  // the numbers, and the device as one bar
   const cached = f.reserved - f.allocated;
   const figures = [
     [t('allocated'), bytesText(f.allocated), svgRect(0.5, 0.5, 11, 11, `fill:${paint('ink')}`)],
@@ -246,7 +246,7 @@ function drawAllocator(data, { step: k }, width) {
       : '');
   Y += width < 500 && left ? 66 : 50;
 
-  // the segments, each at its place on the shelves
+  // the segments, arranged in rows
   const tall = slots.length <= MOST_LINES_TALL || slots.reduce((w, s) => w + s.size / widest, 0) <= MOST_LINES_TALL;
   const rowH = tall ? 72 : 44;
   const here = new Map([...f.segments.values(), ...(f.gone ? [f.gone] : [])].map(s => [s.slot, s]));
@@ -299,7 +299,7 @@ function drawAllocator(data, { step: k }, width) {
     H += inside ? BLOCK_H + 6 : BLOCK_H + 26;
   }
   if (!tall) {
-    // bars without room for names: a legend of the names and their colours
+    // if bars have no room for names: a legend of the names and their colours
     const named = [...hues].map(([name, hue]) => [data.names[name], hue]);
     if (hues.size < data.names.length) named.push([t('others'), 0]);
     for (const [, hue] of named) used.add(hue);
@@ -361,7 +361,7 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, use
         max: gw - 8,
       });
     }
-    // in a narrow piece the size is under the word, or alone
+    // in a narrow piece the size is under the word, or there is no word
     const fits = text => widthOf(text, { size: 12 }) + 6 < gw;
     const size = bytesText(g.bytes);
     const lines = fits(word) ? [word] : was ? [size] : [freeWord(), size];

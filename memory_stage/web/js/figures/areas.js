@@ -28,7 +28,7 @@ export const areaEdge = hue => (hue ? `a${colorOf(hue)}` : 'node');
 export const areaFill = (prefix, hue) => `fill:url(#${prefix}a${hue})`;
 
 /**
- * Return the hues of the names that get their own colour: those that hold the most bytes at any time. `most` is a list
+ * Return the hues of the names that get a separate colour: those with the most bytes at any time. `most` is a list
  * of bytes, one for each name.
  */
 export function huesOfNames(most) {
@@ -43,7 +43,10 @@ export function huesOfNames(most) {
   return new Map(own.map((name, i) => [name, i + 1]));
 }
 
-/** Keys of a legend: {mark: svg at (0, 0) in a box of 14 x 14, text, value, bold, mono}; returns {svg, height}. */
+/**
+ * Draw the keys of a legend, each {mark, text, value, bold, mono}, where the mark is SVG at (0, 0) in a box of 14 x 14.
+ * Return {svg, height}.
+ */
 export function drawLegend(rows, x, y, w) {
   let out = '';
   rows.forEach((r, i) => {
@@ -67,11 +70,11 @@ export function drawLegend(rows, x, y, w) {
 }
 
 /**
- * Draw keys side by side, in as many rows as they need; returns the SVG and its lower edge.
+ * Draw keys side by side, in as many rows as they need. Return the SVG and its lower edge.
  * @param {any[][]} keys marks of 14 x 14, texts and fonts
  * @param {number} y
  * @param {number} width
- * @param {number} extra the pixels of a key besides its text
+ * @param {number} extra the pixels of a key in addition to its text
  * @returns {any[]}
  */
 export function drawKeys(keys, y, width, extra) {

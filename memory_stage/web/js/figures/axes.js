@@ -2,7 +2,7 @@ import { widthOf } from '../shared/measure.js';
 import { px, svgText } from '../shared/shapes.js';
 import { countText } from '../shared/text.js';
 
-/** Return at most five round values up to `top`: powers of two of bytes, or 1, 2, 5 of a few. */
+/** Return at most five round values up to `top`: powers of two, or multiples of 1, 2 or 5 if `top` is a few bytes. */
 export function ticksOf(top, round = top >= 1024) {
   let step = 1;
   if (round) while (top / step > 5) step *= 2;
@@ -42,8 +42,7 @@ export function numbersUnder(n, at, x, y) {
 }
 
 /**
- * Return a staircase over columns as a path, with a point only at each change: from the middle of nothing to the end
- * of column `to`.
+ * Return a staircase over columns as a path up to the end of column `to`, with points only where the value changes.
  */
 export function stairs(values, x, y, to = values.length - 1, begin = 'M') {
   let d = `${begin}${px(x(0))} ${px(y(values[0]))}`;
@@ -58,7 +57,7 @@ export function stairs(values, x, y, to = values.length - 1, begin = 'M') {
   return `${d}H${px(x(to + 1))}`;
 }
 
-/** Return the same staircase in the opposite direction, from its end. */
+/** Return the staircase of `stairs` as a path in the opposite direction. */
 export function stairsBack(values, x, y) {
   const n = values.length;
   let last = px(y(values[n - 1]));

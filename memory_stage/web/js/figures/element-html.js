@@ -1,11 +1,11 @@
-/** The HTML of <memory-figure>. Text of the data is escaped here. */
+/** The HTML of <memory-figure>. It escapes all texts of the data. */
 
 import { t } from '../shared/messages.js';
 import { escapeHtml, markedUp } from '../shared/text.js';
 
 const numeric = isNumber => (isNumber ? ' class="num"' : '');
 
-/** Return the table of a figure's choices; its cells are filled later. */
+/** Return the table of a figure's choices. The element fills the cells later. */
 function choicesTable({ heading, columns, rows }, name) {
   const isNumber = columns.map(column => column !== t('result'));
   const heads = columns.map((column, i) => `<th scope="col"${numeric(isNumber[i])}>${escapeHtml(column)}</th>`);

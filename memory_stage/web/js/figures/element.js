@@ -3,8 +3,9 @@
  * meter as one element.
  *
  * Its data is the JSON in its <script type="application/json"> child, or its property `data`; `schema` in it names the
- * figure. Its other children are for a page without JavaScript. With loading="lazy" it waits until the page calls
- * wake(). A figure is a set of pure functions (`figures.js`); the element adds controls, keys, words and the theme.
+ * figure. Its other children are for a page without JavaScript. With loading="lazy" the element draws nothing until the
+ * page calls wake(). A figure is a set of pure functions (`figures.js`), to which the element adds controls, keys,
+ * words and the theme.
  */
 
 import STYLE from '../../css/figures.css';
@@ -38,7 +39,7 @@ function styleSheet() {
  */
 
 class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (ElementBase) {
-  /** @type {((choices: any) => void) | undefined} a live kernel takes the reader's choices */
+  /** @type {((choices: any) => void) | undefined} passes the reader's choices to a live kernel */
   wish;
 
   connectedCallback() {
@@ -52,7 +53,7 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
     this.unwatch?.();
   }
 
-  /** New data; the reader's choices stay if the figure is of the same kind. */
+  /** Show new data. The reader's choices remain if the figure is of the same kind. */
   set data(data) {
     this.given = data;
     if (this.isConnected) this.start(data);
@@ -120,7 +121,7 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
     else if (svg && kind.point) this.choose(this.pointIn(svg, event));
   }
 
-  /** Return the changes after a click into a picture, which the page may have scaled. */
+  /** Return the changed choices after a click on a picture, which the page may have scaled. */
   pointIn(svg, { clientX, clientY }) {
     const box = svg.getBoundingClientRect();
     const { width } = svg.viewBox.baseVal;
@@ -142,7 +143,7 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
     this.choose({ step });
   }
 
-  /** Change the reader's choices; null changes nothing. */
+  /** Apply changes to the reader's choices; null changes nothing. */
   choose(changes) {
     if (!changes) return;
     const { kind, shown, at } = this;
@@ -165,7 +166,7 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
     this.unwatch = followPage(this.$('.frame'), fitWidth, () => this.reveal());
   }
 
-  /** Show the numbers on paper. */
+  /** Show the numbers in print. */
   reveal() {
     this.$('.numbers').open = true;
     this.fillWords();
@@ -215,7 +216,9 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
     this.$('[data-step="1"]').setAttribute('aria-disabled', at.step === last);
   }
 
-  /** Draw the picture with the function that draws the fallback. The stops of the slider are its columns. */
+  /**
+   * Draw the picture, with the same function as the picture for pages without scripts. The slider stops at its columns.
+   */
   draw() {
     speakFor(this);
     const { kind, shown, at } = this;
@@ -233,7 +236,7 @@ class MemoryFigure extends /** @type {new () => HTMLElement & Started} */ (Eleme
     if (focused) this.$(`[data-pick="${focused}"]`)?.focus();
   }
 
-  /** Fill the opened lists of events and numbers. */
+  /** Fill the lists of events and numbers that are open. */
   fillWords() {
     speakFor(this);
     const { kind, shown, at } = this;

@@ -8,7 +8,7 @@ const FIGURE_CSS =
   `.memory-figure-picture text{white-space:pre}.memory-figure-picture [data-pick]{cursor:pointer}` +
   `@media print{.memory-figure-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}`;
 
-/** Return an id that is equal in every run, and differs between figures of one page. */
+/** Return an id that is the same in every run and that differs between the figures of a page. */
 export const figureId = (...parts) => `f${hash(parts.join(' '))}`;
 
 export function figureSvg(width, H, label, defs, body) {
@@ -21,7 +21,7 @@ export function figureSvg(width, H, label, defs, body) {
   );
 }
 
-/** The cache of values that are computed once for a figure's data; an entry is freed with the data. */
+/** The cache of values that are computed once for a figure's data. An entry is freed together with the data. */
 const kept = new WeakMap();
 
 export const oncePerData = (data, make) => kept.get(data) ?? kept.set(data, make(data)).get(data);

@@ -1,4 +1,4 @@
-/** The figures by the schema of their data, and how Python draws them. */
+/** The figures, by the schema of their data, and the functions with which Python draws them. */
 
 import { allocatorMap } from './allocator-map.js';
 import { speak } from '../shared/messages.js';
@@ -8,7 +8,7 @@ import { timeline } from './timeline.js';
 import { whatFits } from './what-fits.js';
 
 /**
- * A figure: functions of its data and of `at`, which holds the reader's choices.
+ * A figure: functions of its data and of `at`, which contains the reader's choices.
  * @typedef {object} Figure
  * @property {(data: any) => any} start returns the first choices
  * @property {(data: any, at: any) => string} say returns the sentence
@@ -46,7 +46,7 @@ const WIDTH = 760;
 /** @param {number} [width] */
 export const widthFor = width => Math.max(NARROWEST, Math.round(width ?? WIDTH));
 
-/** Speak the language of the data; return a figure, and its choices on top of the first ones. */
+/** Set the language to that of the data. Return a figure, and its first choices changed by `choices`. */
 function chosenIn(data, chosen) {
   speak(data.language);
   const figure = FIGURES[data.schema];

@@ -59,7 +59,7 @@ function drawMeter(data, at, width) {
       svgText(x + shift, y + 10, word, { size: 12, color: 'muted' }) +
       svgText(x + shift, y + 28, value, { bold: true, size: 16 });
   });
-  // the device as one bar; of a large device only the used part, with its end cut off
+  // the device as one bar; for a large device only the used part, and the end of the bar is cut off
   let Y = narrow ? 93 : 51;
   const used = Math.max(1, now.reserved, now.peak);
   const near = capacity && capacity <= 8 * used;
@@ -79,7 +79,7 @@ function drawMeter(data, at, width) {
     );
   }
   Y += 40;
-  // a bar for each of the last cells, and the change of allocated bytes in words where there is room
+  // a bar for each of the last cells, with the change of allocated bytes as text if there is room
   const top = Math.max(1, ...cells.map(c => Math.max(c.allocated, c.reserved)));
   const H = 44;
   const base = Y + 16 + H;

@@ -14,7 +14,7 @@ const product = list => list.reduce((n, d) => n * d, 1);
 
 const cellOf = (v, index) => index.reduce((at, i, d) => at + i * v.strides[d], v.offset);
 
-/** Yield every index of a shape, the last dimension fastest. */
+/** Yield every index of a shape; the last dimension changes fastest. */
 function* indexesOf(shape) {
   for (let n = 0; n < product(shape); n++) {
     let rest = n;
@@ -51,7 +51,7 @@ function faultOf(data, { shape, strides: s, offset }) {
     : null;
 }
 
-/** Return "1, 2" as [1, 2]; null for text that is not a list of whole numbers. */
+/** Return the numbers of a text: [1, 2] for "1, 2"; null for a text that is not a list of whole numbers. */
 function numbersIn(text) {
   const inner = text
     .trim()
@@ -228,7 +228,7 @@ function drawStrides(data, at, width) {
   }<g transform="translate(${side ? px(grid.width + 48) : 0} ${px(side ? Math.max(0, 24 + (grid.height - 34 - sum.height) / 2) : grid.height + 6)})">${sum.svg}</g>`;
   let Y = side ? top + 4 : grid.height + 8 + sum.height;
 
-  // the hops: from the first cell by the offset, then along each dimension, stride by stride
+  // the arrows: from the first cell by the offset, then along each dimension, one arrow for each stride
   const hops = [];
   let from = 0;
   if (offset) {
@@ -337,7 +337,7 @@ function drawStrides(data, at, width) {
 
 const CELL_HEIGHT = 34;
 
-/** offset 0 + 1 × 4 + 2 × 1 = cell 6, each term with its word above and its line below. */
+/** offset 0 + 1 × 4 + 2 × 1 = cell 6, Draw this sum; each term has its word above and a line below. */
 function sumLine(data, { strides: s, offset, index }, width) {
   const cell = cellOf({ strides: s, offset }, index);
   const small = width < 500;
@@ -377,7 +377,7 @@ function sumLine(data, { strides: s, offset, index }, width) {
   return { svg: out, height: y + 56, width: far };
 }
 
-/** The tensor: planes of rows and columns of numbers; a click on one chooses its index. */
+/** Draw the tensor as planes of rows and columns of numbers. A click on a number chooses its index. */
 function drawGrid(data, at, width, here) {
   const { shape, index } = at;
   const rank = shape.length;

@@ -9,7 +9,7 @@ import { figureId, figureSvg, oncePerData } from './figure-svg.js';
 
 const RUN_DASHES = ['6 3', '2 2', '9 3 2 3', '1 3'];
 
-/** Return the totals after every event of every run, and the bytes that each coloured name holds. */
+/** Return the total after every event of every run, and the bytes of each coloured name. */
 function seriesOf(data) {
   const most = data.names.map(() => 0);
   const walk = (run, visit) => {
@@ -128,7 +128,7 @@ export const timeline = {
     ];
   },
 
-  /** A click goes to the event in whose column it falls. */
+  /** Return the event in whose column a click is. */
   point(data, at, x, y, width) {
     const g = timelinePlaces(data, width);
     const k = Math.floor((x - g.x0) / g.pitch);
@@ -141,7 +141,7 @@ export const timeline = {
   draw: drawTimeline,
 };
 
-/** Return the sizes that no event changes. */
+/** Return the sizes that are the same for all events. */
 function timelinePlaces(data, width) {
   const { runs } = oncePerData(data, seriesOf);
   const peaks = Math.max(1, ...runs.map(r => r.top));
@@ -180,7 +180,7 @@ function drawTimeline(data, at, width) {
       svgText(g.x0 - 7, y(b) + 4, tickText(b, g.top), { size: 12, color: 'muted', anchor: 'end' });
   }
 
-  // the stack, from the bottom up, and each name where its band has room for it
+  // the stack from the bottom up, with each name where its band has room
   let below = new Array(n).fill(0);
   let labels = '';
   bands.forEach((band, i) => {
@@ -202,7 +202,7 @@ function drawTimeline(data, at, width) {
   });
   out += svgPath(stairs(s.peak, x, y), stroke('ink', 2)) + labels;
 
-  // the peak: a mark over its column, and its bytes above the plot
+  // the peak, with a mark over its column and its bytes above the plot
   const word = t('peak {size}, event {event}', { size: bytesText(s.top), event: s.peakAt + 1 });
   const half = widthOf(word, { bold: true }) / 2;
   out += `${
@@ -210,7 +210,7 @@ function drawTimeline(data, at, width) {
     svgPath(`M${px(px0)} 18V${px(y(s.top) - 1)}`, stroke('ink', 1))
   }<path d="M${px(px0 - 5)} ${px(y(s.top) - 9)}h10l-5 8z" style="fill:${paint('ink')}"/>`;
 
-  // this event: a heavy frame around its column
+  // the current event, with a heavy frame around its column
   const w = Math.max(2, g.pitch);
   const h = Math.max(2, g.base - y(s.total[k]));
   out +=
@@ -278,7 +278,7 @@ function drawTimeline(data, at, width) {
 }
 
 /**
- * Return the name of a band on its longest stretch that is high enough, on a plate, away from the lines at `avoid`.
+ * Draw the name of a band in the longest part of it that is high enough, on a plate, away from the lines at `avoid`.
  */
 function bandLabel(band, below, above, x, y, avoid) {
   /** @type {{x1: number, x2: number, cy: number} | null} */

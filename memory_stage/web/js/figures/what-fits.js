@@ -7,14 +7,16 @@ import { bytesText, escapeHtml } from '../shared/text.js';
 import { areaDef, areaEdge, areaFill, drawKeys } from './areas.js';
 import { figureId, figureSvg } from './figure-svg.js';
 
-/** Return the programs in the chosen dtype. All programs of the first dtype come first, then those of the second. */
+/**
+ * Return the programs in the chosen dtype. In the data, all programs in the first dtype precede those in the second.
+ */
 function kindsOf(data, at) {
   const count = data.kinds.length / (data.dtypes?.length ?? 1);
   const first = (at?.dtype ?? data.opens.dtype ?? 0) * count;
   return data.kinds.slice(first, first + count);
 }
 
-/** Return the name of the chosen program, with its dtype if there are several. */
+/** Return the name of the chosen program; if there are several dtypes, with the dtype. */
 function nameOf(data, at) {
   const { label } = kindsOf(data, at)[at.kind];
   return data.dtypes ? t('{program} in {dtype}', { program: label, dtype: data.dtypes[at.dtype] }) : label;
@@ -100,7 +102,7 @@ export const whatFits = {
     return { batch, size };
   },
   /**
-   * Apply new data of a live kernel: choices remain, by value, and a requested value that is now offered is chosen.
+   * Apply new data from a live kernel. Chosen values remain chosen, and so is a requested value that is now offered.
    */
   renew: (data, at) => ({
     ...at,
@@ -221,7 +223,7 @@ function drawFits(data, at, width) {
     svgText(20, Y + 7, t('reserved by the allocator at most'), { size: 12, color: 'muted' });
   Y += 34;
 
-  // every batch and size, for the chosen kind
+  // every batch and size, for the chosen program
   const heading = t('{program}: every {batchName} and {sizeName}', { ...data, program: nameOf(data, at) });
   out += svgText(0, Y, heading, { bold: true, max: width });
   Y += 22;

@@ -1,5 +1,5 @@
 /**
- * Return the value of a key in a map; make and store it if the map has none.
+ * Return the value of a key in a map. If the map has no such key, make the value and store it.
  * @template K, V
  * @param {{get(key: K): V | undefined, set(key: K, value: V): unknown}} map
  * @param {K} key

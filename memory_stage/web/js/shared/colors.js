@@ -8,7 +8,7 @@ const { light, dark } = colors;
 const SANS = 'var(--book-sans,-apple-system,"Segoe UI",Arial,sans-serif)';
 const MONO = 'var(--book-mono,Menlo,Consolas,"DejaVu Sans Mono",monospace)';
 
-/** Fonts for a file outside the page. The fonts of a page that shows the file, if any, come first. */
+/** Fonts for a file outside of a page. If a page shows the file, the fonts of that page are used first. */
 export const FILE_FONTS = {
   '--sans': 'var(--book-sans,Arial,Helvetica,"Liberation Sans",Arimo,sans-serif)',
   '--mono': 'var(--book-mono,Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace)',
@@ -21,8 +21,8 @@ function tokenRule(selector, tokens, scheme) {
 }
 
 /**
- * Return a style sheet with the tokens for everything that matches a selector: light, or dark if the system or the
- * page's switch selects it; always light on paper.
+ * Return a style sheet with the tokens for everything that matches a selector: the light scheme, or
+ * the dark one if the system or the page's switch selects it; always the light one in print.
  * @param {string} selector
  */
 export function themeCss(selector) {

@@ -1,4 +1,4 @@
-/** Widths of text: those that the browser measures or, without a browser, from a table of glyph widths. */
+/** Widths of texts, which the browser measures or, without a browser, a table of glyph widths gives. */
 
 /**
  * @typedef {object} Font
@@ -10,14 +10,14 @@
 /**
  * Fonts of a page.
  * @typedef {object} Meter
- * @property {string} key names the fonts; layouts that are kept are kept for one key
+ * @property {string} key identifies the fonts; a stored layout is valid for one key only
  * @property {(text: string, font: Font) => number} widthOf returns the width of a text in px
  */
 
 /** @type {Meter | undefined} */
 let meter;
 
-/** Return the key of the fonts in which `widthOf` measures. */
+/** Return the key of the fonts in which `widthOf` measures now. */
 export const fontsKey = () => meter?.key ?? '';
 
 /**
@@ -36,7 +36,7 @@ export function measuredWith(given, draw) {
   }
 }
 
-/** Thousandths of an em, and the glyphs that are as wide in Helvetica. */
+/** Widths in thousandths of an em, each with the glyphs of Helvetica that have it. */
 const GLYPHS = /** @type {const} */ ([
   [200, "'ijl"],
   [278, ' !,./:;I[\\]ft|'],
@@ -55,7 +55,7 @@ const GLYPHS = /** @type {const} */ ([
 const ADVANCE = Object.fromEntries(GLYPHS.flatMap(([width, glyphs]) => [...glyphs].map(glyph => [glyph, width])));
 const OTHER = 700;
 const MONO = 615;
-const WIDE = 1050; // a Chinese character or an emoji
+const WIDE = 1050; // the width of a Chinese character or an emoji
 
 /** @param {string} glyph */
 const isWide = glyph => (glyph.codePointAt(0) ?? 0) > 0x2e7f;

@@ -1,22 +1,22 @@
 /**
  * Texts in the reader's language. The keys are the English texts; `tools/messages.py` writes the translations from the
- * catalogues of Python. A page has one language, so the module keeps the current one: who draws calls `speak` first.
- * The translations are a script of their own, `words.js`, which only pages in another language than English load.
+ * catalogues of Python. A page has one language, so the module stores the current one: call `speak` before you draw.
+ * The translations are in a separate script, `words.js`, which only pages in another language than English load.
  */
 
 /** @type {Translation | undefined} */
 let spoken;
 
 /**
- * Speak a language from now on.
- * @param {string | null | undefined} language such as "zh-CN"; one whose translations are not loaded is English
+ * Use a language from now on.
+ * @param {string | null | undefined} language such as "zh-CN"; English is used if its translations are not loaded
  */
 export function speak(language) {
   spoken = globalThis.memoryStageWords?.[language?.slice(0, 2) ?? ''];
 }
 
 /**
- * Speak the language of an element's data or, if that is English, of the page around the element.
+ * Use the language of an element's data or, if that is English, of the page around the element.
  * @param {any} element
  */
 export const speakFor = element => speak(element.data?.language ?? element.closest('[lang]')?.lang);
@@ -24,19 +24,19 @@ export const speakFor = element => speak(element.data?.language ?? element.close
 /**
  * Return a text in the current language.
  * @param {string} text
- * @param {Record<string, unknown>} [values] of its placeholders, such as `{line}`
+ * @param {Record<string, unknown>} [values] the values of its placeholders, such as `{line}`
  */
 export const t = (text, values = {}) => filled(spoken?.texts[text] ?? text, values);
 
 /**
- * Return a text in the meaning that the context names, such as the cell of a notebook.
+ * Return the translation of a text that has several meanings; the context says which, such as a notebook's cell.
  * @param {string} context
  * @param {string} text
  */
 export const tIn = (context, text) => spaced(spoken?.texts[`${context}\u0004${text}`] ?? text);
 
 /**
- * Return one of two texts as the language's rules for a count demand; `{count}` is the count.
+ * Return the one of two texts that a language uses for a count. `{count}` is replaced by the count.
  * @param {string} one
  * @param {string} several
  * @param {number} count
@@ -52,7 +52,7 @@ export const plural = (one, several, count, values = {}) =>
 export const capitalized = text => (spoken ? text : text[0].toUpperCase() + text.slice(1));
 
 /**
- * Put values into a template such as "{a} of {b}". Braces inside a value are not replaced again.
+ * Replace the placeholders in a template such as "{a} of {b}" by values. Braces inside a value are not replaced.
  * @param {string} template
  * @param {Record<string, unknown>} values
  */
@@ -80,7 +80,7 @@ function patternOf(text, group) {
 export const numberIn = (sentence, text, group) => sentence.match(new RegExp(patternOf(text, group)))?.[1];
 
 /**
- * Return true if a sentence begins as the translation of a text does, up to its first placeholder.
+ * Return true if a sentence begins with the translation of a text up to the first placeholder.
  * @param {string} sentence
  * @param {string} text
  */

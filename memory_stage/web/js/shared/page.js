@@ -1,16 +1,16 @@
-/** An element on its page: its fonts, the keys of a notebook, the theme, the width and printing. */
+/** How an element adapts to its page: fonts, the keys of a notebook, the theme, the width and printing. */
 
 import { getOrMake } from './cache.js';
 
-/** The base class of elements; V8 without a page has none. */
+/** The base class of elements, or an empty class in V8 without a page. */
 export const ElementBase = /** @type {typeof HTMLElement} */ (globalThis.HTMLElement ?? Object);
 
-/** JupyterLab leaves its keyboard shortcuts to an element with this attribute. */
+/** JupyterLab does not use its keyboard shortcuts inside an element with this attribute. */
 export const KEYS_ATTRIBUTE = 'data-lm-suppress-shortcuts';
 
 /**
- * Let JupyterLab handle keys with Ctrl or Command (saving), except in a text field, which needs most of them. Outside
- * the shadow root, a key event seems to come from the element itself.
+ * Let JupyterLab handle keys with Ctrl or Command, such as saving, except in a text field, which needs most of these
+ * keys. Outside of the shadow root, the target of a key event is the element itself.
  * @param {typeof HTMLElement} Kind the class of the elements
  */
 export function keepKeysFromNotebook(Kind) {
@@ -69,7 +69,7 @@ export function meterOf(element) {
 }
 
 /**
- * Follow the page's theme, its fonts, the widths of an element and of the window, and printing.
+ * Adapt an element to the page's theme and fonts, to its width and the window's, and to printing, whenever they change.
  * @param {HTMLElement} frame
  * @param {() => void} fitWidth
  * @param {() => void} beforePrint

@@ -42,7 +42,7 @@ export function patternDef(prefix, hue) {
 }
 
 /**
- * Return the definition of stripes for cells that several tensors read: a stripe for each hue, hairlines between them.
+ * Return the definition of stripes for cells that several tensors read, one for each hue, with hairlines between them.
  * @param {string} prefix of the ids of a picture
  * @param {number[]} hues
  */

@@ -1,4 +1,4 @@
-/** SVG elements as strings. Text that enters a picture is escaped here. */
+/** SVG elements as strings. They escape all texts of a picture. */
 
 import { paint } from './colors.js';
 import { shorten } from './measure.js';
@@ -64,7 +64,7 @@ export function svgRect(x, y, width, height, style, radius) {
 export const svgPath = (d, style) => `<path d="${d}" style="fill:none;${style}"/>`;
 
 /**
- * Let a part of a picture fade in if it is new.
+ * Return a part of a picture that fades in if it is new.
  * @param {boolean} isNew
  * @param {string} svg
  */
@@ -79,7 +79,8 @@ export const stroke = (token, width, dashes) =>
   `stroke:${paint(token)};stroke-width:${width}${dashes ? `;stroke-dasharray:${dashes}` : ''}`;
 
 /**
- * Return an arrow head with its tip at (x, y). It is a path and no marker, so that it has the colour of its line.
+ * Return an arrow head with its tip at (x, y). It is a path and not an SVG marker, so that it has the colour of its
+ * line.
  * @param {number} x
  * @param {number} y
  * @param {'l' | 'r'} direction
@@ -135,7 +136,7 @@ export function rounded(points, radius = 7) {
  * Return a group with the ids of the things that it represents, in the attributes data-storage, data-tensor,
  * data-saved, data-node or data-name.
  * @param {Record<string, string | string[]>} ids
- * @param {'' | 'new' | 'freed' | 'small'} change at this step, or that it is a small box
+ * @param {'' | 'new' | 'freed' | 'small'} change the change at this step; 'small' for a small box
  * @param {string} svg
  */
 export function taggedGroup(ids, change, svg) {
@@ -144,7 +145,7 @@ export function taggedGroup(ids, change, svg) {
 }
 
 /**
- * Return a ring around a part of a picture that refers to the selected bytes.
+ * Return a ring around a part of a picture, which marks that this part refers to the selected bytes.
  * @param {number} x
  * @param {number} y
  * @param {number} width

@@ -2,8 +2,8 @@
 
 import { t } from './messages.js';
 
-const MOST_LISTED = 4; // items of a list that are named
-const UNBROKEN = 30; // characters of code that a line break must not split
+const MOST_LISTED = 4; // the most items of a list that a text contains
+const UNBROKEN = 30; // the most characters of code that a line break must not split
 
 /**
  * Return a text that is safe in HTML and SVG.
@@ -31,7 +31,7 @@ export const markedUp = text =>
     .replace(/\[[^[\]<]{1,30}\]|\b\d[\d,.]* (bytes?|B|[KMG]iB)\b|\b\d[\d,.]* 字节/g, '<span class="whole">$&</span>');
 
 /**
- * Return the FNV-1a hash of a text, for ids that are equal in every run and differ on one page.
+ * Return the FNV-1a hash of a text, for ids that are the same in every run and that differ within a page.
  * @param {string} text
  */
 export function hash(text) {
@@ -63,7 +63,7 @@ const others = count => t('{count} others', { count });
 export const more = count => t('{count} more', { count });
 
 /**
- * Return "a", "a and b", or "a, b and c"; of many texts the first ones and the number of the others.
+ * Return "a", "a and b", or "a, b and c"; for many texts, the first ones and the number of the others.
  * @param {string[]} texts
  * @param {(count: number) => string} [rest] returns the words for the others
  */

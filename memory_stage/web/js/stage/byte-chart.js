@@ -5,8 +5,8 @@ import { px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { planOf } from './plan.js';
 
 /**
- * Return the text under a step: its line or, in backward, the line whose operation the gradient passes, and the
- * outcome.
+ * Return the text under a step: its line or, in backward, the line of the operation that the gradient passes, and a
+ * mark for an error.
  */
 function tickOf(steps, step) {
   const { line, phase, say, events } = steps[step];
@@ -17,8 +17,8 @@ function tickOf(steps, step) {
 }
 
 /**
- * Draw bytes over steps: a bar for each step so far, the peak as a line; `inset` is the position of the first bar's
- * middle.
+ * Draw bytes over steps, with a bar for each step so far and a line for the peak. `inset` is the middle of the first
+ * bar.
  */
 export function chart(trace, { variant = 0, step = -1, width = 372, inset = 22 } = {}) {
   const plan = planOf(trace);
@@ -45,12 +45,12 @@ export function chart(trace, { variant = 0, step = -1, width = 372, inset = 22 }
     peak = stair(peak, step, s.peak);
     if (reserves) reserved = stair(reserved, step, s.reserved ?? 0);
   });
-  // one shape, because hundreds of bars take a browser longer than all the rest
+  // one shape for all bars, because hundreds of shapes take a browser longer than everything else
   if (past) out += `<path d="${past}" style="fill:${paint('line')}"/>`;
   const end = `H${px(Math.min(width, x(at) + barW / 2))}`;
   if (reserves) out += svgPath(reserved + end, stroke('line', 1.5, '2 3'));
   out += svgPath(peak + end, stroke('ink', 2));
-  let free = -99; // line numbers, as many as fit
+  let free = -99; // as many line numbers as fit
   const label = step => tickOf(steps, step);
   const put = step => {
     out += svgText(x(step), 12, label(step), {

@@ -7,9 +7,9 @@ import { wholeSlots } from './whole-storage.js';
 
 const CELL_MIN = 24;
 
-const WIDEST = 2.4; // times the height of a cell, for cells with long numbers
+const WIDEST = 2.4; // the largest width of a cell with a long number, as a multiple of its height
 
-/** Return the width in px up to which a cell of a height is widened beyond the needs of its number. */
+/** Return the width in px up to which cells of a height are widened if there is room. */
 export const cellMax = height => Math.round(height * 1.7);
 
 /**
@@ -26,9 +26,9 @@ const MOST_LINES = 4;
 export const MOST_CELLS = 48;
 
 /**
- * Return the cells of a storage in `avail` px: one line if they fit, or a few lines; if these do not fit, the ends of
- * every view and write with counted gaps. A storage of many cells is drawn whole. The slots are {from, to, x, w, line},
- * x counted from the first cell; a storage drawn whole has a `kind` and a `height` of its own.
+ * Return the cells of a storage in `avail` px: in one line or a few lines if they fit; otherwise only the ends
+ * of every view and write, with counted gaps. A storage of very many cells is drawn whole. The slots are {from, to, x,
+ * w, line}, x counted from the first cell; a storage drawn whole also has a `kind` and a `height`.
  * @returns {{slots: any[], lines: number, width: number, indexed: boolean, kind?: string, height?: number}}
  */
 export function cellsOf(group, avail, length, height) {
@@ -48,8 +48,8 @@ function computeSlots(group, avail, n, height) {
   let perLine = n;
   if (n > fits) {
     const step = row && row <= fits ? row : 1;
-    const most = Math.floor(fits / step) * step; // break where the tensor's rows break
-    perLine = Math.min(most, Math.ceil(n / Math.ceil(n / most) / step) * step); // and into lines of about one length
+    const most = Math.floor(fits / step) * step; // break lines between rows of the tensor
+    perLine = Math.min(most, Math.ceil(n / Math.ceil(n / most) / step) * step); // make lines of about the same length
   }
   if (n && whole && Math.ceil(n / perLine) <= MOST_LINES) {
     const w = Math.max(least, Math.min(cellMax(height), avail / perLine));
@@ -62,7 +62,7 @@ function computeSlots(group, avail, n, height) {
     }));
     return { slots, lines: Math.ceil(n / perLine), width: perLine * w, indexed: false };
   }
-  // written cells first, then cells that tensors read; a gap is as wide as the count in it
+  // written cells are chosen first, then cells that tensors read; a gap is as wide as the number in it
   const dots = widthOf('···', { size: 12 }) + 4;
   const countW = ([from, to]) => widthOf(countText(to - from + 1), { size: 12, bold: true }) + 7;
   const wish = part => (part[1] > part[0] ? Math.max(CELL_MIN, dots, countW(part)) : least);
@@ -102,8 +102,8 @@ export const slotAt = (cells, i) => cells.slots.find(s => i >= s.from && i <= s.
 export const MOST_RUNS = 12;
 
 /**
- * Return the text beside a track for facts that it cannot show: the number of runs if not all are drawn, and that
- * cells are read more than once.
+ * Return the text beside a track for facts that the track cannot show: the number of runs if not all are drawn, and a
+ * note that cells are read more than once.
  */
 export function runsText(tensor) {
   const { total, each } = cellRuns(tensor, MOST_RUNS);
@@ -152,7 +152,7 @@ export function piecesOf(cells, tensor, taken = []) {
       else pieces.push((piece = { line: s.line, x1: s.x, x2: s.x + s.w }));
     }
   }
-  // runs in one gap are one piece
+  // runs in the same gap are one piece
   return pieces.reduce((done, p) => {
     const met = done.find(q => q.line === p.line && q.x1 < p.x2 && p.x1 < q.x2);
     if (met) Object.assign(met, { x1: Math.min(met.x1, p.x1), x2: Math.max(met.x2, p.x2) });

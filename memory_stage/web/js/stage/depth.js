@@ -1,5 +1,5 @@
 /**
- * The depth of a picture: the things of memory that it shows. A depth has everything of the ones before it:
+ * The depth of a picture: how much of memory it shows. Each depth includes the previous ones:
  *
  * * memory: names, storages with their cells, and which cells each tensor reads;
  * * tensors: each tensor's shape, strides, offset, version and dtype;
@@ -12,14 +12,14 @@
 export const DEPTHS = ['memory', 'tensors', 'history'];
 
 /**
- * Return the depth of a name; without one, everything is shown.
+ * Return the depth with a name. Without a name it is the deepest, which shows everything.
  * @param {string | null | undefined} name
  * @returns {Depth}
  */
 export const depthOf = name => DEPTHS.find(depth => depth === name) ?? 'history';
 
 /**
- * Return the deeper of two depths; a depth that does not exist is none.
+ * Return the deeper of two depths. The second is ignored if it does not exist.
  * @param {Depth} depth
  * @param {string | null} other
  */
@@ -28,7 +28,7 @@ export const deeperOf = (depth, other) =>
 
 const KEY = 'stage-depth';
 
-/** Return the depth that the reader chose last; null if there is none, or if the browser keeps nothing. */
+/** Return the depth that the reader chose last; null if there is none, or if the browser stores nothing. */
 export function rememberedDepth() {
   try {
     return localStorage.getItem(KEY);
@@ -42,7 +42,7 @@ export function rememberDepth(depth) {
   try {
     localStorage.setItem(KEY, depth);
   } catch {
-    // a page from the disk, or a reader's setting: the choice is for this page
+    // a page from the disk, or a setting of the browser: the choice is valid for this page only
   }
 }
 

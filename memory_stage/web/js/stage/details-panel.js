@@ -1,4 +1,4 @@
-/** The details of a stage, which are closed at rest: the depth of the picture, bytes, variants, jumps and texts. */
+/** The details of a stage, which are closed at first: the depth of the picture, bytes, variants, jumps and texts. */
 
 import { measuredWith } from '../shared/measure.js';
 import { chart } from './byte-chart.js';
@@ -20,7 +20,7 @@ export class DetailsPanel {
     this.draw();
   }
 
-  /** Draw the bytes of all steps, if they are seen. */
+  /** Draw the bytes of all steps, if the details are open. */
   draw() {
     const { $, data, at, meter } = this.stage;
     const width = Math.floor($('.bytes').clientWidth);

@@ -1,4 +1,4 @@
-/** The HTML of <memory-stage>. Text of a trace is escaped here. */
+/** The HTML of <memory-stage>. It escapes all texts of a trace. */
 
 import { plural, t } from '../shared/messages.js';
 import { bytesText, countText, escapeHtml, markedUp } from '../shared/text.js';
@@ -12,7 +12,7 @@ import { DEPTHS } from './depth.js';
 export const linesText = ({ line, end }) =>
   end > line ? t('lines {line} to {end}', { line, end }) : t('line {line}', { line });
 
-// without white space, which would show between inline elements
+// without white space, which would be visible between inline elements
 const askBar = () =>
   [
     `<div class="asking"><button class="who" aria-pressed="false">${t('Who holds these bytes?')}</button>`,
@@ -34,7 +34,7 @@ const depthChoice = () =>
     depth => `<label><input type="radio" name="depth" value="${depth}" data-depth>${meaningOf(depth)}</label>`,
   ).join('')}</fieldset>`;
 
-/** Return the device of a trace as a note; '' for the computer's own memory. */
+/** Return the device of a trace as a note; '' for host memory. */
 function deviceNote(device) {
   if (device === 'cpu') return '';
   const code = { device: `\`${device}\`` };
@@ -90,7 +90,7 @@ export const sentenceHtml = frame => `<p class="sentence">${markedUp(frame.say)}
 /**
  * Return the output and the note of a step.
  * @param {any} frame
- * @param {string | null} [truncated] why the trace ends here
+ * @param {string | null} [truncated] why the trace ends at this step
  */
 export function remarksHtml({ out, note }, truncated) {
   const label = `tabindex="0" role="group" aria-label="${t('Printed at this step')}"`;
@@ -128,7 +128,7 @@ const phaseText = ({ phase }) => (phase === 'backward' ? t('backward') : t('forw
 export const momentText = (frame, count) =>
   t('step {step} of {count}, {phase}', { step: frame.step + 1, count, phase: phaseText(frame) });
 
-/** Return the same with the lines, for a screen reader. */
+/** Return the text of the step together with its lines, for a screen reader. */
 export const spokenMoment = (frame, count) =>
   t('step {step} of {count}, {lines}, {phase}', {
     step: frame.step + 1,
@@ -137,5 +137,8 @@ export const spokenMoment = (frame, count) =>
     phase: phaseText(frame),
   });
 
-/** Return the label of the button that steps on; `first`: the first frame, if the stage is at rest at a later one. */
+/**
+ * Return the label of the button that shows the next step. `first` is the first frame if the stage opened at a later
+ * one.
+ */
 export const nextText = first => (first ? t('Step from line {line}', { line: first.line }) : t('Next'));

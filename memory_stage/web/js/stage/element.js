@@ -3,11 +3,11 @@
  *
  * Its trace is the JSON in its <script type="application/json"> child, or its property `trace`. Its other children are
  * for a page without JavaScript; the stage replaces them. The attributes variant="id" and step="1" (counted from 1) set
- * the step at which it opens; otherwise the trace does, or a link to "#id/variant/step". depth="memory" (or "tensors",
- * "history") sets how much the picture shows. With loading="lazy" it waits until the page calls wake(), showStep(step,
- * label), showLine(line, label), follow(variant, step, isNew) or light(name); after that, the page may also call
- * go(step) with steps counted from 0, choose(variant), showDetails(isOpen) and unlight(). Everything is in a shadow
- * root, so the style sheets of the page and of the stage do not interfere.
+ * the step that is shown first; otherwise the trace does, or a link to "#id/variant/step". depth="memory" (or
+ * "tensors", "history") sets how much the picture shows. With loading="lazy" it waits until the page calls wake(),
+ * showStep(step, label), showLine(line, label), follow(variant, step, isNew) or light(name); after that, the page may
+ * also call go(step) with steps counted from 0, choose(variant), showDetails(isOpen) and unlight(). Everything is in a
+ * shadow root, so the style sheets of the page and of the stage do not interfere.
  */
 
 import { speakFor } from '../shared/messages.js';
@@ -41,7 +41,7 @@ const indexOfVariant = (variants, id) =>
 /** @type {CSSStyleSheet | undefined} */
 let sheet;
 
-/** Return the style sheet that all stages share. */
+/** Return the style sheet, which all stages share. */
 function styleSheet() {
   if (!sheet) {
     sheet = new CSSStyleSheet();
@@ -87,7 +87,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
   start(trace = this.data) {
     this.wake = undefined;
     this.data = trace;
-    this.opened ??= trace.depth; // also of what the reader makes of the program
+    this.opened ??= trace.depth; // also for a program that the reader has changed
     speakFor(this);
     const { variants } = trace;
     const variant = indexOfVariant(variants, this.getAttribute('variant') ?? trace.opens);
@@ -111,7 +111,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     return this.data.variants[this.at.variant];
   }
 
-  /** True until the reader steps, if the stage opens at a later step than the first. */
+  /** True until the reader steps, if the first step that is shown is a later one of the program. */
   get isAtRest() {
     return this.at.rest && this.at.step > 0;
   }
@@ -142,7 +142,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     if (type === 'search') this.navigation.reportHits();
   }
 
-  /** A mouse over the picture marks what it points at; a finger asks by a tap. */
+  /** Mark the part of the picture under the mouse. On a touch screen, a tap asks about a part. */
   onPoint({ target, pointerType }) {
     if (pointerType === 'mouse') this.questions.pointAt(target.closest('.pic') && target);
   }
@@ -164,7 +164,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     if (line && !target.closest('.handle, .number')) this.goToLine(line);
   }
 
-  /** Perform the action that the class of a pressed button names. */
+  /** Perform the action of a pressed button, which its class determines. */
   press(button, wasPlaying) {
     const { at } = this;
     const actions = {
@@ -243,7 +243,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     this.tall = 0;
     fitProgram(this);
     keepHeight(this);
-    // stored, because reading them after a change makes the browser lay out the page
+    // stored, because reading sizes after a change makes the browser lay out the page
     this.room = roomOf(this);
     this.draw();
   }
@@ -258,13 +258,13 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     this.show();
   }
 
-  /** Show a step that the page's reader has reached in the text. */
+  /** Show the step that belongs to the text that the reader has reached. */
   follow(variant, step, isNew) {
     follow(this, variant, step, isNew);
   }
 
   /**
-   * Light a name of the program at this and later steps: its row, arrow, tensor and storage.
+   * Highlight a name of the program at this and later steps: its row, arrow, tensor and storage.
    * @param {string | undefined} name
    * @returns {boolean} true if the name exists at this step
    */
@@ -294,7 +294,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
   }
 
   /**
-   * Show a step, counted from 1, of the variant with a label, or of the current one. The focus stays where it is.
+   * Show a step, counted from 1, of the variant with a label, or of the current one. The focus does not move.
    * @param {number} step
    * @param {string} [label]
    */
@@ -306,7 +306,9 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     this.go(step - 1);
   }
 
-  /** Go to the last step of a line in the variant with a label, and focus the stage: a question leads here. */
+  /**
+   * Go to the last step of a line in the variant with a label, and focus the stage. The link of a question calls this.
+   */
   showLine(line, label) {
     this.wake?.();
     if (!this.shadowRoot) return;
@@ -327,7 +329,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     this.show();
   }
 
-  /** Return the step of another variant that is the same pass over the same line, or the nearest to it. */
+  /** Return the step of another variant in the same pass of the same line, or else the nearest step. */
   sameMoment(variant) {
     const here = this.frames[this.at.step];
     const there = planOf(this.data).runs[variant];
@@ -350,7 +352,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
 
   show() {
     const frame = this.frames[this.at.step];
-    const earlier = positionsIn(this.$('.pic')); // before anything changes
+    const earlier = positionsIn(this.$('.pic')); // read before anything changes
     if (this.at.step === this.frames.length - 1 && !this.at.rest) this.at.seen.add(this.at.variant);
     this.$('.stage').classList.toggle('rest', this.isAtRest);
     this.$('.stage').classList.toggle('begun', !this.at.rest);
@@ -369,7 +371,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     this.navigation.fillPasses();
     this.questions.show();
     if (this.width) this.draw(earlier);
-    scrollToLine(this); // last, because it reads positions
+    scrollToLine(this); // called last, because it reads positions
   }
 
   remarks(frame) {
@@ -402,8 +404,8 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
   }
 
   /**
-   * Draw the picture with the function that draws the fallback, without its style sheet, which the stage has. Parts
-   * move from their earlier positions. After the first step the picture gets no lower, so nothing below it moves up.
+   * Draw the picture, with the same function as the picture for pages without scripts, but without a style sheet. Parts
+   * move from their earlier positions. After the first step the height never shrinks, so nothing below moves up.
    */
   draw(earlier = positionsIn(this.$('.pic'))) {
     speakFor(this);
@@ -412,7 +414,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     const options = this.options;
     const { svg, folded, height, tallest } = measuredWith(this.meter, () => drawPicture(this.data, options));
     this.$(`[data-depth][value=${options.depth}]`).checked = true;
-    // what is drawn again at the same step does not fade in again
+    // a part that is drawn again at the same step must not fade in again
     const moment = `${options.variant} ${options.step}`;
     picture.classList.toggle('still', picture.dataset.moment === moment);
     picture.dataset.moment = moment;
@@ -434,12 +436,15 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
 
   /* ---- details ---- */
 
-  /** Open or close all that is not seen at rest. */
+  /** Open or close the details. */
   showDetails(isOpen) {
     this.details.show(isOpen);
   }
 
-  /** The depth of the picture: the reader's choice for this stage; else the page's, or a deeper one chosen before. */
+  /**
+   * The depth of the picture: the reader's choice for this stage or, without one, the deeper of the page's depth and
+   * the reader's last choice.
+   */
   get depth() {
     return (
       this.at.depth ??
@@ -447,7 +452,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     );
   }
 
-  /** Show another depth, on this stage at once and on others as soon as they are drawn. */
+  /** Show another depth, on this stage immediately and on others when they are drawn next. */
   showDepth(depth) {
     this.at.depth = depth;
     rememberDepth(depth);
@@ -456,7 +461,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
 
   /* ---- printing ---- */
 
-  /** Show the key step, and all steps as text; of a loop only its first two passes. */
+  /** Show the key step, and all steps as text, but only the first two passes of a loop. */
   reveal() {
     const { variants, opens } = this.data;
     const variant = indexOfVariant(variants, opens);

@@ -1,6 +1,6 @@
 /**
- * The place at which the programs of a trace differ, in the program itself: a control that chooses among them. It is a
- * list without a look of its own over the code, so code of any length can break between lines.
+ * A control inside the program, at the part in which the programs of a trace differ, which chooses one of them. It is
+ * an invisible list over the code, so code of any length can break between lines.
  */
 
 import { t } from '../shared/messages.js';
@@ -8,15 +8,15 @@ import { escapeHtml } from '../shared/text.js';
 import { variantChooser } from './variant-table.js';
 
 /**
- * The first line that differs, counted from 0, and its columns.
+ * The first line that differs, counted from 0, and the columns of the part that differs.
  * @typedef {{line: number, from: number, to: number}} Place
  */
 
-const MOST = 60; // characters of a part that can be chosen; a longer one is hardly found again
+const MOST = 60; // the most characters of a part; in a longer one a reader does not see the difference
 
 const isInWord = (text, at) => /\w/.test(text[at - 1] ?? '') && /\w/.test(text[at] ?? '');
 
-/** Return the number of equal characters with which all texts begin. */
+/** Return the number of characters that all texts have in common at their beginnings. */
 function commonLength(texts) {
   const [first] = texts;
   let length = 0;
@@ -28,7 +28,7 @@ const reversed = text => [...text].reverse().join('');
 
 /**
  * Return where each program has the first part that is not the same in all of them, with whole words; undefined if
- * there is none, if one program ends before, or if the part is long.
+ * there is none, if a program ends before it, or if the part is too long.
  * @param {{code: string[]}[]} variants
  * @returns {Place[] | undefined}
  */
@@ -49,7 +49,8 @@ export function differences(variants) {
  * @param {import('../trace/types.d.ts').Trace} trace
  * @param {string} text the line
  * @param {Place} place
- * @param {(text: string, line: number, from: number) => string} html makes HTML of the parts before and after it
+ * @param {(text: string, line: number, from: number) => string} html returns the HTML of the parts before and after the
+ * control
  */
 export function lineWithHandle(trace, text, { line, from, to }, html) {
   const chooser = variantChooser(trace, line + 1);
@@ -58,8 +59,8 @@ export function lineWithHandle(trace, text, { line, from, to }, html) {
 }
 
 /**
- * Return what the head of a stage says of its variants: the list to choose from, or the name of the one that is shown,
- * if its program has the list; '' for a single program.
+ * Return the HTML for the variants in the head of a stage: the list to choose from or, if the list is in the program,
+ * the name of the variant that is shown; '' for a single program.
  * @param {import('../trace/types.d.ts').Trace} trace
  * @param {number} variant
  * @param {Place | undefined} place of the list in the program

@@ -1,5 +1,5 @@
 /**
- * Choose the form of each edge from a state to an operation: straight, in a step, or through the gutter under its
+ * Choose the form of each edge from a state to an operation: straight, with a step, or through the space under its
  * lane.
  */
 export function routeEdges(spots, at, cols) {
@@ -37,7 +37,7 @@ export function routeEdges(spots, at, cols) {
       }
       edges.push(e);
     }
-    const bent = edges.filter(e => e.to === p && e.kind !== 'straight'); // where they enter: one above the other
+    const bent = edges.filter(e => e.to === p && e.kind !== 'straight'); // edges enter one above the other
     const above = bent.filter(e => e.from.row < p.row || (e.kind === 'gutter' && e.gutter < p.row));
     const below = bent.filter(e => !above.includes(e));
     const alone = bent.length === 1 && !edges.some(e => e.to === p && e.kind === 'straight');

@@ -10,9 +10,9 @@ const CHAIN = 3;
 
 /**
  * Return the pictures of a variant's history, { list, at, named }, where `at` has the index of the picture for each
- * step, and `named` the ids of the states under which names are written.
- * There is one for each generation: when backward is through with a graph and the program records a new one that does
- * not build on it (a training loop), the old one makes room.
+ * step, and `named` the ids of the states with names under them.
+ * There is one picture for each generation: when backward has finished with a graph and the program records a new graph
+ * that does not use it (as in a training loop), the new picture replaces the old one.
  */
 export const generationsOf = (plan, variant) =>
   getOrMake((plan.generations ??= new Map()), variant, () => {
@@ -78,14 +78,14 @@ export const generationsOf = (plan, variant) =>
 
 const hasExtraNames = (frame, id) => frame.states.has(id) && extraNames(frame, frame.states.get(id)) !== '';
 
-/** Return a copy of a set in which those of the given values are missing that it had, and the others are added. */
+/** Return the symmetric difference of a set and the given values. */
 function symmetricDifference(set, values) {
   const result = new Set(set);
   for (const value of values) if (!result.delete(value)) result.add(value);
   return result;
 }
 
-/** Return the text of a node about its saved tensors. */
+/** Return the text at a node about the tensors that it saved. */
 export function savedWords(frame, n) {
   const saved = n.saved.map(id => frame.tensors.get(id)).filter(Boolean);
   if (!saved.length) return { text: n.unknown ? t('saved: not known') : t('saved nothing'), quiet: true };
@@ -114,13 +114,13 @@ export function savedWords(frame, n) {
   return { text: t('saved {state}', { state }) };
 }
 
-/** Return the names at a state if there are more than its label shows. */
+/** Return the names of a state if it has more names than its label shows. */
 export function extraNames(frame, s) {
   const names = s.names.filter(n => frame.names.has(n) && frame.names.get(n).gone === undefined);
   return names.every(n => n === s.label.split('@')[0]) ? '' : names.join(', ');
 }
 
-/** Replace each long straight chain by one box. */
+/** Replace each long chain of operations without branches by one box. */
 export function foldChains(gen) {
   const single = n => ({ id: n.id, members: [n], ins: n.ins, out: n.out });
   gen.items = [...gen.nodes.values()].map(single);
@@ -185,7 +185,7 @@ export const membersOf = (it, frame) => it.members.map(n => frame.nodes.get(n.id
 
 const makers = new WeakMap();
 
-/** Return the items of a history that make a state. */
+/** Return the items of a history that made a state. */
 export function makersOf({ items }, state) {
   const all = getOrMake(makers, items, () => {
     const found = new Map();

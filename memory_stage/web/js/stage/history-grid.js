@@ -1,5 +1,5 @@
 /**
- * Return columns and lanes of a generation, which do not depend on the width. Even columns hold states, odd ones
+ * Return columns and lanes of a generation, which do not depend on the width. Even columns contain states, odd ones
  * operations.
  */
 export function gridOf(gen) {
@@ -61,7 +61,7 @@ export function gridOf(gen) {
     for (const id of open) if (!lane.has(id)) take(id, col.get(id), lowest(col.get(id), l));
   }
   for (const id of roots) {
-    // written without being recorded: right of the group's state before it
+    // written without being recorded: placed right of the previous state of the group
     if (lane.has(id)) continue;
     const states = [...gen.groups.values()].map(fam => fam.states).find(x => x.includes(id)) ?? [];
     const before = states[states.indexOf(id) - 1];

@@ -9,9 +9,9 @@ export const BOX_H = 62;
 
 export const PILL_H = 26;
 
-export const STACK = 6; // a folded chain shows the edges of the boxes behind it
+export const STACK = 6; // px by which the boxes behind a folded chain extend beyond it
 
-const GRAD_MOST = 200; // px of a gradient's text; if it is wider than its state, it keeps clear of the boxes beside it
+const GRAD_MOST = 200; // the most px of a gradient's text; one wider than its state avoids the boxes
 
 /**
  * Return the sizes and positions of all parts, in bands of at most `W` px. `now` has the parts that need room: {
@@ -33,7 +33,7 @@ export function historyLayout(gen, width, now) {
 function historyColumns(gen, width) {
   const { col, lane, last, roots } = gridOf(gen);
   const { items } = gen;
-  // on the narrowest picture a state, an operation and a state are still in one row
+  // even the narrowest picture has a state, an operation and a state in one row
   const pillMost = Math.max(56, Math.min(120, (width - 150) / 2));
   const boxMost = it => Math.min(it.members.length > 1 ? 200 : 170, width - 2 * pillMost - 56);
   const boxW = it => {
@@ -80,7 +80,7 @@ function historyColumns(gen, width) {
     columns[col.get(it)].push({ key: it, node: true, lane: lane.get(it), w: boxW(it), slot: boxW(it) });
   }
   for (const id of gen.states.keys()) {
-    if (!lane.has(id)) continue; // inside a folded chain, or not touched by this generation
+    if (!lane.has(id)) continue; // it is inside a folded chain, or not part of this generation
     const it = items.find(i => i.out === id);
     const w = pillW(id, it ? labels(it) : []);
     columns[col.get(id)].push({
@@ -115,7 +115,7 @@ function historyColumns(gen, width) {
       if (sum > width && to >= from) break;
       to = Math.min(next, last);
     }
-    to = Math.max(to, from); // a single operation always has a band, however narrow
+    to = Math.max(to, from); // a band has at least one operation, even if it is too narrow
     bands.push({ from, to, first });
     from = to + 1;
   }
@@ -133,7 +133,7 @@ function bandLayout(
   { isThere, who, grads, groups },
 ) {
   const spots = [];
-  const at = new Map(); // key -> spot of this band
+  const at = new Map(); // maps a key to its spot in this band
   const put = (p, c) => {
     const spot = { ...p, c };
     spots.push(spot);
@@ -144,7 +144,7 @@ function bandLayout(
   const goesOn = end < columns.length - 1;
   for (let c = from; c <= end; c++) {
     for (const p of columns[c]) if (!(goesOn && c === end && roots.has(p.key))) put(p, c);
-  } // a leaf is placed at the operation that reads it
+  } // a leaf is placed beside the operation that reads it
   const lead = from - 1;
   const taken = new Set(spots.map(p => `${p.c} ${p.lane}`));
   if (!first) {
@@ -168,7 +168,7 @@ function bandLayout(
   }
   const lanes = [...new Set(spots.map(p => p.lane))].sort((a, b) => a - b);
   for (const p of spots) p.row = lanes.indexOf(p.lane);
-  // across: gaps share the rest of the width
+  // horizontally, the gaps share the remaining width
   const cols = [...new Set(spots.map(p => p.c))].sort((a, b) => a - b);
   const colW = cols.map(c =>
     c === lead && !first ? Math.max(0, ...spots.filter(p => p.c === c).map(p => p.slot)) : widthOfCol(c),
@@ -176,7 +176,7 @@ function bandLayout(
   const edges = routeEdges(spots, at, cols);
   const edge = inGroup.size ? 8 : 1;
   let free = width - colW.reduce((a, b) => a + b, 0) - 2 * edge;
-  // below the first lane, edges bend close to a state, so its gradient has to fit the column, which is widened if
+  // below the first lane, edges bend close to a state, so its gradient has to fit into the column, which is widened if
   // possible
   for (const p of spots.filter(q => q.grad && q.row && edges.some(e => e.channels.includes(q.c)))) {
     const i = cols.indexOf(p.c);
@@ -238,7 +238,7 @@ function bandLayout(
 }
 
 /**
- * Place a gradient's text close above its state if it fits between the boxes, otherwise above the boxes too, and below
+ * Place a gradient's text close above its state if it fits between the boxes, otherwise above the boxes, too, and below
  * its state if an edge leaves upwards. Texts of one row are moved apart, and shortened only when the row is too short
  * for all.
  */

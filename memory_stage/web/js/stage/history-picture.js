@@ -34,7 +34,7 @@ function layoutAt(plan, frame, variant, width) {
   return layout ? { gen, layout } : undefined;
 }
 
-/** Return the layout of the history at those steps from `a` to `b` that show a generation. */
+/** Return the layout that the history has at all steps from `a` to `b` that show a generation. */
 function layoutOfSteps(plan, variant, gen, a, b, width) {
   const { list, at, named } = generationsOf(plan, variant);
   const steps = Array.from({ length: b - a + 1 }, (_, i) => a + i).filter(step => list[at[step]] === gen);
@@ -48,7 +48,7 @@ function layoutOfSteps(plan, variant, gen, a, b, width) {
   });
 }
 
-const HEAD = 30; // px of its title
+const HEAD = 30; // px of the title of the history
 
 /** Return the height of the history at a step, which is the same in all steps of backward. */
 export function historyHeight(plan, frame, variant, width) {
@@ -76,7 +76,7 @@ export function drawHistory(plan, frame, variant, width) {
   return { svg: out, height: y - 20 };
 }
 
-/** Return the longest text that fits at the foot of a group's frame, beside lines and boxes, and its x. */
+/** Return the longest text that fits at the bottom of a group's frame, beside lines and boxes, and its x. */
 function groupLabel(fam, band, x1, right, top, bottom, width) {
   const inside = p => p.y + BOX_H / 2 > top && p.y - BOX_H / 2 < bottom;
   const beside = band.spots.filter(p => inside(p) && p.x - p.w / 2 > right - 7).map(p => p.x - p.w / 2 - 6);

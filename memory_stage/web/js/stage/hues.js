@@ -2,8 +2,8 @@ import { getOrMake } from '../shared/cache.js';
 import { HUES } from '../shared/patterns.js';
 
 /**
- * Return the hue of each tensor for its whole life. Two aliases of one storage never have the same hue; other tensors
- * that live at the same time have different ones as long as there are enough.
+ * Return the hue of each tensor for its whole life. Two aliases of one storage never have the same hue. Other tensors
+ * that exist at the same time have different hues as long as there are enough.
  */
 export function assignHues({ lives }) {
   const hues = new Map();
@@ -23,7 +23,7 @@ export function assignHues({ lives }) {
 }
 
 /**
- * Count a life. Lives with equal spans are counted together, because one step may make thousands of tensors.
+ * Count a tensor's life. Lives with equal spans are counted together, because one step may make thousands of tensors.
  * @param {Map<string, {spans: number[][], counts: number[]}>} alike
  */
 function addLife(alike, { spans }, hue) {
@@ -32,7 +32,7 @@ function addLife(alike, { spans }, hue) {
 
 const noCounts = () => Array.from({ length: HUES + 1 }, () => 0);
 
-/** Return how many of the counted lives that meet a life have each hue. */
+/** Return, for each hue, how many of the counted lives overlap a life in time. */
 function countsOf(all, life) {
   const sums = noCounts();
   for (const alike of all) {

@@ -2,14 +2,14 @@ import { t } from '../shared/messages.js';
 import { bytesText, listText } from '../shared/text.js';
 import { showsTensors } from './depth.js';
 
-/** Return the name of a holder that is a running line, "line 5" or, while it runs again, "line 5, 2". */
+/** Return the name of a running line that refers to a tensor: "line 5" or, in its second execution, "line 5, 2". */
 export function lineName(name) {
   const [, line, number] = name.match(/^line (\d+)(?:, (\d+))?$/) ?? [];
   if (number) return t('line {line}, {number}', { line, number });
   return line ? t('line {line}', { line }) : name;
 }
 
-/** Return a name as a picture shows it: a running line is in brackets. */
+/** Return a name in the form of a picture, in which a running line is in brackets. */
 export const shownName = n => (n.kind === 'line' ? t('({line})', { line: lineName(n.name) }) : n.name);
 
 /** Return the role of a tensor for gradients, in one word. */
@@ -26,7 +26,7 @@ export function savedText(frame, tensor) {
   return tensor.copy ? t('copy of {state}', { state }) : t('saved {state}', { state });
 }
 
-/** Return the caption of a storage: its name, its content (which may be cut at a comma), and its state. */
+/** Return the caption of a storage: its name, its content (which may be shortened at a comma), and its state. */
 export function storageCaption(storage, step, { device }, depth) {
   const size = [
     storage.borrowed && t('borrowed'),

@@ -116,7 +116,7 @@ function wholeRows(text, edge) {
   ];
 }
 
-/** Return rows [mark, sample, meaning], each shown if the mark occurs; a sample is 72 by 30. */
+/** Return rows [mark, sample, meaning], which are shown if the mark occurs. A sample is 72 by 30 px. */
 export function legendRows(prefix) {
   const text = (x, y, s, o = {}) => svgText(x, y, s, { size: 12, mono: true, anchor: 'middle', ...o });
   const box = (style, rx = 4, x = 4, w = 64) => svgRect(x, 3, w, 24, style, rx);

@@ -5,7 +5,7 @@ import { showsHistory, showsTensors } from './depth.js';
 import { comparison, fieldText } from './labels.js';
 import { placesOf } from './plan.js';
 
-/** The room of a name and its arrow at the depth "memory", where a row of names is as high as its track. */
+/** The px for a name and its arrow at the depth "memory", where a row of names is as high as its track. */
 const NAME_ROW = 28;
 
 /**
@@ -22,8 +22,8 @@ export function columnsOf(plan, { width, depth, cell }) {
 }
 
 /**
- * Return the column of names, which are beside storages at every width: an arrow leads from a name through the mark of
- * its tensor to its track.
+ * Return the column of names. They are beside the storages at every width, and an arrow leads from a name through the
+ * mark of its tensor to the tensor's track.
  */
 function nameColumn(plan, width) {
   const narrow = width < 580;
@@ -36,7 +36,7 @@ function nameColumn(plan, width) {
   return { plain: true, narrow: false, box, nameW, boxW: 12, boxH: 12, rowH: NAME_ROW, st, top: 4, trayMin };
 }
 
-/** Return the room at the right margin of a narrow picture for the arrows of so many tensors. */
+/** Return the px at the right margin of a narrow picture for the arrows of a number of tensors. */
 export const arrowMargin = lanes => Math.min(48, 8 + 7 * lanes);
 
 /** Return the largest number of tracks at one storage in any step. */
@@ -74,7 +74,7 @@ function computeColumns(plan, width, depth, cell) {
   };
   const valueW = (key, size) => Math.min(170, widest(room[key], { size, mono: true, bold: true }));
 
-  // every tray is at least as wide as the longest caption; beyond that the cells decide
+  // the box of a storage is at least as wide as the longest caption, and otherwise as wide as the cells
   const captions = [...plan.groups.values()].flatMap(g => [...g.captions]);
   const trayMin = Math.min(
     Math.max(240, narrow ? Math.min(260, width * 0.72) : Math.min(300, width * 0.36)),
@@ -102,7 +102,7 @@ function computeColumns(plan, width, depth, cell) {
     }
     return { narrow, box, nameW, boxW, boxH: 30, rowH: 40, columns, st: box + boxW + 46, top: 44, trayMin };
   }
-  // several lines in the box: pairs side by side if they fit, otherwise one below the other
+  // several lines in the box: two fields beside each other if they fit, otherwise one below the other
   const label = key => widthOf(fieldText(key), { size: 12 }) + 5;
   const boxMost = narrow ? width - box - arrowMargin(mostTracks(plan)) - 4 : most;
   const x1 = narrow ? 17 : 22;
@@ -111,7 +111,7 @@ function computeColumns(plan, width, depth, cell) {
   const pairs = [['shape', 'offset'], ['strides', 'version'], ...(rest.length ? [rest] : [])];
   const left = Math.max(...pairs.map(p => label(p[0]) + valueW(p[0], 12)));
   const right = Math.max(...pairs.filter(p => p[1]).map(p => label(p[1]) + valueW(p[1], 12)));
-  // the first arrangement that fits: two columns; two where both are short; one
+  // the first arrangement that fits: two columns; two columns where both fields are short; one column
   const pairW = rows =>
     Math.max(0, ...rows.filter(p => p[1]).map(p => label(p[0]) + Math.min(80, valueW(p[0], 12)))) + air;
   const arrangements = [pairs, [['shape'], ['strides'], ['offset', 'version'], ...(rest.length ? [rest] : [])]];

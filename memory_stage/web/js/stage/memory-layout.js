@@ -6,9 +6,9 @@ import { arrowMargin } from './memory-columns.js';
 import { isFleeting, placesOf, rowKey, windowOf } from './plan.js';
 import { restHeight } from './rest-picture.js';
 
-export const TRACK_H = 8; // of a track itself
+export const TRACK_H = 8; // px of the height of a track
 
-const TRACK = 13; // with the space under it
+const TRACK = 13; // px of the height of a track with the space under it
 
 const PAD = 7;
 
@@ -18,15 +18,16 @@ const INDEX_H = 15;
 
 const MOST_ROWS = 10;
 
-export const CROWD = 30; // storages, of which no more than the next number are drawn in full
+export const CROWD = 30; // from this number of storages on, the picture limits those that are drawn in full
 
-const MOST_IN_FULL = 4; // storages that one step touched and that are drawn in full beyond the room
+const MOST_IN_FULL = 4; // the most storages touched by a step that are drawn in full even if there is no room
 
-const MOST_TRIED = 12; // storages of a crowd, the latest, of which those that fit are drawn in full
+const MOST_TRIED = 12; // of more than `CROWD` storages, how many of the latest are tried for drawing in full
 
 /**
- * Return the rows at a storage in this frame: each has one tensor (or equal saved tensors) and its holders. Saved
- * tensors are a part of the history; without it, they are shown only if nothing else refers to their storage.
+ * Return the rows at a storage in this frame. Each has one tensor (or several equal saved tensors) and all that refer
+ * to it. Saved tensors are a part of the history; without it, they are shown only if nothing else refers to their
+ * storage.
  */
 function rowsAt(frame, depth) {
   const shown = it => it.freed === undefined || it.freed === frame.step;
@@ -59,8 +60,8 @@ function rowsAt(frame, depth) {
 const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu;
 
 /**
- * Return the storages of a frame, each with its rows. A freed storage is included at the step that frees it; of a
- * storage that was allocated and freed within one step there is only the caption.
+ * Return the storages of a frame, each with its rows. A freed storage is included at the step that frees it; a
+ * storage that was allocated and freed within one step has only a caption.
  */
 function groupsAt(plan, frame, variant, depth) {
   const places = placesOf(plan, variant);
@@ -82,7 +83,7 @@ function groupsAt(plan, frame, variant, depth) {
   });
 }
 
-/** Return all rows at a storage in the steps that share a layout, each with its first line. */
+/** Return all rows that a storage has in the steps that share a layout, each with its first line. */
 function mergedGroups(found) {
   const groups = new Map();
   for (const { g, rows, place, length } of found) {
@@ -108,7 +109,7 @@ function mergedGroups(found) {
   return [...groups.values()].sort((a, b) => a.place - b.place);
 }
 
-/** Return merged groups by their places. */
+/** Return the merged groups of a variant, by their places. */
 function placed(groups) {
   const all = new Map();
   for (const group of groups) getOrMake(all, group.place, () => []).push(group);
@@ -116,8 +117,8 @@ function placed(groups) {
 }
 
 /**
- * Return a place with the storage that has it now, if there is one. Of a crowd, few are drawn, so a place is measured
- * when its height or its sizes are read.
+ * Return a place with the storage that is in it now, if there is one. Because few of many storages are drawn, a place
+ * is measured only when its height or its sizes are read.
  */
 function placeOf(now, groups, c, width) {
   const sizes = new Map();
@@ -138,8 +139,8 @@ function placeOf(now, groups, c, width) {
 
 /**
  * Return the parts of memory to draw in a frame, as places [{ st, rows, m, height }] that are high enough for every
- * step with this layout. Storages that were not touched lately are folded if they do not fit into `room` px, or are
- * too many for a reader.
+ * step with this layout. Storages that were not touched recently are folded if they do not fit into `room` px or if
+ * there are too many for a reader.
  */
 export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   const { depth } = c;
@@ -162,8 +163,8 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
     for (const list of unfold ? [whole] : [whole, now]) if (unfold || fits(list, 0)) return { list, folded: [] };
   }
   const words = new Set(plan.codes[variant].slice(frame.line - 1, frame.end).flatMap(text => text.match(WORD) ?? []));
-  // always shown: storages that this step touched and that outlive it, or a question is about; then those that its line
-  // names, then the latest
+  // always shown are storages that this step touched and did not free, and that of a question; then those with names in
+  // the line, then the latest
   const touchedAt = ({ st: storage, rows }) => {
     if (storage.id === frame.lit?.storage || rows.some(r => isStale(r.t))) return frame.step;
     const isMeant = rows.some(r => r.names.some(n => words.has(n.name.match(WORD)?.[0])));
@@ -184,13 +185,13 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   return { list: now.filter(x => open.has(x)), folded: now.filter(x => !open.has(x)) };
 }
 
-/** Return the gap between two storages. */
+/** Return the px between two storages. */
 export const groupGap = c => (c.narrow || c.plain ? 20 : 14);
 
-/** Return the sizes of a group: its cells, tracks and caption beside the rows of its tensors. Nothing is drawn. */
+/** Return the sizes of a group: its cells, tracks and caption, and beside them the rows of its tensors. */
 function measureGroup({ g, rows: all, lines, length }, c, width) {
   const rows = [...all.values()];
-  // rows that share a line (never there at once) share a lane of tracks
+  // rows that share a line, because they never exist at the same time, share a lane of tracks
   const lanes = [...new Set(rows.map(r => r.line))].sort((a, b) => a - b);
   const arrows = c.narrow ? arrowMargin(lanes.length) : 0;
   const cells = cellsOf(g, Math.floor(c.narrow ? width - 24 - arrows : width - c.st - 12), length, c.cell);
@@ -201,7 +202,7 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
     for (const tensor of r.looks.values()) {
       for (const p of piecesOf(cells, tensor)) reach[r.line].add(p.line);
       if (tensor.shape.includes(0)) reach[r.line].add(0);
-      else if (runsText(tensor)) counted.add(r.line); // the text on its runs is under its track
+      else if (runsText(tensor)) counted.add(r.line); // the text about the runs of a tensor is under its track
     }
   }
   if (c.plain) {
@@ -215,7 +216,7 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
   for (let l = 0; l < (length || rows.length ? cells.lines : 0); l++) {
     lineTop.push(y + indexH);
     const mine = lanes.filter(line => reach[line].has(l));
-    if (c.narrow) mine.reverse(); // so that no arrow crosses another
+    if (c.narrow) mine.reverse(); // reversed so that no arrow crosses another
     y += indexH + cellH + 5;
     for (const line of mine) {
       laneOf[line][l] = y;
@@ -232,8 +233,8 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
 }
 
 /**
- * Return the sizes of a group whose names are beside their tracks: the track of the first row over the cells, the
- * others under them. A track on several lines of cells has its names beside the first of them.
+ * Return the sizes of a group whose names are beside their tracks: the track of the first row is over the cells,
+ * the others are under them. A track on several lines of cells has its names beside the first line.
  */
 function namedTracks({ rows, lanes, reach, counted, cells, cellH, length }, c) {
   const namesOf = line => Math.max(1, ...rows.filter(row => row.line === line).map(row => row.order.length));
@@ -257,7 +258,7 @@ function namedTracks({ rows, lanes, reach, counted, cells, cellH, length }, c) {
     y += indexH + cellH + 2;
     for (const line of under) place(line, l);
   }
-  // tensors whose cells are elsewhere
+  // tensors whose cells are in another storage
   for (const line of lanes.filter(each => !laneOf[each].length)) place(line, 0);
   const bottom = y + CAPTION;
   return { lineTop, laneOf, bottom, rowsTop: 0, height: bottom + groupGap(c) };

@@ -8,7 +8,7 @@ import { drawRest } from './rest-picture.js';
 import { drawCells, drawTray } from './storage-picture.js';
 import { drawCapsule, drawKnob, drawName, drawTensor, drawTrack } from './tensor-picture.js';
 
-/** The holder of a saved tensor in a picture without operations. */
+/** The name that refers to a saved tensor in a picture without operations. */
 const forBackward = () => ({ name: t('backward'), kind: 'line', changed: -1 });
 
 /**
@@ -18,7 +18,7 @@ const forBackward = () => ({ name: t('backward'), kind: 'line', changed: -1 });
  * @param {{width: number, depth: import('./depth.js').Depth, cell: number}} view
  * @param {string} prefix of ids
  * @param {boolean} unfold
- * @param {number} room px of height, at most
+ * @param {number} room the largest height in px
  */
 export function drawMemory(plan, frame, variant, view, prefix, unfold, room) {
   const { width } = view;

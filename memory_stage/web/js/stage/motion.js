@@ -1,7 +1,7 @@
 /**
- * Motion between the pictures of two steps: parts glide from their old places to their new ones, and a freed storage
- * fades out. A style (`PICTURE_CSS`) flips the numbers that a write has changed. All of it ends within 300 ms, and a
- * reader who wants no motion sees none.
+ * Motion between the pictures of two steps: parts move from their old positions to the new ones, and a freed storage
+ * fades out. A style (`PICTURE_CSS`) flips the numbers that a write has changed. All motion ends within 300 ms, and
+ * readers whose system asks for reduced motion see none.
  */
 
 const GLIDE = { duration: 220, easing: 'ease-out' };
@@ -9,13 +9,13 @@ const FADE = { duration: 240, easing: 'ease-in', fill: /** @type {FillMode} */ (
 const WANTS_NONE = '(prefers-reduced-motion: reduce)';
 
 /**
- * Parts of a picture: id -> the element and its top edge in the window.
+ * Maps the id of a part of a picture to its element and to the element's top edge in the window.
  * @typedef {Map<string, {element: SVGGElement, top: number}>} Places
  */
 
 /**
- * Return where the storages, the names and the history of a picture are, without the small boxes of other storages, of
- * which there may be hundreds. It is empty for a reader who wants no motion, because reading positions makes the
+ * Return the positions of the storages, names and history of a picture, without the small boxes of other storages,
+ * because there may be hundreds. The map is empty for a reader who wants no motion, because reading positions makes the
  * browser lay out the page.
  * @param {Element} picture
  * @returns {Places}
@@ -35,7 +35,7 @@ export function positionsIn(picture) {
 }
 
 /**
- * Animate a picture from the places of the parts of the one before.
+ * Animate the parts of a picture from their positions in the previous one.
  * @param {Places} earlier
  * @param {Element} picture
  */
@@ -56,12 +56,12 @@ export function animateFrom(earlier, picture) {
   }
 }
 
-/** Move an element from a place above or below to its own. */
+/** Move an element from a position above or below to its present one. */
 function glide(element, shift) {
   element.animate([{ transform: `translate(0,${shift}px)` }, {}], { ...GLIDE, composite: 'add' });
 }
 
-/** Show a part of the picture before once more, where it was, and let it fade. */
+/** Show a part of the previous picture once more in its position, and let it fade. */
 async function fadeOut(svg, element, top) {
   element.setAttribute('aria-hidden', 'true');
   element.style.pointerEvents = 'none';
@@ -78,6 +78,6 @@ async function fadeOut(svg, element, top) {
     ],
     FADE,
   );
-  await fading.finished.catch(() => undefined); // it is cancelled if the next picture comes before
+  await fading.finished.catch(() => undefined); // cancelled if the next picture is drawn before its end
   element.remove();
 }

@@ -69,7 +69,7 @@ export class NavigationBar {
     return stepsWithText(this.stage.data, this.stage.at.variant, this.wanted);
   }
 
-  /** Show the controls of the current variant; a short program has none. */
+  /** Show the controls of the current variant. A short program has no controls. */
   show() {
     const { $, data, frames } = this.stage;
     const box = $('.find');
@@ -85,7 +85,7 @@ export class NavigationBar {
     $('[type=search]').value = wanted;
   }
 
-  /** Say where a jump led, below the controls and to a screen reader. */
+  /** Show the result of a jump below the controls, and let a screen reader read it. */
   report(text) {
     const status = this.stage.$('.found');
     if (status) status.textContent = text;
@@ -97,7 +97,7 @@ export class NavigationBar {
     this.report(hits.length ? plural('{count} step', '{count} steps', hits.length) : none);
   }
 
-  /** Go to the next step of a kind, or to the one before. */
+  /** Go to the next or to the previous step of a kind. */
   jump(kind, isBack) {
     const steps = this.events.get(kind) ?? [];
     const to = nextOf(steps, this.stage.at.step, isBack);
@@ -108,7 +108,7 @@ export class NavigationBar {
     );
   }
 
-  /** Go to the next step with the text of the search field, or to the one before. */
+  /** Go to the next or to the previous step that contains the text of the search field. */
   goToHit(isBack = false) {
     const { hits } = this;
     if (!this.wanted.trim()) return;
@@ -119,7 +119,9 @@ export class NavigationBar {
     this.report(t('{number} of {count}: step {step}', values));
   }
 
-  /** Return the loop at a depth that contains the current step, its current pass, and the loops before and after. */
+  /**
+   * Return the loop at a depth that contains the current step, its current pass, and the previous and the next loop.
+   */
   passAt(depth) {
     const { step } = this.stage.at;
     const loops = this.loops.filter(loop => loop.depth === depth);
@@ -132,14 +134,14 @@ export class NavigationBar {
     };
   }
 
-  /** Go to the same moment of another pass. */
+  /** Go to the corresponding step of another pass. */
   goToPass(depth, to) {
     const { loop, pass } = this.passAt(depth);
     if (!loop?.passes[to]) return;
     this.stage.go(sameInPass(this.stage.frames, this.stage.at.step, loop.passes[pass], loop.passes[to]));
   }
 
-  /** Go to the same moment of the next pass or the one before; from outside a loop, into the loop in that direction. */
+  /** Go to the corresponding step of the next or the previous pass; from outside of a loop, go into the next loop. */
   stepPass(depth, by) {
     const { loop, pass, before, after } = this.passAt(depth);
     if (loop) this.goToPass(depth, pass + by);

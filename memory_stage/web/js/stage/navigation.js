@@ -5,11 +5,11 @@ import { isStale } from '../trace/references.js';
 import { savedLabel } from './labels.js';
 import { planOf } from './plan.js';
 
-export const SHORT_PROGRAM = 12; // a program of so few steps needs none of this
+export const SHORT_PROGRAM = 12; // the most steps of a program that needs no navigation
 
-export const FEW_PASSES = 3; // a loop of fewer passes is listed step by step
+export const FEW_PASSES = 3; // the fewest passes of a loop that is folded in a list
 
-/** Return the steps of each kind of event, in the order of the buttons, without kinds that never occur. */
+/** Return the steps of each kind of event, in the order of the buttons, without kinds that do not occur. */
 export function eventSteps(trace, variant) {
   const plan = planOf(trace);
   return getOrMake((plan.ways ??= new Map()), variant, () => {
@@ -39,7 +39,7 @@ export function eventSteps(trace, variant) {
 }
 
 /**
- * Return all ways through a variant as plain data: steps by kind of event, loops, and the steps with the text `find`.
+ * Return the navigation of a variant as plain data: steps by kind of event, loops, and the steps with the text `find`.
  */
 export const navigation = (trace, { variant = 0, find = '' } = {}) => ({
   events: Object.fromEntries(eventSteps(trace, variant)),
@@ -47,7 +47,7 @@ export const navigation = (trace, { variant = 0, find = '' } = {}) => ({
   hits: stepsWithText(trace, variant, find),
 });
 
-/** Return the step after `at` in a list of steps, or before it; past one end, continue at the other. */
+/** Return the step after `at` in a list of steps, or before it; after one end, continue at the other. */
 export function nextOf(steps, at, back = false) {
   return back ? (steps.findLast(step => step < at) ?? steps.at(-1)) : (steps.find(step => step > at) ?? steps[0]);
 }
@@ -55,7 +55,7 @@ export function nextOf(steps, at, back = false) {
 const searchable = s => withoutBackticks(s).toLowerCase().replace(/\s+/g, ' ');
 
 /**
- * Return the steps whose sentence, code, output or error contains a text; case and the width of spaces do not matter.
+ * Return the steps whose sentence, code, output or error contains a text; case and the number of spaces are ignored.
  */
 export function stepsWithText(trace, variant, wanted) {
   const plan = planOf(trace);
@@ -78,7 +78,7 @@ export function loopsOf(trace, variant) {
     const loops = [];
     const open = [];
     trace.variants[variant].steps.forEach(({ passes = [] }, step) => {
-      let same = true; // still in the passes that the step before was in, so far
+      let same = true; // true while the step is in the same passes as the previous one
       passes.forEach(([line, n], depth) => {
         let loop = open[depth];
         let pass = loop?.passes.at(-1);
@@ -100,7 +100,8 @@ export function loopsOf(trace, variant) {
 }
 
 /**
- * Return the labels of stale tensors by line: of those that the line saved, overwrote (lost), or wrote beside (moved).
+ * Return the labels of stale tensors by line: those that the line saved, overwrote (lost), or whose storage it wrote in
+ * other cells (moved).
  * @returns {Map<number, {saved: Set<string>, lost: Set<string>, moved: Set<string>}>}
  */
 export function staleLines(trace, variant, step) {

@@ -1,8 +1,8 @@
-/** Follow the text beside a stage, which names its steps. */
+/** Show the steps that belong to the text beside a stage while the reader scrolls. */
 
 /**
- * Show a step because the reader of the page has reached the text about it. A screen reader reads its sentence only if
- * it is new.
+ * Show a step because the reader of the page has reached the text about it. A screen reader reads the step's sentence
+ * only if it is new.
  * @param {any} stage the element
  */
 export function follow(stage, variant, step, isNew) {
@@ -18,7 +18,7 @@ export function follow(stage, variant, step, isNew) {
   stage.show();
 }
 
-/** Let a screen reader read the sentences and errors of the next steps, or not. */
+/** Choose if a screen reader reads the sentences and errors of the next steps. */
 export function announce(stage, isRead) {
   for (const text of stage.shadowRoot.querySelectorAll('.live, .fault')) text.ariaLive = isRead ? 'polite' : 'off';
 }

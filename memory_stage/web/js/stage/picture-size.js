@@ -8,32 +8,37 @@ import { columnsOf } from './memory-columns.js';
 import { groupGap, memoryLayout } from './memory-layout.js';
 import { restHeight } from './rest-picture.js';
 
-/** px that lines at the edges of a picture need. */
+/** The px that lines at the edges of a picture need. */
 export const EDGE = 2;
 
-/** px between memory and history. */
+/** The px between memory and history. */
 export const GAP = 16;
 
-/** Heights of a cell, in px, from which the largest that fits is taken. */
+/** Possible heights of a cell, in px. The largest that fits is used. */
 const CELLS = [136, 120, 104, 88, 76, 66, 58, 50, 44];
 const SMALLEST = CELLS[CELLS.length - 1];
 
-/** px over a picture, and under it, that may be empty: more on a phone, where the program is above the picture. */
+/**
+ * The most px above and below a picture that may be empty. There may be more on a phone, where the program is above.
+ */
 const MOST_MARGIN = { wide: 20, narrow: 76 };
 
-/** px; narrower pictures are a phone's. */
+/** The width in px below which a picture is treated as on a phone. */
 const NARROW = 580;
 
-/** Magnifications of the whole picture. */
+/** Possible magnifications of the whole picture. */
 const ZOOMS = [1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7];
 
-/** The narrowest picture to magnify, in px: beside tensors, one with the arrangement of a wide picture. */
+/**
+ * The width in px of the narrowest picture to magnify. If tensors are shown, it needs the arrangement of a wide
+ * picture.
+ */
 const NARROWEST = { names: 272, tensors: 580 };
 
-/** Steps of all variants; the heights of a longer program are not computed in advance. */
+/** The most steps of all variants for which heights are computed in advance. */
 const SHORT = 60;
 
-/** Storages of all variants; a picture of more is not magnified. */
+/** The most storages of all variants in a picture that is magnified. */
 const MANY = 1000;
 
 /**
@@ -52,7 +57,7 @@ export function sizeOf(trace, plan, { width, depth, room, least }) {
   if (least === undefined || isLong) return { cell: SMALLEST, zoom: 1, margin: 0, tallest: 0 };
   const key = `${width} ${depth} ${room} ${least} ${fontsKey()}`;
   return getOrMake((plan.pictureSizes ??= new Map()), key, () => {
-    plan.found = new Map(); // what the layouts of a step have in common, whatever their size
+    plan.found = new Map(); // values that the layouts of a step have in common, independent of their size
     try {
       return bestSize(trace, plan, width, depth, room, least);
     } finally {
@@ -88,7 +93,7 @@ function bestSize(trace, plan, width, depth, room, least) {
   return { cell, zoom, margin, tallest: tallest + 2 * margin };
 }
 
-/** Return the step at which a trace opens, or all steps if it names none. */
+/** Return the step that a trace shows first, or all steps if the trace does not contain one. */
 function openingFrames({ variants, opens }, plan) {
   const variant = Math.max(
     0,

@@ -11,10 +11,10 @@ import { planOf } from './plan.js';
 /**
  * Return the picture of one step, a complete SVG.
  *
- * `step` counts from 0 (negative: from the end); `depth` overrules the trace's; `unfold` draws every storage; `mark`,
- * { storage: id } or { tensor: id }, rings those bytes and all that refer to them; `light`, a name, rings the tensor
- * and the storage that it refers to. `room` is the largest height in px. With `least`, everything in the pictures of a
- * short program is as large as it can be while the step at which it opens is at most `least` px high.
+ * `step` counts from 0 (negative: from the end); `depth` replaces the depth of the trace; `unfold` draws every storage;
+ * `mark`, { storage: id } or { tensor: id }, rings those bytes and all that refer to them; `light`, a name, rings the
+ * tensor and the storage that it refers to. `room` is the largest height in px. With `least`, everything in the
+ * pictures of a short program is as large as it can be while the step at which it opens is at most `least` px high.
  */
 export const picture = (trace, options = /** @type {any} */ ({})) => drawPicture(trace, options).svg;
 

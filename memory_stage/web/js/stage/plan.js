@@ -35,7 +35,7 @@ function makePlan(trace) {
     topBytes: Math.max(1, ...trace.variants.flatMap(v => v.steps.map(s => s.peak))),
   };
   const reserved = Math.max(0, ...trace.variants.flatMap(v => v.steps.map(s => s.reserved ?? 0)));
-  // more reserved bytes would be off the scale, and are shown as a number only
+  // more reserved bytes would exceed the scale, so only their number is shown
   if (reserved <= 4 * plan.topBytes) plan.topBytes = Math.max(plan.topBytes, reserved);
   runs.forEach((frames, v) => frames.walk((frame, step) => recordStep(plan, frame, v, step)));
   plan.hues = assignHues(plan);
@@ -43,10 +43,11 @@ function makePlan(trace) {
 }
 
 /**
- * Return the first line of each item, given as [item, span, lines]. Items whose spans do not overlap may share lines.
+ * Return the first line of each item. Items are given as [item, span, lines]; those whose spans do not overlap may
+ * share lines.
  */
 function packIntoLines(items) {
-  const lines = []; // per line: spans taken
+  const lines = []; // the occupied spans of each line
   const first = new Map();
   for (const [it, span, size] of items) {
     const isFree = line => !lines[line]?.some(([a, b]) => a <= span[1] && span[0] <= b);
@@ -62,7 +63,7 @@ function packIntoLines(items) {
   return first;
 }
 
-/** Return the order of a variant's storages, and of the rows of each. A new one takes the place of a freed one. */
+/** Return the order of a variant's storages and of their rows. A new storage gets the place of a freed one. */
 export const placesOf = (plan, variant) =>
   getOrMake((plan.places ??= new Map()), variant, () => {
     const groups = [...plan.groups.values()].filter(g => g.spans[variant]);
@@ -74,7 +75,8 @@ export const placesOf = (plan, variant) =>
   });
 
 /**
- * Return the first and the last step with one layout: all of a backward, so that nothing moves while gradients flow.
+ * Return the first and the last step with the layout of a step. All steps of a backward have one layout, so that
+ * nothing moves between them.
  */
 export function windowOf(frames, step) {
   const isBack = i => frames[i]?.phase === 'backward';
@@ -86,7 +88,7 @@ export function windowOf(frames, step) {
   return [a, b];
 }
 
-/** Extend a span of life in one variant: from its first step to the step at which it is freed. */
+/** Extend the span of a thing's life in one variant, which is from its first step to the step that frees it. */
 const extendLife = (it, variant, born, freed) => {
   (it.spans[variant] ??= [born, Infinity])[1] = freed ?? Infinity;
 };
@@ -171,5 +173,5 @@ function recordStep(plan, frame, variant, step) {
   }
 }
 
-/** True for a tensor that was created and freed within one step, so that nothing ever held it. */
+/** True for a tensor that was created and freed within one step, so that no name ever referred to it. */
 export const isFleeting = tensor => tensor.freed !== undefined && tensor.freed === tensor.born;

@@ -1,7 +1,7 @@
-/** Plays a program: shows one step after another until the end, or until the reader acts. */
+/** Play a program: show one step after another until the end, or until the reader does something else. */
 
-const FIRST = 900; // ms that each step is shown
-const PER_LETTER = 22; // ms more for each letter of its sentence
+const FIRST = 900; // ms for which each step is shown
+const PER_LETTER = 22; // additional ms for each letter of the step's sentence
 
 export class Player {
   /** @type {number | undefined} */
@@ -26,7 +26,7 @@ export class Player {
     this.stage.$('.play').setAttribute('aria-pressed', false);
   }
 
-  /** Play on from the current step; from the last, begin again. */
+  /** Continue to play from the current step; from the last step, begin again. */
   start() {
     this.stop();
     if (this.isAtEnd) this.stage.go(0);

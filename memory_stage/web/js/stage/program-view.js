@@ -5,9 +5,9 @@ import { codeHtml } from './element-html.js';
 import { differences, lineWithHandle, variantHead } from './handle.js';
 import { staleLines, staleText } from './navigation.js';
 
-const LINE = 24; // px
-const MOST_LINES = 19; // before the program scrolls
-const MARGIN = 332; // px of the stage that are not for the program
+const LINE = 24; // px of the height of a line
+const MOST_LINES = 19; // the most lines of a program that does not scroll
+const MARGIN = 332; // px of the stage's width that are not for the program
 
 /**
  * Make the program's column as wide as its longest line, or put the program above everything if that is too wide.
@@ -23,7 +23,7 @@ export function fitProgram({ $, data, width }) {
 }
 
 /**
- * Show the program of the current variant, with the list of variants where they differ.
+ * Show the program of the current variant, with the list of variants in the part that differs.
  * The list keeps the focus. A page that can run programs makes the HTML of a line, with `lineHtml`.
  * @param {any} stage the element
  */
@@ -66,7 +66,7 @@ export function markLines({ $, data, at }, frame) {
 }
 
 /**
- * Keep the current line of a long program in sight, without scrolling the page.
+ * Keep the current line of a long program visible, without scrolling the page.
  * @param {any} stage the element
  */
 export function scrollToLine({ $ }) {

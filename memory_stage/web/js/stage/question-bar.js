@@ -1,4 +1,4 @@
-/** Questions about the picture: the holders of a storage's bytes, and the tensors that read a tensor's cells. */
+/** Questions about the picture: what refers to a storage's bytes, and which tensors read a tensor's cells. */
 
 import { t } from '../shared/messages.js';
 import { markedUp } from '../shared/text.js';
@@ -11,7 +11,7 @@ import { zoomOf } from './stage-room.js';
 const isSame = (a, b) => a.storage === b.storage && a.cell === b.cell && a.tensor === b.tensor;
 
 /**
- * Return what an element of the picture asks about: its cell, tensor or storage.
+ * Return the question that an element of the picture belongs to: its cell, tensor or storage.
  * @param {Element} element
  * @returns {Asked | undefined}
  */
@@ -36,7 +36,7 @@ export class QuestionBar {
   }
 
   /**
-   * Ask about a storage or a tensor; the question stays until another is asked.
+   * Ask about a storage or a tensor. The question remains until another is asked.
    * @param {Asked | undefined} asked
    */
   ask(asked) {
@@ -45,21 +45,21 @@ export class QuestionBar {
     this.stage.draw();
   }
 
-  /** Ask about an element of the picture, or about nothing if it is asked about already. */
+  /** Ask about an element of the picture. If the present question is about it, end the question. */
   askAbout(element) {
     const asked = askedBy(element);
     const before = this.stage.at.asked;
     if (!asked && !before) return;
     const ends = asked && before && isSame(asked, before);
     this.stage.at.pointed = undefined;
-    this.stage.at.ended = ends ? asked : undefined; // not marked again while the mouse stays there
+    this.stage.at.ended = ends ? asked : undefined; // so that the mouse over the element does not mark it again
     this.ask(ends ? undefined : asked);
     this.showTip('');
   }
 
   /**
-   * Mark what is under the pointer, and say beside it what a click would say.
-   * @param {Element | null} element none: the pointer has left
+   * Mark the element under the pointer, and show the answer that a click would show beside it.
+   * @param {Element | null} element null after the pointer has left
    */
   pointAt(element) {
     const { stage } = this;
@@ -92,7 +92,7 @@ export class QuestionBar {
     tip.style.top = `${isLow ? Math.max(0, (box.top - space.top) / zoom - tip.offsetHeight - 8) : below}px`;
   }
 
-  /** Ask about the storage that was touched last, or stop asking. */
+  /** Ask about the storage that was touched last, or end the question. */
   toggle() {
     this.ask(this.stage.at.asked ? undefined : this.latestStorage());
   }
@@ -103,7 +103,7 @@ export class QuestionBar {
     return { storage: storages.reduce((a, b) => (b.changed >= a.changed ? b : a)).id };
   }
 
-  /** Ask about the next storage or tensor, or about the one before. */
+  /** Ask about the next or the previous storage or tensor. */
   askOther(by) {
     const all = askable(this.frame);
     const { asked = {} } = this.stage.at;

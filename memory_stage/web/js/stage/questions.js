@@ -5,12 +5,12 @@ import { isStale, referencesTo } from '../trace/references.js';
 import { FIELDS, lineName, savedLabel } from './labels.js';
 import { planOf } from './plan.js';
 
-const MOST_COUNTED = 4096; // cells that are counted one by one
-const MOST_CELLS_ASKED = 12; // of a storage
+const MOST_COUNTED = 4096; // the most cells that are counted one by one
+const MOST_CELLS_ASKED = 12; // the most cells of a storage that can be asked about one after another
 
 const elementCount = shape => shape.reduce((n, d) => n * d, 1);
 
-/** Return the words for a tensor: its names, or its role. */
+/** Return a phrase for a tensor: its names, or its role. */
 function tensorPhrase(frame, tensor) {
   if (tensor.saved) return savedPhrase(frame, [tensor]);
   return andList(namesOf(frame, tensor), count => t('{count} more names', { count }));
@@ -31,7 +31,7 @@ function namesOf(frame, tensor) {
   ];
 }
 
-/** Return the words for the saved tensors of one operation: "`multiply` (line 3, saved `a@0`)". */
+/** Return a phrase for the saved tensors of one operation: "`multiply` (line 3, saved `a@0`)". */
 function savedPhrase(frame, saved) {
   const n = frame.nodes.get(saved[0].node);
   const what = andList([...new Set(saved.map(tensor => savedClause(frame, tensor)))]);
@@ -39,7 +39,7 @@ function savedPhrase(frame, saved) {
   return t('{operation} (line {line}, {saved})', { operation: `\`${n.op}\``, line: n.line, saved: what });
 }
 
-/** Return the words for one saved tensor: "saved `a@0`". */
+/** Return a phrase for one saved tensor: "saved `a@0`". */
 function savedClause(frame, tensor) {
   const state = `\`${savedLabel(frame, tensor)}\``;
   const clause = tensor.marks
@@ -78,15 +78,18 @@ export function askable(frame) {
   return [...storages, ...tensors, ...cells];
 }
 
-/** True for a storage whose cells can be asked about one after another. */
+/** True for a storage that is small enough for questions about each of its cells. */
 const isDrawnWhole = ({ freed, length }) => freed === undefined && length <= MOST_CELLS_ASKED;
 
-/** Return the holders of a storage, or the tensors that read a cell or the cells of a tensor, in a few sentences. */
+/**
+ * Return a few sentences about what refers to a storage, or about the tensors that read a cell or the cells of a
+ * tensor.
+ */
 export const answer = (trace, { variant = 0, step = 0, ...asked }) =>
   answerAt(planOf(trace).runs[variant], step, /** @type {any} */ (asked));
 
 /**
- * Return the answer at a step, with code in backticks.
+ * Return the answer to a question at a step, with code in backticks.
  * @param {any} frames
  * @param {number} step
  * @param {{storage?: string, cell?: number, tensor?: string}} asked
@@ -113,7 +116,7 @@ export function answerAt(frames, step, { storage, cell, tensor }) {
   return cell === undefined ? holdersAnswer(frame, it) : cellAnswer(frame, it, cell);
 }
 
-/** Return a clause with what backward will do with overwritten saved tensors. */
+/** Return a clause about what backward will do with overwritten saved tensors. */
 const withDoubt = (clause, saved) =>
   saved.some(tensor => tensor.unnoticed)
     ? t('{clause}; numbers were overwritten, and backward will not notice', { clause })
@@ -123,14 +126,14 @@ const withDoubt = (clause, saved) =>
         ? t('{clause}; the version of the storage has moved, so backward will refuse', { clause })
         : clause;
 
-/** Return clauses as sentences, one after the other; empty ones are left out. */
+/** Return clauses as sentences, one after the other, without the empty ones. */
 const asSentences = clauses =>
   clauses
     .filter(Boolean)
     .map(clause => t('{clause}.', { clause: capitalized(clause) }))
     .reduce((first, next) => t('{first} {next}', { first, next }));
 
-/** Return the tensors that read a cell, and the operations that saved it, in a few sentences. */
+/** Return a few sentences about the tensors that read a cell, and the operations that saved it. */
 function cellAnswer(frame, storage, cell) {
   const { tensors, saved } = referencesTo(frame, { storage: storage.id, cell });
   const { wrote } = storage;
@@ -232,7 +235,7 @@ function readersAnswer(frame, me) {
   ]);
 }
 
-/** Return a clause on the tensors that read cells of `me`, and how many of its cells each of them reads. */
+/** Return a clause about the tensors that read cells of `me`, and how many of these cells each tensor reads. */
 function seenClause(frame, me, seen) {
   const [one, ...others] = seen.map(tensor => ({
     tensor: tensorPhrase(frame, tensor),
@@ -245,7 +248,7 @@ function seenClause(frame, me, seen) {
   return t('of these, {readers}', { readers: andList(readers, more) });
 }
 
-/** Return how many of the cells that `me` reads are also read by `other`, in words. */
+/** Return a phrase for how many of the cells that `me` reads are also read by `other`. */
 function sharedCellsText(me, other) {
   const n = elementCount(me.shape);
   const cells = new Set();

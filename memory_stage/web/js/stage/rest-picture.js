@@ -1,6 +1,6 @@
 /**
- * The storages that a picture does not draw in full. A few are one line of text; of many, each is a small box in the
- * group of its module, framed if this step changed it.
+ * The storages that a picture does not draw in full. A few are one line of text; if there are many, each is a small box
+ * in the group of its module, with a frame if this step changed it.
  */
 
 import { getOrMake } from '../shared/cache.js';
@@ -11,12 +11,12 @@ import { colorOf } from '../shared/patterns.js';
 import { fadeIn, stroke, svgRect, svgText, taggedGroup } from '../shared/shapes.js';
 import { bytesText, escapeHtml } from '../shared/text.js';
 
-const FEW = 8; // storages that are named in one line
+const FEW = 8; // the most storages that one line of text lists
 const MOST_GROUPS = 9;
-const DEEPEST = 4; // names of a module's path
-const LINE = 18; // px of a line of boxes
+const DEEPEST = 4; // the most names of a module's path
+const LINE = 18; // px of the height of a line of boxes
 const BOX = 12; // px of the height of a box
-const LINE_H = 40; // px of the line of text, with the space under it
+const LINE_H = 40; // px of the height of the line of text, with the space under it
 const GROUP_TEXT = { size: 12, mono: true };
 const COUNT_TEXT = { size: 12 };
 
@@ -39,7 +39,9 @@ function groupsOf(folded, depth) {
   return [...groups].map(([name, list]) => ({ name, list }));
 }
 
-/** Return storages by modules; the largest modules are divided into their parts if that makes not too many groups. */
+/**
+ * Return storages by modules. The largest modules are divided into their parts, if that does not make too many groups.
+ */
 function fewGroups(folded) {
   let groups = groupsOf(folded, 1);
   for (const size of [...new Set(groups.map(({ list }) => list.length))].sort((a, b) => b - a)) {
@@ -51,7 +53,7 @@ function fewGroups(folded) {
   return groups;
 }
 
-/** Return the parts of a module, from the first level on at which it has several. */
+/** Return the parts of a module, at the first level at which it has several. */
 function partsOf({ name, list }) {
   for (let depth = 2; depth <= DEEPEST; depth++) {
     const parts = groupsOf(list, depth);
@@ -63,7 +65,7 @@ function partsOf({ name, list }) {
 /** Return the width of a storage's box, which grows with the logarithm of its bytes. */
 const boxWidth = bytes => 4 + 1.5 * Math.max(0, Math.log2(Math.max(1, bytes)) - 4);
 
-/** Return px that so many storages take at least, before it is known which. */
+/** Return the least px that a number of storages needs, before it is known which storages these are. */
 export const restHeight = count => (count <= FEW ? LINE_H : LINE_H + 6 * LINE);
 
 /** Draw the storages that are not drawn in full, from `y` on, and return their height. */

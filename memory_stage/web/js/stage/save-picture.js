@@ -5,15 +5,15 @@ import { FILE_FONTS } from '../shared/colors.js';
 import { meterOf } from '../shared/page.js';
 import { sheet } from './sheet.js';
 
-const NARROWEST = 640; // px of a file; a phone's picture would be too narrow beside a text
-const SHARPNESS = 2; // pixels of a PNG for one px
+const NARROWEST = 640; // the least width of a file in px, because a phone's picture would be too narrow for text
+const SHARPNESS = 2; // the pixels of a PNG for one px
 
 /** The buttons, for the stage's own HTML. */
 export const saveButtons = () =>
   `<span class="save" role="group" aria-label="${t('Save picture as')}">${t('Save picture')} ` +
   '<button data-save="svg">SVG</button> <button data-save="png">PNG</button></span>';
 
-/** Return a meter of texts in the fonts that the file will be shown in: this system's, without those of the page. */
+/** Return a meter of texts in the fonts in which the file is shown: those of the system, without those of the page. */
 function fileMeter() {
   const probe = document.createElement('span');
   for (const [name, family] of Object.entries({ ...FILE_FONTS, '--book-sans': 'initial', '--book-mono': 'initial' })) {
@@ -53,7 +53,7 @@ function download(blob, name) {
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser reads it after the click
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // later, because the browser reads it after the click
 }
 
 /**

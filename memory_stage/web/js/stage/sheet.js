@@ -11,12 +11,12 @@ import { escapeHtml, withoutBackticks } from '../shared/text.js';
 import { drawPicture } from './picture.js';
 import { planOf } from './plan.js';
 
-const MARGIN = 24; // px around everything
-const LINE = 21; // px of a line of the program
-const MOST_LINES = 22; // of a longer program, those around the step
+const MARGIN = 24; // px of the margin around everything
+const LINE = 21; // px of the height of a line of the program
+const MOST_LINES = 22; // the most lines of the program; of a longer one, those around the step are shown
 const SENTENCE = { size: 17, line: 25 };
 const ERROR = { size: 13, line: 19 };
-const BESIDE = 940; // px; from this width on, the picture is beside the program
+const BESIDE = 940; // the width in px from which the picture is beside the program
 const GAP = 32; // px between the two columns
 
 /**
@@ -70,7 +70,9 @@ function paragraph(lines, x, y, { size, line }, color = 'ink') {
   return { svg: svg.join(''), height: lines.length * line };
 }
 
-/** Return the lines of a program that are drawn, as [from, to) counted from 0; of a long one, those around the step. */
+/**
+ * Return the lines of a program that are drawn, as [from, to) counted from 0; of a long program, those around the step.
+ */
 function shownLines(code, frame) {
   const from = Math.min(Math.max(0, frame.line - 1 - MOST_LINES / 2), Math.max(0, code.length - MOST_LINES));
   return [from, Math.min(code.length, from + MOST_LINES)];

@@ -2,10 +2,10 @@ import { t } from '../shared/messages.js';
 
 /** Links to a step of a stage: "#id/variant/step", with steps counted from 1. */
 
-const SHOWN = 4000; // ms that a message stays
+const SHOWN = 4000; // ms for which a message is shown
 
 /**
- * Go to the variant and the step of the page's address, if it leads to this stage.
+ * Go to the variant and the step in the page's address, if the address is a link to this stage.
  * @param {any} stage the element
  */
 export function followLink(stage) {
@@ -36,7 +36,7 @@ export async function copyLink(stage) {
   }, SHOWN);
 }
 
-/** Return an id made of a title that no other element of the page has. */
+/** Return an id, made from a title, that no other element of the page has. */
 export function idFor(title) {
   const words = title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');
   const base = `stage-${words.replace(/^-|-$/g, '')}`;

@@ -1,27 +1,27 @@
-/** The room of a stage: for its picture, and for the longest sentence. */
+/** The height and width that a stage has for its picture, and the height for its longest sentence. */
 
 import { sentenceHtml } from './element-html.js';
 import { planOf } from './plan.js';
 
-export const WIDE = 1000; // px; from this width on, the picture is beside the program
-export const NARROW = 620; // px; below this width, there is one column
+export const WIDE = 1000; // the width in px from which the picture is beside the program
+export const NARROW = 620; // the width in px below which there is one column
 
-const SHARE = 0.53; // of the stage's area that the picture takes at least, if its program is short
-const MOST = 0.62; // of the window's height that an empty part of a picture may take
-const WINDOW_REST = 210; // px of the window that are not for the picture: title, question, and some of the page
-const LEAST = 400; // px that a picture may take in any window
-const LEAST_STACKED = 240; // the same where the program and the controls are above and below the picture
-const AROUND = 60; // px of the window that are not for a stage with such a picture
-const MOST_KEPT = 1.7; // times the least height of the picture that are kept free for its tallest step
-const MEASURED = 8; // longest sentences that are measured
+const SHARE = 0.53; // the least share of the stage's area for the picture, if the program is short
+const MOST = 0.62; // the largest share of the window's height that may be empty in a picture
+const WINDOW_REST = 210; // px of the window's height for the title, the question and a part of the page
+const LEAST = 400; // px of the height that a picture may have in any window
+const LEAST_STACKED = 240; // px of that height if the program and the controls are above and below the picture
+const AROUND = 60; // px of the window's height that are not for a stage with such a picture
+const MOST_KEPT = 1.7; // the most height for the tallest step, as a multiple of the picture's least height
+const MEASURED = 8; // how many of the longest sentences are measured
 
 /**
- * Return how much larger the page or a slide shows a stage than its own px.
+ * Return the factor by which the page or a slide magnifies a stage.
  * @param {any} stage the element
  */
 export const zoomOf = stage => stage.currentCSSZoom || 1;
 
-/** Return the height of the window in px of the stage. */
+/** Return the height of the window in the px of the stage. */
 const visibleHeight = stage => innerHeight / zoomOf(stage);
 
 /**
@@ -31,15 +31,15 @@ const visibleHeight = stage => innerHeight / zoomOf(stage);
  */
 export const windowHeight = (stage, width) => (width < NARROW ? Infinity : visibleHeight(stage));
 
-/** Return how high a picture may be, if the parts of the stage above and below it take `rest` px. */
+/** Return the largest height of a picture, if the parts of the stage above and below it take `rest` px. */
 function mostHeight(stage, rest) {
   if (stage.width >= WIDE) return Math.max(LEAST, visibleHeight(stage) - WINDOW_REST);
   return Math.max(LEAST_STACKED, windowHeight(stage, stage.width) - AROUND - rest);
 }
 
 /**
- * Return the width of the picture, and how high it should be at least: as high as the program beside it, and so high
- * that it is the greater part of the stage.
+ * Return the width of the picture and its least height: the picture should be as high as the program beside it, and
+ * take the greater part of the stage.
  * @param {any} stage the element
  */
 export function roomOf(stage) {
@@ -59,8 +59,8 @@ export function roomOf(stage) {
 }
 
 /**
- * Return the height to keep for the picture. Once the reader steps it gets no lower, so that nothing below it moves up,
- * and it has room for the tallest step, if that is known, fits the window and is not much higher.
+ * Return the height to reserve for the picture. After the first step it never shrinks, so that nothing below it moves
+ * up. It has room for the tallest step, if that is known, fits the window and is not much higher.
  * @param {any} stage the element
  * @param {number} height of the current picture
  * @param {number} tallest height of a picture, or 0
@@ -71,8 +71,8 @@ export function keptHeight({ at, tall, room }, height, tallest) {
 }
 
 /**
- * Reserve the height of the longest sentence with its remarks, so that nothing below it moves. It is the same for all
- * variants, and measured again after the width or the fonts change.
+ * Reserve the height of the longest sentence with its notes, so that nothing below it moves. The height is the same for
+ * all variants, and it is measured again after the width or the fonts change.
  * @param {any} stage the element
  */
 export function keepHeight(stage) {

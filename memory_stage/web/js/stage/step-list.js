@@ -1,4 +1,4 @@
-/** All steps as text, with folded loops and passes. A list is filled when the reader opens it. */
+/** All steps as text, with folded loops and passes. The element fills a list when the reader opens it. */
 
 import { t } from '../shared/messages.js';
 import { bytesText, escapeHtml, markedUp } from '../shared/text.js';
@@ -9,14 +9,14 @@ import { loopsOf, outline } from './navigation.js';
 const stepsText = (from, to) =>
   from === to ? t('step {step}', { step: from + 1 }) : t('steps {first} to {last}', { first: from + 1, last: to + 1 });
 
-/** Return an item that unfolds to the steps of a loop or a pass. */
+/** Return an item that the reader can unfold to see the steps of a loop or a pass. */
 function foldedItem(title, { from, to, depth, loop = '' }) {
   const data = `data-from="${from}" data-to="${to}" data-depth="${depth}" data-loop="${loop}"`;
   const summary = `<summary>${t('{title}: {steps}', { title, steps: stepsText(from, to) })}</summary>`;
   return `<li class="loop"><details ${data}>${summary}<ol></ol></details></li>`;
 }
 
-/** Return the item of a step; `to` is the last of equal steps. */
+/** Return the item of a step, or of equal steps up to `to`. */
 function stepItem(frame, to) {
   const parts = [
     markedUp(frame.say),
@@ -52,7 +52,7 @@ const passItems = (loop, depth) =>
     .join('');
 
 /**
- * Fill the list in an opened box: all steps, a loop, a pass of a loop, or the legend.
+ * Fill the list in a box that the reader opens: all steps, a loop, a pass of a loop, or the legend.
  * @param {any} stage the element
  * @param {any} box a `<details>` element
  */

@@ -9,7 +9,7 @@ import { showsTensors } from './depth.js';
 import { storageCaption } from './labels.js';
 import { drawWhole } from './whole-storage.js';
 
-/** Draw the tray: ground and caption of a storage. */
+/** Draw the background and the caption of a storage. */
 export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
   const freed = storage.freed !== undefined;
   const fresh = storage.born === step;
@@ -48,7 +48,7 @@ export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefi
     .map(r => r.t)
     .filter(tensor => tensor && !tensor.saved && tensor.freed === undefined && tensor.storage === storage.id);
   const meets = (ranges, s) => ranges.some(([lo, hi]) => lo <= s.to && hi >= s.from);
-  // 2: written, 1: some of the cells in the gap were written, 0: none
+  // 2 if the cell was written, 1 if some of the cells in a gap were, otherwise 0
   const written = s =>
     !wrote
       ? 0
@@ -123,7 +123,7 @@ export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefi
   return out + marks;
 }
 
-/** Return a frame around each run of neighbouring cells of one kind; 0 is none. */
+/** Return a frame around each run of neighbouring cells of the same kind, except kind 0. */
 function framesAround(kinds, slots, { x0, y, m }, styleOf, margin = 0) {
   const runs = [];
   slots.forEach((s, i) => {
@@ -152,7 +152,7 @@ function indexLabels({ slots, width }, x0, y) {
   let end = -10;
   let out = '';
   const label = (s, from, to) => {
-    const isAtEnd = to >= width; // a font with wider digits than were measured does not leave the storage
+    const isAtEnd = to >= width; // so that digits wider than the measured ones do not extend beyond the storage
     out += svgText(x0 + (isAtEnd ? width : from), y, s.from, {
       size: 12,
       color: 'muted',

@@ -72,7 +72,7 @@ export function drawName(n, c, y, boxMid, j, step, isLit, isPassed) {
   return out + svgPath(d, stroke(token, isLit ? 3 : fresh ? 1.75 : 1.25)) + head;
 }
 
-/** Draw a holder that is not a name: the nodes that saved this tensor. */
+/** Draw, in place of a name, the nodes that saved this tensor. */
 export function drawCapsule(frame, { t: tensor, saves }, c, middle, isLit) {
   const stale = isStale(tensor);
   const token = stale ? 'red' : 'line';
@@ -93,7 +93,7 @@ export function drawCapsule(frame, { t: tensor, saves }, c, middle, isLit) {
   );
 }
 
-/** Draw the mark of a tensor whose shape is not shown; the arrows of all its names end in it. */
+/** Draw the mark of a tensor whose shape is not shown; the arrows of all names of the tensor end in it. */
 export function drawKnob(tensor, c, middle, hue, prefix) {
   if (tensor.freed !== undefined) return '';
   const style = tensor.saved
@@ -191,14 +191,14 @@ export function drawTrack(frame, { t: tensor, line }, c, middle, tray, m, hue, p
     y: tray.y + m.laneOf[line][p.line],
   }));
   if (!pieces.length && tensor.taken) return '';
-  const none = !pieces.length; // it reads no cell
+  const none = !pieces.length; // true if the tensor reads no cell
   if (none) pieces.push({ x1: 0, x2: c.narrow ? tray.w - 22 : 0, y: tray.y + m.laneOf[line][0] });
   const style = tensor.saved
     ? `fill:${paint('paper')};${stroke(token, 1.25, '4 2')}`
     : `fill:url(#${prefix}p${hue});${stroke(token, 1)}`;
   const runs = runsText(tensor);
   const bar = (x, w, y) => svgRect(tray.x0 + x + 1.5, y, w - 3, 8, style, 1);
-  // many runs: a broken bar, and under it how many
+  // many runs are drawn as a broken bar with their number under it
   let out = none
     ? svgText(tray.x0 + 5, pieces[0].y + 8, runs, { size: 12, color: 'muted' })
     : pieces

@@ -2,7 +2,7 @@
 
 import type { Trace } from '../trace/types.d.ts';
 
-/** The step that is shown, and how. */
+/** The step that is shown, and the reader's choices. */
 interface At {
   variant: number;
   /** Counted from 0. */

@@ -1,4 +1,4 @@
-/** The table of a trace's variants: it compares them, and chooses one. */
+/** The table that compares the variants of a trace, and in which the reader chooses one. */
 
 import { t } from '../shared/messages.js';
 import { bytesText, escapeHtml, hash, listed, markedUp } from '../shared/text.js';
@@ -11,9 +11,9 @@ const isFault = verdict => [t('stale'), t('refused'), t('raises')].some(word => 
 let tables = 0; // so that the radio buttons of each table have a name
 
 /**
- * Return a list of the variants, to choose one.
+ * Return a list in which the reader chooses a variant.
  * @param {import('../trace/types.d.ts').Trace} trace
- * @param {number} [line] of the program at which the list is, counted from 1
+ * @param {number} [line] the line of the program that contains the list, counted from 1
  */
 export function variantChooser({ variants, compare }, line) {
   const options = variants.map(({ label }, i) => `<option value="${i}">${escapeHtml(label)}</option>`);
@@ -23,7 +23,7 @@ export function variantChooser({ variants, compare }, line) {
 }
 
 /**
- * Return the table without amounts and verdicts.
+ * Return the table. Its amounts and verdicts are filled in later.
  * @param {import('../trace/types.d.ts').Trace} trace
  */
 export function variantTable({ variants, compare, title }) {
@@ -65,7 +65,7 @@ export function fillVariantTable(box, variants, moments, chosen, endOf) {
   difference.innerHTML = markedUp(differenceText(variants, moments, chosen));
 }
 
-/** Return how much more or less the other variants allocate than the chosen one. */
+/** Return a text that says how much more or less the other variants allocate than the chosen one. */
 function differenceText(variants, moments, chosen) {
   const here = moments[chosen].allocated;
   if (moments.every(moment => moment.allocated === here)) return t('At this step, all allocate the same.');

@@ -1,6 +1,6 @@
 /**
- * A storage of many cells, drawn whole and in place: a batch of pictures as pictures, a matrix as a map of its values,
- * anything else as a band on which the cells of each tensor and write are where they are in memory.
+ * A storage of many cells, drawn whole and in place: a batch of images as images, a matrix as a map of its values,
+ * and anything else as a band, on which cells are in the order of memory.
  */
 
 import { getOrMake } from '../shared/cache.js';
@@ -11,17 +11,17 @@ import { px, stroke, svgRect, svgText } from '../shared/shapes.js';
 import { countText } from '../shared/text.js';
 import { cellRuns, shareCells } from '../trace/cells.js';
 
-const SHADES = 12; // grey levels that are drawn
-const GAP = 6; // px between two pictures
-const REST = 64; // px for the count of the pictures that are not drawn
-const PICTURE = 64; // px of a side of a picture, about
-const MAP = [28, 104]; // px of the height of a map, at least and at most
-const LARGEST = 9; // px of a sample of a map
-const BAND = 132; // px of the height of a band, at most
+const SHADES = 12; // the number of grey levels that are drawn
+const GAP = 6; // px between two images
+const REST = 64; // px for the number of images that are not drawn
+const PICTURE = 64; // px of a side of an image, approximately
+const MAP = [28, 104]; // the least and the largest px of the height of a map
+const LARGEST = 9; // the largest px of a sample in a map
+const BAND = 132; // the largest px of the height of a band
 const LOWER = 4; // px by which a band is lower than a cell
-const LEAST = 3; // px of a part of a band that would be too narrow to see
-const MOST_CUTS = 40; // of a band
-const FLAT = 30; // px of a part of a band that names the value of all its cells
+const LEAST = 3; // the least px of a part of a band, so that it is visible
+const MOST_CUTS = 40; // the most cuts of a band
+const FLAT = 30; // the least px of a part of a band that shows the value of all its cells as text
 
 /** @typedef {{from: number, to: number, x: number, w: number, line: number}} Slot */
 /** @typedef {[lo: number, hi: number]} Run */
@@ -74,7 +74,7 @@ function bandSlots({ written, ends, rowEnds }, avail, n) {
   }
   const at = [...cuts].sort((a, b) => a - b);
   const widths = at.slice(1).map((end, k) => Math.max(LEAST, ((end - at[k]) / n) * avail));
-  // what the narrow parts need beyond their share, the wide ones give
+  // wide parts give up the px that narrow parts need beyond their share
   const over = widths.reduce((sum, w) => sum + w, 0) - avail;
   const wide = widths.filter(w => w > 4 * LEAST).reduce((sum, w) => sum + w, 0);
   let x = 0;
@@ -105,7 +105,7 @@ const levelsOf = raster =>
     return found;
   });
 
-/** Return samples as one path for each shade, `place` maps a column and a row to px. */
+/** Return samples as one path for each shade; `place` maps a column and a row to px. */
 function shades(samples, rows, columns, place) {
   const paths = Array.from({ length: SHADES }, () => '');
   const shadeOf = level => Math.min(SHADES - 1, Math.floor((Math.max(0, level - 1) / 255) * SHADES));
@@ -127,7 +127,7 @@ function shades(samples, rows, columns, place) {
     .join('');
 }
 
-const MOST_RUNS = 600; // of a tensor, from which its outline in a map is found
+const MOST_RUNS = 600; // the most runs of a tensor from which its outline in a map is found
 
 /** Return the cells of a map that runs of the storage cover, as [row, column, rows, columns]. */
 function boxOf(runs, columns) {
@@ -170,7 +170,7 @@ export function drawWhole(plan, frame, storage, rows, { x0, y, cells }, m, prefi
   return whole + values + writtenFrames(wrote, slots, x0, top, height) + numbers;
 }
 
-/** Draw a matrix: its values, the outline of each view, and a heavy one around the written cells. */
+/** Draw a matrix: its values, an outline of each view, and a heavy outline of the written cells. */
 function drawMap(plan, storage, seen, wrote, { width, height }, x0, top) {
   const [, rows, columns] = plan.groups.get(storage.id).raster.of;
   const outline = (runs, style) => {
@@ -202,7 +202,7 @@ function drawMap(plan, storage, seen, wrote, { width, height }, x0, top) {
 /** Return the old and the new number of a cell; '' if one of them is not known. */
 const changeText = (values, old, cell) => (old[cell] && values[cell] ? `${old[cell]} → ${values[cell]}` : '');
 
-/** Draw the first pictures of a batch, and the count of the others. */
+/** Draw the first images of a batch, and the number of the others. */
 function drawPictures(plan, storage, { slots, height }, x0, top) {
   const { of, size } = plan.groups.get(storage.id).raster;
   const [, rows, columns] = size;
@@ -222,7 +222,7 @@ function drawPictures(plan, storage, { slots, height }, x0, top) {
   return drawn.join('');
 }
 
-/** Draw the values along a band; a part whose cells are all the lowest or the highest value names it. */
+/** Draw the values along a band; a part whose cells all have the lowest or the highest value shows it as text. */
 function drawBand({ raster, length }, { slots, width, height }, x0, top) {
   if (!raster) return '';
   const samples = levelsOf(raster);

@@ -15,7 +15,7 @@ export function rowMajor(shape) {
 }
 
 /**
- * Return the runs of neighbouring indexes: [3, 4, 5, 9] -> [[3, 5], [9, 9]].
+ * Return the runs of neighbouring indexes: [[3, 5], [9, 9]] for [3, 4, 5, 9].
  * @param {Iterable<number>} indexes
  */
 export function indexRuns(indexes) {
@@ -41,7 +41,7 @@ function splitRow(dims) {
 }
 
 /**
- * Merge dimensions whose rows meet.
+ * Merge dimensions whose rows follow one another without a gap.
  * @param {Dimension[]} dims
  */
 function mergeRows(dims) {
@@ -60,8 +60,8 @@ const count = dims => dims.reduce((n, [size]) => n * size, 1);
 
 /**
  * Return the runs of neighbouring cells that a tensor reads, in reading order: the first `limit` runs, how many there
- * are in all, and the cells of each. A run ends with a row; with `join`, rows that meet are one run if there would be
- * more than `limit`. A cell that is read twice counts once.
+ * are in all, and the cells of each. A run ends with a row; with `join`, rows without a gap between them are one run if
+ * there would be more than `limit` runs. A cell that is read twice counts once.
  * @param {View} view
  * @param {number} limit
  * @param {boolean} [join]
@@ -126,8 +126,9 @@ export function readsCell(view, cell) {
 }
 
 /**
- * True if two tensors of one storage read a cell in common. They do if one tensor of both shapes, with the strides of
- * the second negated, reads the offset of the second.
+ * True if two tensors of one storage read a cell in common. They do if a tensor that has the
+ * dimensions of both, with negated strides for those of the second, and the offset of the first, reads the cell at the
+ * offset of the second.
  * @param {View} a
  * @param {View} b
  */

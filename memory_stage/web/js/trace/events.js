@@ -1,14 +1,14 @@
-/** How each kind of event changes memory. */
+/** The change that each kind of event makes to the replayed memory. */
 
 import { indexRuns } from './cells.js';
 
-/** Replace an entity of memory by a changed copy. */
+/** Replace a thing in memory by a changed copy. */
 function replaceEntity(group, id, step, fields) {
   const it = group.get(id);
   if (it) group.set(id, { ...it, ...fields, changed: step });
 }
 
-/** Free copied parts of saved tensors. */
+/** Free the copies of parts of saved tensors. */
 function freeCopiedParts(memory, which, step) {
   for (const tensor of memory.parts.map(id => memory.tensors.get(id))) {
     if (tensor.freed === undefined && which(tensor)) replaceEntity(memory.tensors, tensor.id, step, { freed: step });
@@ -16,7 +16,7 @@ function freeCopiedParts(memory, which, step) {
 }
 
 /**
- * Functions by the kind of an event. `step` is the step of the event, -1 before the first line.
+ * A function for each kind of event. `step` is the step of the event, -1 before the first line.
  * @type {Record<string, (memory: any, e: any, step: number) => void>}
  */
 export const applyEvent = {

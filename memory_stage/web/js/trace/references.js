@@ -1,4 +1,4 @@
-/** References to the bytes of a storage, and tests if saved numbers are still in memory. */
+/** Find the references to the bytes of a storage, and find out if saved numbers are still in memory. */
 
 import { readsCell, shareCells } from './cells.js';
 
@@ -7,20 +7,20 @@ import { readsCell, shareCells } from './cells.js';
 /** @typedef {import('./types.d.ts').State} State */
 
 /**
- * References to the bytes of a storage, of a cell or of a tensor.
+ * All that refers to the bytes of a storage, of a cell or of a tensor.
  * @typedef {object} References
  * @property {string | undefined} storage
- * @property {Set<string>} ids of the tensors, saved ones too
+ * @property {Set<string>} ids of the tensors, including saved tensors
  * @property {Tensor[]} saved
  * @property {Tensor[]} tensors that are not saved
  * @property {Set<string>} nodes that saved them
  * @property {import('./types.d.ts').Name[]} names
- * @property {string} [only] the name that was asked for
+ * @property {string} [only] the name, if the references of a name were asked for
  * @property {(cell: number) => boolean} [marks] true for a cell that was asked about; absent: the whole storage
  */
 
 /**
- * True if a saved tensor can no longer be used. That holds from the write on, before backward checks it.
+ * True if a saved tensor can no longer be used. This is true from the write on, before backward checks it.
  * @param {Tensor} tensor
  */
 export const isStale = tensor => Boolean(tensor.stale) && tensor.freed === undefined;
@@ -36,7 +36,7 @@ export function isOverwritten(frame, state) {
 }
 
 /**
- * Return the references to a storage, to one of its cells, or to a tensor: to the cells that it reads, itself included.
+ * Return the references to a storage, to one of its cells, or to the cells that a tensor reads.
  * @param {Frame} frame
  * @param {{storage?: string, cell?: number, tensor?: string}} asked
  * @returns {References}
@@ -63,7 +63,7 @@ export function referencesTo(frame, { storage, cell, tensor: id }) {
 }
 
 /**
- * Return the references of a name; undefined if there is no such name in a frame.
+ * Return the references to the storage of a name; undefined if a frame has no such name.
  * @param {Frame} frame
  * @param {string | undefined} text
  * @returns {References | undefined}

@@ -1,9 +1,9 @@
 /**
- * Replays a trace: from events to one frame for each step, without drawing.
+ * Replay a trace: compute one frame for each step from the events, without drawing.
  *
- * A frame never changes after it was returned, because a change replaces an entity by a copy. So frames share the
- * entities that do not change. Memory is kept only at every 16th step; the memory of another frame is replayed from
- * there when somebody reads it.
+ * A frame never changes after it was returned, because a change replaces a thing by a copy. So frames share the things
+ * that do not change. Memory is stored only for every 16th step; that of another frame is replayed from there when it
+ * is read.
  */
 
 import { applyEvent } from './events.js';
@@ -12,15 +12,15 @@ import { applyEvent } from './events.js';
 /** @typedef {import('./types.d.ts').Frames} Frames */
 
 const BEFORE = -1; // the step of events before the first line
-const KEEP_EVERY = 16; // steps
+const KEEP_EVERY = 16; // the number of steps between two stored states of memory
 const PARTS = /** @type {const} */ (['names', 'tensors', 'storages', 'nodes', 'states', 'groups']);
 
-/** A map that collects the keys that were set. */
+/** A map that records which keys were set. */
 class TrackedMap extends Map {
   touched = new Set();
 
   set(key, value) {
-    this.touched?.add(key); // undefined while the constructor of Map copies entries
+    this.touched?.add(key); // it is undefined while the constructor of Map copies entries
     return super.set(key, value);
   }
 }
@@ -60,7 +60,7 @@ function copy(memory, As) {
  */
 export function replay({ before = [], steps }) {
   const kept = []; // the memory after every 16th step
-  let last = -1; // the step of `held`
+  let last = -1; // the step after which memory is `held`
   let held;
 
   const apply = (memory, step) => {

@@ -43,7 +43,7 @@ export interface Event {
   [property: string]: any;
 }
 
-/** Cells of a storage, the first and the last. */
+/** A run of cells of a storage: the first and the last cell. */
 export type Run = [first: number, last: number];
 
 /** The cells that a tensor reads, counted in elements of its storage. */
@@ -53,12 +53,12 @@ export interface View {
   offset: number;
 }
 
-/** An entity of memory; every change replaces it by a copy. */
+/** A thing in memory, which every change replaces by a copy. */
 interface Entity {
   id: string;
-  /** Step that made it; -1 before the first line. */
+  /** The step that made it; -1 before the first line. */
   born: number;
-  /** Step that changed it last. */
+  /** The step that changed it last. */
   changed: number;
   freed?: number;
 }
@@ -152,9 +152,9 @@ export interface Memory {
   nodes: Map<string, GraphNode>;
   states: Map<string, State>;
   groups: Map<string, Group>;
-  /** Bytes of gradients that backward has not passed on. */
+  /** The bytes of gradients that backward has not passed on. */
   flight: number;
-  /** Ids of saved tensors that are copies of parts. */
+  /** The ids of saved tensors that are copies of parts. */
   parts: string[];
 }
 
