@@ -24,6 +24,8 @@ from memory_stage.engines.router import has_minitensor
 from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.explanation.whole_run import command
 from memory_stage.explanation.whole_run.rank import with_rank
+from memory_stage.messages import set_language
+from memory_stage.messages.catalogues import codes
 from memory_stage.recorder.key_step import step_of_line
 from memory_stage.recorder.record import LIMIT, RecordedRun
 from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
@@ -58,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[:1] == ["explain"]:
         return command.main(given[1:])
     options = _options().parse_args(given)
+    if options.language is not None:
+        set_language(options.language)
     try:
         program, source = read_script(options.program)
         part = options.steps if isinstance(options.steps, tuple) else None
@@ -96,6 +100,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--output", metavar="FILE", help="the file to write; by default NAME.stage.html, of NAME.py")
     parser.add_argument("--title", help="names the stage; by default the name of the program's file")
     parser.add_argument("--explain", action="store_true", help="print what each in-place operation did, and what to do")
+    parser.add_argument("--language", choices=codes(), help="of the stage and of the report of --explain")
     parser.add_argument("--policy", choices=list(POLICIES), help="the in-place policy to run the program under")
     parser.add_argument("--steps", metavar="N|FROM:TO", type=parsed_steps, default=LIMIT, help=_STEPS)
     parser.add_argument("--line", metavar="N", type=parsed_number, help=_LINE)

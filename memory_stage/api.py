@@ -426,15 +426,22 @@ def compare(
 
 
 @overload
-def explain() -> Explanation: ...
+def explain(*, language: str | None = None) -> Explanation: ...
 
 
 @overload
-def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **kwargs: Any) -> Report: ...
+def explain(
+    function: Callable[..., Any], /, *args: Any, catch: bool = False, language: str | None = None, **kwargs: Any
+) -> Report: ...
 
 
 def explain(
-    function: Callable[..., Any] | None = None, /, *args: Any, catch: bool = False, **kwargs: Any
+    function: Callable[..., Any] | None = None,
+    /,
+    *args: Any,
+    catch: bool = False,
+    language: str | None = None,
+    **kwargs: Any,
 ) -> Report | Explanation:
     """Explain the faults of a program.
 
@@ -448,10 +455,12 @@ def explain(
     Args:
         function: the program as a function. Without it, a context manager is returned.
         catch: True to return the report, with the error in ``report.error``, if the program raises an error.
+        language: of the report, ``"en"`` or ``"zh"``; by default what :func:`set_language` has set, or English.
 
     Raises:
-        ImportError: without a function, if PyTorch is not installed.
+        ImportError: without a function, if neither PyTorch nor Paddle is installed.
         TypeError: if there are arguments and no function.
+        ValueError: if there is no such language.
         Any error of the program, unless ``catch`` is True. Its attribute ``explained`` is then the report.
     """
     if function is None:
@@ -459,11 +468,13 @@ def explain(
             raise TypeError(
                 "explain() as a context manager takes no arguments; explain(function, ...) calls a function"
             )
-        return watching()
-    reporter = StepReporter()
+        return watching(language=language)
+    chosen = find_language(language)
+    reporter = StepReporter(chosen)
     names = {"__name__": "__main__", "function": function, "args": args, "kwargs": kwargs}
     source = "function(*args, **kwargs)"
     done = run_and_release(source, names, functions=(function,), limit=MOST_STEPS, on_step=reporter.on_step)
+    write_in(chosen, done.texts)
     report = reporter.report(done.variant)
     if done.error is None:
         return report

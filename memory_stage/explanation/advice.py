@@ -14,6 +14,7 @@ from memory_stage.explanation.paddle_spelling import respelled
 from memory_stage.explanation.report_rows import ReportRow
 from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.verdict import Verdict
+from memory_stage.messages import Text, joined, message, plural, said, sentences
 
 Definition = TypeVar("Definition", ast.FunctionDef, ast.ClassDef)
 
@@ -23,14 +24,14 @@ class WriteFacts:
     """Facts that the rules need about a write and that its row does not have.
 
     Attributes:
-        leaf: True if it wrote a leaf that wants a gradient.
+        leaf: True if it wrote a leaf that needs a gradient.
         masks: True if a mask selected the elements.
-        kept: True if a backward has read the written tensor, which was saved in a way that the recorder does not
-            observe.
+        kept: True if code that the recorder does not observe saved the written tensor, and a backward needed it.
         package: the package whose names the program uses.
         borrowed: True if the memory belongs to an array from which the tensor was made.
         attribute: the attribute, such as ``ctx.x``, in which a user-defined function keeps the tensor, or "".
-        apart: a name on the same memory whose history lacks the write, and True if it shows only a part of the memory.
+        apart: the name of a tensor on the same memory whose history lacks the write, and True if that tensor has only
+            a part of the memory; None if there is no such tensor.
     """
 
     leaf: bool = False
@@ -47,88 +48,103 @@ NOTHING = WriteFacts()
 
 def instead(row: ReportRow, code: list[str], about: WriteFacts = NOTHING) -> str:
     """Return a sentence that advises a replacement for the line, or "" if nothing is wrong."""
-    said = _instead(row, code, about)
-    return respelled(said) if about.package == "paddle" else said
+    text = said(_instead(row, code, about))
+    return respelled(text) if about.package == "paddle" else text
 
 
-def _instead(row: ReportRow, code: list[str], about: WriteFacts) -> str:
+def _instead(row: ReportRow, code: list[str], about: WriteFacts) -> Text:
     text = row.where.text
     if row.error:
         return _of_error(row, code)
     if row.verdict is Verdict.UNNOTICED:
         return _for_unnoticed(row, text, about)
     if row.op in ("clear_gradient", "_zero_grads"):
-        return f"`{row.tensor.name}.clone()` before this line keeps the numbers." if row.happened and row.tensor else ""
+        if not row.happened or row.tensor is None:
+            return ""
+        return message("`{name}.clone()` before this line keeps the numbers.", name=row.tensor.name)
     if row.op == ".grad":
         return _of_gradient(row, code, about.package)
     if about.apart is not None and row.verdict is Verdict.UNRECORDED:
-        return _of_histories(row, *about.apart)
+        return _of_histories(*about.apart)
     if row.verdict is Verdict.UNRECORDED and about.package == "torch":
         announced = _advise_mark_dirty(code, row.where.line, row.op)
-        if announced:
+        if announced != "":
             return announced
     if row.verdict is not Verdict.STALE:
         return _rewritten(row, code, about) if about.kept else ""
-    saved = _lines_of(row)
+    return _for_stale(row, code, about)
+
+
+def _for_stale(row: ReportRow, code: list[str], about: WriteFacts) -> Text:
+    text, saved = row.where.text, _lines_of(row)
     if about.leaf or re.search(r"\.step\(", text):
-        again = f"or run the forward of {saved} again after it, with the new numbers"
-        return f"Call every `backward()` before `{text}`; {again}."
+        return message(
+            "Call every `backward()` before `{statement}`, or run the forward pass of {lines} again after it, with the "
+            "new numbers.",
+            statement=text,
+            lines=saved,
+        )
     rewritten = _rewritten(row, code, about)
-    if rewritten:
+    if rewritten != "":
         return rewritten
     if _is_item(text):
-        return (
-            f"Have {saved} read a copy: `.clone()` what is read there. Where a loop fills a tensor that is read only "
-            f"afterwards, collect the parts in a list and `torch.stack` them instead."
+        return message(
+            "Let {lines} read a copy, with `.clone()`. If a loop fills a tensor that is read only afterwards, collect "
+            "the parts in a list and use `torch.stack` instead.",
+            lines=saved,
         )
-    return f"`.clone()` what is read in {saved}, or call `backward()` before this line."
+    return message("Let {lines} read a copy, with `.clone()`, or call `backward()` before this line.", lines=saved)
 
 
-def _lines_of(row: ReportRow) -> str:
+def _lines_of(row: ReportRow) -> Text:
     """Return the lines that saved the stale tensors: ``line 18``, or ``lines 18 and 28``."""
     lines = sorted({each.where.line for each in row.stale})
-    *others, last = map(str, lines)
-    return f"lines {', '.join(others)} and {last}" if others else f"line {last}"
+    return plural("line {lines}", "lines {lines}", len(lines), lines=joined(map(str, lines)))
 
 
-def _of_histories(row: ReportRow, name: str, is_part: bool) -> str:
+def _of_histories(name: str, is_part: bool) -> Text:
     """Advise a replacement for a write that the history of another tensor on the same memory lacks."""
     if is_part:
-        return f"Take `{name}` after this line: what is taken then has the history of the write, too."
-    return (
-        f"Assign to `{name}` itself, `{name}[...] = ...`: its history knows of that. Or make a tensor of the old part "
-        f"and the new one, as with `torch.concat`."
+        return message("Take `{name}` after this line, so that its history contains the write.", name=name)
+    return message(
+        "Assign to `{name}` itself, `{name}[...] = ...`, so that its history contains the write. Or make a new tensor "
+        "of the old part and the new one, for example with `torch.concat`.",
+        name=name,
     )
 
 
-def _rewritten(row: ReportRow, code: list[str], about: WriteFacts) -> str:
+def _rewritten(row: ReportRow, code: list[str], about: WriteFacts) -> Text:
     text = row.where.text
     new = out_of_place(text, about.masks) or (re.sub(r",?\s*inplace=True", "", text) if "inplace=True" in text else "")
     new = new or _without_underscore(text, row.op)
     if not new:
         return ""
-    return f"`{new}`: new numbers in new memory.{_advise_return(code, row.where.line, new)}"
+    new_memory = message("`{statement}` puts the new numbers into new memory.", statement=new)
+    return sentences([new_memory, *_advise_return(code, row.where.line, new)])
 
 
-def _advise_return(code: list[str], line: int, statement: str) -> str:
+def _advise_return(code: list[str], line: int, statement: str) -> list[Text]:
     """Advise to return an argument that ``statement`` binds to a new tensor, if its function does not return it."""
     name = statement.partition(" = ")[0]
     around = [each for each in _all_in(code, ast.FunctionDef) if each.lineno <= line <= (each.end_lineno or 0)]
     if not around:
-        return ""
+        return []
     function = max(around, key=lambda each: each.lineno)
     if name not in {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}:
-        return ""
+        return []
     later = [each for each in ast.walk(function) if isinstance(each, ast.Name) and each.id == name]
     if any(each.lineno > line for each in later):
-        return ""
-    return (
-        f" `{name}` is an argument, and the caller's tensor stays as it was: `return {name}` from `{function.name}`, "
-        f"and have the caller use the returned tensor."
+        return []
+    advised = message(
+        "`{name}` is an argument, so the caller's tensor would not change: `return {name}` from `{function}`, and let "
+        "the caller use the returned tensor.",
+        name=name,
+        function=function.name,
     )
+    return [advised]
 
 
-def _advise_mark_dirty(code: list[str], line: int, op: str) -> str:
+def _advise_mark_dirty(code: list[str], line: int, op: str) -> Text:
     """Advise ``mark_dirty`` if the ``forward`` of a user-defined function writes one of its arguments."""
     written = re.compile(rf"\b(\w+)(?:\.{re.escape(op)}\(|\[[^]]*\]\s*[-+*/@%&|^]{{0,2}}=|\s*[-+*/@%&|^]{{1,2}}=)[^=]")
     names = {found[1] for found in written.finditer(code[line - 1])}
@@ -141,9 +157,11 @@ def _advise_mark_dirty(code: list[str], line: int, op: str) -> str:
             given = names & {each.arg for each in function.args.args}
             if function.lineno <= line <= (function.end_lineno or 0) and given:
                 name = min(given)
-                return (
-                    f"`ctx.mark_dirty({name})` in `{each.name}.forward` tells autograd of this write, where "
-                    f"`{name}` itself is returned. Or write a copy: `{name} = {name}.clone()` before this line."
+                return message(
+                    "`ctx.mark_dirty({name})` in `{function}.forward` reports this write to autograd, if `{name}` "
+                    "itself is returned. Or write into a copy: `{name} = {name}.clone()` before this line.",
+                    name=name,
+                    function=each.name,
                 )
     return ""
 
@@ -167,45 +185,61 @@ def _without_underscore(text: str, op: str) -> str:
     return text.replace(f".{op}(", f".{op[:-1]}(") if len(calls) == 1 and used else ""
 
 
-def _for_unnoticed(row: ReportRow, text: str, about: WriteFacts) -> str:
+def _for_unnoticed(row: ReportRow, text: str, about: WriteFacts) -> Text:
     saved = _lines_of(row)
     if about.attribute:
         what = about.attribute.rpartition(".")[2]
-        return (
-            f"Nobody compares the version of an attribute: `ctx.save_for_backward({what})` in place of "
-            f"`{about.attribute}` lets backward raise, and tell. For the right gradient call `backward()` before this "
-            f"line, or keep `{what}.clone()`."
+        return message(
+            "Autograd does not check the version of an attribute. With `ctx.save_for_backward({tensor})` in place of "
+            "`{attribute}`, backward raises an error. For the right gradient, call `backward()` before this line, or "
+            "keep `{tensor}.clone()`.",
+            tensor=what,
+            attribute=about.attribute,
         )
+    checked = text.replace(".data", "")
     if ".data" in text and about.leaf:
-        return (
-            f"Call every `backward()` before `{text}`, or write it before the forward of {saved}. "
-            f"`{text.replace('.data', '')}` under `with torch.no_grad():` raises the version, so backward raises and "
-            f"tells."
+        return message(
+            "Call every `backward()` before `{statement}`, or run it before the forward pass of {lines}. `{checked}` "
+            "under `with torch.no_grad():` raises the version, so that backward raises an error.",
+            statement=text,
+            lines=saved,
+            checked=checked,
         )
     if "batch_norm" in row.op or "instance_norm" in row.op:
-        return (
-            "A pass in evaluation reads the averages that a pass in training writes: run the pass in training first, "
-            "or call `backward()` before this line."
+        return message(
+            "A pass in evaluation mode reads the averages that a pass in training mode writes, so run the pass in "
+            "training first, or call `backward()` before this line."
         )
     if ".data" in text:
-        return (
-            f"`{text.replace('.data', '')}` under `with torch.no_grad():` raises the version, so backward raises and "
-            f"tells; `{text.split('.data')[0].split()[-1]} = {text.split('.data')[0].split()[-1]}.detach().clone()` "
-            f"before the line writes other memory."
+        return message(
+            "`{checked}` under `with torch.no_grad():` raises the version, so that backward raises an error. With "
+            "`{name} = {name}.detach().clone()` before this line, it writes into other memory.",
+            checked=checked,
+            name=text.split(".data")[0].split()[-1],
         )
     if row.op == "numpy" and about.borrowed:
-        name = f"`{row.tensor.name}`" if row.tensor is not None and row.tensor.name else "the tensor"
-        return (
-            f"Give {name} memory of its own where it is made: `torch.tensor(...)` copies; or call `backward()` before."
+        is_named = row.tensor is not None and row.tensor.name != ""
+        return message(
+            "Make {tensor} with `torch.tensor(...)`, which copies the array, or call `backward()` before this line.",
+            tensor=f"`{row.tensor.name}`" if is_named and row.tensor is not None else message("the tensor"),
         )
     if row.op == "numpy":
-        return "Give numpy memory of its own: `.numpy().copy()`, or `.clone()` the tensor before."
+        return message("Give NumPy its own memory: use `.numpy().copy()`, or `.clone()` the tensor first.")
+    if ".step(" in text and about.package == "paddle":
+        return message(
+            "Call every `backward()` before `{statement}`. A step raises no version, so backward raises no error.",
+            statement=text,
+        )
     if ".step(" in text:
-        return f"Call every `backward()` before `{text}`; a fused step raises no version, so nothing will tell."
-    return f"Call `backward()` before this line; it reads what was saved in {saved}."
+        return message(
+            "Call every `backward()` before `{statement}`. A fused step raises no version, so backward raises no "
+            "error.",
+            statement=text,
+        )
+    return message("Call `backward()` before this line, because it reads the tensors saved in {lines}.", lines=saved)
 
 
-def _of_gradient(row: ReportRow, code: list[str], package: str) -> str:
+def _of_gradient(row: ReportRow, code: list[str], package: str) -> Text:
     name = row.tensor.name if row.tensor is not None else ""
     for number, line in enumerate(code[: row.where.line], 1):
         found = (
@@ -214,38 +248,58 @@ def _of_gradient(row: ReportRow, code: list[str], package: str) -> str:
             else None
         )
         if found:
-            return (
-                f"Line {number} gives the name `{name}` to another tensor, which is not a leaf. Write the leaf itself: "
-                f"`with torch.no_grad(): {name} {found[1]}= {found[2]}`."
+            return message(
+                "Line {line} binds the name `{name}` to a new tensor, which is not a leaf. Update the leaf itself: "
+                "`{update}`.",
+                line=number,
+                name=name,
+                update=f"with torch.no_grad(): {name} {found[1]}= {found[2]}",
             )
         again = re.match(rf"^{re.escape(name)}\s*([-+*/])=[^=]", line.strip()) if name and package == "paddle" else None
         if again:
-            return (
-                f"Line {number} gives the name `{name}` to another tensor, for `{again[1]}=` writes nothing in Paddle. "
-                f"Give that tensor a name of its own, and ask the leaf for its gradient."
+            return message(
+                "Line {line} binds the name `{name}` to a new tensor, because `{sign}=` does not write in place in "
+                "Paddle. Give the new tensor another name, and read the gradient of the leaf.",
+                line=number,
+                name=name,
+                sign=again[1],
             )
-    return f"`{name or 'x'}.retain_grad()` before `backward()` keeps the gradient of this tensor, too."
+    return message(
+        "`{name}.retain_grad()` before `backward()` keeps the gradient of this tensor, too.", name=name or "x"
+    )
 
 
-def _of_error(row: ReportRow, code: list[str]) -> str:
+def _of_error(row: ReportRow, code: list[str]) -> Text:
     error, text = row.error, row.where.text
     if "more than one element of the written-to tensor" in error:
         found = re.match(r"^(\w+)(?:\.\w+_\(|\[|\s*[-+*/]=)", text)
         if found is None:  # the line only calls the function that writes
-            return "Elements share memory: `.clone()` what is written before it is."
-        name = found[1]
-        return f"Elements share memory: `{name} = {name}.clone()` before this line gives each its own."
+            return message("Elements share memory: write into a `.clone()` of the tensor.")
+        return message(
+            "Elements share memory: `{name} = {name}.clone()` before this line gives each element its own.",
+            name=found[1],
+        )
     if "returns multiple views" in error:
         rewritten = out_of_place(text)
-        rest = f" `{rewritten}` writes nothing; or" if rewritten else ""
-        return f"Views that one call has given are not written.{rest} take each by an index, such as `x[0]`."
+        if rewritten:
+            return message(
+                "PyTorch refuses writes into views that one call returned together. Use `{statement}`, or take each by "
+                "an index, such as `x[0]`.",
+                statement=rewritten,
+            )
+        return message(
+            "PyTorch refuses writes into views that one call returned together: take each by an index, such as `x[0]`."
+        )
     if any(words in error for words in ("leaf Variable", "Leaf Var", "Leaf Tensor")):
         rewritten = out_of_place(text)
-        new = f"`{rewritten}` makes a new tensor; " if rewritten else ""
-        return f"{new}`with torch.no_grad(): {text}` changes the leaf itself, which no history will tell."
+        leaf = message(
+            "`with torch.no_grad(): {statement}` changes the leaf itself, without recording the change.", statement=text
+        )
+        new = message("`{statement}` makes a new tensor.", statement=rewritten)
+        return sentences([new, leaf] if rewritten else [leaf])
     if "backward through the graph a second time" in error or "backward twice for the same subgraph" in error:
-        return (
-            "Run the forward again before the second `backward()`, or pass `retain_graph=True` to the first. Where a "
-            "state is carried from one pass to the next, `.detach()` it in between."
+        return message(
+            "Run the forward pass again before the second `backward()`, or pass `retain_graph=True` to the first. If "
+            "the program carries a state from one pass to the next, `.detach()` it in between."
         )
     return ""

@@ -6,6 +6,7 @@ import math
 import re
 
 from memory_stage.explanation.report_rows import ReportRow, SavedTensor, SourceLine
+from memory_stage.messages import Text, joined, message, said
 from memory_stage.model.entries import SaveEntry, TensorEntry
 
 #: The part of torch's error that names the tensor's shape, its current version and the saved version.
@@ -21,19 +22,21 @@ def versions_in(error: str) -> tuple[list[int], int, int]:
 
 
 def has_history(entry: TensorEntry) -> bool:
-    """True if the tensor wants a gradient and was made by an operation."""
+    """Return True if the tensor needs a gradient and was made by an operation."""
     return not entry.look["stop_gradient"] and not entry.look["leaf"]
 
 
 def is_leaf(tensor: TensorEntry) -> bool:
-    """True if the tensor is a leaf that wants a gradient."""
+    """Return True if the tensor is a leaf that needs a gradient."""
     return bool(tensor.look["leaf"]) and not tensor.look["stop_gradient"]
 
 
-def other_names(tensor: TensorEntry) -> str:
-    """Return a sentence that names the other variables bound to this tensor, or "" if there are none."""
-    first, *others = dict.fromkeys(each for each in tensor.names if " in " not in each) or [""]
-    return f" `{first}` and {' and '.join(f'`{each}`' for each in others[:2])} are one tensor." if others else ""
+def other_names(tensor: TensorEntry) -> list[Text]:
+    """Return a sentence that names the variables bound to this tensor; [] if there is only one."""
+    names = list(dict.fromkeys(each for each in tensor.names if " in " not in each))
+    if len(names) < 2:
+        return []
+    return [message("{names} are names of one tensor.", names=joined(f"`{each}`" for each in names[:3]))]
 
 
 def who_wrote(row: ReportRow) -> str:
@@ -65,29 +68,41 @@ def row_of_saved(save: SaveEntry) -> SavedTensor:
     )
 
 
-def the_saved(saves: list[SaveEntry]) -> str:
+def the_saved(saves: list[SaveEntry]) -> Text:
     """Return ```h`, which `mul` in line 4 saved at version 0``; of several, name the first two."""
     phrases = dict.fromkeys(
-        f"`{called(save)}`, which `{save.node.called}` in line {save.node.line} saved at version {save.version}"
+        message(
+            "`{name}`, which `{operation}` in line {line} saved at version {version}",
+            name=called(save),
+            operation=save.node.called,
+            line=save.node.line,
+            version=save.version,
+        )
         for save in saves
     )
-    more = f", and {len(phrases) - 2} more" if len(phrases) > 2 else ""
-    return " and ".join(list(phrases)[:2]) + more
+    first = list(phrases)[:2]
+    more = [message("{count} more", count=len(phrases) - 2)] if len(phrases) > 2 else []
+    return joined([*first, *more])
 
 
-def what_became_stale(victims: list[SaveEntry]) -> str:
-    """Name the saved tensors that a write overwrote, and those that only a changed version made stale; "" if none."""
+def what_became_stale(victims: list[SaveEntry]) -> list[Text]:
+    """Return sentences about the saved tensors that a write overwrote, and those that only a new version made stale."""
     lost = [save for save in victims if save.stale == "lost"]
     moved = [save for save in victims if save.stale == "moved"]
-    sentences = []
+    found: list[Text] = []
     if lost:
-        sentences.append(f"It overwrites {the_saved(lost)}: a backward through it raises.")
-    if moved:
-        sentences.append(
-            f"It writes other cells of the memory of {the_saved(moved)}. No byte of that is lost; but only the "
-            f"version of the whole memory is compared, so a backward through it raises all the same."
+        found.append(
+            message("It overwrites {saved}. A backward pass through it raises an error.", saved=the_saved(lost))
         )
-    return " ".join(sentences)
+    if moved:
+        found.append(
+            message(
+                "It writes other elements of the memory that holds {saved}. The saved numbers are unchanged, but the "
+                "version belongs to the whole memory, so a backward pass through it raises an error all the same.",
+                saved=the_saved(moved),
+            )
+        )
+    return found
 
 
 def view_of(tensor: TensorEntry) -> str:
@@ -96,4 +111,4 @@ def view_of(tensor: TensorEntry) -> str:
     whole = next((each for each in others if math.prod(each.look["shape"]) == tensor.storage.length), None)
     if whole is None or math.prod(tensor.look["shape"]) == tensor.storage.length:
         return ""
-    return f"a view of {whole.short_name}"
+    return said(message("a view of {name}", name=whole.short_name))

@@ -13,7 +13,6 @@ _NAMES = (
     (re.compile(r"\btorch\.tensor\("), "paddle.to_tensor("),
     (re.compile(r"\btorch\."), "paddle."),
     (re.compile(r"\.retain_grad\(\)"), ".retain_grads()"),
-    (re.compile(r"a fused step raises no version"), "a step raises no version"),
 )
 _METHODS = {"+": "add_", "-": "subtract_", "*": "multiply_", "/": "divide_"}
 _AUGMENTED = re.compile(r"(with paddle\.no_grad\(\): )([\w.]+) ([-+*/])= ([^`]+)`")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from memory_stage.messages import Text, message
 from memory_stage.model.changes import Wrote
 from memory_stage.model.entries import TensorEntry
 from memory_stage.model.finished_step import FinishedStep
@@ -37,14 +38,17 @@ def histories_apart(fact: Wrote) -> list[TensorEntry]:
     return found
 
 
-def sentence_about(apart: TensorEntry) -> str:
+def sentence_about(apart: TensorEntry) -> Text:
     """Describe the gradients through a tensor whose history lacks the write."""
-    name = f"`{apart.short_name}`"
     if apart.look["stop_gradient"]:
-        return f"{name} lies in the same memory and has no history: no gradient comes through it to what was written."
-    return (
-        f"{name} lies in the same memory, and its history does not know of the write: gradients through it are those "
-        f"of the program without this line."
+        return message(
+            "`{name}` uses the same memory and has no history, so no gradient flows through it to the written values.",
+            name=apart.short_name,
+        )
+    return message(
+        "`{name}` uses the same memory, but its history does not contain the write, so gradients through it are those "
+        "of the program without this line.",
+        name=apart.short_name,
     )
 
 

@@ -31,28 +31,37 @@ from memory_stage.explanation.report import Report
 from memory_stage.explanation.report_rows import ReportRow, SourceLine, TensorView
 from memory_stage.explanation.separate_histories import histories_apart, package_of, sentence_about, size_of
 from memory_stage.explanation.verdict import Verdict, in_order
+from memory_stage.messages import Language, Text, default_language, message, said, sentences, speaking
 from memory_stage.model.changes import UNREPORTED_WRITE, Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
 from memory_stage.model.entries import SaveEntry, TensorEntry
 from memory_stage.model.finished_step import FinishedStep
 
-NOT_KNOWN = "The history does not know of it."
+NOT_RECORDED = message("The write is not in the history, so gradients ignore it.")
 
 
 class StepReporter:
-    """Collect rows while a program is recorded: the recorder calls ``on_step``, and ``report`` completes the rows."""
+    """Collect rows while a program is recorded: the recorder calls ``on_step``, and ``report`` completes the rows.
 
-    def __init__(self) -> None:
+    Args:
+        language: of the report; None for the default language.
+    """
+
+    def __init__(self, language: Language | None = None) -> None:
         self._rows: list[ReportRow] = []
         self._causes: dict[SaveEntry, ReportRow] = {}  # the row of the write that made a saved tensor stale
         self._about: dict[int, advice.WriteFacts] = {}  # by the number of the row
         self._in_forward: dict[int, TensorEntry] = {}  # the tensor that a `forward` wrote, by the number of the row
-        self._report = Report()
+        self._report = Report(language=language or default_language())
         self._package = ""
         #: A tensor whose history lacks a write to its memory, the tensor that was written, and the row of the write.
         self._apart: list[tuple[TensorEntry, TensorEntry, ReportRow]] = []
 
     def on_step(self, done: FinishedStep) -> None:
         """Add the rows of a finished step."""
+        with speaking(self._report.language):
+            self._add_rows_of(done)
+
+    def _add_rows_of(self, done: FinishedStep) -> None:
         self._package = self._package or package_of(done)
         for fact in done.facts:
             self._use(fact)
@@ -84,10 +93,15 @@ class StepReporter:
             return
         if last.after == fact.before and Verdict.UNRECORDED in last.verdicts:
             last.verdicts = in_order(each for each in last.verdicts if each is not Verdict.UNRECORDED)
-            last.happened = "" if last.happened == NOT_KNOWN else last.happened
+            last.happened = "" if last.happened == said(NOT_RECORDED) else last.happened
 
     def report(self, variant: dict[str, Any]) -> Report:
         """Complete the rows and return the report; ``variant`` is the trace of the recording."""
+        with speaking(self._report.language):
+            self._complete(variant)
+        return self._report
+
+    def _complete(self, variant: dict[str, Any]) -> None:
         code = variant["code"]
         self._report.cut_short = variant["truncated"] or ""
         for row in self._rows:
@@ -100,7 +114,6 @@ class StepReporter:
         self._note_unread()
         for row in self._rows:
             self._report.add(row)
-        return self._report
 
     def _note_unread(self) -> None:
         """If the program ended without an error, add to each row with stale tensors that no backward has read them."""
@@ -108,9 +121,13 @@ class StepReporter:
             return
         for row in self._rows:
             if row.verdict is Verdict.STALE:
-                row.happened += " No backward has asked for it."
+                row.happened = said(sentences([row.happened, message("No backward pass has read it since.")]))
                 if row.instead:
-                    row.instead = f"Nothing, unless a backward is still to go through it; then: {row.instead}"
+                    unless = message(
+                        "Nothing, unless a backward pass is still to run through it. In that case: {advice}",
+                        advice=row.instead,
+                    )
+                    row.instead = said(unless)
 
     # ---------- rows ----------
 
@@ -132,7 +149,7 @@ class StepReporter:
             if Verdict.UNRECORDED in row.verdicts or row.stale:
                 continue
             row.verdicts = in_order({*row.verdicts, Verdict.UNRECORDED} - {Verdict.FREE})
-            row.happened = sentence_about(apart)
+            row.happened = said(sentence_about(apart))
             about = self._about.get(row.number, advice.NOTHING)
             name = apart.short_name
             self._about[row.number] = replace(about, apart=(name, size_of(apart) < size_of(written)))
@@ -161,15 +178,20 @@ class StepReporter:
         row.stale = [row_of_saved(save) for save in [*fact.taken, *fact.victims]]
         for save in fact.victims:
             self._causes[save] = row
-        row.happened = what_became_stale(fact.victims) or (NOT_KNOWN if verdicts else "")
+        happened: list[Text] = []
         if fact.taken:
-            unnoticed = (
-                f"It overwrites {the_saved(fact.taken)}. No version of that is compared: backward will use the new "
-                f"numbers, and its gradients will be wrong."
+            unnoticed = message(
+                "It overwrites {saved}. Autograd does not check the version of that tensor, so backward will use the "
+                "new numbers without an error, and its gradients will be wrong.",
+                saved=the_saved(fact.taken),
             )
-            row.happened = f"{unnoticed} {what_became_stale(fact.victims)}".strip()
+            happened.append(unnoticed)
+        happened += what_became_stale(fact.victims)
         if fact.victims:
-            row.happened += other_names(fact.tensor)
+            happened += other_names(fact.tensor)
+        if not happened and verdicts:
+            happened.append(NOT_RECORDED)
+        row.happened = said(sentences(happened)) if happened else ""
         return row
 
     def _report_unversioned(self, done: FinishedStep, fact: Unversioned) -> ReportRow:
@@ -180,22 +202,27 @@ class StepReporter:
         row.stale = [row_of_saved(save) for save in fact.used]
         others = [each for each in fact.storage.aliases.values() if each is not tensor and each.names]
         if row.op in ("clear_gradient", "_zero_grads") and others:
-            row.happened = f"`{others[0].names[0]}` is the same memory: it has the zeros, too."
+            zeros = message("`{name}` uses the same memory, so it is zero now, too.", name=others[0].names[0])
+            row.happened = said(zeros)
         for saved in row.stale:
             saved.lost = True
         if fact.used:
-            row.happened = (
-                f"It overwrites {the_saved(fact.used)}, and no version tells: backward will use the new numbers, and "
-                f"its gradients will be wrong."
+            unnoticed = message(
+                "It overwrites {saved}. The write raises no version, so backward will use the new numbers without an "
+                "error, and its gradients will be wrong.",
+                saved=the_saved(fact.used),
             )
+            row.happened = said(unnoticed)
         return row
 
     def _report_missing_gradient(self, done: FinishedStep, fact: Asked) -> ReportRow:
         row = self._new(done, ".grad", fact.tensor, Verdict.UNRECORDED)
-        row.happened = (
-            f"`{fact.tensor.short_name or fact.tensor.op}` is not a leaf: `{fact.tensor.op or 'an operation'}` "
-            f"made it. Its `.grad` is None, for backward leaves gradients at leaves only."
-        )
+        name, operation = fact.tensor.short_name or fact.tensor.op, fact.tensor.op
+        what = message("`{name}` is the result of an operation, and not a leaf.", name=name)
+        if operation:
+            what = message("`{name}` is not a leaf: `{operation}` made it.", name=name, operation=operation)
+        why = message("Its `.grad` is None, because backward stores gradients in leaves only.")
+        row.happened = said(sentences([what, why]))
         return row
 
     def _report_error(self, done: FinishedStep) -> ReportRow:
@@ -210,11 +237,22 @@ class StepReporter:
             save = stale[0]
             by = self._causes.get(save)
             row.cause = by.number if by is not None else None
-            taken = f" Row {by.number}, in line {by.where.line}, wrote it since." if by is not None else ""
-            row.happened = (
-                f"`{save.node.called}` in line {save.node.line} asks for `{called(save)}` as it was at version "
-                f"{save.version}, and its storage is at version {save.storage.version}.{taken}"
-            )
+            happened = [
+                message(
+                    "`{operation}` in line {line} saved `{name}` at version {saved}, and its memory is now at version "
+                    "{now}.",
+                    operation=save.node.called,
+                    line=save.node.line,
+                    name=called(save),
+                    saved=save.version,
+                    now=save.storage.version,
+                )
+            ]
+            if by is not None:
+                happened.append(
+                    message("Row {row}, in line {line}, overwrote it in between.", row=by.number, line=by.where.line)
+                )
+            row.happened = said(sentences(happened))
         elif row.op == "backward":
             self._find_write(row)
         return row
@@ -242,9 +280,14 @@ class StepReporter:
         by = fit[-1]
         error.cause = by.number
         self._about[by.number] = replace(self._about.get(by.number, advice.NOTHING), kept=True)
-        by.happened = by.happened or f"A backward asks for a tensor of the shape {shape} as it was before."
-        error.happened = (
-            f"A tensor of the shape {shape} was kept at version {saved}, where the recorder does not see it, as "
-            f"`checkpoint` keeps what it is given. Row {by.number}, in line {by.where.line}, is the last write that "
-            f"fits."
+        needed = message("A backward pass needs a tensor of the shape {shape} as it was before.", shape=str(shape))
+        by.happened = by.happened or said(needed)
+        fitting = message(
+            "Code that the recorder does not observe, such as `checkpoint`, saved a tensor of the shape {shape} at "
+            "version {saved}. Row {row}, in line {line}, is the last write that fits.",
+            shape=str(shape),
+            saved=saved,
+            row=by.number,
+            line=by.where.line,
         )
+        error.happened = said(fitting)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
 from memory_stage.explanation.report_rows import ReportRow, Totals
 from memory_stage.explanation.verdict import Verdict
-from memory_stage.messages import Text, listed, message, plural, said, sentences
+from memory_stage.messages import Text, columns, listed, message, padded, plural, said, sentences, wrapped
 from memory_stage.trace.amounts import bytes_message
 
 WIDTH = 110
@@ -31,14 +30,14 @@ def as_text(
     first: Sequence[ReportRow] = (),
 ) -> str:
     """Return the text of a report: every row with its reasons below it, after the rows to read ``first``."""
-    parts = [textwrap.fill(summary(totals), WIDTH)]
+    parts = wrapped(summary(totals), WIDTH)
     for row in first[:MOST_FIRST]:
-        look = message("Look first at row {number}, {line}.", number=row.number, line=str(row.where))
+        look = message("Read row {number} first, {line}.", number=row.number, line=str(row.where))
         sentence = said(sentences([look, row.happened]))
-        parts += ["", textwrap.fill(sentence, WIDTH, break_long_words=False)]
-    widths = [max(map(len, column)) for column in zip(*(_cells(row) for row, _, _ in folded), strict=True)]
+        parts += ["", *wrapped(sentence, WIDTH, breaks_words=False)]
+    widths = [max(map(columns, column)) for column in zip(*(_cells(row) for row, _, _ in folded), strict=True)]
     for row, last, number in folded:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(_cells(row), widths, strict=True))
+        line = "  ".join(padded(cell, width) for cell, width in zip(_cells(row), widths, strict=True))
         parts.append("\n" + line.rstrip())
         parts += _wrap(details(row, last, number))
     if left_out:
@@ -50,7 +49,7 @@ def as_text(
 
 def left_out_text(count: int) -> str:
     """Return the sentence about rows that are not shown."""
-    return said(message("{count} operations more are in the sums and not shown.", count=f"{count:,}"))
+    return said(message("{count} more operations are counted in the totals but not listed.", count=f"{count:,}"))
 
 
 def summary(totals: Totals) -> str:
@@ -72,7 +71,12 @@ def sums(totals: Totals) -> list[Text]:
         message("{size} copied", size=bytes_message(totals.copied)) if totals.copied else "",
         message("{size} of marks", size=bytes_message(marks)) if marks else "",
         message("{size} preserved for others", size=bytes_message(totals.preserved)) if totals.preserved else "",
-        message("{count} that no version tells and a backward needs", count=f"{totals.unnoticed:,}")
+        plural(
+            "{count} that makes gradients wrong without an error",
+            "{count} that make gradients wrong without an error",
+            totals.unnoticed,
+            count=f"{totals.unnoticed:,}",
+        )
         if totals.unnoticed
         else "",
         plural("{count} saved tensor made stale", "{count} saved tensors made stale", stale, count=f"{stale:,}")
@@ -113,7 +117,7 @@ def needs(row: ReportRow) -> str:
 
 def details(row: ReportRow, last: ReportRow, number: int) -> list[tuple[str, str]]:
     """Return the reasons, each with its heading. ``number`` rows are equal, from ``row`` to ``last``."""
-    again = message("{count} times, the last time as row {row}.", count=f"{number:,}", row=f"{last.number:,}")
+    again = message("{count} times; row {row} is the last one.", count=f"{number:,}", row=f"{last.number:,}")
     repeated = said(again) if number > 1 else ""
     sections = [
         *(("needs", needs(row)), ("happened", row.happened), ("repeated", repeated)),
@@ -136,10 +140,8 @@ def _cut(text: str, width: int) -> str:
 def _wrap(sections: list[tuple[str, str]]) -> list[str]:
     lines = []
     for heading, text in sections:
-        first = f"     {said(_HEADINGS[heading]):<9}"
+        first = f"     {padded(said(_HEADINGS[heading]), 9)}"
         for paragraph in text.splitlines():
-            lines += textwrap.wrap(
-                paragraph, WIDTH, initial_indent=first, subsequent_indent=_INDENT, break_long_words=False
-            )
+            lines += wrapped(paragraph, WIDTH, first, _INDENT, breaks_words=False)
             first = _INDENT
     return lines

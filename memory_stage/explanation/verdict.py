@@ -19,27 +19,34 @@ class Verdict(Enum):
     UNNOTICED = (
         "unnoticed",
         message(
-            "It overwrote what another operation saved, and no version tells: a backward that needs that is wrong."
+            "It overwrote a tensor that another operation had saved, and raised no version, so a backward pass that "
+            "needs the tensor computes wrong gradients without an error."
         ),
     )
     REFUSED = "refused", message("The operation raised an error and wrote nothing.")
-    RAISES = "raises", message("Not a write: an error of backward, or of the program itself.")
+    RAISES = "raises", message("Not a write: backward, or the program itself, raised an error.")
     STALE = (
         "stale",
-        message("It overwrote, or put out of date, what another operation saved: a backward that needs that raises."),
+        message(
+            "It overwrote a tensor that another operation had saved, or raised its version, so a backward pass that "
+            "needs the tensor raises an error."
+        ),
     )
     UNRECORDED = (
         "unrecorded",
-        message("It changed values and not the history: gradients are those of the program without it."),
+        message("It changed values but is not in the history, so gradients are those of the program without it."),
     )
-    COPIES = "copies", message("Its own backward needs numbers that it overwrites: they were copied first.")
+    COPIES = "copies", message("Its own backward needs numbers that it overwrites, so they were copied first.")
     MARKS = (
         "marks",
-        message("Its own backward needs less than a copy: a bit for each element, or an index. That was kept."),
+        message("Its own backward needs only one bit per element, or an index. These were saved instead of a copy."),
     )
-    PRESERVES = "preserves", message("Another operation's backward needs the bytes that it overwrites: they were kept.")
-    METADATA = "metadata", message("It changed how the tensor looks at memory; nothing was overwritten.")
-    FREE = "free", message("Nothing had to be copied, and nothing that a backward needs was lost.")
+    PRESERVES = (
+        "preserves",
+        message("The backward of another operation needs the bytes that it overwrites, so they were copied first."),
+    )
+    METADATA = "metadata", message("It changed the tensor's shape, strides or storage. No number was overwritten.")
+    FREE = "free", message("Nothing had to be copied, and no number that a backward pass needs was overwritten.")
 
     word: str
     explained: Text

@@ -9,8 +9,6 @@ from typing import Any
 
 from memory_stage.explanation.whole_run.explanation import Explanation, watching
 from memory_stage.explanation.whole_run.faults import Fault
-from memory_stage.explanation.whole_run.one_screen import as_text
-from memory_stage.explanation.whole_run.rank import rank_words
 
 
 class WatchedTraining:
@@ -54,7 +52,8 @@ class WatchedTraining:
             _write(str(self.explanation))
 
     def _print(self, fault: Fault) -> None:
-        _write(as_text([fault], [], rank_words()))
+        if self.explanation is not None:
+            _write(self.explanation.text_of([fault]))
 
 
 def _write(text: str) -> None:

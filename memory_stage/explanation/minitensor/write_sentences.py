@@ -14,9 +14,9 @@ MOST_NAMED = 3  # savers that a sentence names
 
 #: The operations that change the storage or the dtype of a tensor, and not only its shape.
 REBOUND = {
-    "cast_": message("It has another dtype now, on a new storage; the old storage is as it was."),
-    "resize_": message("It has another number of elements now; what was saved of the old ones is as it was."),
-    "set_": message("It looks at another storage now; the old storage is as it was."),
+    "cast_": message("The tensor has another dtype and a new storage now; the old storage is unchanged."),
+    "resize_": message("The tensor has another number of elements now; the saved elements are unchanged."),
+    "set_": message("The tensor uses another storage now; the old storage is unchanged."),
 }
 
 
@@ -32,35 +32,37 @@ def what_happened(row: ReportRow, unrecorded: str, whose: str, in_layer: bool) -
     if Verdict.UNNOTICED in row.verdicts:
         parts += [
             message(
-                "Overwrote {saved}, and no version tells: that backward uses the new numbers.",
+                "It overwrote {saved} and raised no version, so backward will use the new numbers without an error.",
                 saved=_name_saved(row.stale),
             ),
-            message("Its gradient is wrong."),
+            message("The gradient will be wrong."),
         ]
     elif row.stale:
         parts += _stale(row.stale)
     if unrecorded:
         parts.append(message(UNRECORDED[unrecorded][0].text, whose=whose))
     if row.copied:
-        parts.append(message("Copied its input first: {size}.", size=bytes_message(row.copied)))
+        parts.append(message("It copied its input first: {size}.", size=bytes_message(row.copied)))
     if row.marked:
         assert row.tensor is not None
         parts.append(
             message(
-                "Kept {size} of marks; a copy would have taken {copy}.",
+                "It saved {size} of marks; a copy would have taken {copy}.",
                 size=bytes_message(row.marked),
                 copy=bytes_message(row.tensor.nbytes),
             )
         )
     if row.indexed:
-        parts.append(message("Kept its index: {size}.", size=bytes_message(row.indexed)))
+        parts.append(message("It saved its index: {size}.", size=bytes_message(row.indexed)))
     if row.preserved_for:
         parts.append(_preserved_text(row))
     if in_layer:
-        parts.append(message("Written by the forward of a user-defined operation, whose own backward answers for it."))
+        parts.append(
+            message("The forward of a user-defined operation wrote here, so its own backward has to account for this.")
+        )
     if not parts and row.recorded:
         parts.append(message("Nothing was copied."))
-    return said(sentences(parts or [message("Nobody wants a gradient: nothing was recorded.")]))
+    return said(sentences(parts or [message("No tensor here needs a gradient, so nothing was recorded.")]))
 
 
 def _stale(stale: Sequence[SavedTensor]) -> list[Text]:
@@ -68,10 +70,10 @@ def _stale(stale: Sequence[SavedTensor]) -> list[Text]:
     moved = [saved for saved in stale if not saved.lost]
     parts: list[Text] = []
     if lost:
-        parts.append(message("Overwrote {saved}.", saved=_name_saved(lost)))
+        parts.append(message("It overwrote {saved}.", saved=_name_saved(lost)))
     if moved:
         parts.append(
-            message("Raised the version under {saved}; none of those bytes were overwritten.", saved=_name_saved(moved))
+            message("It raised the version of {saved}, but overwrote none of those bytes.", saved=_name_saved(moved))
         )
     return parts
 
@@ -79,10 +81,10 @@ def _stale(stale: Sequence[SavedTensor]) -> list[Text]:
 def _preserved_text(row: ReportRow) -> Text:
     whom = _name_saved(row.preserved_for)
     if row.preserved:
-        return message("Preserved {size} for {saved}.", size=bytes_message(row.preserved), saved=whom)
+        return message("It preserved {size} for {saved}.", size=bytes_message(row.preserved), saved=whom)
     if row.copied:
-        return message("The same copy preserves {saved}.", saved=whom)
-    return message("An earlier write had preserved {saved}.", saved=whom)
+        return message("The same copy also preserves {saved}.", saved=whom)
+    return message("An earlier write had already preserved {saved}.", saved=whom)
 
 
 def _name_saved(saved: Sequence[SavedTensor]) -> Text:

@@ -13,11 +13,12 @@ import torch
 
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
+from memory_stage.messages import message, said
 from memory_stage.watch.lines import ProgramLine
 
 MOST_ENTRIES = 64
 
-_REASON = "`.data` and `detach()` copy nothing: the tensor that they return has the memory of the parameter."
+_REASON = message("`.data` and `detach()` copy nothing: the tensor that they return uses the memory of the parameter.")
 
 
 @dataclass(frozen=True)
@@ -215,20 +216,31 @@ def _fault(
     text: ProgramText, of: _Container, kept: list[ast.expr], averaged: ast.stmt | None, restored: ast.stmt | None
 ) -> Fault:
     lines = [ProgramLine(text.file, each.lineno, "") for each in kept]
-    evidence = [Evidence(line, f"keeps the memory of the parameters in `{of.path}`") for line in lines[:1]]
+    keeping = said(message("keeps the memory of the parameters in `{name}`", name=of.path))
+    evidence = [Evidence(line, keeping) for line in lines[:1]]
     if averaged is not None:
-        verdict = (
-            f"`{of.path}` is no average: line {lines[0].number} keeps the parameters' own memory in it, so each step "
-            f"of the optimizer changes it, and line {averaged.lineno} changes the parameters."
+        verdict = message(
+            "`{name}` is not an average: line {kept} keeps the parameters' own memory in it, so each step of the "
+            "optimizer "
+            "changes it, and line {line} changes the parameters.",
+            name=of.path,
+            kept=lines[0].number,
+            line=averaged.lineno,
         )
-        evidence.append(Evidence(ProgramLine(text.file, averaged.lineno, ""), "writes into the parameters themselves"))
+        role = said(message("writes into the parameters themselves"))
+        evidence.append(Evidence(ProgramLine(text.file, averaged.lineno, ""), role))
     else:
         number = restored.lineno if restored is not None else 0
-        verdict = (
-            f"Line {number} restores nothing: line {lines[0].number} keeps the parameters' own memory in `{of.path}`, "
-            f"and they have been trained further."
+        verdict = message(
+            "Line {line} restores nothing: line {kept} keeps the parameters' own memory in `{name}`, and they have "
+            "been "
+            "trained further.",
+            line=number,
+            kept=lines[0].number,
+            name=of.path,
         )
-        evidence.append(Evidence(ProgramLine(text.file, number, ""), "copies the parameters onto themselves"))
+        role = said(message("copies the parameters onto themselves"))
+        evidence.append(Evidence(ProgramLine(text.file, number, ""), role))
     edits = tuple(edit for each in kept for edit in text.wrapped(each, "{}.clone()"))
-    sentence = "Copy the numbers where they are kept."
-    return Fault("shared", verdict, tuple(evidence), _REASON, (Fix(sentence, text.file, edits),), is_silent=True)
+    fix = Fix(said(message("Copy the numbers in the line that keeps them.")), text.file, edits)
+    return Fault("shared", said(verdict), tuple(evidence), said(_REASON), (fix,), is_silent=True)

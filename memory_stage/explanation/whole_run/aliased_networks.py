@@ -10,6 +10,7 @@ import torch
 
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
+from memory_stage.messages import message, said
 from memory_stage.watch.lines import ProgramLine
 
 
@@ -85,14 +86,25 @@ def _fault(text: ProgramText, names: tuple[str, str], made: list[ast.Assign], lo
         edits = (text.replace(made[0], *imports, f"{moved} = copy.deepcopy({source})"),)
     elif not is_same:
         edits = tuple(edit for each in made for edit in text.wrapped(each.value, "{}.clone()"))
-    evidence = [Evidence(ProgramLine(text.file, made[0].lineno, ""), f"gives `{moved}` the parameters of `{source}`")]
-    evidence.append(Evidence(ProgramLine(text.file, loop.lineno, ""), "moves the parameters towards themselves"))
+    giving = message("gives `{copy}` the parameters of `{original}`", copy=moved, original=source)
+    moving = message("moves the parameters towards themselves")
+    verdict = message(
+        "`{copy}` is not a copy of `{original}`: line {line} gives it the same parameters, so each step of the "
+        "optimizer "
+        "changes both.",
+        copy=moved,
+        original=source,
+        line=made[0].lineno,
+    )
+    sentence = message("Copy the network.") if is_same else message("Copy the numbers.")
     return Fault(
         "shared",
-        f"`{moved}` is no copy of `{source}`: line {made[0].lineno} gives it the same parameters, so each step of the "
-        f"optimizer changes both.",
-        tuple(evidence),
-        "An assignment copies no tensor.",
-        (Fix("Copy the network." if is_same else "Copy the numbers.", text.file if edits else "", edits),),
+        said(verdict),
+        (
+            Evidence(ProgramLine(text.file, made[0].lineno, ""), said(giving)),
+            Evidence(ProgramLine(text.file, loop.lineno, ""), said(moving)),
+        ),
+        said(message("An assignment copies no tensor.")),
+        (Fix(said(sentence), text.file if edits else "", edits),),
         is_silent=True,
     )

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from memory_stage.explanation.whole_run import named_tensors
-from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix, capitalized, named_lines
+from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix, named, named_lines
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_name, writes_array
+from memory_stage.messages import Text, capitalized, message, plural, said
 from memory_stage.watch.lines import Lines, ProgramLine
 
 MOST_WRITERS = 3
@@ -53,7 +54,7 @@ def array_names(frames: list[FrameType], extent: tuple[int, int]) -> list[str]:
 
 
 def array_fault(
-    name: str, saved: Evidence, asked: Evidence, sharing: SharingCall, arrays: Sequence[str], reason: str
+    name: str, saved: Evidence, asked: Evidence, sharing: SharingCall, arrays: Sequence[str], reason: Text
 ) -> Fault:
     """Return the fault of a saved tensor whose memory NumPy has overwritten.
 
@@ -73,21 +74,41 @@ def array_fault(
         if statement.lineno > sharing.line.number and writes_array(statement, array)
     }
     lines = [ProgramLine(text.file, number, "") for number in sorted(writes)][:MOST_WRITERS]
-    tensor = f"`{name}`" if name else "a tensor"
-    subject = named_lines(lines) if lines else "a write of NumPy"
-    evidence = [] if not sharing.line.number else [Evidence(sharing.line, f"{tensor} shares its memory with an array")]
+    tensor = named(name)
+    evidence = []
+    if sharing.line.number:
+        shares = message("{tensor} shares its memory with an array", tensor=tensor)
+        evidence.append(Evidence(sharing.line, said(shares)))
     evidence.append(saved)
-    evidence += [
-        Evidence(line, f"writes into the array `{writes[line.number]}`, and so into {tensor}") for line in lines
-    ]
-    sentence = "Copy the array where the tensor is made: each then has its own memory."
+    for line in lines:
+        role = message(
+            "writes into the array `{array}`, and so into {tensor}", array=writes[line.number], tensor=tensor
+        )
+        evidence.append(Evidence(line, said(role)))
+    verdict = message(
+        "Wrong gradients: NumPy overwrites {tensor} through an array, which raises no version, and the backward pass "
+        "in line {asked} uses the new numbers.",
+        tensor=tensor,
+        asked=asked.line.number,
+    )
+    if lines:
+        verdict = plural(
+            "Wrong gradients: {lines} overwrites {tensor} through an array of NumPy, which raises no version, and the "
+            "backward pass in line {asked} uses the new numbers.",
+            "Wrong gradients: {lines} overwrite {tensor} through an array of NumPy, which raises no version, and the "
+            "backward pass in line {asked} uses the new numbers.",
+            len(lines),
+            lines=named_lines(lines),
+            tensor=tensor,
+            asked=asked.line.number,
+        )
+    sentence = said(message("Copy the array where the tensor is made: each then has its own memory."))
     edits = sharing.copying(ProgramText(sharing.line.file)) if sharing.line.number else ()
     return Fault(
         "overwritten silently",
-        f"Wrong gradients: {subject} {'overwrite' if len(lines) > 1 else 'overwrites'} {tensor} through an array of "
-        f"NumPy, which raises no version, and the backward pass in line {asked.line.number} uses the new numbers.",
+        said(verdict),
         (*evidence, asked),
-        reason,
+        said(reason),
         (Fix(sentence, sharing.line.file if edits else "", edits),),
         is_silent=True,
     )
@@ -109,23 +130,39 @@ def diagnose_readonly(writes: Mapping[tuple[int, int], str], lines: Lines) -> li
 def _readonly_fault(made: ProgramLine, written: list[tuple[ProgramLine, str]]) -> Fault:
     text = ProgramText(made.file)
     name = assigned_name(made)
-    tensor = f"`{name}`" if name else "the tensor"
+    tensor = named(name)
     calls: list[Any] = [
         call for call in text.calls("from_numpy", "as_tensor", "asarray", "frombuffer") if call.lineno == made.number
     ]
     function = getattr(calls[0].func, "attr", "") if calls else ""
     edits = SharingCall(made, function).copying(text) if function else ()
-    subject = capitalized(named_lines(line for line, _ in written[:MOST_WRITERS]))
+    shown = written[:MOST_WRITERS]
+    verdict = plural(
+        "{lines} writes into {tensor}, whose memory is a read-only buffer, so bytes change that the rest of the "
+        "program "
+        "expects to be constant.",
+        "{lines} write into {tensor}, whose memory is a read-only buffer, so bytes change that the rest of the program "
+        "expects to be constant.",
+        len(shown),
+        lines=named_lines(line for line, _ in shown),
+        tensor=tensor,
+    )
+    reason = message(
+        "PyTorch has no read-only tensors, so it writes into the buffer of other objects, such as `bytes`."
+    )
+    sentence = message("Copy the array: the tensor then has its own memory.")
     return Fault(
         "shared",
-        f"{subject} {'write' if len(written) > 1 else 'writes'} into {tensor}, whose memory is a read-only buffer: the "
-        f"bytes change that the rest of the program takes for constant.",
+        said(capitalized(verdict)),
         (
-            Evidence(made, f"{tensor} gets the memory of a read-only array"),
-            *(Evidence(line, f"`{operation}` writes into it") for line, operation in written[:MOST_WRITERS]),
+            Evidence(made, said(message("{tensor} gets the memory of a read-only array", tensor=tensor))),
+            *(
+                Evidence(line, said(message("`{operation}` writes into it", operation=operation)))
+                for line, operation in shown
+            ),
         ),
-        "PyTorch has no read-only tensors, so it writes into the buffer of another object, such as `bytes`.",
-        (Fix("Copy the array: the tensor then has its own memory.", text.file if edits else "", edits),),
+        said(reason),
+        (Fix(said(sentence), text.file if edits else "", edits),),
         is_silent=True,
     )
 
@@ -145,21 +182,28 @@ def diagnose_repeated(writes: Mapping[tuple[int, int], str], lines: Lines) -> li
 def _repeated_fault(made: ProgramLine, written: ProgramLine, operation: str) -> Fault:
     text = ProgramText(made.file)
     name = assigned_name(made)
-    tensor = f"`{name}`" if name else "a tensor"
+    tensor = named(name)
     calls: list[Any] = [call for call in text.calls("from_numpy", "as_tensor", "asarray") if call.lineno == made.number]
-    array = ast.unparse(calls[0].args[0]) if calls and calls[0].args else "the array"
+    array: Text = message("the array")
+    if calls and calls[0].args:
+        array = f"`{ast.unparse(calls[0].args[0])}`"
     edits = SharingCall(made, getattr(calls[0].func, "attr", "")).copying(text) if calls else ()
+    verdict = message(
+        "Line {line} changes {array} each time that it is read, because {tensor} uses the same memory: the second "
+        "reading starts from the numbers that the first one wrote.",
+        line=written.number,
+        array=array,
+        tensor=tensor,
+    )
+    copying = message("If each reading should start from the same numbers: copy.")
+    leaving = message("If the array should change with each reading, leave the program unchanged.")
     return Fault(
         "shared",
-        f"Line {written.number} changes `{array}` each time that it is read: {tensor} has its memory, and the second "
-        f"reading starts from the numbers that the first has left.",
+        said(verdict),
         (
-            Evidence(made, f"{tensor} gets the memory of `{array}`"),
-            Evidence(written, f"`{operation}` writes into both"),
+            Evidence(made, said(message("{tensor} gets the memory of {array}", tensor=tensor, array=array))),
+            Evidence(written, said(message("`{operation}` writes into both", operation=operation))),
         ),
-        "`torch.from_numpy` copies nothing.",
-        (
-            Fix("If each reading is to start from the same numbers: copy.", text.file if edits else "", edits),
-            Fix("If the array is meant to change with each reading, the program is right as it is."),
-        ),
+        said(message("`torch.from_numpy` copies nothing.")),
+        (Fix(said(copying), text.file if edits else "", edits), Fix(said(leaving))),
     )

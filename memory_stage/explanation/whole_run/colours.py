@@ -13,7 +13,7 @@ _STYLES = [
     (re.compile(r"^(memory-stage[^:]*:)"), rf"{_BOLD}\1{_END}"),
     (re.compile(r"^(    - .*)$"), rf"{_RED}\1{_END}"),
     (re.compile(r"^(    \+ .*)$"), rf"{_GREEN}\1{_END}"),
-    (re.compile(r"^(  Fix:)"), rf"{_BOLD}\1{_END}"),
+    (re.compile(r"^(  Fix:|  \u4fee\u6cd5\uff1a)"), rf"{_BOLD}\1{_END}"),
     (re.compile(r"^( +\d+  .*?)(  # .*)$"), rf"\1{_DIM}\2{_END}"),
 ]
 

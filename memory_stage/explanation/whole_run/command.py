@@ -16,6 +16,8 @@ from memory_stage.explanation.whole_run.drawn_window import WindowOfFault
 from memory_stage.explanation.whole_run.explanation import Explanation, watching
 from memory_stage.explanation.whole_run.one_screen import count_of, heading
 from memory_stage.explanation.whole_run.rank import rank_words, with_rank
+from memory_stage.messages import message, said, speaking
+from memory_stage.messages.catalogues import codes
 from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
 from memory_stage.recorder.window_options import parsed_number, parsed_part, window_of
 
@@ -58,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         program, source = read_script(options.program)
         window_of(options.steps, options.line, options.iteration, False, source, str(program))
-        explanation = watching()
+        explanation = watching(language=options.language)
     except (ScriptError, ValueError) as error:
         return _refuse(str(error))
     except ImportError as error:
@@ -95,6 +97,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--all", action="store_true", help="also list the lines that write in place without a fault")
     parser.add_argument("--eager", action="store_true", help="run and watch uncompiled what torch.compile compiles")
     parser.add_argument("--json", metavar="FILE", help="also write the faults as JSON, for tools")
+    parser.add_argument("--language", choices=codes(), help="of the explanation; by default English")
     parser.add_argument("--stage", metavar="FILE", help=_STAGE)
     parser.add_argument("--steps", metavar="FROM:TO", type=parsed_part, help=_STEPS)
     parser.add_argument("--line", metavar="N", type=parsed_number, help=_LINE)
@@ -137,7 +140,9 @@ def _print(explanation: Explanation, with_harmless: bool) -> None:
     """Print an explanation in one piece, because several processes may share the terminal."""
     text = explanation.text(with_harmless)
     if explanation.harmless and not with_harmless:
-        text += f"\n{heading(rank_words())} {count_of(explanation.harmless)} (--all lists them)."
+        with speaking(explanation.language):
+            count = message("{count} (--all lists them).", count=count_of(explanation.harmless))
+            text += f"\n{heading(rank_words())} {said(count)}"
     text = colours.coloured(text) if colours.are_wanted(sys.stderr) else text
     sys.stderr.write(f"\n{text}\n")
     sys.stderr.flush()

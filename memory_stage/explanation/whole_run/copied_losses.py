@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from memory_stage.explanation.whole_run.cut_history import has_history, without_cuts
+from memory_stage.explanation.whole_run.cut_history import STACK, has_history, without_cuts
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, names_in
+from memory_stage.messages import message, said
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import leaves_behind
 from memory_stage.watch.torch.number_copies import COPYING, NumberCopy
 from memory_stage.watch.torch.watched_run import WatchedRun
 
-_REASON = (
+_REASON = message(
     "Backward follows histories. A copy of numbers has none, and requires_grad=True only gives the copy a gradient."
 )
 
@@ -56,18 +57,22 @@ def _fault(copy: NumberCopy, line: ProgramLine, asking: ProgramLine, frames: lis
     if not copy.shapes and not _copies_results(text, given, frames):
         return None
     edits = _edits(text, statement, call, copy)
-    joined = "`torch.stack` joins the results and keeps their histories." if copy.is_list else "Use the result itself."
-    function = ast.unparse(call.func)
+    sentence = STACK if copy.is_list else message("Use the result itself.")
+    verdict = message(
+        "Line {line} copies the numbers of `{results}` into a new leaf, so the backward pass in line {asked} reaches "
+        "no "
+        "parameter and changes no `.grad`.",
+        line=line.number,
+        results=ast.unparse(given),
+        asked=asking.number,
+    )
+    copying = message("`{function}` copies numbers without their history", function=ast.unparse(call.func))
     return Fault(
         "history cut",
-        f"Line {line.number} copies the numbers of `{ast.unparse(given)}` into a new leaf, so the backward pass in "
-        f"line {asking.number} reaches no parameter and their `.grad` stays as it is.",
-        (
-            Evidence(line, f"`{function}` copies numbers without their history"),
-            Evidence(asking, "ends at the copy"),
-        ),
-        _REASON,
-        (Fix(joined, text.file if edits else "", edits),),
+        said(verdict),
+        (Evidence(line, said(copying)), Evidence(asking, said(message("ends at the copy")))),
+        said(_REASON),
+        (Fix(said(sentence), text.file if edits else "", edits),),
         is_silent=True,
     )
 

@@ -14,11 +14,14 @@ from memory_stage.explanation.whole_run.program_text import (
     names_in,
 )
 from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
+from memory_stage.messages import message, said
 from memory_stage.watch.lines import ProgramLine
 
 #: How a loss may lose its history; ``tensor`` and its like are functions that copy numbers.
 _ATTRIBUTES, _METHODS = ("data",), ("detach", "item", "tolist", "numpy")
 _COPYING = ("tensor", "as_tensor", "Tensor", "FloatTensor")
+
+STACK = message("`torch.stack` joins the results and keeps their histories.")
 
 
 def fixes_of_cut_history(of: RefusedStatement) -> list[Fix]:
@@ -27,15 +30,17 @@ def fixes_of_cut_history(of: RefusedStatement) -> list[Fix]:
     if cut is None:
         return []
     node, base = cut
-    sentence = f"Line {node.lineno} drops the history of `{base}`. Compute the loss from `{base}` itself."
+    sentence = message(
+        "Line {line} drops the history of `{name}`. Compute the loss from `{name}` itself.", line=node.lineno, name=base
+    )
     source = ast.unparse(node)
     is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
     if isinstance(node, ast.Attribute) or (is_method and source == f"{base}.detach()"):
         return [of.fix(sentence, of.text.wrapped(node, base))]
     joined = _joined(of, node)
     if joined:
-        return [of.fix("`torch.stack` joins the results and keeps their histories.", of.text.wrapped(node, joined))]
-    return [Fix(sentence)]
+        return [of.fix(STACK, of.text.wrapped(node, joined))]
+    return [of.fix(sentence)]
 
 
 def _joined(of: RefusedStatement, node: ast.expr) -> str:
@@ -66,7 +71,8 @@ def evidence_of_cut_history(of: RefusedStatement) -> tuple[Evidence, ...]:
     if cut is None:
         return ()
     node, base = cut
-    return (Evidence(ProgramLine(of.text.file, node.lineno, of.line.function), f"drops the history of `{base}`"),)
+    role = said(message("drops the history of `{name}`", name=base))
+    return (Evidence(ProgramLine(of.text.file, node.lineno, of.line.function), role),)
 
 
 def _cut(of: RefusedStatement) -> tuple[ast.expr, str] | None:

@@ -2,47 +2,49 @@
 
 from __future__ import annotations
 
+from memory_stage.messages import Text, message
+
 #: By the operation of a node and the name of the saved tensor ("out" is the result): a sentence.
-_REASONS: dict[tuple[str, str], str] = {
-    ("exp", "out"): "exp is its own derivative, so backward multiplies by the result.",
-    ("sigmoid", "out"): "The derivative of sigmoid is s * (1 - s), computed from the result s.",
-    ("tanh", "out"): "The derivative of tanh is 1 - t², computed from the result t.",
-    ("relu", "out"): "The gradient passes where the result is positive, so backward reads the result.",
-    ("sqrt", "out"): "The derivative of sqrt is 1 / (2 * r), computed from the result r.",
-    ("softmax", "out"): "The gradient of softmax is s * (g - sum(s * g)), computed from the result s.",
-    ("log_softmax", "out"): "The gradient of log_softmax is g - exp(r) * sum(g), computed from the result r.",
-    ("reciprocal", "out"): "The derivative of 1 / x is -r², computed from the result r.",
-    ("mul", "self"): "The gradient of the other factor is this factor times the gradient.",
-    ("mul", "other"): "The gradient of the first factor is this factor times the gradient.",
-    ("div", "self"): "The gradient of the divisor is computed from both operands.",
-    ("div", "other"): "The gradient of the dividend is divided by this divisor.",
-    ("pow", "self"): "The derivative of x ** n is n * x ** (n - 1), computed from x.",
-    ("mm", "self"): "The gradient of the second matrix is the first one, transposed, @ the gradient.",
-    ("mm", "mat2"): "The gradient of the first matrix is the gradient @ the second one, transposed.",
-    ("addmm", "mat1"): "The gradient of a layer's weight is computed from the layer's input.",
-    ("addmm", "mat2"): "The gradient of a layer's input is the gradient @ the weight.",
-    ("linear", "input"): "The gradient of a layer's weight is computed from the layer's input.",
-    ("linear", "weight"): "The gradient of a layer's input is the gradient @ the weight.",
-    ("bmm", "self"): "The gradient of the second factor is computed from the first.",
-    ("bmm", "mat2"): "The gradient of the first factor is computed from the second.",
-    ("convolution", "input"): "The gradient of a convolution's weight is computed from its input.",
-    ("convolution", "weight"): "The gradient of a convolution's input is computed from its weight.",
-    ("embedding", "indices"): "The gradient of an embedding goes to the rows that the indices name.",
-    ("index", "indices"): "The gradient goes back to the cells that the index named.",
-    ("where", "condition"): "The condition decides which operand gets the gradient.",
-    ("log", "self"): "The derivative of log is 1 / x, computed from x.",
-    ("sin", "self"): "The derivative of sin is cos(x), computed from x.",
-    ("cos", "self"): "The derivative of cos is -sin(x), computed from x.",
-    ("abs", "self"): "The derivative of abs is the sign of x.",
-    ("gelu", "self"): "The derivative of gelu is computed from its input.",
-    ("silu", "self"): "The derivative of silu is computed from its input.",
-    ("leaky_relu", "self"): "The slope depends on the sign of the input.",
-    ("leaky_relu", "out"): "The slope depends on the sign of the result.",
-    ("clamp", "self"): "The gradient passes where the input is between the limits.",
-    ("native_layer_norm", "input"): "The gradient of a normalization is computed from its input.",
-    ("square", "self"): "The derivative of x² is 2 * x, computed from x.",
-    ("cross_entropy", "out"): "The derivative of cross entropy is computed from the softmax that it made.",
-    ("native_batch_norm", "input"): "The gradient of a normalization is computed from its input.",
+_REASONS: dict[tuple[str, str], Text] = {
+    ("exp", "out"): message("exp is its own derivative, so backward multiplies by the result."),
+    ("sigmoid", "out"): message("The derivative of sigmoid is s * (1 - s), computed from the result s."),
+    ("tanh", "out"): message("The derivative of tanh is 1 - t², computed from the result t."),
+    ("relu", "out"): message("The gradient passes where the result is positive, so backward reads the result."),
+    ("sqrt", "out"): message("The derivative of sqrt is 1 / (2 * r), computed from the result r."),
+    ("softmax", "out"): message("The gradient of softmax is s * (g - sum(s * g)), computed from the result s."),
+    ("log_softmax", "out"): message("The gradient of log_softmax is g - exp(r) * sum(g), computed from the result r."),
+    ("reciprocal", "out"): message("The derivative of 1 / x is -r², computed from the result r."),
+    ("mul", "self"): message("The gradient of the other factor is this factor times the gradient."),
+    ("mul", "other"): message("The gradient of the first factor is this factor times the gradient."),
+    ("div", "self"): message("The gradient of the divisor is computed from both operands."),
+    ("div", "other"): message("The gradient of the dividend is divided by this divisor."),
+    ("pow", "self"): message("The derivative of x ** n is n * x ** (n - 1), computed from x."),
+    ("mm", "self"): message("The gradient of the second matrix is the first one, transposed, @ the gradient."),
+    ("mm", "mat2"): message("The gradient of the first matrix is the gradient @ the second one, transposed."),
+    ("addmm", "mat1"): message("The gradient of a layer's weight is computed from the layer's input."),
+    ("addmm", "mat2"): message("The gradient of a layer's input is the gradient @ the weight."),
+    ("linear", "input"): message("The gradient of a layer's weight is computed from the layer's input."),
+    ("linear", "weight"): message("The gradient of a layer's input is the gradient @ the weight."),
+    ("bmm", "self"): message("The gradient of the second factor is computed from the first."),
+    ("bmm", "mat2"): message("The gradient of the first factor is computed from the second."),
+    ("convolution", "input"): message("The gradient of a convolution's weight is computed from its input."),
+    ("convolution", "weight"): message("The gradient of a convolution's input is computed from its weight."),
+    ("embedding", "indices"): message("The gradient of an embedding goes to the rows that the indices name."),
+    ("index", "indices"): message("The gradient goes back to the cells that the index named."),
+    ("where", "condition"): message("The condition decides which operand gets the gradient."),
+    ("log", "self"): message("The derivative of log is 1 / x, computed from x."),
+    ("sin", "self"): message("The derivative of sin is cos(x), computed from x."),
+    ("cos", "self"): message("The derivative of cos is -sin(x), computed from x."),
+    ("abs", "self"): message("The derivative of abs is the sign of x."),
+    ("gelu", "self"): message("The derivative of gelu is computed from its input."),
+    ("silu", "self"): message("The derivative of silu is computed from its input."),
+    ("leaky_relu", "self"): message("The slope depends on the sign of the input."),
+    ("leaky_relu", "out"): message("The slope depends on the sign of the result."),
+    ("clamp", "self"): message("The gradient passes where the input is between the limits."),
+    ("native_layer_norm", "input"): message("The gradient of a normalization is computed from its input."),
+    ("square", "self"): message("The derivative of x² is 2 * x, computed from x."),
+    ("cross_entropy", "out"): message("The derivative of cross entropy is computed from the softmax that it made."),
+    ("native_batch_norm", "input"): message("The gradient of a normalization is computed from its input."),
 }
 
 #: Names of nodes whose operation has another name in the table.
@@ -83,7 +85,7 @@ def is_known(operation: str, attribute: str) -> bool:
     return (_ALIASES.get(operation, operation), attribute.partition("[")[0]) in _REASONS
 
 
-def reason(operation: str, attribute: str) -> str:
+def reason(operation: str, attribute: str) -> Text:
     """Return why an operation's backward needs a saved tensor.
 
     Args:
@@ -95,8 +97,9 @@ def reason(operation: str, attribute: str) -> str:
     known = _REASONS.get((name, attribute))
     if known is not None:
         return known
-    of = "its result" if attribute == "out" else "a tensor that it saved"
-    return f"The derivative of `{operation}` is computed from {of}."
+    if attribute == "out":
+        return message("The derivative of `{operation}` is computed from its result.", operation=operation)
+    return message("The derivative of `{operation}` is computed from a tensor that it saved.", operation=operation)
 
 
 def is_read(operation: str, attribute: str, node: object) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from memory_stage.explanation.whole_run import refusals
 from memory_stage.explanation.whole_run.faults import Fault
 from memory_stage.explanation.whole_run.guarded import FaultCollector
+from memory_stage.messages import Language, Text, message
 from memory_stage.watch.lines import UNKNOWN_LINE, Lines, ProgramLine
 
 #: The module that a program imports, and the class that watches it.
@@ -56,11 +57,12 @@ class Diagnosis:
     Args:
         add: called with each fault.
         note: called with a sentence about something that could not be watched or diagnosed.
+        language: of the faults.
     """
 
-    def __init__(self, add: Callable[[Fault], None], note: Callable[[str], None]) -> None:
+    def __init__(self, add: Callable[[Fault], None], note: Callable[[Text], None], language: Language) -> None:
         self._note = note
-        self._collector = FaultCollector(add, note)
+        self._collector = FaultCollector(add, note, language)
         self._thread = 0
         self._notices: list[_ImportNotice] = []
         #: The frameworks that are watched, by their names.
@@ -98,13 +100,15 @@ class Diagnosis:
             each.end()
         for each in parts:
             if each.failure is not None:
-                self._note(f"Watching ended early, because of a fault of this tool: {each.failure!r}.")
+                self._note(
+                    message("Watching ended early, because of a fault of this tool: {error}.", error=repr(each.failure))
+                )
             if variables and (error is None or type(error).__name__ == "OutOfMemoryError"):
-                collector.collect("the state at the end", lambda each=each: each.diagnose_end(variables, file))  # type: ignore[misc]
+                collector.collect(message("the state at the end"), lambda each=each: each.diagnose_end(variables, file))  # type: ignore[misc]
         if error is not None:
             collector.explain(
                 error,
-                "the error that ended the program",
+                message("the error that ended the program"),
                 lambda: [refusals.diagnose_error(Lines(), self._made_in, error, traceback)],
             )
 
@@ -115,14 +119,16 @@ class Diagnosis:
     def _start(self, name: str) -> None:
         """Watch a framework that has been imported."""
         if threading.get_ident() != self._thread:
-            self._note(f"Another thread imported {name}: its calls were not watched.")
+            self._note(
+                message("Another thread imported {module}, so the calls of that thread were not watched.", module=name)
+            )
             return
         module, cls = FRAMEWORKS[name]
         try:
             made: FrameworkDiagnosis = getattr(importlib.import_module(module), cls)(self._collector, self._note)
             made.begin()
         except Exception as failure:
-            self._note(f"{name} could not be watched: {failure}")
+            self._note(message("{module} could not be watched: {error}", module=name, error=str(failure)))
             return
         self.frameworks[name] = made
 

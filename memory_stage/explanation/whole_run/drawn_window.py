@@ -73,5 +73,5 @@ class WindowOfFault:
 
 def culprit(fault: Fault) -> ProgramLine:
     """Return the line at which the stage of a fault opens: the first that overwrites, or else the last one."""
-    writing = [each.line for each in fault.evidence if "overwrites" in each.role]
+    writing = [each.line for each in fault.evidence if each.is_culprit]
     return writing[0] if writing else fault.evidence[-1].line

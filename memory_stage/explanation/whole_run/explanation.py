@@ -8,7 +8,7 @@ import importlib.util
 import inspect
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
@@ -16,6 +16,8 @@ from memory_stage.explanation.whole_run.diagnosis import FRAMEWORKS, Diagnosis
 from memory_stage.explanation.whole_run.faults import Fault, HarmlessWrites
 from memory_stage.explanation.whole_run.one_screen import as_text
 from memory_stage.explanation.whole_run.rank import rank_words
+from memory_stage.messages import Language, Text, default_language, render, speaking
+from memory_stage.messages import language as find_language
 from memory_stage.recorder.reachable_tensors import local_variables
 
 #: Different faults that are kept; a program that has more is explained by the first ones.
@@ -45,6 +47,7 @@ class Explanation:
     Args:
         variables: where to look for graphs that the program keeps alive; by default the variables around the block.
         file: the file of the program; by default the one of the code around the block.
+        language: of the explanation; by default the one that ``memory_stage.set_language`` has set.
 
     Attributes:
         faults: the faults, in the order of the run.
@@ -52,8 +55,11 @@ class Explanation:
         unseen: a sentence for each thing that could not be watched or diagnosed.
     """
 
-    def __init__(self, variables: dict[str, Any] | None = None, file: str | None = None) -> None:
+    def __init__(
+        self, variables: dict[str, Any] | None = None, file: str | None = None, language: Language | None = None
+    ) -> None:
         self.variables, self.file = variables, file
+        self.language = language or default_language()
         self.faults: list[Fault] = []
         self.on_fault: Callable[[Fault], None] | None = None
         self.unseen: list[str] = []
@@ -104,7 +110,7 @@ class Explanation:
             finally:
                 self._end(error, None if error is None else error.__traceback__, {}, file)
                 if len(self.faults) > known:
-                    print(as_text(self.faults[known:], [], rank_words()), file=sys.stderr)
+                    print(self.text_of(self.faults[known:]), file=sys.stderr)
                 del error  # its traceback refers to this frame
 
         watched.explanation = self  # type: ignore[attr-defined]
@@ -150,7 +156,13 @@ class Explanation:
         Args:
             with_harmless: list the lines that write in place and are in no fault, too.
         """
-        return as_text(self.faults, self.unseen, rank_words(), self.harmless if with_harmless else ())
+        with speaking(self.language):
+            return as_text(self.faults, self.unseen, rank_words(), self.harmless if with_harmless else ())
+
+    def text_of(self, faults: Sequence[Fault]) -> str:
+        """Return the text about some of the faults."""
+        with speaking(self.language):
+            return as_text(faults, [], rank_words())
 
     def __str__(self) -> str:
         return self.text()
@@ -175,7 +187,7 @@ class Explanation:
             if self._depth > 1:
                 return
         if self._diagnosis is None:
-            self._diagnosis = Diagnosis(self.add, self._note)
+            self._diagnosis = Diagnosis(self.add, self._note, self.language)
         self._diagnosis.begin()
 
     def _end(
@@ -189,25 +201,32 @@ class Explanation:
         with self._lock:
             self._depth -= 1
 
-    def _note(self, sentence: str) -> None:
+    def _note(self, text: Text) -> None:
+        sentence = render(text, self.language)
         if sentence not in self.unseen:
             self.unseen.append(sentence)
 
 
-def watching(variables: dict[str, Any] | None = None, file: str | None = None) -> Explanation:
+def watching(
+    variables: dict[str, Any] | None = None, file: str | None = None, language: str | None = None
+) -> Explanation:
     """Return a context manager, and decorator, that watches a program and explains its faults.
 
     Args:
         variables: where to look, at the end, for graphs that the program keeps alive; by default the variables of the
             code around the block.
         file: the file of the program; by default the one of the code around the block.
+        language: of the explanation, ``"en"`` or ``"zh"``; by default what ``memory_stage.set_language`` has set, or
+            English.
 
     Raises:
+        ValueError: if there is no such language.
         ImportError: if neither PyTorch nor Paddle is installed.
     """
+    chosen = find_language(language)
     if not any(name in sys.modules or importlib.util.find_spec(name) for name in FRAMEWORKS):
         raise ImportError("neither PyTorch nor Paddle is installed in this environment, so no program can be explained")
-    return Explanation(variables, file)
+    return Explanation(variables, file, chosen)
 
 
 def _around(frame: FrameType) -> dict[str, Any]:

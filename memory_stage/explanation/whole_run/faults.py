@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import linecache
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from memory_stage.messages import Text, joined, message
 from memory_stage.watch.lines import ProgramLine
 
 
@@ -63,10 +64,17 @@ class Fix:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A line of the program and its part in a fault."""
+    """A line of the program and its part in a fault.
+
+    Attributes:
+        line: the line.
+        role: a phrase about the line's part, such as "overwrites it".
+        is_culprit: True if the line overwrites a tensor that a backward pass needs.
+    """
 
     line: ProgramLine
     role: str
+    is_culprit: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -136,16 +144,11 @@ class HarmlessWrites:
         }
 
 
-def listed(words: Sequence[str]) -> str:
-    """Return words as a list in a sentence: ``a, b and c``."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def named_lines(lines: Iterable[ProgramLine]) -> str:
+def named_lines(lines: Iterable[ProgramLine]) -> Text:
     """Return lines by their numbers in a sentence: ``line 3 and line 5``."""
-    return listed([f"line {line.number}" for line in lines])
+    return joined(message("line {line}", line=line.number) for line in lines)
 
 
-def capitalized(words: str) -> str:
-    """Return a sentence with a capital first letter."""
-    return words[0].upper() + words[1:]
+def named(name: str) -> Text:
+    """Return the name of a tensor as code, or words for a tensor without a name."""
+    return f"`{name}`" if name else message("a tensor")

@@ -19,6 +19,19 @@ from memory_stage.explanation.whole_run.program_text import (
     is_fed_back,
     names_in,
 )
+from memory_stage.explanation.whole_run.second_pass import (
+    CARRIES,
+    FREED,
+    FREES,
+    NEEDED_AGAIN,
+    REACHES_FREED,
+    carried_graph,
+    detaching,
+    forward_again,
+    one_pass_or_keep,
+    second_pass,
+)
+from memory_stage.messages import Text, message, said
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 from memory_stage.watch.torch.backward_graph import is_freed, node_of, nodes_behind
 from memory_stage.watch.torch.watched_run import BackwardPass, WatchedRun
@@ -61,17 +74,24 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         first = max([node for node in old if node in shared] or old, key=lambda node: node._sequence_nr())
         made = watch.lines[watch.nodes.find(first._sequence_nr())[0]]
         lines = {watch.nodes.find(node._sequence_nr())[0] for node in old}
-        evidence = [Evidence(made, "made the graph")] if made.number else []
-        evidence += [Evidence(freed, "ran backward through it and freed it"), Evidence(asking, "needs it again")]
+        evidence = [Evidence(made, said(message("made the graph")))] if made.number else []
+        evidence += [Evidence(freed, said(FREED)), Evidence(asking, said(NEEDED_AGAIN))]
         return Fault(
             "graph freed",
-            f"Line {asking.number} runs backward through a graph that the backward pass in line {freed.number} has "
-            f"freed.",
+            said(second_pass(asking, freed)),
             tuple(evidence),
-            "A backward pass frees what the operations saved, unless retain_graph=True keeps it.",
+            said(FREES),
             _fixes_of_second_pass(made if len(lines) == 1 else UNKNOWN_LINE, freed, asking, bool(shared)),
         )
     return None
+
+
+def _making(value: Text) -> str:
+    return said(message("made {value}, with its graph", value=value))
+
+
+def _attaching(value: Text) -> str:
+    return said(message("reads {value} and attaches the freed graph to the new one", value=value))
 
 
 def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
@@ -89,23 +109,28 @@ def _kept_in_list(
 ) -> Fault:
     """Return the fault of a list that still holds results of an earlier iteration, whose graph is freed."""
     reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in border)
-    evidence = [Evidence(made, f"made an entry of `{name}`")] if made.number else []
-    evidence.append(Evidence(freed, "ran backward through it and freed its graph"))
+    evidence = [Evidence(made, said(message("made an entry of `{name}`", name=name)))] if made.number else []
+    evidence.append(Evidence(freed, said(message("ran backward through it and freed its graph"))))
     if reads.number:
-        evidence.append(Evidence(reads, f"reads `{name}` with the old entries"))
-    evidence.append(Evidence(asking, "runs into the freed part"))
+        evidence.append(Evidence(reads, said(message("reads `{name}` with the old entries", name=name))))
+    evidence.append(Evidence(asking, said(REACHES_FREED)))
     text = ProgramText(asking.file)
     statement = text.statement_at(asking.number)
     edits = (
         () if statement is None or not text.is_alone(statement) else (text.insert_after(statement, f"{name}.clear()"),)
     )
+    verdict = message(
+        "`{name}` still holds results from before the backward pass in line {freed}, which has freed their graph.",
+        name=name,
+        freed=freed.number,
+    )
+    emptying = message("Empty the list after the backward pass through its results.")
     return Fault(
         "graph freed",
-        f"`{name}` still holds results from before the backward pass in line {freed.number}, which has freed their "
-        f"graph.",
+        said(verdict),
         tuple(evidence),
-        "A list keeps what it is given until the program empties it.",
-        (Fix("Empty the list once its results are differentiated.", text.file if edits else "", edits),),
+        said(message("A list keeps its entries until the program empties it.")),
+        (Fix(said(emptying), text.file if edits else "", edits),),
     )
 
 
@@ -145,23 +170,21 @@ def _kept_state(
             detached = f"tuple(each.detach() for each in {path})"
         else:
             continue
-        evidence = [Evidence(made, f"made `{path}`, with its graph")] if made.number and made != reads else []
+        evidence = [Evidence(made, _making(f"`{path}`"))] if made.number and made != reads else []
+        verdict = message(
+            "`{name}` carries the graph of the backward pass in line {freed} into the next one.",
+            name=path,
+            freed=freed.number,
+        )
+        sentence = message(
+            "Detach `{name}` before it is read: `.detach()` keeps the numbers and drops the graph.", name=path
+        )
         return Fault(
             "graph freed",
-            f"`{path}` carries the graph of the backward pass in line {freed.number} into the next one.",
-            (
-                *evidence,
-                Evidence(reads, f"reads `{path}` and attaches the freed graph to the new one"),
-                Evidence(asking, "runs into the freed part"),
-            ),
-            "A value that is computed from its last value keeps the graphs of all its earlier values.",
-            (
-                Fix(
-                    f"Detach `{path}` before it is read: `.detach()` keeps the numbers and drops the graph.",
-                    text.file,
-                    (_detached_before(text, statement, path, detached),),
-                ),
-            ),
+            said(verdict),
+            (*evidence, Evidence(reads, _attaching(f"`{path}`")), Evidence(asking, said(REACHES_FREED))),
+            said(CARRIES),
+            (Fix(said(sentence), text.file, (_detached_before(text, statement, path, detached),)),),
         )
     return None
 
@@ -182,28 +205,22 @@ def _carried_state(
     reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in border)
     text = ProgramText(asking.file)
     statement = text.statement_at(asking.number)
-    value = frame.f_locals.get(name, frame.f_globals.get(name))
-    detached = f"tuple(each.detach() for each in {name})" if isinstance(value, (tuple, list)) else f"{name}.detach()"
+    state = frame.f_locals.get(name, frame.f_globals.get(name))
+    detached = f"tuple(each.detach() for each in {name})" if isinstance(state, (tuple, list)) else f"{name}.detach()"
     is_alone = statement is not None and text.is_alone(statement)
     edits = (text.insert_after(statement, f"{name} = {detached}"),) if statement is not None and is_alone else ()
-    evidence = [Evidence(made, f"made `{name}`, with its graph")] if made.number else []
-    evidence.append(Evidence(freed, "ran backward through that graph and freed it"))
+    value = f"`{name}`"
+    evidence = [Evidence(made, _making(value))] if made.number else []
+    evidence.append(Evidence(freed, said(FREED)))
     if reads.number and reads != made:
-        evidence.append(Evidence(reads, f"reads `{name}` and attaches the freed graph to the new one"))
-    evidence.append(Evidence(asking, "runs into the freed part"))
+        evidence.append(Evidence(reads, _attaching(value)))
+    evidence.append(Evidence(asking, said(REACHES_FREED)))
     return Fault(
         "graph freed",
-        f"`{name}` carries the graph of the backward pass in line {freed.number} into the one in line {asking.number}.",
+        said(carried_graph(value, freed, asking)),
         tuple(evidence),
-        "A value that is computed from its last value keeps the graphs of all its earlier values.",
-        (
-            Fix(
-                f"Detach `{name}` before the next iteration reads it: `.detach()` keeps the numbers and drops the "
-                f"graph.",
-                text.file if edits else "",
-                edits,
-            ),
-        ),
+        said(CARRIES),
+        (Fix(said(detaching(value)), text.file if edits else "", edits),),
     )
 
 
@@ -227,20 +244,13 @@ def _fixes_of_second_pass(
     added = _one_pass(text, freed, statement) if is_shared and statement is not None else None
     if added is not None:
         return added
-    sentence = (
-        f"Run the forward pass again before line {asking.number}: its gradients then belong to the parameters as they "
-        f"are now."
-    )
+    sentence = said(forward_again(asking))
     fix = Fix(sentence)
     same = made.file == asking.file and text.function_at(made.number) is text.function_at(asking.number)
     is_read = repeated is not None and statement is not None and assigned_names(repeated) & names_in(statement)
     if same and isinstance(repeated, ast.Assign) and statement is not None and is_read and repeated is not statement:
         fix = Fix(sentence, text.file, (text.insert_before(statement, ast.unparse(repeated)),))
-    both = Fix(
-        f"Or, if both passes are meant for the same parameters: add the losses and call backward() once; or pass "
-        f"retain_graph=True in line {freed.number}, which keeps the graph in memory for line {asking.number}."
-    )
-    return fix, both
+    return fix, Fix(said(one_pass_or_keep(freed, asking)))
 
 
 def _one_pass(text: ProgramText, freed: ProgramLine, asking: ast.stmt) -> tuple[Fix, ...] | None:
@@ -254,11 +264,11 @@ def _one_pass(text: ProgramText, freed: ProgramLine, asking: ast.stmt) -> tuple[
     is_plain = all(text.is_alone(each) for each in (first, asking)) and one and other and one != other
     if not is_plain or any(re.search(r"\.(step|zero_grad)\(", ast.unparse(each)) for each in between):
         return None
-    sentence = (
-        "Add the losses and differentiate once: the gradients are the same sums, and the graph is freed after it."
+    sentence = message(
+        "Add the losses and differentiate once: the gradients are the same sums, and the graph is freed afterwards."
     )
     edits = (text.replace(first), text.replace(asking, f"({one} + {other}).backward()"))
-    return (Fix(sentence, text.file, edits),)
+    return (Fix(said(sentence), text.file, edits),)
 
 
 def _carried(
@@ -268,17 +278,17 @@ def _carried(
     node, parent = border
     name = names.with_node(parent)
     reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in (node, parent))
-    value = f"`{name}`" if name else f"the result of `{short_name(parent.name())}`"
+    value: Text = f"`{name}`"
+    if not name:
+        value = message("the result of `{operation}`", operation=short_name(parent.name()))
     evidence = []
     if made.number:
-        evidence.append(Evidence(made, f"made {value}, with its graph"))
-    evidence.append(Evidence(freed, "ran backward through that graph and freed it"))
+        evidence.append(Evidence(made, _making(value)))
+    evidence.append(Evidence(freed, said(FREED)))
     if reads.number:
-        evidence.append(Evidence(reads, f"reads {value} and attaches the freed graph to the new one"))
-    evidence.append(Evidence(asking, "runs into the freed part"))
-    fixes = [
-        Fix(f"Detach {value} before the next iteration reads it: `.detach()` keeps its numbers and drops its graph.")
-    ]
+        evidence.append(Evidence(reads, _attaching(value)))
+    evidence.append(Evidence(asking, said(REACHES_FREED)))
+    fix = Fix(said(detaching(value)))
     if name.isidentifier():
         text = ProgramText(asking.file)
         statement = text.statement_at(asking.number)
@@ -286,12 +296,5 @@ def _carried(
         same = made.file == asking.file and text.function_at(made.number) is function
         if statement is not None and same and text.is_alone(statement):
             edit = text.insert_after(statement, f"{name} = {name}.detach()")
-            fixes = [Fix(fixes[0].sentence, text.file, (edit,))]
-    return Fault(
-        "graph freed",
-        f"{value[0].upper()}{value[1:]} carries the graph of the backward pass in line {freed.number} into the one in "
-        f"line {asking.number}.",
-        tuple(evidence),
-        "A value that is computed from its last value keeps the graphs of all its earlier values.",
-        tuple(fixes),
-    )
+            fix = Fix(fix.sentence, text.file, (edit,))
+    return Fault("graph freed", said(carried_graph(value, freed, asking)), tuple(evidence), said(CARRIES), (fix,))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memory_stage.explanation.whole_run.faults import Fault
+from memory_stage.messages import Language, Text, message, speaking
 
 
 class FaultCollector:
@@ -14,28 +15,34 @@ class FaultCollector:
     Args:
         add: called with each fault.
         note: called with a sentence about something that could not be diagnosed.
+        language: of the faults.
     """
 
-    def __init__(self, add: Callable[[Fault], None], note: Callable[[str], None]) -> None:
-        self.add, self._note = add, note
+    def __init__(self, add: Callable[[Fault], None], note: Callable[[Text], None], language: Language) -> None:
+        self.add, self._note, self.language = add, note, language
         self._explained = 0  # the id of the last error that was diagnosed
 
     def begin(self) -> None:
         """Forget which error was explained, since a later one may get its id."""
         self._explained = 0
 
-    def collect(self, what: str, diagnose: Callable[[], list[Any]]) -> bool:
+    def collect(self, what: Text, diagnose: Callable[[], list[Any]]) -> bool:
         """Add the faults of a diagnosis, and return True if there are any. Its own failure is noted, not raised."""
         try:
-            found = [fault for fault in diagnose() if fault is not None]
+            with speaking(self.language):
+                found = [fault for fault in diagnose() if fault is not None]
         except Exception as failure:
-            self._note(f"A fault of this tool prevented the diagnosis of {what}: {failure!r}.")
+            self._note(
+                message(
+                    "A fault of this tool prevented the diagnosis of {part}: {error}.", part=what, error=repr(failure)
+                )
+            )
             return False
         for fault in found:
             self.add(fault)
         return bool(found)
 
-    def explain(self, error: BaseException, what: str, diagnose: Callable[[], list[Any]]) -> None:
+    def explain(self, error: BaseException, what: Text, diagnose: Callable[[], list[Any]]) -> None:
         """Add the faults behind an error, unless it has been explained."""
         if not self.is_explained(error) and self.collect(what, diagnose):
             self._explained = id(error)

@@ -9,12 +9,14 @@ from typing import Any
 from memory_stage.explanation.whole_run import named_tensors
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
+from memory_stage.messages import message, said
 from memory_stage.watch.lines import ProgramLine
 
 FEWEST_ENTRIES = 3
 
-_GRADIENT = (
-    "A backward pass adds to the tensor that `.grad` refers to, in place. Every name of it then shows the new sum."
+_GRADIENT = message(
+    "A backward pass adds in place to the tensor that `.grad` refers to, so every name of that tensor shows the new "
+    "sum."
 )
 
 
@@ -59,11 +61,18 @@ def _repeated_gradient(text: ProgramText, root: str, paths: list[str], leaf: str
     statements = [each for each in text.statements() if _keeps(each, root) and any(_gradients(each))]
     if not statements:
         return
+    verdict = message(
+        "`{first}` and `{second}` are one tensor, the gradient of `{leaf}`: each backward pass has changed both.",
+        first=paths[0],
+        second=paths[1],
+        leaf=leaf,
+    )
+    role = said(message("keeps the gradient itself in `{name}`", name=root))
     yield Fault(
         "shared",
-        f"`{paths[0]}` and `{paths[1]}` are one tensor, the gradient of `{leaf}`: each backward pass has changed both.",
-        (Evidence(ProgramLine(text.file, statements[0].lineno, ""), f"keeps the gradient itself in `{root}`"),),
-        _GRADIENT,
+        said(verdict),
+        (Evidence(ProgramLine(text.file, statements[0].lineno, ""), role),),
+        said(_GRADIENT),
         (_copied(text, statements),),
         is_silent=True,
     )
@@ -89,15 +98,22 @@ def _changed_gradient(text: ProgramText, name: str, leaf: str, passes: set[tuple
     if not between or not any(line > between[0] for line in reads):
         return
     last = min(line for line in reads if line > between[0])
+    verdict = message(
+        "`{name}` is the gradient of `{leaf}` itself: the backward pass in line {line} has changed it.",
+        name=name,
+        leaf=leaf,
+        line=between[0],
+    )
+    naming = message("gives the gradient the name `{name}`", name=name)
     yield Fault(
         "shared",
-        f"`{name}` is the gradient of `{leaf}` itself: the backward pass in line {between[0]} has changed it.",
+        said(verdict),
         (
-            Evidence(ProgramLine(text.file, first, ""), f"gives the gradient the name `{name}`"),
-            Evidence(ProgramLine(text.file, between[0], ""), "adds to it"),
-            Evidence(ProgramLine(text.file, last, ""), "reads the sum"),
+            Evidence(ProgramLine(text.file, first, ""), said(naming)),
+            Evidence(ProgramLine(text.file, between[0], ""), said(message("adds to it"))),
+            Evidence(ProgramLine(text.file, last, ""), said(message("reads the sum"))),
         ),
-        _GRADIENT,
+        said(_GRADIENT),
         (_copied(text, kept),),
         is_silent=True,
     )
@@ -106,7 +122,7 @@ def _changed_gradient(text: ProgramText, name: str, leaf: str, passes: set[tuple
 def _copied(text: ProgramText, statements: Sequence[ast.stmt]) -> Fix:
     gradients = [each for statement in statements for each in _gradients(statement)]
     edits = text.wrapped(gradients[0], "{}.clone()") if len(gradients) == 1 else ()
-    return Fix("Keep a copy of the gradient.", text.file if edits else "", edits)
+    return Fix(said(message("Keep a copy of the gradient.")), text.file if edits else "", edits)
 
 
 def _gradients(statement: ast.stmt) -> Iterator[ast.Attribute]:
@@ -188,14 +204,23 @@ def diagnose_shared_entries(
             continue
         is_import = any("from_numpy" in ast.unparse(each) or "as_tensor" in ast.unparse(each) for each in calls)
         edits = text.wrapped(calls[0].args[0], "{}.clone()") if is_import else ()
+        verdict = message(
+            "All {count} entries of `{name}` share the memory of one array of NumPy, so each entry has the array's "
+            "last "
+            "numbers.",
+            count=f"{len(value):,}",
+            name=name,
+        )
+        reason = message(
+            "`from_numpy` copies nothing: a later write to the array changes every tensor that was made from it."
+        )
         found.append(
             Fault(
                 "shared",
-                f"All {len(value):,} entries of `{name}` share the memory of one array of NumPy: each shows its last "
-                f"numbers.",
-                (Evidence(line, "makes a tensor on the array's memory"),),
-                "`from_numpy` copies nothing: a later write to the array changes every tensor that was made from it.",
-                (Fix("Keep a copy in the list.", text.file if edits else "", edits),),
+                said(verdict),
+                (Evidence(line, said(message("makes a tensor on the array's memory"))),),
+                said(reason),
+                (Fix(said(message("Keep a copy in the list.")), text.file if edits else "", edits),),
                 is_silent=True,
             )
         )
@@ -217,14 +242,21 @@ def _repeated_list(text: ProgramText, name: str, made: ast.Assign, write: ast.st
     element = ast.unparse(value.left.elts[0])
     element = element if isinstance(value.left.elts[0], ast.Call) else f"{element}.clone()"
     edits = text.wrapped(value, f"[{element} for _ in range({ast.unparse(value.right)})]")
+    verdict = message(
+        "Line {line} writes into all entries of `{name}`, because line {made} made a list that repeats one tensor.",
+        line=write.lineno,
+        name=name,
+        made=made.lineno,
+    )
+    writing = message("writes into one entry, and so into each")
     return Fault(
         "shared",
-        f"Line {write.lineno} writes into all entries of `{name}`: line {made.lineno} made a list of one tensor.",
+        said(verdict),
         (
-            Evidence(ProgramLine(text.file, made.lineno, ""), "repeats one tensor"),
-            Evidence(ProgramLine(text.file, write.lineno, ""), "writes into one entry, and so into each"),
+            Evidence(ProgramLine(text.file, made.lineno, ""), said(message("repeats one tensor"))),
+            Evidence(ProgramLine(text.file, write.lineno, ""), said(writing)),
         ),
-        "`[x] * n` repeats the reference to `x` and copies nothing.",
-        (Fix("Make a tensor for each entry.", text.file if edits else "", edits),),
+        said(message("`[x] * n` repeats the reference to `x` and copies nothing.")),
+        (Fix(said(message("Make a tensor for each entry.")), text.file if edits else "", edits),),
         is_silent=True,
     )

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, names_in
-from memory_stage.trace.amounts import bytes_text
+from memory_stage.messages import message, said
+from memory_stage.trace.amounts import bytes_message
 from memory_stage.watch.lines import ProgramLine
 
 FEWEST_ITERATIONS = 3
@@ -19,7 +20,9 @@ FEWEST_ITERATIONS = 3
 #: Lists are searched so many attributes and entries deep, in objects with at most so many of them.
 DEPTH, MOST_ENTRIES = 3, 64
 
-_REASON = "A tensor that was computed keeps its graph alive, and the graph keeps everything that the operations saved."
+_REASON = message(
+    "A computed tensor keeps its graph alive, and the graph keeps all tensors that the operations saved for backward."
+)
 
 
 class HeldGraphs(Protocol):
@@ -87,14 +90,16 @@ def _of_sum(graphs: HeldGraphs, text: ProgramText, name: str, value: Any) -> Fau
     if count < FEWEST_ITERATIONS or not nbytes:
         return None
     line = ProgramLine(text.file, statement.lineno, "")
-    verdict = (
-        f"`{name}` keeps the graphs of {count:,} iterations: {bytes_text(nbytes)} of saved tensors, and more with each "
-        f"iteration."
+    verdict = message(
+        "`{name}` keeps the graphs of {count} iterations: {size} of saved tensors, and more with each iteration.",
+        name=name,
+        count=f"{count:,}",
+        size=bytes_message(nbytes),
     )
-    sentence = "Add the number only; its graph is then freed at the end of the iteration."
+    sentence = message("Add the number only; its graph is then freed at the end of the iteration.")
     edits: tuple[Edit, ...] = ()
     if isinstance(statement, ast.Assign):
-        sentence = "Append the numbers only; their graph is then freed at the end of the iteration."
+        sentence = message("Append the numbers only; their graph is then freed at the end of the iteration.")
         parts = _concatenated(statement)
         added = [each for each in parts if ast.unparse(each) != name]
         edits = text.wrapped(added[0], "{}.detach()") if len(added) == 1 and not isinstance(added[0], ast.BinOp) else ()
@@ -104,8 +109,9 @@ def _of_sum(graphs: HeldGraphs, text: ProgramText, name: str, value: Any) -> Fau
         addend = addend if isinstance(statement.value, (ast.Name, ast.Attribute, ast.Call)) else f"({addend})"
         source = f"{ast.unparse(statement).partition('=')[0]}= {addend}{number}"
         edits = (text.replace(statement, source),)
-    evidence = (Evidence(line, f"adds to `{name}`, with its history"),)
-    return Fault("leak", verdict, evidence, _REASON, (Fix(sentence, text.file if edits else "", edits),))
+    evidence = (Evidence(line, said(message("adds to `{name}`, with its history", name=name))),)
+    fix = Fix(said(sentence), text.file if edits else "", edits)
+    return Fault("leak", said(verdict), evidence, said(_REASON), (fix,))
 
 
 def _grows(statement: ast.stmt, name: str) -> bool:
@@ -144,12 +150,19 @@ def _of_list(graphs: HeldGraphs, text: ProgramText, name: str, values: list[Any]
         return None
     call = calls[0]
     edits = text.wrapped(call.args[0], "{}.detach()") if call.args and not isinstance(call.args[0], ast.BinOp) else ()
+    verdict = message(
+        "`{name}` keeps {count} results with their graphs: {size} of saved tensors.",
+        name=name,
+        count=f"{len(kept):,}",
+        size=bytes_message(nbytes),
+    )
+    role = said(message("keeps a result in `{name}`, with its history", name=name))
     return Fault(
         "leak",
-        f"`{name}` keeps {len(kept):,} results with their graphs: {bytes_text(nbytes)} of saved tensors.",
-        (Evidence(ProgramLine(text.file, call.lineno, ""), f"keeps a result in `{name}`, with its history"),),
-        _REASON,
-        (Fix("Keep the numbers only.", text.file if edits else "", edits),),
+        said(verdict),
+        (Evidence(ProgramLine(text.file, call.lineno, ""), role),),
+        said(_REASON),
+        (Fix(said(message("Keep the numbers only.")), text.file if edits else "", edits),),
     )
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import re
 import sys
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 from memory_stage.explanation.whole_run.faults import Fault, HarmlessWrites
+from memory_stage.messages import Text, columns, message, plural, said, wrapped
 from memory_stage.watch.lines import ProgramLine
 
 WIDTH = 100
 
 #: Characters that would move the cursor, or change the direction of text, in a terminal.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-NOTHING = "no fault of an in-place operation was found."
+NOTHING = message("no fault of an in-place operation was found.")
+
+#: The word before a fix.
+FIX = message("Fix:")
 
 
 def as_text(
@@ -34,10 +37,13 @@ def as_text(
         harmless: lines that write in place and are in no fault, to be listed below the faults.
     """
     name = heading(process)
-    parts = [text for fault in faults for text in ("", _fault(fault, name))] or [f"{name} {NOTHING}"]
-    parts += [textwrap.fill(f"Note: {sentence}", WIDTH) for sentence in unseen]
+    parts = [text for fault in faults for text in ("", _fault(fault, name))] or [f"{name} {said(NOTHING)}"]
+    parts += [
+        _paragraph(said(message("Note: {sentence}", sentence=sentence)), first="", following="") for sentence in unseen
+    ]
     if harmless:
-        parts += ["", f"{name} {count_of(harmless)}:", *_places(harmless)]
+        count = message("{count}:", count=count_of(harmless))
+        parts += ["", f"{name} {said(count)}", *_places(harmless)]
     return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], "\n".join(parts).lstrip("\n"))
 
 
@@ -46,18 +52,32 @@ def heading(process: str) -> str:
     return f"memory-stage{', ' * bool(process)}{process}:"
 
 
-def count_of(harmless: Sequence[HarmlessWrites]) -> str:
+def count_of(harmless: Sequence[HarmlessWrites]) -> Text:
     """Return a sentence, without its end, about lines that write in place and are in no fault."""
     lines, writes = len({each.line for each in harmless}), sum(each.count for each in harmless)
-    return (
-        f"{lines:,} line{'s write' if lines > 1 else ' writes'} in place without a fault, {writes:,} "
-        f"time{'s' if writes > 1 else ''}"
+    return plural(
+        "{count} line writes in place without a fault, {times}",
+        "{count} lines write in place without a fault, {times}",
+        lines,
+        count=f"{lines:,}",
+        times=_times(writes),
     )
+
+
+def _times(count: int) -> Text:
+    return plural("{count} time", "{count} times", count, count=f"{count:,}")
+
+
+def _paragraph(text: str, first: str, following: str) -> str:
+    return "\n".join(wrapped(text, WIDTH, first, following))
 
 
 def _places(harmless: Sequence[HarmlessWrites]) -> list[str]:
     """Return the lines of the program that write in place, below the names of their files."""
-    rows = [(each.line, f"`{each.operation}`, {each.count:,} time{'s' if each.count > 1 else ''}") for each in harmless]
+    rows = [
+        (each.line, said(message("`{operation}`, {times}", operation=each.operation, times=_times(each.count))))
+        for each in harmless
+    ]
     return ["", *_quoted(sorted(rows, key=lambda row: (row[0].file, row[0].number)))]
 
 
@@ -76,13 +96,16 @@ def _quoted(rows: Sequence[tuple[ProgramLine, str]]) -> list[str]:
 
 
 def _fault(fault: Fault, name: str) -> str:
-    times = f" ({fault.count:,} times)" if fault.count > 1 else ""
-    lines = [textwrap.fill(f"{name} {fault.verdict}{times}", WIDTH), ""]
+    verdict: Text = fault.verdict
+    if fault.count > 1:
+        verdict = message("{verdict} ({count} times)", verdict=fault.verdict, count=f"{fault.count:,}")
+    lines = [_paragraph(f"{name} {said(verdict)}", first="", following=""), ""]
     lines += _quoted([(each.line, each.role) for each in fault.evidence])
     if fault.reason:
-        lines += ["", textwrap.fill(fault.reason, WIDTH, initial_indent="  ", subsequent_indent="  ")]
+        lines += ["", _paragraph(fault.reason, first="  ", following="  ")]
+    heading_of_fix = f"  {said(FIX)} "
     for fix in fault.fixes:
-        lines += ["", textwrap.fill(fix.sentence, WIDTH, initial_indent="  Fix: ", subsequent_indent="       ")]
+        lines += ["", _paragraph(fix.sentence, first=heading_of_fix, following=" " * columns(heading_of_fix))]
         lines += [f"    {line}" for line in fix.diff()]
     return "\n".join(lines)
 

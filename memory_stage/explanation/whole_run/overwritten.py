@@ -12,18 +12,18 @@ import torch
 
 from memory_stage.engines.torch.node_names import short_name
 from memory_stage.explanation.whole_run import array_faults, derivatives
-from memory_stage.explanation.whole_run.faults import Evidence, Fault, capitalized
+from memory_stage.explanation.whole_run.faults import Evidence, Fault, named_lines
 from memory_stage.explanation.whole_run.overwritten_fault import (
     MOST_WRITERS,
+    NEEDED_UNCHANGED,
     operations_by_line,
-    overwriting,
     overwritten_fault,
-    words_for,
 )
 from memory_stage.explanation.whole_run.overwritten_fixes import fixes
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import assigned_name
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue
+from memory_stage.messages import capitalized, message, plural, said
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import SavedValue, extent_of, node_of, nodes_behind, saved_by
 from memory_stage.watch.torch.watched_run import WatchedRun
@@ -111,17 +111,17 @@ def _written_by_numpy(watch: WatchedRun, saved: _Saved, frame: FrameType, known:
     operation = short_name(saved.tensor.node.name())
     return array_faults.array_fault(
         ProgramNames(frames).of(x),
-        Evidence(saved.line, f"`{operation}` saves the tensor"),
-        Evidence(watch.line_of(frame), "backward needs it as it was when it was saved"),
+        Evidence(saved.line, said(message("`{operation}` saves the tensor", operation=operation))),
+        Evidence(watch.line_of(frame), said(NEEDED_UNCHANGED)),
         array_faults.SharingCall(watch.lines[shared.line], shared.function),
         array_faults.array_names(frames, extent),
         derivatives.reason(operation, saved.tensor.attribute),
     )
 
 
-def _out_of_sight(watch: WatchedRun, message: re.Match[str], frame: FrameType) -> Fault | None:
+def _out_of_sight(watch: WatchedRun, versions: re.Match[str], frame: FrameType) -> Fault | None:
     """Return a fault about a tensor that a hook or a checkpoint keeps, found by the error's shape and version."""
-    shape, now = [int(n) for n in message[1].split(",") if n.strip()], int(message[2])
+    shape, now = [int(n) for n in versions[1].split(",") if n.strip()], int(versions[2])
     for name, x in ProgramNames(watch.program_frames(frame)).all_tensors():
         if x._version != now or list(x.shape) != shape:
             continue
@@ -129,17 +129,26 @@ def _out_of_sight(watch: WatchedRun, message: re.Match[str], frame: FrameType) -
         if not writers:
             continue
         lines = list(dict.fromkeys(watch.lines[each.line] for each in writers))[-MOST_WRITERS:]
-        evidence = [Evidence(line, f"overwrites `{name}`") for line in lines]
-        evidence.append(Evidence(watch.line_of(frame), "backward needs it as it was"))
+        overwrites = said(message("overwrites `{name}`", name=name))
+        evidence = [Evidence(line, overwrites, is_culprit=True) for line in lines]
+        evidence.append(Evidence(watch.line_of(frame), said(NEEDED_UNCHANGED)))
+        verdict = plural(
+            "{lines} overwrites `{name}`, which a checkpoint or a hook keeps for the backward pass in line {asked}.",
+            "{lines} overwrite `{name}`, which a checkpoint or a hook keeps for the backward pass in line {asked}.",
+            len(lines),
+            lines=named_lines(lines),
+            name=name,
+            asked=watch.line_of(frame).number,
+        )
+        reason = message("A checkpoint runs its block again during backward, so it needs the block's unchanged inputs.")
         overwrite = OverwrittenValue(
             name, False, lines[-1], lines, watch.line_of(frame), -1, writers[0].operation, is_saved_once=False
         )
         return Fault(
             "overwritten",
-            f"{capitalized(overwriting(lines))} `{name}`, which a checkpoint or a hook keeps for the backward pass in "
-            f"line {watch.line_of(frame).number}.",
+            said(capitalized(verdict)),
             tuple(evidence),
-            "A checkpoint runs its block again during backward, and needs the block's inputs as they were.",
+            said(reason),
             tuple(fixes(watch, overwrite, [])),
         )
     return None
@@ -238,7 +247,7 @@ def _fault(
     )
     return overwritten_fault(
         overwrite,
-        words_for(name, overwrite.is_result, operation),
+        operation,
         savers,
         operations,
         derivatives.reason(operation, attribute),

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
-from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix, capitalized, named_lines
+from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix, named_lines
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue
+from memory_stage.messages import Text, capitalized, message, plural, said
 from memory_stage.watch.lines import Lines, ProgramLine
 from memory_stage.watch.write_log import LineWrites
 
 #: Lines of writers, and of operations that saved the tensor, that a fault names.
 MOST_WRITERS = MOST_SAVERS = 3
 
+NEEDED_UNCHANGED = message("backward needs it as it was when it was saved")
+
 
 def overwritten_fault(
     of: OverwrittenValue,
-    tensor: str,
+    saved_by: str,
     savers: Iterable[tuple[ProgramLine, str]],
     operations: dict[ProgramLine, str],
-    reason: str,
+    reason: Text,
     fixes: Iterable[Fix],
     is_silent: bool,
     first_node: int,
@@ -29,7 +31,7 @@ def overwritten_fault(
 
     Args:
         of: the overwritten tensor.
-        tensor: words for it.
+        saved_by: the name of the operation that saved it.
         savers: the lines that saved it with the names of their operations, the earliest first.
         operations: the name of the operation of each line that overwrote it.
         reason: the derivative that needs the tensor.
@@ -39,31 +41,105 @@ def overwritten_fault(
         also: how many other saved tensors the same lines have overwritten.
     """
     known = [(line, operation) for line, operation in savers if line.number][:MOST_SAVERS]
-    evidence = [Evidence(line, f"`{operation}` saves {own_words(tensor, operation)}") for line, operation in known]
+    evidence = [Evidence(line, said(_saving(of, operation, saved_by))) for line, operation in known]
     is_detached = set(operations.values()) == {"detach_"}
-    effect = "takes it away from its graph" if is_detached else "overwrites it"
-    evidence += [Evidence(line, f"`{operation}` {effect}") for line, operation in operations.items()]
-    evidence.append(Evidence(of.asked_in, "backward needs it as it was when it was saved"))
-    subject = detaching(of.written_in) if is_detached else overwriting(of.written_in)
-    others = f" and {also:,} other tensor{'s' if also > 1 else ''}" if also else ""
-    clause, asked = f"{subject} {tensor}{others}", f"the backward pass in line {of.asked_in.number}"
+    for line, operation in operations.items():
+        role = message("`{operation}` overwrites it", operation=operation)
+        if is_detached:
+            role = message("`{operation}` detaches it from its graph", operation=operation)
+        evidence.append(Evidence(line, said(role), is_culprit=not is_detached))
+    evidence.append(Evidence(of.asked_in, said(NEEDED_UNCHANGED)))
+    tensors = _words_for(of, saved_by)
+    if also:
+        tensors = message("{tensor} and {others}", tensor=tensors, others=_other_tensors(also))
     if is_silent:
-        versions = "their versions" if also else "its version"
-        verdict = f"Wrong gradients: {clause} without raising {versions}, and {asked} uses the new numbers."
+        verdict = _silent_verdict(of.written_in, tensors, of.asked_in, also > 0)
+    elif is_detached:
+        verdict = plural(
+            "{lines} detaches {tensors} in place, which the backward pass in line {asked} still needs.",
+            "{lines} detach {tensors} in place, which the backward pass in line {asked} still needs.",
+            len(of.written_in),
+            lines=named_lines(of.written_in),
+            tensors=tensors,
+            asked=of.asked_in.number,
+        )
     else:
-        verdict = f"{capitalized(clause)}, which {asked} still needs."
+        verdict = still_needed(of.written_in, tensors, of.asked_in)
     kind = "overwritten silently" if is_silent else "overwritten"
-    return Fault(kind, verdict, tuple(evidence), reason, tuple(fixes), is_silent, first_node=first_node)
+    return Fault(
+        kind,
+        said(capitalized(verdict)),
+        tuple(evidence),
+        said(reason),
+        tuple(fixes),
+        is_silent,
+        first_node=first_node,
+    )
 
 
-def words_for(name: str, is_result: bool, operation: str) -> str:
-    """Return words for a tensor that an operation saved: its name in code marks, or its part in the operation."""
-    return f"`{name}`" if name else f"the {'result' if is_result else 'input'} of `{operation}`"
+def still_needed(lines: Sequence[ProgramLine], tensors: Text, asked: ProgramLine) -> Text:
+    """Return the verdict on lines that overwrote tensors which a backward pass still needs."""
+    if not lines:
+        return message(
+            "A write that no call of torch made overwrites {tensors}, which the backward pass in line {asked} still "
+            "needs.",
+            tensors=tensors,
+            asked=asked.number,
+        )
+    return plural(
+        "{lines} overwrites {tensors}, which the backward pass in line {asked} still needs.",
+        "{lines} overwrite {tensors}, which the backward pass in line {asked} still needs.",
+        len(lines),
+        lines=named_lines(lines),
+        tensors=tensors,
+        asked=asked.number,
+    )
 
 
-def own_words(tensor: str, operation: str) -> str:
-    """Return words for a tensor in a sentence about an operation: "its input" for "the input of `add`"."""
-    return re.sub(rf"^the (\w+) of `{re.escape(operation)}`$", r"its \1", tensor)
+def _silent_verdict(lines: Sequence[ProgramLine], tensors: Text, asked: ProgramLine, are_several: bool) -> Text:
+    if are_several:
+        return plural(
+            "Wrong gradients: {lines} overwrites {tensors} without raising their versions, and the backward pass in "
+            "line {asked} uses the new numbers.",
+            "Wrong gradients: {lines} overwrite {tensors} without raising their versions, and the backward pass in "
+            "line {asked} uses the new numbers.",
+            len(lines),
+            lines=named_lines(lines),
+            tensors=tensors,
+            asked=asked.number,
+        )
+    return plural(
+        "Wrong gradients: {lines} overwrites {tensors} without raising its version, and the backward pass in line "
+        "{asked} uses the new numbers.",
+        "Wrong gradients: {lines} overwrite {tensors} without raising its version, and the backward pass in line "
+        "{asked} uses the new numbers.",
+        len(lines),
+        lines=named_lines(lines),
+        tensors=tensors,
+        asked=asked.number,
+    )
+
+
+def _other_tensors(count: int) -> Text:
+    return plural("{count} other tensor", "{count} other tensors", count, count=f"{count:,}")
+
+
+def _words_for(of: OverwrittenValue, operation: str) -> Text:
+    """Return words for a tensor that an operation saved: its name as code, or its part in the operation."""
+    if of.name:
+        return f"`{of.name}`"
+    if of.is_result:
+        return message("the result of `{operation}`", operation=operation)
+    return message("the input of `{operation}`", operation=operation)
+
+
+def _saving(of: OverwrittenValue, operation: str, saved_by: str) -> Text:
+    """Return a phrase about an operation that saved a tensor, which ``saved_by`` saved, too."""
+    if of.name or operation != saved_by:
+        return message("`{operation}` saves {tensor}", operation=operation, tensor=_words_for(of, saved_by))
+    if of.is_result:
+        return message("`{operation}` saves its result", operation=operation)
+    return message("`{operation}` saves its input", operation=operation)
 
 
 def operations_by_line(lines: Lines, writers: Iterable[LineWrites]) -> dict[ProgramLine, str]:
@@ -72,15 +148,3 @@ def operations_by_line(lines: Lines, writers: Iterable[LineWrites]) -> dict[Prog
     for each in writers:
         found.setdefault(lines[each.line], each.operation)
     return dict(list(found.items())[:MOST_WRITERS])
-
-
-def detaching(lines: Sequence[ProgramLine]) -> str:
-    """Return the subject and the verb of a sentence about the lines that detached a tensor in place."""
-    return f"{named_lines(lines)} detach{'' if len(lines) > 1 else 'es'} in place"
-
-
-def overwriting(lines: Sequence[ProgramLine]) -> str:
-    """Return the subject and the verb of a sentence about the lines that overwrote a tensor."""
-    if not lines:
-        return "a write that no call of torch made overwrites"
-    return f"{named_lines(lines)} overwrite{'' if len(lines) > 1 else 's'}"

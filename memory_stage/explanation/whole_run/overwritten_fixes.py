@@ -24,6 +24,7 @@ from memory_stage.explanation.whole_run.write_fixes import (
     at_the_reading,
     at_the_write,
 )
+from memory_stage.messages import message, said, sentences
 from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import nodes_behind, saved_by
@@ -70,8 +71,12 @@ def _cleared_gradient(of: OverwrittenValue) -> Fix | None:
         if before is not None and zeroed is not None and ast.unparse(before) == f"{zeroed[1]}.detach_()":
             edits.append(text.replace(before))
     return Fix(
-        "Drop the gradient and do not fill it with zeros: the next backward pass makes a new one, and the graph keeps "
-        "the old numbers.",
+        said(
+            message(
+                "Drop the gradient instead of filling it with zeros: the next backward pass makes a new one, and the "
+                "graph keeps the old numbers."
+            )
+        ),
         text.file,
         tuple(edits),
     )
@@ -82,17 +87,23 @@ def _cleared_gradient(of: OverwrittenValue) -> Fix | None:
 
 def _after_backward(of: OverwrittenValue) -> Fix:
     """Return the fix that moves the write behind the backward pass, which then reads the old numbers."""
-    tensor, asked = f"`{of.name}`" if of.name else "the parameter", of.asked_in.number
+    tensor, asked = f"`{of.name}`" if of.name else message("the parameter"), of.asked_in.number
     edits = _moved_behind(of)
     if edits:
-        sentence = (
-            f"Change {tensor} after the backward pass in line {asked}, which needs the numbers of the forward pass."
+        sentence = message(
+            "Change {tensor} after the backward pass in line {asked}, which needs the numbers of the forward pass.",
+            tensor=tensor,
+            asked=asked,
         )
-        return Fix(sentence, of.asked_in.file, edits)
-    return Fix(
-        f"Change {tensor} after the backward pass in line {asked}, or before the forward pass that reads it in line "
-        f"{of.saved_in.number}; or let line {of.saved_in.number} read a clone of it."
+        return Fix(said(sentence), of.asked_in.file, edits)
+    sentence = message(
+        "Change {tensor} after the backward pass in line {asked}, or before the forward pass that reads it in line "
+        "{line}; or let line {line} read a clone of it.",
+        tensor=tensor,
+        asked=asked,
+        line=of.saved_in.number,
     )
+    return Fix(said(sentence))
 
 
 def _moved_behind(of: OverwrittenValue) -> tuple[Edit, ...]:
@@ -174,13 +185,16 @@ def _forward_again(of: OverwrittenValue, frames: list[FrameType], text: ProgramT
     if not repeated:
         return None
     lines = [ast.unparse(each) for each in reversed(repeated)]
-    sentence = (
-        f"Run the forward pass again after line {of.written_in[0].number}: `{root}` then describes the parameters that "
-        f"the step has left."
-    )
+    advised = [
+        message(
+            "Run the forward pass again after line {line}: `{name}` then belongs to the parameters after the step.",
+            line=of.written_in[0].number,
+            name=root,
+        )
+    ]
     if of.saved_in.function != of.asked_in.function:  # the repeated call runs lines that are not shown
-        sentence += " What it draws at random, it draws again."
-    return Fix(sentence, text.file, (text.insert_after(step, *lines),))
+        advised.append(message("If it draws random numbers, it draws new ones."))
+    return Fix(said(sentences(advised)), text.file, (text.insert_after(step, *lines),))
 
 
 def _assigns_names(statement: ast.Assign) -> bool:
@@ -220,9 +234,16 @@ def _backward_before_step(of: OverwrittenValue, text: ProgramText) -> Fix | None
         return None
     parameters = f"[p for group in {optimizer}.param_groups for p in group['params']]"
     lines = [*map(ast.unparse, moved), f"{root}.backward(inputs={parameters})"]
+    sentence = message(
+        "Or differentiate `{name}` before line {line}, for the parameters of `{optimizer}` only: its gradients are "
+        "then "
+        "those of the parameters before the step.",
+        name=root,
+        line=step.lineno,
+        optimizer=optimizer,
+    )
     return Fix(
-        f"Or differentiate `{root}` before line {step.lineno}, for the parameters of `{optimizer}` only: its gradients "
-        f"are then those of the parameters before the step.",
+        said(sentence),
         text.file,
         (text.insert_before(step, *lines), *(text.replace(each) for each in (*moved, asking))),
     )
@@ -256,9 +277,13 @@ def _carried_state(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameTy
         return None
     edits = [text.insert_after(step, f"{name} = {name}.detach()")]
     edits += _without_retain_graph(text, of.asked_in.number)
+    sentence = message(
+        "Detach `{name}` after the step: each iteration then differentiates its own operations only, and the graphs of "
+        "earlier iterations are freed.",
+        name=name,
+    )
     return Fix(
-        f"Detach `{name}` once the step is done: each iteration then differentiates its own steps only, and the graph "
-        f"of the iterations before is freed.",
+        said(sentence),
         text.file,
         tuple(edits),
     )

@@ -11,6 +11,7 @@ from memory_stage.explanation.whole_run import leaks, paddle_faults, paddle_view
 from memory_stage.explanation.whole_run.faults import Fault
 from memory_stage.explanation.whole_run.guarded import FaultCollector
 from memory_stage.explanation.whole_run.paddle_graph import SavedState, saved_states
+from memory_stage.messages import Text, message
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 from memory_stage.watch.paddle.paddle_calls import nodes_behind
 from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
@@ -24,7 +25,7 @@ class PaddleDiagnosis:
         note: called with a sentence about something that could not be watched.
     """
 
-    def __init__(self, collector: FaultCollector, note: Callable[[str], None]) -> None:
+    def __init__(self, collector: FaultCollector, note: Callable[[Text], None]) -> None:
         self._collector = collector
         self._paddle = sys.modules["paddle"]
         self._run = WatchedPaddleRun(self._paddle, self._failed, self._suspected, note)
@@ -74,13 +75,13 @@ class PaddleDiagnosis:
         def diagnose() -> list[Fault | None]:
             return [paddle_faults.diagnose_error(self._run, self._paddle.__version__, roots, error, frame)]
 
-        self._collector.explain(error, "an error of a backward pass", diagnose)
+        self._collector.explain(error, message("an error of a backward pass"), diagnose)
 
     def _suspected(self, roots: list[Any], frame: FrameType) -> None:
         def diagnose() -> list[Fault]:
             return paddle_faults.diagnose_silence(self._run, self._paddle.__version__, roots, frame, self._known)
 
-        self._collector.collect("a backward pass", diagnose)
+        self._collector.collect(message("a backward pass"), diagnose)
 
 
 class _PaddleGraphs:

@@ -9,21 +9,33 @@ from typing import Any
 
 from memory_stage.explanation.whole_run import derivatives, named_tensors
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix, named_lines
-from memory_stage.explanation.whole_run.overwritten_fault import operations_by_line, overwritten_fault, words_for
+from memory_stage.explanation.whole_run.overwritten_fault import operations_by_line, overwritten_fault
 from memory_stage.explanation.whole_run.paddle_graph import SavedState, logged_nodes, saved_states
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_name, is_fed_back
+from memory_stage.explanation.whole_run.second_pass import (
+    CARRIES,
+    FREED,
+    FREES,
+    NEEDED_AGAIN,
+    carried_graph,
+    detaching,
+    forward_again,
+    one_pass_or_keep,
+    second_pass,
+)
 from memory_stage.explanation.whole_run.write_fixes import (
     OverwrittenValue,
     around_a_step,
     at_the_reading,
     at_the_write,
 )
+from memory_stage.messages import Text, message, plural, said
 from memory_stage.watch.paddle.graph_log import LoggedNode, TensorState
 from memory_stage.watch.paddle.paddle_calls import nodes_behind
 from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
 from memory_stage.watch.write_log import LineWrites
 
-STALE, FREED = "has been modified by an inplace operation", "backward twice for the same subgraph"
+STALE, TWICE = "has been modified by an inplace operation", "backward twice for the same subgraph"
 _VERSIONS = re.compile(r"Its version is (\d+) but the expected version is (\d+)")
 
 
@@ -39,7 +51,7 @@ def diagnose_error(
         error: the error that it raised.
         frame: the frame that asked for the pass.
     """
-    if FREED in str(error):
+    if TWICE in str(error):
         return _freed(run, roots, frame)
     found = _VERSIONS.search(str(error))
     if found is None or STALE not in str(error):
@@ -106,7 +118,7 @@ def _overwritten(
         fixes = [*at_the_write(of, frames, lambda value: _is_shared(run, value)), *at_the_reading(of)]
     return overwritten_fault(
         of,
-        words_for(name, of.is_result, saved.node.operation),
+        saved.node.operation,
         [(made, saved.node.operation)],
         operations,
         derivatives.reason(operation, attribute),
@@ -136,28 +148,45 @@ def _cut_history(
     known.add(key)
     frames = run.program_frames(frame)
     name = _name_of(run, frames, state)
-    tensor = f"`{name}`" if name else f"the result of `{maker.operation}`"
+    tensor: Text = f"`{name}`" if name else message("the result of `{operation}`", operation=maker.operation)
     made, reads, asking = lines[maker.line], lines[node.line], run.line_of(frame)
-    evidence = [Evidence(made, f"`{maker.operation}` made {tensor}")] if made.number else []
-    evidence += [
-        Evidence(line, f"writes its memory through another tensor, with `{writers[0].operation}`") for line in written
-    ]
-    evidence += [Evidence(reads, "reads the new numbers")] if reads.number and reads != asking else []
-    evidence.append(Evidence(asking, "differentiates as if nothing had been written"))
-    subject = named_lines(written)
+    evidence = []
+    if made.number:
+        making = message("`{operation}` made {tensor}", operation=maker.operation, tensor=tensor)
+        evidence.append(Evidence(made, said(making)))
+    writing = message("writes its memory through another tensor, with `{operation}`", operation=writers[0].operation)
+    evidence += [Evidence(line, said(writing)) for line in written]
+    evidence += [Evidence(reads, said(message("reads the new numbers")))] if reads.number and reads != asking else []
+    evidence.append(Evidence(asking, said(message("differentiates without this write"))))
+    verdict = plural(
+        "Wrong gradients: {lines} writes into {tensor} through another tensor that shares its memory, and Paddle "
+        "records "
+        "the write for that other tensor only.",
+        "Wrong gradients: {lines} write into {tensor} through another tensor that shares its memory, and Paddle "
+        "records "
+        "the write for that other tensor only.",
+        len(written),
+        lines=named_lines(written),
+        tensor=tensor,
+    )
+    reason = message(
+        "In Paddle a view and its base use the same memory, but each has its own history. (In PyTorch they share it.)"
+    )
+    indexing = message(
+        "Write into {tensor} itself, with an index, for example `{name}[...] = ...`: the write then belongs to its "
+        "history.",
+        tensor=tensor,
+        name=name or "x",
+    )
+    joining = message(
+        "Or compute the part as a new tensor, and put the parts together with paddle.concat or paddle.where."
+    )
     return Fault(
         "history cut",
-        f"Wrong gradients: {subject} {'write' if len(written) > 1 else 'writes'} into {tensor} through another tensor "
-        f"that shares its memory, and Paddle records the write for that other tensor only.",
+        said(verdict),
         tuple(evidence),
-        "In Paddle a view and its base have one memory, but each has its own history. (In PyTorch they share it.)",
-        (
-            Fix(
-                f"Write into {tensor} itself, with an index, for example `{name or 'x'}[...] = ...`: the write then "
-                f"belongs to its history."
-            ),
-            Fix("Or compute the part as a new tensor, and put the parts together with paddle.concat or paddle.where."),
-        ),
+        said(reason),
+        (Fix(said(indexing)), Fix(said(joining))),
         is_silent=True,
     )
 
@@ -171,12 +200,10 @@ def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault |
     node, line = max(gone, key=lambda each: each[0].number)
     made, freed = calls.lines[node.line], calls.lines[line]
     name = _name_of_maker(run, roots, frame)
-    evidence = [Evidence(made, "made the graph")] if made.number else []
-    evidence += [Evidence(freed, "ran backward through it and freed it"), Evidence(asking, "needs it again")]
+    evidence = [Evidence(made, said(message("made the graph")))] if made.number else []
+    evidence += [Evidence(freed, said(FREED)), Evidence(asking, said(NEEDED_AGAIN))]
     if name:
-        sentence = (
-            f"Detach `{name}` before the next iteration reads it: `.detach()` keeps its numbers and drops its graph."
-        )
+        sentence = said(detaching(f"`{name}`"))
         text = ProgramText(asking.file)
         statement = text.statement_at(asking.number)
         fix = Fix(sentence)
@@ -186,31 +213,10 @@ def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault |
             and text.function_at(asking.number) is text.function_at(made.number)
         ):
             fix = Fix(sentence, text.file, (text.insert_after(statement, f"{name} = {name}.detach()"),))
-        return Fault(
-            "graph freed",
-            f"`{name}` carries the graph of the backward pass in line {freed.number} into the one in line "
-            f"{asking.number}.",
-            tuple(evidence),
-            "A value that is computed from its last value keeps the graphs of all its earlier values.",
-            (fix,),
-        )
-    fixes = (
-        Fix(
-            f"Run the forward pass again before line {asking.number}: its gradients then belong to the parameters as "
-            f"they are now."
-        ),
-        Fix(
-            f"Or, if both passes are meant for the same parameters: add the losses and call backward() once; or pass "
-            f"retain_graph=True in line {freed.number}, which keeps the graph in memory for line {asking.number}."
-        ),
-    )
-    return Fault(
-        "graph freed",
-        f"Line {asking.number} runs backward through a graph that the backward pass in line {freed.number} has freed.",
-        tuple(evidence),
-        "A backward pass frees what the operations saved, unless retain_graph=True keeps it.",
-        fixes,
-    )
+        carried = said(carried_graph(f"`{name}`", freed, asking))
+        return Fault("graph freed", carried, tuple(evidence), said(CARRIES), (fix,))
+    fixes = Fix(said(forward_again(asking))), Fix(said(one_pass_or_keep(freed, asking)))
+    return Fault("graph freed", said(second_pass(asking, freed)), tuple(evidence), said(FREES), fixes)
 
 
 def _name_of_maker(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from memory_stage.explanation.whole_run import named_tensors
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
+from memory_stage.messages import message, said
 from memory_stage.watch.paddle.paddle_calls import SharedView
 from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
 
@@ -47,19 +48,29 @@ def _fault(run: WatchedPaddleRun, view: SharedView, variables: dict[str, Any]) -
         return None
     calls = [each for each in text.calls(view.operation) if each.lineno == made.number]
     edits = text.wrapped(calls[0], "{}.clone()") if len(calls) == 1 else ()
+    verdict = message(
+        "Line {line} writes into `{target}` and changes `{base}`, too, because `{operation}` in line {made} copies "
+        "nothing.",
+        line=written.number,
+        target=target,
+        base=base,
+        operation=view.operation,
+        made=made.number,
+    )
+    getting = message("`{target}` gets the memory of `{base}`", target=target, base=base)
+    reason = message(
+        "In Paddle `{operation}` returns a view: other strides over the same memory.", operation=view.operation
+    )
+    copying = message("If `{base}` should keep its numbers: copy.", base=base)
+    leaving = message(
+        "If both should change, the program is right. Write `{base}[...] = ...` to make that visible.", base=base
+    )
     return Fault(
         "shared",
-        f"Line {written.number} writes into `{target}` and changes `{base}`, too: `{view.operation}` in line "
-        f"{made.number} copies nothing.",
-        (
-            Evidence(made, f"`{target}` gets the memory of `{base}`"),
-            Evidence(written, "writes into both"),
-        ),
-        f"In Paddle `{view.operation}` returns a view: other strides over the same memory.",
-        (
-            Fix(f"If `{base}` is to keep its numbers: copy.", text.file if edits else "", edits),
-            Fix(f"If both are meant to change, the program is right as it is. Write `{base}[...] = ...` to show it."),
-        ),
+        said(verdict),
+        (Evidence(made, said(getting)), Evidence(written, said(message("writes into both")))),
+        said(reason),
+        (Fix(said(copying), text.file if edits else "", edits), Fix(said(leaving))),
     )
 
 

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from memory_stage.messages import message, said
+
 
 def rank_and_size() -> tuple[int, int]:
     """Return the rank of this process and the number of processes; 0 and 1 for a program that is not distributed.
@@ -24,7 +26,7 @@ def rank_and_size() -> tuple[int, int]:
 def rank_words() -> str:
     """Return words that name this process: ``rank 1 of 4``, counted from 0; "" if it is the only one."""
     rank, size = rank_and_size()
-    return f"rank {rank} of {size}" if size > 1 else ""
+    return said(message("rank {rank} of {size}", rank=rank, size=size)) if size > 1 else ""
 
 
 def with_rank(file: Path) -> Path:

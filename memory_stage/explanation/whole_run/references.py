@@ -13,7 +13,9 @@ from typing import Any
 import torch
 
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
+from memory_stage.explanation.whole_run.guarded import FaultCollector
 from memory_stage.explanation.whole_run.program_text import ProgramText
+from memory_stage.messages import message, said
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 from memory_stage.watch.torch.watched_run import WatchedRun
 
@@ -23,11 +25,11 @@ class StateDicts:
 
     Args:
         watch: the logs of the run.
-        found: called with a fault.
+        collector: collects the faults.
     """
 
-    def __init__(self, watch: WatchedRun, found: Callable[[Fault], None]) -> None:
-        self._watch, self._found = watch, found
+    def __init__(self, watch: WatchedRun, collector: FaultCollector) -> None:
+        self._watch, self._collector = watch, collector
         self._real: dict[str, Any] = {}
         self._mine: dict[str, Any] = {}
         #: By module: how many backward passes had run when its state was last taken, and the line.
@@ -61,24 +63,34 @@ class StateDicts:
             self._taken[module] = len(self._watch.passes), self._watch.line_of(frame)
 
     def _on_loaded(self, module: torch.nn.Module, frame: FrameType, *args: Any) -> None:
+        self._collector.collect(message("a loaded state"), lambda: [self._diagnose(module, frame, *args)])
+
+    def _diagnose(self, module: torch.nn.Module, frame: FrameType, *args: Any) -> Fault | None:
         passes, taken = self._taken.get(module, (len(self._watch.passes), UNKNOWN_LINE))
         if not args or not isinstance(args[0], Mapping) or passes == len(self._watch.passes):
-            return
+            return None
         own = [(name, x) for name, x in module.named_parameters() if isinstance(args[0].get(name), torch.Tensor)]
         address = torch._C._storage_address
         if not own or any(address(x) != address(args[0][name]) for name, x in own):
-            return
+            return None
         line, text = self._watch.line_of(frame), ProgramText(taken.file)
         calls = [each for each in text.calls("state_dict") if each.lineno == taken.number]
         edits = text.wrapped(calls[0], "{{k: v.clone() for k, v in {}.items()}}") if len(calls) == 1 else ()
-        self._found(
-            Fault(
-                "reference",
-                f"Line {line.number} restores nothing: the state dict of line {taken.number} refers to the module's "
-                "own parameters, which have been trained further.",
-                (Evidence(taken, "refers to the parameters"), Evidence(line, "copies the parameters onto themselves")),
-                "`state_dict()` copies no tensor.",
-                (Fix("Copy the tensors when you take the state.", text.file if edits else "", edits),),
-                is_silent=True,
-            )
+        verdict = message(
+            "Line {line} restores nothing: the state dict of line {taken} refers to the module's own parameters, which "
+            "have been trained further.",
+            line=line.number,
+            taken=taken.number,
+        )
+        fix = Fix(said(message("Copy the tensors when you take the state.")), text.file if edits else "", edits)
+        return Fault(
+            "reference",
+            said(verdict),
+            (
+                Evidence(taken, said(message("refers to the parameters"))),
+                Evidence(line, said(message("copies the parameters onto themselves"))),
+            ),
+            said(message("`state_dict()` copies no tensor.")),
+            (fix,),
+            is_silent=True,
         )

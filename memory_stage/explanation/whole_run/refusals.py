@@ -18,14 +18,17 @@ from memory_stage.explanation.whole_run.cut_history import evidence_of_cut_histo
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
 from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
+from memory_stage.messages import Message, Text, message, said
 from memory_stage.watch.lines import Lines, ProgramLine
 
 
 @dataclass(frozen=True)
 class _Rule:
-    message: str
-    verdict: str
-    reason: str
+    """A rule for the errors whose message contains a text; ``verdict`` has a placeholder for the line."""
+
+    part: str
+    verdict: Message
+    reason: Text
     fixes: Callable[[RefusedStatement], list[Fix]]
     evidence: Callable[[RefusedStatement], tuple[Evidence, ...]] = lambda of: ()
     is_vague: bool = False  # other causes raise the same message; it is a fault only if there is a fix
@@ -42,8 +45,8 @@ def diagnose_error(
         error: the error.
         traceback: its traceback.
     """
-    message = str(error)
-    rule = next((each for each in _RULES if each.message in message), None)
+    error_text = str(error)
+    rule = next((each for each in _RULES if each.part in error_text), None)
     frames = []
     while traceback is not None:
         if lines.is_program(traceback.tb_frame):
@@ -54,15 +57,16 @@ def diagnose_error(
     frame, number = frames[-1]
     line = ProgramLine(frame.f_code.co_filename, number, frame.f_code.co_name)
     text = ProgramText(line.file)
-    refusal = RefusedStatement(made_in, frame, line, text, text.statement_at(number), message)
-    verdict = f"Line {number} {rule.verdict}"
+    refusal = RefusedStatement(made_in, frame, line, text, text.statement_at(number), error_text)
+    verdict = said(message(rule.verdict.text, line=number))
     try:
         fixes = tuple(rule.fixes(refusal))
     finally:
         del frame, frames
     if rule.is_vague and not fixes:
         return None
-    return Fault("refused", verdict, (*rule.evidence(refusal), Evidence(line, "refused")), rule.reason, fixes)
+    refused = Evidence(line, said(message("refused")))
+    return Fault("refused", verdict, (*rule.evidence(refusal), refused), said(rule.reason), fixes)
 
 
 def _of_optimized(of: RefusedStatement) -> list[Fix]:
@@ -73,14 +77,17 @@ def _of_optimized(of: RefusedStatement) -> list[Fix]:
         value = of.variable(name)
         if isinstance(value, torch.Tensor) and value.grad_fn is not None and of.statement is not None:
             made = of.made_in(value)
-            where = f"line {made.number}" if made.number else "code that is not watched"
+            where = message("line {line}", line=made.number) if made.number else message("code that is not watched")
             edit = of.text.insert_before(of.statement, f"{name} = {name}.detach().requires_grad_()")
-            sentence = (
-                f"`{name}` is the result of an operation ({where}), and backward stores gradients in leaves only. "
-                f"Detach it, so that it becomes a leaf."
+            sentence = message(
+                "`{name}` is the result of an operation ({place}), and backward stores gradients in leaves only. "
+                "Detach it, so that it becomes a leaf.",
+                name=name,
+                place=where,
             )
             return [of.fix(sentence, (edit,) if of.text.is_alone(of.statement) else ())]
-    return [Fix("Pass leaves to the optimizer: parameters, or tensors on which you called requires_grad_().")]
+    sentence = message("Pass leaves to the optimizer: parameters, or tensors on which you called requires_grad_().")
+    return [of.fix(sentence)]
 
 
 def _of_inference(of: RefusedStatement) -> list[Fix]:
@@ -89,7 +96,7 @@ def _of_inference(of: RefusedStatement) -> list[Fix]:
         for number, line in enumerate(of.text.lines, 1)
         if "inference_mode()" in line or line.strip().endswith("inference_mode")
     )
-    return [of.fix("Make the tensor under torch.no_grad(), which leaves it usable in a later graph.", edits)]
+    return [of.fix(message("Make the tensor under torch.no_grad(): a later graph can then use it."), edits)]
 
 
 def _of_reversed_array(of: RefusedStatement) -> list[Fix]:
@@ -97,21 +104,21 @@ def _of_reversed_array(of: RefusedStatement) -> list[Fix]:
     nodes = [] if of.statement is None else list(ast.walk(of.statement))
     calls = [each for each in nodes if isinstance(each, ast.Call) and getattr(each.func, "attr", "") in names]
     edits = of.text.wrapped(calls[0].args[0], "{}.copy()") if len(calls) == 1 and calls[0].args else ()
-    return [of.fix("Copy the array. The copy has positive strides.", edits)]
+    return [of.fix(message("Copy the array. The copy has positive strides."), edits)]
 
 
 def _of_casting(of: RefusedStatement) -> list[Fix]:
     target = target_of(of.statement) if of.statement is not None else ""
     source = of.text.source_of(of.statement) if of.statement is not None else ""
     rewritten = out_of_place(source)
-    name = f"`{target}`" if target else "the array"
-    sentence = (
-        f"An in-place operation keeps the dtype of {name}. Create {name} with a floating dtype, or make a new array."
+    sentence = message(
+        "An in-place operation keeps the dtype of {array}. Create {array} with a floating dtype, or make a new array.",
+        array=f"`{target}`" if target else message("the array"),
     )
     return [of.fix(sentence, of.replaced(rewritten) if rewritten else ())]
 
 
-def _wrapping(of: RefusedStatement, sentence: str, functions: tuple[str, ...], pattern: str, owner: bool) -> list[Fix]:
+def _wrapping(of: RefusedStatement, sentence: Text, functions: tuple[str, ...], pattern: str, owner: bool) -> list[Fix]:
     """Return the fix that wraps the owner or the first argument of the one call of these functions in the statement."""
     nodes = [] if of.statement is None else list(ast.walk(of.statement))
     calls = [each for each in nodes if isinstance(each, ast.Call) and getattr(each.func, "attr", "") in functions]
@@ -128,24 +135,28 @@ def _wrapping(of: RefusedStatement, sentence: str, functions: tuple[str, ...], p
 def _of_incompatible_view(of: RefusedStatement) -> list[Fix]:
     source = "" if of.statement is None else of.text.source_of(of.statement)
     edits = of.replaced(source.replace(".view(", ".reshape(", 1)) if source.count(".view(") == 1 else ()
-    return [
-        of.fix("Use reshape: it copies where no view is possible.", edits),
-        Fix("If a later line is to write through the view: call contiguous() before, and write into that tensor."),
-    ]
+    writing = message(
+        "If a later line should write through the view: call contiguous() first, and write into the tensor that it "
+        "returns."
+    )
+    return [of.fix(message("Use reshape: it copies where no view is possible."), edits), of.fix(writing)]
 
 
 def _of_exported_gradient(of: RefusedStatement) -> list[Fix]:
-    sentence = "Detach the tensor first: the array needs its numbers only."
+    sentence = message("Detach the tensor first: the array needs its numbers only.")
     return _wrapping(of, sentence, ("numpy", "__array__"), "{}.detach()", owner=True)
 
 
 def _of_copied_result(of: RefusedStatement) -> list[Fix]:
     holder = _attribute_with_history(of)
     if holder:
-        sentence = f"`{holder}` is the result of an operation, and the copy would include it. Drop it before the copy."
+        sentence = message(
+            "`{name}` is the result of an operation, and the copy would include it. Drop it before the copy.",
+            name=holder,
+        )
         is_alone = of.statement is not None and of.text.is_alone(of.statement)
         return [of.fix(sentence, (of.text.insert_before(of.statement, f"{holder} = None"),) if is_alone else ())]  # type: ignore[arg-type]
-    sentence = "Copy the numbers without the history, if the copy is to be independent of this graph."
+    sentence = message("Copy the numbers without the history, if the copy should be independent of this graph.")
     return _wrapping(of, sentence, ("deepcopy",), "{}.detach()", owner=False)
 
 
@@ -170,18 +181,21 @@ def _of_flag(of: RefusedStatement) -> list[Fix]:
     if not name and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         function = statement.value.func
         name = ast.unparse(function.value) if isinstance(function, ast.Attribute) else ""
-    sentence = "A result gets its flag from its operands. Detach it to continue without its history."
+    sentence = message("A result gets its flag from its operands. Detach it to continue without its history.")
     return [of.fix(sentence, of.replaced(f"{name} = {name}.detach()") if name else ())]
 
 
 def _of_readonly_array(of: RefusedStatement) -> list[Fix]:
     """Copy the array where the program made it."""
     target = target_of(of.statement) if of.statement is not None else ""
-    sentence = f"Copy {f'`{target}`' if target else 'the array'} where it is made: the copy can be written."
+    sentence = message(
+        "Copy {array} where it is made: a program can write into the copy.",
+        array=f"`{target}`" if target else message("the array"),
+    )
     for each in of.text.statements():
         if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == target and each.lineno < of.line.number:
             return [of.fix(sentence, of.text.wrapped(each.value, "{}.copy()"))]
-    return [Fix(sentence)]
+    return [of.fix(sentence)]
 
 
 def _of_missing_gradient(of: RefusedStatement) -> list[Fix]:
@@ -196,17 +210,21 @@ def _of_missing_gradient(of: RefusedStatement) -> list[Fix]:
             continue
         made = of.made_in(value)
         statement = of.text.statement_at(made.number) if made.file == of.text.file else None
-        where = f"line {made.number}" if made.number else "an operation"
+        where = message("line {line}", line=made.number) if made.number else message("an operation")
         update = _in_place_update(of, statement, name)
         if update:
-            sentence = (
-                f"`{name}` is the result of {where}, and no leaf any more. Update the leaf in place, without "
-                f"recording, and clear its gradient."
+            sentence = message(
+                "`{name}` is the result of {place}, and not a leaf any more. Update the leaf in place, without "
+                "recording, and clear its gradient.",
+                name=name,
+                place=where,
             )
             return [of.fix(sentence, update)]
-        sentence = (
-            f"`{name}` is the result of {where}, so backward stores no gradient in it. Detach it, so that it becomes a "
-            f"leaf; or call `{name}.retain_grad()` to see its gradient only."
+        sentence = message(
+            "`{name}` is the result of {place}, so backward stores no gradient in it. Detach it, so that it becomes a "
+            "leaf; or call `{name}.retain_grad()` if you only want to see its gradient.",
+            name=name,
+            place=where,
         )
         is_made_there = isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name
         edits: tuple[Edit, ...] = ()
@@ -235,125 +253,127 @@ def _in_place_update(of: RefusedStatement, statement: ast.stmt | None, name: str
 _RULES = (
     _Rule(
         "does not require grad and does not have a grad_fn",
-        "runs backward from a tensor without a history.",
-        "Backward follows the history of a tensor to the parameters. Without one, no parameter gets a gradient.",
+        message("Line {line} runs backward from a tensor without a history."),
+        message(
+            "Backward follows the history of a tensor to the parameters. Without one, no parameter gets a gradient."
+        ),
         fixes_of_cut_history,
         evidence_of_cut_history,
         is_vague=True,
     ),
     _Rule(
         "view size is not compatible with input tensor's size and stride",
-        "asks for a view of a tensor whose elements are not in that order in memory.",
-        "A view is a new shape over the same memory; after a transpose there may be no strides for it.",
+        message("Line {line} asks for a view of a tensor whose elements are not in that order in memory."),
+        message("A view is a new shape over the same memory; after a transpose there may be no strides for it."),
         _of_incompatible_view,
     ),
     _Rule(
         "Can't call numpy() on Tensor that requires grad",
-        "turns a tensor with a history into an array.",
-        "An array has no history, so torch asks you to drop it yourself.",
+        message("Line {line} turns a tensor with a history into an array."),
+        message("An array has no history, so torch asks you to drop it yourself."),
         _of_exported_gradient,
     ),
     _Rule(
         "support the deepcopy protocol",
-        "deep-copies the result of an operation.",
-        "A deep copy would have to copy the graph behind the tensor.",
+        message("Line {line} deep-copies the result of an operation."),
+        message("A deep copy would have to copy the graph behind the tensor."),
         _of_copied_result,
     ),
     _Rule(
         "you can only change requires_grad flags of leaf variables",
-        "changes the flag of a tensor that an operation has made.",
+        message("Line {line} changes the flag of a tensor that an operation has made."),
         "",
         _of_flag,
     ),
     _Rule(
         "destination is read-only",
-        "writes into a read-only array.",
+        message("Line {line} writes into a read-only array."),
         "",
         _of_readonly_array,
     ),
     _Rule(
         "output array is read-only",
-        "writes into a read-only array.",
+        message("Line {line} writes into a read-only array."),
         "",
         _of_readonly_array,
     ),
     _Rule(
         "NoneType",
-        "uses a gradient that does not exist.",
-        "Backward stores gradients in leaves only.",
+        message("Line {line} uses a gradient that does not exist."),
+        message("Backward stores gradients in leaves only."),
         _of_missing_gradient,
         is_vague=True,
     ),
     _Rule(
         "a leaf Variable that requires grad is being used in an in-place operation",
-        "writes in place into a leaf that requires a gradient.",
-        "Backward stores the gradient of a leaf. A recorded write would make it the result of an operation.",
+        message("Line {line} writes in place into a leaf that requires a gradient."),
+        message("Backward stores the gradient of a leaf. A recorded write would make it the result of an operation."),
         refused_writes.of_leaf,
     ),
     _Rule(
         "that doesn't stop gradient can't use inplace strategy",
-        "writes in place into a leaf that requires a gradient.",
-        "Backward stores the gradient of a leaf. A recorded write would make it the result of an operation.",
+        message("Line {line} writes in place into a leaf that requires a gradient."),
+        message("Backward stores the gradient of a leaf. A recorded write would make it the result of an operation."),
         refused_writes.of_leaf,
     ),
     _Rule(
         "Such functions do not allow the output views to be modified inplace",
-        "writes into one of several views that one call has made.",
-        "Autograd records writes through a view only if one call created that view alone.",
+        message("Line {line} writes into one of several views that one call has made."),
+        message("Autograd records writes through a view only if one call created that view alone."),
         refused_writes.of_several_views,
     ),
     _Rule(
         "more than one element of the written-to tensor refers to a single memory location",
-        "writes into a tensor whose elements share memory.",
-        "`expand` repeats elements without copying them, so one write would reach several elements.",
+        message("Line {line} writes into a tensor whose elements share memory."),
+        message("`expand` repeats elements without copying them, so one write would reach several elements."),
         refused_writes.of_expanded,
     ),
     _Rule(
         "some elements of the input tensor and the written-to tensor refer to a single memory location",
-        "reads the same memory that it writes.",
-        "The result would depend on the order in which the elements are written.",
+        message("Line {line} reads the same memory that it writes."),
+        message("The result would depend on the order in which the elements are written."),
         refused_writes.of_overlap,
     ),
     _Rule(
         "of BackwardHookFunction",
-        "runs a layer with inplace=True on the output of a layer that has a full backward hook.",
-        "The hook replaces the output by a view of it, so that it can read the gradient of the output.",
+        message("Line {line} runs a layer with inplace=True on the output of a layer that has a full backward hook."),
+        message("The hook replaces the output by a view of it, so that it can read the gradient of the output."),
         refused_writes.of_hooked_layer,
     ),
     _Rule(
         "can't optimize a non-leaf Tensor",
-        "passes a tensor to the optimizer that is not a leaf.",
+        message("Line {line} passes a tensor to the optimizer that is not a leaf."),
         "",
         _of_optimized,
     ),
     _Rule(
         "Inference tensors cannot be saved for backward",
-        "uses a tensor that was made under torch.inference_mode() in a graph.",
-        "Inference tensors count no versions, so no operation may save them for backward.",
+        message("Line {line} uses a tensor that was made under torch.inference_mode() in a graph."),
+        message("Inference tensors count no versions, so no operation may save them for backward."),
         _of_inference,
     ),
     _Rule(
         "At least one stride in the given numpy array is negative",
-        "shares a NumPy array with a negative stride.",
-        "A tensor has no negative strides.",
+        message("Line {line} shares a NumPy array with a negative stride."),
+        message("A tensor has no negative strides."),
         _of_reversed_array,
     ),
     _Rule(
         "created in no_grad mode and is being modified inplace with grad mode enabled",
-        "writes through a view that was taken under torch.no_grad().",
-        "Autograd does not connect that view to the history of its base, so it cannot record the write.",
+        message("Line {line} writes through a view that was taken under torch.no_grad()."),
+        message("Autograd does not connect that view to the history of its base, so it cannot record the write."),
         refused_writes.of_unrecorded_view,
     ),
     _Rule(
         "Cannot cast ufunc",
-        "writes a result into an array whose dtype cannot hold it.",
+        message("Line {line} writes a result into an array whose dtype cannot hold it."),
         "",
         _of_casting,
     ),
     _Rule(
         "doesn't match the broadcast shape",
-        "writes a larger result into a smaller tensor.",
-        "An in-place operation cannot change the shape of its target.",
+        message("Line {line} writes a larger result into a smaller tensor."),
+        message("An in-place operation cannot change the shape of its target."),
         refused_writes.of_batched_write,
     ),
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 from memory_stage.explanation.whole_run.faults import Edit, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
+from memory_stage.messages import Text, said
 from memory_stage.watch.lines import ProgramLine
 
 
@@ -43,6 +44,6 @@ class RefusedStatement:
             return ()
         return (self.text.replace(self.statement, *texts),)
 
-    def fix(self, sentence: str, edits: tuple[Edit, ...]) -> Fix:
+    def fix(self, sentence: Text, edits: tuple[Edit, ...] = ()) -> Fix:
         """Return a fix in the file of the statement."""
-        return Fix(sentence, self.text.file if edits else "", edits)
+        return Fix(said(sentence), self.text.file if edits else "", edits)

@@ -9,6 +9,7 @@ from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.whole_run.faults import Edit, Fix
 from memory_stage.explanation.whole_run.program_text import names_in, path_of_target, target_of
 from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
+from memory_stage.messages import message
 
 #: Operations that ignore the old numbers: on a leaf they initialize it.
 _INITIALIZING = re.compile(r"\.(uniform|normal|fill|zero|copy|exponential|set_value|trunc_normal|random|bernoulli)_?\(")
@@ -29,15 +30,18 @@ def of_leaf(of: RefusedStatement) -> list[Fix]:
     edits = (of.text.wrapped_in_block(f"with {framework}.no_grad():", statements),)
     is_alone = all(of.text.is_alone(each) for each in statements)
     is_update = bool(target) and f"{target}.grad" in source
-    purpose = "update the leaf" if is_update else "change the leaf itself, for example to initialize it"
-    fixes = [of.fix(f"To {purpose}: write without recording.", edits if is_alone else ())]
+    sentence = message("To change the leaf itself, for example to initialize it: write without recording.")
+    if is_update:
+        sentence = message("To update the leaf: write without recording.")
+    fixes = [of.fix(sentence, edits if is_alone else ())]
     function = of.text.function_at(of.line.number)
     is_argument = function is not None and target in {each.arg for each in function.args.args}
     # A module keeps its parameters, and an update that makes a new tensor loses the leaf with its gradient.
     can_be_new = target.isidentifier() and not is_argument and not is_update and not _INITIALIZING.search(source)
     rewritten = out_of_place(source) if can_be_new else ""
     if rewritten and len(statements) == 1:
-        fixes.append(of.fix("Or make a new tensor that has a history, and keep the leaf.", of.replaced(rewritten)))
+        new = message("Or make a new tensor that has a history, and keep the leaf.")
+        fixes.append(of.fix(new, of.replaced(rewritten)))
     return fixes
 
 
@@ -59,8 +63,9 @@ def of_several_views(of: RefusedStatement) -> list[Fix]:
     is_other = of.statement is not None and path_of_target(of.statement) not in looped and not edits
     rewritten = out_of_place(of.text.source_of(of.statement)) if is_other and of.statement is not None else ""
     if rewritten:
-        return [of.fix("Write the result into new memory: the other views keep their numbers.", of.replaced(rewritten))]
-    sentence = (
+        sentence = message("Write the result into new memory: the other views keep their numbers.")
+        return [of.fix(sentence, of.replaced(rewritten))]
+    sentence = message(
         "A loop over a tensor creates all its views in one call, and torch refuses to write into them. Index the "
         "tensor in the loop instead."
     )
@@ -70,7 +75,7 @@ def of_several_views(of: RefusedStatement) -> list[Fix]:
 def of_expanded(of: RefusedStatement) -> list[Fix]:
     """Copy the tensor whose elements share memory."""
     calls = of.text.calls("expand", "expand_as", "broadcast_to")
-    sentence = "Copy the expanded tensor, so that each element has memory to be written."
+    sentence = message("Copy the expanded tensor, so that each element has its own memory.")
     if len(calls) == 1:
         return [of.fix(sentence, of.text.wrapped(calls[0], "{}.clone()"))]
     target = target_of(of.statement) if of.statement is not None else ""
@@ -85,10 +90,10 @@ def of_expanded(of: RefusedStatement) -> list[Fix]:
 def of_overlap(of: RefusedStatement) -> list[Fix]:
     """Read a copy of the tensor that the statement reads and writes."""
     statement = of.statement
-    sentence = "Read a copy where the statement writes what it reads."
+    sentence = message("Read a copy of the tensor that the statement both reads and writes.")
     target = target_of(statement) if statement is not None else ""
     if not target or not isinstance(statement, (ast.Assign, ast.AugAssign)):
-        return [Fix(sentence)]
+        return [of.fix(sentence)]
     written = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
     if isinstance(written, ast.Subscript) and target in {
         n.id for n in ast.walk(written.slice) if isinstance(n, ast.Name)
@@ -104,20 +109,24 @@ def of_overlap(of: RefusedStatement) -> list[Fix]:
 def of_hooked_layer(of: RefusedStatement) -> list[Fix]:
     """Switch off the in-place write of the layer behind the hook."""
     edits = of.text.without_keyword("inplace")
-    return [of.fix("Let the layer after the hooked one write into new memory.", edits)]
+    return [of.fix(message("Let the layer after the hooked one write into new memory."), edits)]
 
 
 def of_unrecorded_view(of: RefusedStatement) -> list[Fix]:
     """Write through a view that is taken where the write is, in the words in which the program took the old view."""
-    words = "or write under torch.no_grad(), if the write needs no gradient."
     call = of.statement.value if isinstance(of.statement, ast.Expr) else None
     written = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
     view = None if written is None else of.text.element_of(written, of.line.number)
     if written is None or view is None or of.statement is None:
-        return [Fix(f"Index the tensor right before the write, where gradients are recorded; {words}")]
+        indexing = message(
+            "Index the tensor right before the write, where gradients are recorded; or write under torch.no_grad(), if "
+            "the write needs no gradient."
+        )
+        return [of.fix(indexing)]
     source = of.text.source_of(of.statement).replace(ast.unparse(written), view, 1)
-    sentence = f"Take the view where the write is: autograd records `{view}` there."
-    return [of.fix(sentence, of.replaced(source)), Fix(words[0].upper() + words[1:])]
+    sentence = message("Take the view in the line of the write: autograd records `{view}` there.", view=view)
+    unrecorded = message("Or write under torch.no_grad(), if the write needs no gradient.")
+    return [of.fix(sentence, of.replaced(source)), of.fix(unrecorded)]
 
 
 def of_batched_write(of: RefusedStatement) -> list[Fix]:
@@ -131,8 +140,16 @@ def of_batched_write(of: RefusedStatement) -> list[Fix]:
     ]
     target = target_of(of.statement) if of.statement is not None else ""
     if not batched:
-        return [Fix(f"Make a new tensor, or give `{target or 'the target'}` the larger shape before.")]
-    sentence = f"Inside vmap, create `{target}` from `{batched[0]}`: it then has one part for each example."
+        larger = message(
+            "Make a new tensor, or give {target} the larger shape first.",
+            target=f"`{target}`" if target else message("the target"),
+        )
+        return [of.fix(larger)]
+    sentence = message(
+        "Inside vmap, create `{target}` from `{argument}`: it then has one part for each example.",
+        target=target,
+        argument=batched[0],
+    )
     for each in of.text.statements():
         if not isinstance(each, ast.Assign) or ast.unparse(each.targets[0]) != target:
             continue
@@ -141,4 +158,4 @@ def of_batched_write(of: RefusedStatement) -> list[Fix]:
             if function in ("torch.zeros", "torch.ones", "torch.empty", "torch.full"):
                 source = ast.unparse(each).replace(function, f"{batched[0]}.new_{function.rpartition('.')[2]}", 1)
                 return [of.fix(sentence, (of.text.replace(each, source),))]
-    return [Fix(sentence)]
+    return [of.fix(sentence)]

@@ -10,6 +10,7 @@ import torch
 
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
+from memory_stage.messages import message, said
 from memory_stage.watch.lines import ProgramLine
 
 
@@ -69,12 +70,23 @@ def _fault(text: ProgramText, name: str, statement: ast.stmt, optimizer: ast.stm
     if text.is_alone(optimizer) and text.is_alone(statement):
         count = (optimizer.end_lineno or optimizer.lineno) - optimizer.lineno + 1
         edits = Edit(optimizer.lineno, count, ()), text.insert_after(statement, ast.unparse(optimizer))
+    verdict = message(
+        "Line {line} replaces `{name}` after the optimizer of line {made} received the old parameter, so the new one "
+        "is "
+        "never updated.",
+        line=statement.lineno,
+        name=name,
+        made=optimizer.lineno,
+    )
+    reason = message("An optimizer refers to parameters, and not to the attributes of a module.")
     return Fault(
         "replaced",
-        f"Line {statement.lineno} replaces `{name}` after the optimizer of line {optimizer.lineno} was given the old "
-        f"parameter: the new one is never updated.",
-        (Evidence(made, "takes the parameters as they are now"), Evidence(replaced, f"replaces `{name}`")),
-        "An optimizer refers to parameters, and not to the attributes of a module.",
-        (Fix("Make the optimizer after the replacement.", text.file if edits else "", edits),),
+        said(verdict),
+        (
+            Evidence(made, said(message("receives the parameters of that moment"))),
+            Evidence(replaced, said(message("replaces `{name}`", name=name))),
+        ),
+        said(reason),
+        (Fix(said(message("Make the optimizer after the replacement.")), text.file if edits else "", edits),),
         is_silent=True,
     )

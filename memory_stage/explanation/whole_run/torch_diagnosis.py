@@ -24,6 +24,7 @@ from memory_stage.explanation.whole_run.faults import Fault
 from memory_stage.explanation.whole_run.guarded import FaultCollector
 from memory_stage.explanation.whole_run.program_names import address_of, is_tensor
 from memory_stage.explanation.whole_run.references import StateDicts
+from memory_stage.messages import Text, message
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 from memory_stage.watch.torch.backward_graph import node_of, nodes_behind, saved_by
 from memory_stage.watch.torch.shared_arrays import IMPORTS
@@ -38,10 +39,10 @@ class TorchDiagnosis:
         note: called with a sentence about something that could not be watched.
     """
 
-    def __init__(self, collector: FaultCollector, note: Callable[[str], None]) -> None:
+    def __init__(self, collector: FaultCollector, note: Callable[[Text], None]) -> None:
         self._collector = collector
         self._run = WatchedRun(self._failed, self._suspected, note)
-        self._state_dicts = StateDicts(self._run, collector.add)
+        self._state_dicts = StateDicts(self._run, collector)
         self._known: set[Any] = set()  # silent faults that were found
 
     @property
@@ -100,14 +101,14 @@ class TorchDiagnosis:
             fault = overwritten.diagnose_error(run, roots, error, frame)
             return [fault or freed_graph.diagnose_error(run, roots, error, frame)]
 
-        self._collector.explain(error, "an error of a backward pass", diagnose)
+        self._collector.explain(error, message("an error of a backward pass"), diagnose)
 
     def _suspected(self, run: WatchedRun, roots: Any, frame: FrameType) -> None:
         def diagnose() -> list[Fault]:
             found = overwritten.diagnose_silence(run, roots, frame, self._known)
             return found + copied_losses.diagnose(run, roots, frame, self._known)
 
-        self._collector.collect("a backward pass", diagnose)
+        self._collector.collect(message("a backward pass"), diagnose)
 
 
 class _TorchGraphs:

@@ -12,6 +12,7 @@ from typing import Any
 from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.whole_run.faults import Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, names_in, target_of
+from memory_stage.messages import message, said
 from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.watch.lines import ProgramLine
 
@@ -64,25 +65,29 @@ def at_the_write(of: OverwrittenValue, frames: list[FrameType], is_shared: Calla
     operation = of.operation.strip("_")
     layers = () if operation in line.text else text.without_keyword("inplace", operation)
     if layers:
-        yield Fix("Let the layer write into new memory, and keep the old numbers for backward.", text.file, layers)
+        sentence = message("Let the layer write into new memory, so that backward finds the old numbers.")
+        yield Fix(said(sentence), text.file, layers)
         return
     source = text.source_of(statement)
     target = target_of(statement)
     function = text.function_at(line.number)
     returned = _must_be_returned(function, target) if function is not None and target else None
     if not target or not _is_rebindable(text, statement, target, frames, is_shared):
-        yield Fix("Write into new memory there, and let the program use the new tensor; or clone the tensor before.")
+        sentence = message(
+            "Write into new memory in that line, and let the program use the new tensor; or clone the tensor first."
+        )
+        yield Fix(said(sentence))
         return
     rewritten = out_of_place(source) if ".data" not in source else ""
     if rewritten:
-        sentence = "Write the result into new memory, and keep the old numbers for backward."
+        sentence = message("Write the result into new memory, so that backward finds the old numbers.")
         edits = [text.replace(statement, rewritten)]
     else:
-        sentence = "Write into a copy, and keep the old numbers for backward."
+        sentence = message("Write into a copy, so that backward finds the old numbers.")
         edits = [text.insert_before(statement, f"{target} = {target}.clone()")]
     if returned is not None:
         edits.append(text.insert_after(returned, f"return {target}"))
-    yield Fix(sentence, text.file, tuple(edits))
+    yield Fix(said(sentence), text.file, tuple(edits))
 
 
 def at_the_reading(of: OverwrittenValue) -> Iterator[Fix]:
@@ -103,8 +108,11 @@ def at_the_reading(of: OverwrittenValue) -> Iterator[Fix]:
     if after == before:
         return
     source = text.source_of(statement)
+    sentence = message(
+        "Let line {line} read a copy, and write into `{name}` as before.", line=of.saved_in.number, name=of.name
+    )
     yield Fix(
-        f"Let line {of.saved_in.number} read a copy, and write into `{of.name}` as before.",
+        said(sentence),
         text.file,
         (text.replace(statement, source.replace(before, after)),),
     )
@@ -146,11 +154,16 @@ def _must_be_returned(function: ast.FunctionDef | ast.AsyncFunctionDef, name: st
 def around_a_step(of: OverwrittenValue) -> Iterator[Fix]:
     """Yield both ways to order a step of an optimizer, a forward and a backward; the program's meaning decides."""
     step = of.written_in[0].number
-    yield Fix(
-        f"Run the forward pass of line {of.saved_in.number} again after line {step}: its loss then describes "
-        f"the parameters that the step has left."
+    again = message(
+        "Run the forward pass of line {line} again after line {step}: its loss then belongs to the parameters after "
+        "the step.",
+        line=of.saved_in.number,
+        step=step,
     )
-    yield Fix(
-        f"Or call this backward() before line {step}, with the parameters that it is to train as `inputs=`: its "
-        f"gradients are then those of the parameters before the step. Without `inputs=`, line {step} uses them, too."
+    yield Fix(said(again))
+    earlier = message(
+        "Or call this backward() before line {step}, with the parameters that it should train as `inputs=`: its "
+        "gradients are then those of the parameters before the step. Without `inputs=`, line {step} uses them, too.",
+        step=step,
     )
+    yield Fix(said(earlier))

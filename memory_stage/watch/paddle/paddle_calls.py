@@ -14,6 +14,7 @@ from typing import Any
 
 from memory_stage.engines.paddle import saved_table, tensor_access
 from memory_stage.engines.paddle.entries import LEAF
+from memory_stage.messages import Text, message
 from memory_stage.watch.lines import Lines
 from memory_stage.watch.paddle.graph_log import GraphLog, LoggedNode, TensorState
 from memory_stage.watch.write_log import WriteLog
@@ -72,7 +73,7 @@ class PaddleCallWatcher:
         failure: the error in this package that ended the watch, or None.
     """
 
-    def __init__(self, paddle: Any, unseen: Callable[[str], None]) -> None:
+    def __init__(self, paddle: Any, unseen: Callable[[Text], None]) -> None:
         self._paddle, self._unseen = paddle, unseen
         self._tensor = paddle.Tensor
         self._thread = 0
@@ -101,7 +102,7 @@ class PaddleCallWatcher:
         """Run a function that is not logged itself, because the functions that it calls are logged."""
         if name == "to_static" and self.is_watched():
             self.is_open, self._is_static = False, True
-            self._unseen("A function is made static: what follows was not watched.")
+            self._unseen(message("The program makes a function static, so nothing after that was watched."))
         return function(*arguments, **keywords)
 
     def single(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:

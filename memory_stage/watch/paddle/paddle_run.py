@@ -9,6 +9,7 @@ from typing import Any
 
 from memory_stage.engines.paddle.frames import without_frames
 from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners
+from memory_stage.messages import Text
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.paddle.paddle_calls import PaddleCallWatcher, nodes_behind
 
@@ -33,7 +34,7 @@ class WatchedPaddleRun:
         paddle: Any,
         on_failure: Callable[[list[Any], BaseException, FrameType], None],
         on_suspicion: Callable[[list[Any], FrameType], None],
-        on_unseen: Callable[[str], None],
+        on_unseen: Callable[[Text], None],
     ) -> None:
         self._paddle, self._on_failure, self._on_suspicion = paddle, on_failure, on_suspicion
         self.calls = PaddleCallWatcher(paddle, on_unseen)

@@ -12,8 +12,9 @@ from typing import Any
 import torch
 
 from memory_stage.engines.events import ignore
-from memory_stage.engines.torch.monkeypatches import COMPILED, TorchPatches
-from memory_stage.engines.torch.threads import Bystander, remove_mode
+from memory_stage.engines.torch.monkeypatches import COMPILED, SCRIPTED, TRACED, TorchPatches
+from memory_stage.engines.torch.threads import ELSEWHERE, Bystander, remove_mode
+from memory_stage.messages import Text, message
 from memory_stage.watch.lines import Lines, ProgramLine
 from memory_stage.watch.node_log import NodeLog
 from memory_stage.watch.torch.backward_passes import BackwardPasses
@@ -24,10 +25,18 @@ from memory_stage.watch.write_log import WriteLog
 
 MOST_PASSES = 1_000
 
-NOT_COMPILED = (
-    "What `torch.compile` has compiled is not watched, so its lines are unknown. `memory-stage explain --eager` runs "
-    "and watches it as it is written."
-)
+#: Sentences about code that is not watched, by the engine's sentences about code that it does not record.
+_NOT_WATCHED: dict[str, Text] = {
+    COMPILED: message(
+        "Code that `torch.compile` has compiled is not watched, so its lines are unknown. `memory-stage explain "
+        "--eager` runs and watches it uncompiled."
+    ),
+    SCRIPTED: message("Code that TorchScript runs is not watched: only its results are known."),
+    TRACED: message("Code that `torch.jit.trace` traces is not watched."),
+    ELSEWHERE: message(
+        "Another thread computes with tensors: its operations are not watched, only their effects on memory."
+    ),
+}
 
 #: The backward passes that are checked after an unversioned write: the next pass may start from another loss.
 CHECKED_PASSES = 4
@@ -69,15 +78,15 @@ class WatchedRun:
         self,
         on_failure: Callable[[WatchedRun, Any, BaseException, FrameType], None],
         on_suspicion: Callable[[WatchedRun, Any, FrameType], None],
-        on_unseen: Callable[[str], None],
+        on_unseen: Callable[[Text], None],
     ) -> None:
         self._on_failure, self._on_suspicion = on_failure, on_suspicion
         self._calls = CallWatcher()
         self._backward = BackwardPasses(self._calls, self._before, self._failed, self._after)
-        on_unseen = _named(on_unseen)
-        self._bystander, self._on_unseen = Bystander(on_unseen), on_unseen
+        note = _named(on_unseen)
+        self._bystander, self._on_unseen = Bystander(note), note
         modes: Any = (self._calls, self._bystander)
-        self._patches = TorchPatches(modes, on_unseen, ignore, self._imported, lambda real: real)
+        self._patches = TorchPatches(modes, note, ignore, self._imported, lambda real: real)
         self._checked = -1
         self._suspicious_passes = 0  # the number of the next passes to check because of an unversioned write
         self.passes: deque[BackwardPass] = deque(maxlen=MOST_PASSES)
@@ -158,6 +167,6 @@ class WatchedRun:
         self.passes.append(BackwardPass(self.lines.number_of(frame), self._calls.time, next_node, keeps_graph))
 
 
-def _named(on_unseen: Callable[[str], None]) -> Callable[[str], None]:
-    """Return a function that passes on why a part is not watched, in the words of a report on a whole run."""
-    return lambda sentence: on_unseen(NOT_COMPILED if sentence == COMPILED else sentence)
+def _named(on_unseen: Callable[[Text], None]) -> Callable[[str], None]:
+    """Return a function that passes on an engine's sentence in the words of a whole run."""
+    return lambda sentence: on_unseen(_NOT_WATCHED.get(sentence, sentence))

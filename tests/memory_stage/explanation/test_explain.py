@@ -497,7 +497,7 @@ def test_the_report_on_a_long_program_has_the_right_totals(monkeypatch):
     report = mt.explain(program)
     assert (len(report.rows), report.left_out) == (3, 7)
     assert report.totals.operations == 10 and report.totals.copied == 10 * KIB
-    assert "7 operations more" in str(report)
+    assert "7 more operations" in str(report)
 
 
 def test_a_report_without_writes_says_that_there_are_none():
@@ -535,13 +535,13 @@ def test_the_text_of_a_report_is_equal_to_the_expected_text():
 
           1  line 4: x.sin_()            x [3] float32  version 0 -> 1  copies 12 bytes
              needs    its input: `x: g * cos(x)`. The input is overwritten.
-             happened Copied its input first: 12 bytes.
+             happened It copied its input first: 12 bytes.
              instead  `sin` keeps its input without a copy; its result takes 12 bytes: writing in place saves no
                       memory here.
 
           2  line 5: y.add_(1.0)         y [3] float32  version 0 -> 1  stale
              needs    nothing: `x: g`. The rule names no tensor.
-             happened Overwrote the output [3] of `exp` (line 3: `y = x.exp()`).
+             happened It overwrote the output [3] of `exp` (line 3: `y = x.exp()`).
              instead  Run backward before this line, or use `add`, whose result takes 12 bytes, or
                       `set_inplace_policy("copy_on_write")`, which would preserve 12 bytes here.
 

@@ -142,7 +142,7 @@ def generator_and_critic():
 def test_a_step_between_forward_and_backward_is_reported_by_the_programs_lines(program, saved):
     report = report_of(program)
     text = words(report)
-    first = text.partition("Look first at row ")[2]
+    first = text.partition("Read row ")[2]
     assert "optimizer.step()" in first[:120]
     assert f"`{saved}`" in first[:300]
     assert "`detach()`ed" in text

@@ -56,7 +56,7 @@ def test_the_error_of_backward_leads_to_the_row_that_caused_it():
     last = report.rows[-1]
     assert last.verdict is Verdict.RAISES and last.cause is not None
     assert report.rows[last.cause - 1].where.line == 9
-    assert "asks for `D.weight` as it was at version 1" in last.happened
+    assert "saved `D.weight` at version 1" in last.happened
 
 
 def test_a_function_is_explained_and_its_error_reaches_the_caller():
@@ -68,7 +68,7 @@ def test_a_function_is_explained_and_its_error_reaches_the_caller():
     report = explain(spoil, torch.ones(2, requires_grad=True), catch=True)
     assert isinstance(report.error, RuntimeError)
     assert [row.instead for row in report.rows if row.verdict is Verdict.STALE] == [
-        "`y = y.mul(2)`: new numbers in new memory."
+        "`y = y.mul(2)` puts the new numbers into new memory."
     ]
     with pytest.raises(RuntimeError, match="modified by an inplace operation") as raised:
         explain(spoil, torch.ones(2, requires_grad=True))
@@ -105,7 +105,7 @@ def test_a_script_leaves_its_page_its_error_its_status_and_the_fix(tmp_path):
     watched = command(tmp_path, "-m", "memory_stage", "--explain", "program.py")
     assert watched.returncode == plain.returncode == 1 and watched.stdout == plain.stdout
     assert plain.stderr.strip().splitlines()[-1] in watched.stderr
-    assert "`x = torch.where(mask, 0, x)`: new numbers in new memory." in watched.stderr
+    assert "`x = torch.where(mask, 0, x)` puts the new numbers into new memory." in watched.stderr
     assert "stale" in (tmp_path / "program.stage.html").read_text()
 
 
@@ -190,6 +190,6 @@ def test_a_write_that_a_custom_function_does_not_mark_is_noticed():
     report, _ = reported(ATTRIBUTE.format("None; x.div_(2)", "", "pass"))
     (row,) = [row for row in report.rows if Verdict.UNRECORDED in row.verdicts]
     assert row.where.line == 4
-    assert row.instead.startswith("`ctx.mark_dirty(x)` in `Halve.forward` tells autograd of this write")
+    assert row.instead.startswith("`ctx.mark_dirty(x)` in `Halve.forward` reports this write to autograd")
     announced, _ = reported(ATTRIBUTE.format("None; ctx.mark_dirty(x); x.div_(2)", "", "pass"))
     assert [row for row in announced.rows if Verdict.UNRECORDED in row.verdicts] == []

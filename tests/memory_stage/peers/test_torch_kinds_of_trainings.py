@@ -134,7 +134,7 @@ KINDS = {
     "a state that is detached in place before backward": (
         NET + "h = torch.tanh(net[0](x))\nloss = net[2](h).square().mean()\nWRONG\nloss.backward()" + SHOWN,
         ("h.detach_()", "h = h.detach()"),
-        "detaches in place `h`, which the backward pass",
+        "detaches `h` in place, which the backward pass",
     ),
     "an average in a dict of .data": (
         NET
@@ -145,7 +145,7 @@ KINDS = {
         )
         + AVERAGED,
         ("p.data", "p.data.clone()"),
-        "`shadow` is no average",
+        "`shadow` is not an average",
     ),
     "an average of an object that is registered without a copy": (
         NET
@@ -153,7 +153,7 @@ KINDS = {
         + TRAINED.replace("UPDATE", "ema.update()")
         + AVERAGED,
         ("param.data", "param.data.clone()"),
-        "`ema.shadow` is no average",
+        "`ema.shadow` is not an average",
     ),
     "a list of averages": (
         NET
@@ -161,7 +161,7 @@ KINDS = {
         + TRAINED.replace("UPDATE", "for a, p in zip(average, net.parameters()):\n        a.lerp_(p.data, 0.1)")
         + "print([round(n, 5) for p in average for n in p.flatten().tolist()])",
         ("p.detach()", "p.detach().clone()"),
-        "`average` is no average",
+        "`average` is not an average",
     ),
     "the best parameters, kept without a copy": (
         NET + BEST.replace("KEPT", "WRONG") + SHOWN,
@@ -176,7 +176,7 @@ KINDS = {
         )
         + "print([round(n, 5) for p in target.parameters() for n in p.flatten().tolist()])",
         ("target = net", "target = copy.deepcopy(net)"),
-        "`target` is no copy of `net`",
+        "`target` is not a copy of `net`",
     ),
     "a target network on the same memory": (
         NET
@@ -191,7 +191,7 @@ KINDS = {
             "target.weight.data = net.weight.data\ntarget.bias.data = net.bias.data",
             "target.load_state_dict(net.state_dict())",
         ),
-        "`target` is no copy of `net`",
+        "`target` is not a copy of `net`",
     ),
     "losses that torch.tensor copies": (
         NET + COPIED.replace("JOINED", "WRONG") + SHOWN,

@@ -55,12 +55,12 @@ TRAININGS = {
     ),
     "moving_average": Training(
         16,
-        ("`linear` in line 26", "`student.b.weight` and `teacher.net.b.weight` are one tensor", "Call every `backward"),
+        ("`linear` in line 26", "`teacher.net.b.weight` are names of one tensor", "Call every `backward"),
         {10: "        self.net = copy.deepcopy(net)"},
     ),
     "clipped_data": Training(
         16,
-        ("`linear` in line 14 saved", "no version tells", "before the forward of line 14"),
+        ("`linear` in line 14 saved", "raises no version", "before the forward pass of line 14"),
         {16: "", 39: "    opt.step(); [w.data.clamp_(-0.1, 0.1) for w in critic.parameters() if w.dim() == 2]"},
         fails=False,
     ),
@@ -72,7 +72,7 @@ TRAININGS = {
     ),
     "step_in_between": Training(
         32,
-        ("`agent.net.value.weight`", "`linear` in line 14", "run the forward of line 14 again"),
+        ("`agent.net.value.weight`", "`linear` in line 14", "run the forward pass of line 14 again"),
         {46: "    action, logp, value = agent.act(state)"},
     ),
     "two_modes_of_batch_norm": Training(

@@ -38,8 +38,8 @@ def test_the_result_of_a_layer_has_the_name_that_the_program_gives_it_later():
     (row,) = [row for row in report.rows if row.verdict is Verdict.STALE]
     assert isinstance(done.error, RuntimeError) and row.where.line == 4
     assert "overwrites `out`, which `mul` in line 3 saved" in row.happened and "`linear`" not in row.happened
-    assert "asks for `out` as it was" in report.rows[-1].happened
-    assert row.instead.startswith("Have lines 3 and 4 read a copy")
+    assert "saved `out` at version" in report.rows[-1].happened
+    assert row.instead.startswith("Let lines 3 and 4 read a copy")
 
 
 def test_the_report_on_a_program_without_an_error_says_that_backward_needed_no_stale_tensor():
@@ -51,11 +51,11 @@ def test_the_report_on_a_program_without_an_error_says_that_backward_needed_no_s
         "guess.backward(retain_graph=True)\n"
         "opt.step()\n"
     )
-    unasked = "No backward has asked for it."
+    unasked = "No backward pass has read it since."
     report, done = reported(program + "gain.backward()\n")
     stale = [row for row in report.rows if row.verdict is Verdict.STALE]
     assert done.error is None and stale and all(row.happened.endswith(unasked) for row in stale)
-    assert all(row.instead.startswith("Nothing, unless a backward is still to go through it") for row in stale)
+    assert all(row.instead.startswith("Nothing, unless a backward pass is still to run through it.") for row in stale)
     report, done = reported(program + "guess.backward()\n")
     assert isinstance(done.error, RuntimeError) and unasked not in str(report)
 
@@ -74,7 +74,7 @@ def test_the_repair_copies_an_array_and_a_loop_is_one_row():
     assert report.totals.unnoticed == 5
     assert [row.where.line for row in report.dangerous()] == [6]
     (row,) = report.dangerous()
-    assert "Give `x` memory of its own" in row.instead and "`torch.tensor(...)` copies" in row.instead
+    assert row.instead.startswith("Make `x` with `torch.tensor(...)`, which copies the array")
     report, _ = reported(program.replace("torch.from_numpy(a)", "torch.tensor(a)"))
     assert report.totals.unnoticed == 0
 

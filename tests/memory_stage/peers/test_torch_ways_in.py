@@ -419,7 +419,7 @@ def test_compiled_code_is_named_once_with_a_way_to_watch_it(tmp_path):
     (tmp_path / "program.py").write_text(TRANSFORMED.format("torch.compile(scaled, backend='eager')(x).backward()"))
     done = command(tmp_path, "-m", "memory_stage", "explain", "program.py")
     said = " ".join(done.stderr.split())
-    assert said.count("What `torch.compile` has compiled is not watched") == 1 and "explain --eager" in said
+    assert said.count("Code that `torch.compile` has compiled is not watched") == 1 and "explain --eager" in said
 
 
 # ---------- the cost of a long run ----------

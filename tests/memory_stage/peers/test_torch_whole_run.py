@@ -394,7 +394,7 @@ def test_what_cannot_be_watched_runs_as_alone_and_is_named_once(tmp_path):
     assert (watched.returncode, watched.stdout) == (plain.returncode, plain.stdout) == (0, plain.stdout)
     assert watched.stderr.startswith(plain.stderr)
     said = " ".join(watched.stderr.removeprefix(plain.stderr).split())
-    for words in ("TorchScript runs is not recorded", "Another thread computes", "`torch.compile` has compiled is not"):
+    for words in ("TorchScript runs is not watched", "Another thread computes", "`torch.compile` has compiled is not"):
         assert said.count(words) == 1, said
 
 

@@ -46,7 +46,7 @@ for t in range(2):
 h.sum().backward()
 """,
         5,
-        ("writes other cells", "`mul` in line 5", "torch.stack"),
+        ("writes other elements", "`mul` in line 5", "torch.stack"),
         {2: "h = [w]", 3: "", 5: "    h.append(h[t] * w)", 6: "torch.stack(h).sum().backward()"},
         written=False,
     ),
@@ -136,7 +136,7 @@ x.data.mul_(10)
 y.sum().backward()
 """,
         4,
-        ("no version tells", "its gradients will be wrong"),
+        ("raises no version", "its gradients will be wrong"),
         {4: "x = x.detach().clone(); x.mul_(10)"},
         written=False,
         fails=False,
@@ -151,7 +151,7 @@ n[0] = 7
 y.sum().backward()
 """,
         5,
-        ("no version tells", "`.numpy().copy()`"),
+        ("raises no version", "`.numpy().copy()`"),
         {3: "n = x.detach().numpy().copy()"},
         written=False,
         fails=False,
@@ -167,7 +167,7 @@ z = bn(torch.tensor([[2.0], [8.0]]))
 y.sum().backward()
 """,
         6,
-        ("no version tells", "`backward()` before this line"),
+        ("raises no version", "`backward()` before this line"),
         {6: "y.sum().backward()", 7: "z = bn(torch.tensor([[2.0], [8.0]]))"},
         written=False,
         fails=False,

@@ -106,7 +106,7 @@ SILENT = {
     "a write through a view": Classic(
         "h = w * 1\nv = h[0:1]\nv.scale_(10.0)\nloss = h.sum()\nloss.backward()\n",
         4,
-        ("its history does not know of the write", "Assign to `h` itself"),
+        ("its history does not contain the write", "Assign to `h` itself"),
         {4: "h[0:1] = v * 10.0"},
         written=False,
         fails=False,
@@ -114,7 +114,7 @@ SILENT = {
     "a view that was taken before the write": Classic(
         "h = w * 1\nv = h[0:1]\nh.scale_(10.0)\nloss = v.sum()\nloss.backward()\n",
         4,
-        ("`v` lies in the same memory", "Take `v` after this line"),
+        ("`v` uses the same memory", "Take `v` after this line"),
         {4: "h.scale_(10.0); v = h[0:1]"},
         written=False,
         fails=False,
@@ -123,7 +123,7 @@ SILENT = {
         "buffer = paddle.zeros([4])\nrow = buffer[0:2]\nrow.add_(w * 3)\nloss = buffer.sum()\nloss.backward()\n"
         "gradient = [0.0, 0.0] if w.grad is None else w.grad\n",
         4,
-        ("`buffer` lies in the same memory and has no history", "Assign to `buffer` itself"),
+        ("`buffer` uses the same memory and has no history", "Assign to `buffer` itself"),
         {4: "buffer[0:2] = row + w * 3"},
         written=False,
         fails=False,
@@ -131,7 +131,7 @@ SILENT = {
     "views of unbind": Classic(
         "h = (w * 1).reshape([2, 1])\na, b = h.unbind()\na.scale_(3.0)\nloss = h.sum()\nloss.backward()\n",
         4,
-        ("`h` lies in the same memory",),
+        ("`h` uses the same memory",),
         {4: "h[0] = a * 3.0"},
         written=False,
         fails=False,
@@ -139,7 +139,7 @@ SILENT = {
     "set_value": Classic(
         "x = w * 1\ny = x * x\nx.set_value(paddle.zeros([2]))\nloss = y.sum()\nloss.backward()\n",
         4,
-        ("no version tells", "its gradients will be wrong", "Call `backward()` before this line"),
+        ("raises no version", "its gradients will be wrong", "Call `backward()` before this line"),
         {4: "loss = y.sum(); loss.backward()", 5: "x.set_value(paddle.zeros([2]))", 6: ""},
         written=False,
         fails=False,
@@ -167,7 +167,7 @@ SILENT = {
         "bn = paddle.nn.BatchNorm1D(1)\nbn.eval()\ny = bn((w * 1).reshape([2, 1]))\nbn.train()\n"
         "z = bn(paddle.to_tensor([[2.0], [8.0]]))\nloss = y.sum()\nloss.backward()\n",
         6,
-        ("no version tells", "`backward()` before this line"),
+        ("raises no version", "`backward()` before this line"),
         {6: "loss = y.sum()", 7: "loss.backward()", 8: "z = bn(paddle.to_tensor([[2.0], [8.0]]))"},
         written=False,
         fails=False,
@@ -178,7 +178,7 @@ SILENT = {
         "    @staticmethod\n    def backward(ctx, g):\n        return g * 2 * ctx.saved_tensor()[0]\n"
         "a = w * 1\ny = Square.apply(a)\na.scale_(10.0)\nloss = y.sum()\nloss.backward()\n",
         12,
-        ("`Square` in line 11 saved", "No version of that is compared", "its gradients will be wrong"),
+        ("`Square` in line 11 saved", "does not check the version of that tensor", "its gradients will be wrong"),
         {12: "loss = y.sum(); loss.backward()", 13: "a.scale_(10.0)", 14: ""},
         written=False,
         fails=False,
@@ -186,7 +186,7 @@ SILENT = {
     "under no_grad": Classic(
         "a = w * 2\nwith paddle.no_grad():\n    a.scale_(5.0)\nloss = a.sum()\nloss.backward()\n",
         4,
-        ("The history does not know of it",),
+        ("The write is not in the history",),
         {3: "if True:"},
         written=False,
         fails=False,

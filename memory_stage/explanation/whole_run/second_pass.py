@@ -1,0 +1,60 @@
+"""Sentences about a second backward pass through a graph that is freed, for every framework."""
+
+from __future__ import annotations
+
+from memory_stage.messages import Text, capitalized, message
+from memory_stage.watch.lines import ProgramLine
+
+#: Roles of lines, and reasons.
+FREED = message("ran backward through it and freed it")
+NEEDED_AGAIN = message("needs it again")
+REACHES_FREED = message("reaches the freed part")
+CARRIES = message("A value that is computed from its last value keeps the graphs of all its earlier values.")
+FREES = message("A backward pass frees the tensors that the operations saved, unless retain_graph=True keeps them.")
+
+
+def second_pass(asking: ProgramLine, freed: ProgramLine) -> Text:
+    """Return the verdict on a second pass through a graph."""
+    return message(
+        "Line {line} runs backward through a graph that the backward pass in line {freed} has freed.",
+        line=asking.number,
+        freed=freed.number,
+    )
+
+
+def carried_graph(value: Text, freed: ProgramLine, asking: ProgramLine) -> Text:
+    """Return the verdict on a value that carries a freed graph into another backward pass."""
+    return capitalized(
+        message(
+            "{value} carries the graph of the backward pass in line {freed} into the one in line {line}.",
+            value=value,
+            freed=freed.number,
+            line=asking.number,
+        )
+    )
+
+
+def detaching(value: Text) -> Text:
+    """Return the advice to detach a value that the next iteration reads."""
+    return message(
+        "Detach {value} before the next iteration reads it: `.detach()` keeps the numbers and drops the graph.",
+        value=value,
+    )
+
+
+def forward_again(asking: ProgramLine) -> Text:
+    """Return the advice to repeat the forward pass before a second backward pass."""
+    return message(
+        "Run the forward pass again before line {line}: its gradients then belong to the current parameters.",
+        line=asking.number,
+    )
+
+
+def one_pass_or_keep(freed: ProgramLine, asking: ProgramLine) -> Text:
+    """Return the advice for two backward passes that are meant for the same parameters."""
+    return message(
+        "Or, if both passes are meant for the same parameters: add the losses and call backward() once; or pass "
+        "retain_graph=True in line {freed}, which keeps the graph in memory for line {line}.",
+        freed=freed.number,
+        line=asking.number,
+    )

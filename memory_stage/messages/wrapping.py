@@ -1,0 +1,49 @@
+"""Wrap and pad texts for a terminal, in which a Chinese character takes two columns and needs no space to break at."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+
+_WIDE = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uff60]")
+
+#: The parts of a Chinese text between which a line may end: code, a word, or a character with its punctuation.
+_PART = re.compile(
+    r"[\uff08\u201c\u300a]*(?:`[^`]*`|[^\s\u2e80-\u9fff\uff00-\uff60`]+|.)[\uff09\u201d\u300b\u3001\u3002\uff0c\uff1a\uff1b,.:;)]*"
+)
+
+
+def columns(text: str) -> int:
+    """Return the columns that a text takes in a terminal."""
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
+
+
+def padded(text: str, width: int) -> str:
+    """Return a text with spaces behind it, so that it takes at least ``width`` columns."""
+    return text + " " * (width - columns(text))
+
+
+def wrapped(text: str, width: int, first: str = "", following: str = "", breaks_words: bool = True) -> list[str]:
+    """Return the lines of a paragraph.
+
+    Args:
+        text: the paragraph.
+        width: columns at most.
+        first, following: the beginning of the first line, and of the others.
+        breaks_words: True if a word that is longer than a line is broken; Chinese texts keep such a word whole.
+    """
+    if not _WIDE.search(text):
+        return textwrap.wrap(
+            text, width, initial_indent=first, subsequent_indent=following, break_long_words=breaks_words
+        )
+    lines, line = [], first
+    is_empty = True
+    for part in _PART.findall(" ".join(text.split())):
+        if is_empty or columns(line) + columns(part.rstrip()) <= width:
+            line += part.lstrip() if is_empty else part
+        else:
+            lines.append(line.rstrip())
+            line = following + part.lstrip()
+        is_empty = is_empty and not part.strip()
+    return [*lines, line.rstrip()]
