@@ -64,7 +64,7 @@ CALLS: dict[str, Any] = {
         name: getattr(operands, name)
         for name in (
             *("as_operands", "as_operands_in_place", "promote", "into", "as_float", "check_target"),
-            *("storable", "same_dtype", "as_index", "as_mask", "rounded", "into_out", "no_bounds"),
+            *("storable", "same_dtype", "as_index", "flat_without_dim", "as_mask", "rounded", "into_out", "no_bounds"),
             *("clamped_by", "in_dtype", "only_floats", "reduced_dims", "as_many_dimensions", "no_bool_subtraction"),
             *("as_long", "no_integers", "one_dim", "one_dtype", "one_dtype_of_all", "sequence_of_indices"),
         )

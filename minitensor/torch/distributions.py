@@ -208,6 +208,15 @@ class Normal(Distribution):
         spread = -TABLE["square"](distance) / (2 * self.variance)
         return spread - TABLE["log"](self.scale) - math.log(math.sqrt(2 * math.pi))
 
+    def cdf(self, value: Tensor) -> Tensor:
+        """Return the probability of an outcome up to ``value``, broadcast against the parameters. It needs scipy."""
+        self._check_value(value, "Real()", lambda a: a == a)
+        return 0.5 * (1 + TABLE["erf"]((value - self.loc) / self.scale / math.sqrt(2)))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """Return the number up to which an outcome is with probability ``value``. It needs scipy."""
+        return self.loc + self.scale * TABLE["erfinv"](2 * value - 1) * math.sqrt(2)
+
     def entropy(self) -> Tensor:
         """Return the entropy of each distribution, in nats."""
         return TABLE["log"](self.scale) + (0.5 + 0.5 * math.log(2 * math.pi))
@@ -343,8 +352,9 @@ class Categorical(Distribution):
         array = probs.detach()._array
         if validate_args is not False and not bool((array >= 0).all() and (array.sum(-1) > 0).all()):
             raise ValueError(
-                f"Expected parameter probs (Tensor of shape {tuple(probs.shape)}) of distribution Categorical to "
-                f"satisfy the constraint Simplex(), but found invalid values:\n{probs!r}"
+                f"Expected parameter probs (Tensor of shape {tuple(probs.shape)}) of distribution "
+                f"Categorical(probs: {probs.size()}) to satisfy the constraint Simplex(), but found invalid values:\n"
+                f"{probs!r}"
             )
 
     @property

@@ -25,11 +25,13 @@ from minitensor.engine.operations.operands import CONSTANT, NUMBERS, _constants,
 from minitensor.engine.operations.operands import cast as engine_cast
 from minitensor.engine.operations.variants import Redirect
 from minitensor.torch import scalars
+from minitensor.torch.arguments import need_tensor
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES, dtype_of
 from minitensor.torch.errors import devices_differ, leaf_written, overlapping_target, result_does_not_fit, warn
 from minitensor.torch.generator import default_generator
 from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.views import flatten
 
 _POSITIONS = ("input", "other", "weight")
 
@@ -223,6 +225,18 @@ def as_index(op: str, index: Any, name: str = "index") -> BaseTensor:
     if index._array.dtype not in INDICES:
         raise RuntimeError(f"{op}(): Expected dtype int32/int64 for {name}, not {SCALAR_NAMES[index._array.dtype]}")
     return index
+
+
+def flat_without_dim(op: str, x: Any, index: Any, dim: Any) -> tuple[Any, Any, Any]:
+    """Return the operands of an operation along ``dim``; without a ``dim``, along the only one of flattened tensors.
+
+    Raises:
+        TypeError: if ``dim`` is None and ``x`` is not a tensor.
+    """
+    if dim is not None:
+        return x, index, dim
+    need_tensor(op, x)
+    return flatten(x), flatten(index), 0
 
 
 def as_mask(op: str, mask: Any, name: str = "mask") -> BaseTensor:

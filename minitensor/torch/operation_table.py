@@ -344,9 +344,11 @@ spell("gather", "take_along_axis", "input, dim, index", gives="the shape of indi
       prologue=f"{_index('gather', index='indices')}\n{_EXACT}",
       doc="The elements of arr that indices names along axis.",
       grad_name="GatherBackward0")  # fmt: skip
-spell("take_along_dim", "take_along_axis", "input, indices, dim", renamed={"indices": "indices"},
-      doc="The elements of arr that indices names along axis, spread over the other dimensions.",
-      prologue="indices = as_index('take_along_dim', indices)\nbroadcast = True",
+spell("take_along_dim", "take_along_axis", "input, indices, dim=None", renamed={"indices": "indices"},
+      doc="The elements of arr that indices names along axis, spread over the other dimensions. Without axis, indices "
+      "names elements of the flattened arr.",
+      prologue="indices = as_index('take_along_dim', indices)\nbroadcast = True\n"
+      "arr, indices, axis = flat_without_dim('take_along_dim', arr, indices, axis)",
       grad_name="GatherBackward0")  # fmt: skip
 spell("scatter", "put_along_axis", "input, dim, index, src", renamed={"values": "src"},
       takes=_SCATTERED.format("arr", "indices", "values"),

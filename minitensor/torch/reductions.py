@@ -76,7 +76,9 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """
     need_tensor("count_nonzero", input)
     given = [] if dim is None else dim if isinstance(dim, (list, tuple)) else [dim]
-    axes = tuple(as_dim(each, input._array.ndim) for each in given) if input._array.ndim else None
+    axes = tuple(as_dim(each, input._array.ndim) for each in given)
+    if not input._array.ndim:
+        axes = ()  # dimension 0 of a number is the number
     found = np.asarray(np.count_nonzero(host_array(input._array), axes or None), np.int64)
     return without_history(input, like(found, input._array), "count_nonzero")
 

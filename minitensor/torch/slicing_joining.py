@@ -407,6 +407,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
     Returns:
         A view with the number of windows as length of ``dimension``, and the length ``size`` in a new last dimension.
+        A tensor without dimensions has one window, and the result has only the dimension of this window.
 
     Raises:
         RuntimeError: if ``size`` is below 0 or above the length, or ``step`` is below 1.
@@ -414,7 +415,10 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """
     as_dim(dimension, input._array.ndim)
     try:
-        shape, steps = rearranging.window_strides("unfold", input, dimension, size, step)
+        whole = input if input._array.ndim else input.unsqueeze(0)
+        shape, steps = rearranging.window_strides("unfold", whole, dimension, size, step)
+        if whole is not input:
+            shape, steps = shape[1:], steps[1:]
         return as_kind(engine.as_strided(input, shape, steps, input.offset))
     except ValueError as error:
         raise RuntimeError(str(error)) from None

@@ -111,7 +111,7 @@ def _round_whole(a: Array, decimals: int, out: Array | None) -> Array:
 
 def _divisible(a: Array, b: Array) -> None:
     no_bools(a, b)
-    if b.dtype not in FLOATS and not b.all():
+    if b.dtype not in FLOATS and a.size and not b.all():
         raise ValueError("integers cannot be divided by 0, and the divisor has a 0")
 
 

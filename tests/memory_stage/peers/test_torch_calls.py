@@ -23,7 +23,7 @@ ON_PURPOSE = [
     ("we answer", r".", r"must be bool, not int", "0 and 1 are switches, too"),
     ("we answer", r".", r"received an invalid combination|must be (int|tuple of ints), not (Tensor|NoneType)|"
      r"must be Number, not Tensor", "a tensor of one integer, or None, stands for the number or the default"),
-    ("we answer", r"^(reshape|tile)$", r"must be tuple of ints, not int|takes 2 positional", "single lengths"),
+    ("we answer", r"^(reshape|tile|flip)$", r"must be tuple of ints, not int|takes 2 positional", "single lengths"),
     ("we answer", r"^as_tensor$", r"positional argument", "dtype and device may be given by position"),
     ("we answer", r"^meshgrid$", r"same dtype", "the results need not have one dtype"),
     ("we answer", r"^copy_$", r"non_blocking", "has no effect here"),
@@ -38,6 +38,7 @@ ON_PURPOSE = [
     ("we refuse", r".", r"must be int, not|must be tuple of ints|out of range|Calling nonzero on 0d|"
      r"can't be cast|0-dim",
      "an argument of another kind than documented"),
+    ("values", r"^topk$", r"^\[(\(.*?\]\)), .* and \[\1, ", "equal elements have no order: only the indices differ"),
     ("values", r"^norm$", r"nan", "PyTorch ignores an order of nan for a single number"),
     ("we answer", r"^cdist$", r"floating-point", "integers are converted"),
     ("we answer", r".", r"must be int, not bool", "False and True are 0 and 1"),
@@ -45,6 +46,10 @@ ON_PURPOSE = [
     ("we refuse", r"^median$", r"nan cannot be stored", "an integer has no nan for the median of nothing"),
     ("we refuse", r"^einsum$", r"each operand is a list", "an equation is a text"),
     ("we refuse", r"^take_along_dim$", r"out of bounds", "an index is not spread over another dimension"),
+    ("we refuse", r"^take_along_dim$", r"Expected dtype int", "an index without elements has a dtype of integers, too"),
+    ("we answer", r"^take_along_dim$", r"out of bounds", "a negative index counts from the end"),
+    ("values", r"^threshold_?$", r"float32.* and \('int", "an activation of integers is one of float32, as in Paddle"),
+    ("we refuse", r"^threshold_$", r"can't be cast", "an activation of integers is one of float32, as in Paddle"),
     ("we refuse", r"^matmul$", r"the same dtype", "of matrices without elements, too"),
     ("we refuse", r"softmax$", r"not implemented for", "of bools without elements, too"),
     ("values", r"^(chunk|stride|to|new_tensor)$", r".", "a dimension of length 0, or a list of tensors"),

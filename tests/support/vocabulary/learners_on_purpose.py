@@ -29,6 +29,7 @@ _COUNT_MOVED = (
     "a version belongs to the storage: a tensor that gets another storage has that one's version, and its former views "
     "keep theirs. In PyTorch the views of a tensor share one number, whatever their storages are"
 )
+_OTHER_WORDS = "the error has words of its own, which name the function, the argument and what is allowed"
 _SHAPE_SAVED = (
     "the error has the shape that was saved and the name of the write; PyTorch has the present shape, and T1 for `t_`"
 )
@@ -50,6 +51,9 @@ ON_PURPOSE: dict[str, str] = {
     r"torch: deep copies: (a tensor and its view|the version of a copy)": _COUNT,
     r"torch: versions: x.(resize_\(9\)|resize_\(2\)\.resize_|set_\()": _COUNT_MOVED,
     r"torch: versions: x.apply_": "apply_ writes, and every write is counted. PyTorch does not notice this one",
+    r"torch: functions of tutorials: .*(fmod\(i, 0|heaviside\(x, i|einsum\(('i|x, x)|unfold\(|tile\(-1)": _OTHER_WORDS,
+    r"torch: functions of tutorials: .*(ones\(2\)\)\.mean|Normal.*Bernoulli)": _OTHER_WORDS,
+    r"torch: functions of tutorials: .*nanmean\(h / h": "0 / 0 is nan; NumPy may warn where asked to",
     r"torch: versions: z = y \* y": _SHAPE_SAVED,
     r"torch: deep copies: a shallow copy": "copy.copy returns another tensor on the same storage, as y = x[:] does",
     r"torch: warnings: .*(huber|binary_cross|LogSoftmax|lr_scheduler|RNN|Upsample|Transformer|clip_grad_norm)": _LAYERS,
