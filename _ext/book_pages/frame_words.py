@@ -2,7 +2,7 @@
 
 The catalogue of an edition is its file ``words.po`` (gettext), for example ``zh/words.po``. Its keys are the English
 texts in this package and in its templates and scripts. A text of a script has the context "script"; these texts are
-written into each page of the edition, where ``theme/js/lib/words.js`` reads them. English pages need no catalogue.
+written into each page of the edition, where ``theme/live/words.js`` reads them. English pages need no catalogue.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SCRIPT = "script"  # the context of texts in scripts
 HERE = Path(__file__).parent
 #: Texts in templates and scripts of this package.
 IN_TEMPLATE = re.compile(r"\bsay\(\s*(?:\"([^\"]*)\"|'([^']*)')")
-IN_SCRIPT = re.compile(r"(?<![\w.])t\(\s*(?:'((?:[^'\\]|\\.)*)'|`([^`$]*)`)")
+IN_SCRIPT = re.compile(r"(?<![\w.])t\(\s*(?:'((?:[^'\\]|\\.)*)'|`([^`$]*)`|\"([^\"]*)\")")
 
 
 def say(app: Sphinx, text: str, **values: Any) -> str:
@@ -94,7 +94,9 @@ def used() -> set[tuple[str, str]]:
     for path in sorted((HERE / "theme").rglob("*.html")):
         source = path.read_text(encoding="utf-8")
         found |= {("", double or single) for double, single in IN_TEMPLATE.findall(source)}
-    for path in sorted((HERE / "theme" / "js").rglob("*.js")):
+    for path in sorted(path for folder in ("js", "live") for path in (HERE / "theme" / folder).rglob("*.js")):
         source = path.read_text(encoding="utf-8")
-        found |= {(SCRIPT, one.replace("\\'", "'") or other) for one, other in IN_SCRIPT.findall(source)}
+        found |= {
+            (SCRIPT, one.replace("\\'", "'") or other or third) for one, other, third in IN_SCRIPT.findall(source)
+        }
     return found

@@ -25,7 +25,8 @@ from book_kit.widgets.report_html import as_data
 from memory_stage import api
 from memory_stage.explanation.minitensor import Listener
 from memory_stage.explanation.verdict import Verdict
-from memory_stage.messages import message, sentences
+from memory_stage.messages import language, message, sentences, speaking
+from memory_stage.messages.catalogues import LOCALES
 from memory_stage.messages.placed import texts_of
 from memory_stage.recorder.awaiting import Awaiting
 from memory_stage.recorder.record import RecordedRun, line_in
@@ -40,6 +41,8 @@ MOST_SHOWN = 4_000_000
 def answer(request: str) -> str:
     """Answer a request of a page: the JSON of a dict whose ``do`` names the action.
 
+    Its ``language`` is that of the page. Stages and reports are in English if they have no catalogue for it.
+
     Raises:
         ValueError: if the action is unknown.
     """
@@ -51,7 +54,9 @@ def answer(request: str) -> str:
     }
     if asked.get("do") not in ways:
         raise ValueError(f"a page asks to {', '.join(ways)}; not to {asked.get('do')!r}")
-    text = json.dumps(ways[asked["do"]](asked), ensure_ascii=False, separators=(",", ":"))
+    code = asked.get("language", "en").partition("-")[0]
+    with speaking(language(code if code in LOCALES else "en")):
+        text = json.dumps(ways[asked["do"]](asked), ensure_ascii=False, separators=(",", ":"))
     if len(text) > MOST_SHOWN:
         return json.dumps({"failed": f"What was recorded is too large to show: {len(text):,} characters."})
     return text

@@ -100,3 +100,15 @@ def test_printed_text_is_kept_if_the_program_closes_its_output():
         "error": "ValueError: late (line 4)",
         "printed": "before\n",
     }
+
+
+@pytest.mark.parametrize(("tag", "language"), [("zh-CN", "zh-CN"), ("en", None), ("fr", None), (None, None)])
+def test_an_answer_is_in_the_language_of_the_page_or_in_english(tag, language):
+    variant = {"id": "program", "label": "", "code": "x = mt.ones([2])", "policy": "2.6"}
+    asked = {"do": "record", "variants": [variant], "device": "cpu", "title": "", "ask": "", "heading": ""}
+    asked |= {"language": tag} if tag else {}
+    trace = json.loads(page_kernel.answer(json.dumps(asked)))["trace"]
+    assert trace.get("language") == language
+    assert ("新建存储" in trace["variants"][0]["steps"][0]["say"]) == (language == "zh-CN")
+    report = json.loads(page_kernel.answer(json.dumps({**asked, **variant, "do": "explain"})))["report"]
+    assert ("原位操作" in report["summary"]) == (language == "zh-CN")

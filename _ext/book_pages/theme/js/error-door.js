@@ -6,7 +6,7 @@
 import { causesOf } from './finder/messages.js';
 import { causeSections } from './lib/causes.js';
 import { make, rootOfBook, whenParsed } from './lib/dom.js';
-import { t } from './lib/words.js';
+import { t } from '../live/words.js';
 
 const DELAY = 150; // milliseconds after the last key
 const LONGEST_QUERY = 200; // characters of a search for the words of a message

@@ -5,7 +5,7 @@
 
 import { make, whenParsed } from './lib/dom.js';
 import { stored, update } from '../../../../book_kit/web/js/lib/storage.js';
-import { t } from './lib/words.js';
+import { t } from '../live/words.js';
 
 const KEY = 'in-place.exercises'; // page and number of an exercise -> the reader's text
 
@@ -28,7 +28,7 @@ class ExerciseBox extends HTMLElement {
     this.status.setAttribute('role', 'status');
     const copy = make('button', { type: 'button', onclick: () => this.copy() }, t('Copy'));
     const again = make('button', { type: 'button', onclick: () => this.startAgain() }, t('Start again'));
-    const words = `Write your answer to exercise ${number} here. It stays in this browser.`;
+    const words = t('Write your answer to exercise {number} here. It stays in this browser.', { number });
     const label = make('label', { htmlFor: this.text.id }, words);
     const actions = make('div', { className: 'mt-actions' }, copy, again, this.status);
     this.prepend(make('div', { className: 'mt-writing' }, label, this.text, actions));

@@ -5,17 +5,20 @@
 
 import { make } from './lib/dom.js';
 import { NumberHandles } from './lib/numbers.js';
+import { t } from '../live/words.js';
 
 /** @typedef {HTMLElement | null | undefined} Place */
 
 const script = /** @type {HTMLScriptElement} */ (document.currentScript);
 const MODULES = new URL('live/', script.src);
-const SIZE = `To run it, Python is loaded into this page: ${script.dataset.megabytes} MB, once.`;
-const FROM_DISK =
-  'Opened from the disk, a page cannot load Python. Served by make book LIVE=1, it lets you edit and run programs.';
-const BROKEN_LINK =
-  'The program of this link cannot be read: a part of the link is missing, or it is too long. Nothing was changed.';
-const OTHER_PAGE = 'The stage that this link is for is not on this page. Its program can be opened in ';
+const SIZE = t('To run it, Python is loaded into this page: {count} MB, once.', { count: script.dataset.megabytes });
+const FROM_DISK = t(
+  'Opened from the disk, a page cannot load Python. Served by make book LIVE=1, it lets you edit and run programs.',
+);
+const BROKEN_LINK = t(
+  'The program of this link cannot be read: a part of the link is missing, or it is too long. Nothing was changed.',
+);
+const OTHER_PAGE = t('The stage that this link is for is not on this page. Open its program in the playground:');
 
 /** @type {(selector: string) => HTMLElement[]} */
 const all = selector => [...document.querySelectorAll(selector)].map(element => /** @type {HTMLElement} */ (element));
@@ -33,7 +36,7 @@ const startButton = (text, onclick) => make('button', { type: 'button', classNam
 
 function offerEditors() {
   for (const stage of stages()) {
-    const button = startButton('Edit this program', () => edit(stage));
+    const button = startButton(t('Edit this program'), () => edit(stage));
     button.slot = 'edit';
     stage.append(button);
     new NumberHandles(stage, programs => change(stage, programs));
@@ -42,7 +45,7 @@ function offerEditors() {
 
 function offerChecks() {
   for (const box of exercises()) {
-    const button = make('button', { type: 'button', className: 'live-check', onclick: () => check(box) }, 'Check');
+    const button = make('button', { type: 'button', className: 'live-check', onclick: () => check(box) }, t('Check'));
     box.querySelector('.mt-actions')?.prepend(button);
     box.querySelector('.mt-writing')?.append(make('p', { className: 'live-told' }, SIZE));
   }
@@ -51,7 +54,7 @@ function offerChecks() {
 function offerPlayground() {
   const place = playground();
   place?.replaceChildren(
-    startButton('Write a program', () => play(place)),
+    startButton(t('Write a program'), () => play(place)),
     make('p', { className: 'live-told' }, SIZE),
   );
 }
@@ -86,7 +89,7 @@ async function followLink() {
     await (place === playground() ? play : edit)(place, programs);
   } else {
     const href = new URL(`../../chapters/playground.html#program/edit/${text}`, MODULES);
-    showNotice(heading, OTHER_PAGE, make('a', { href }, 'the playground'), '.');
+    showNotice(heading, OTHER_PAGE, ' ', make('a', { href }, t('the playground')));
   }
 }
 

@@ -4,7 +4,7 @@ import { chooseNextMode, currentMode } from './lib/color-mode.js';
 import { whenParsed } from './lib/dom.js';
 import { startWhenNear } from './lib/lazy-elements.js';
 import { keepSection } from './lib/same-section.js';
-import { t } from './lib/words.js';
+import { t } from '../live/words.js';
 
 const modeLabels = () => ({ auto: t('Colours: as the system'), light: t('Colours: light'), dark: t('Colours: dark') });
 const CODE =

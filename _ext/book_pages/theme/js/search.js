@@ -5,7 +5,7 @@ import { causesOf } from './finder/messages.js';
 import { excerpt, sectionsFor, spelled, termFor } from './finder/sections.js';
 import { causeSections } from './lib/causes.js';
 import { make, withCode } from './lib/dom.js';
-import { t } from './lib/words.js';
+import { t } from '../live/words.js';
 
 export { causesOf, spelled, termFor };
 

@@ -1,7 +1,7 @@
 /** The tables of an appendix: one field filters the rows of all, and the heads sort. */
 
 import { make, whenParsed } from './lib/dom.js';
-import { t } from './lib/words.js';
+import { t } from '../live/words.js';
 
 const SHORTEST = 9; // rows; a shorter table needs no filter and no sorting
 

@@ -1,5 +1,7 @@
 /** DOM helpers of the editor and the playground, and the words for policies and devices. */
 
+import { t } from './words.js';
+
 /** Return a new element with properties and children. */
 export function make(tag, properties = {}, ...children) {
   const { slot, ...rest } = properties;
@@ -36,11 +38,11 @@ export const loading = owner => ({
   progress(share) {
     owner.bar.hidden = false;
     owner.bar.value = share;
-    owner.say(`Loading Python: ${Math.round(100 * share)} %`);
+    owner.say(t('Loading Python: {percent} %', { percent: Math.round(100 * share) }));
   },
   loaded() {
     owner.bar.hidden = true;
-    owner.say('Running.');
+    owner.say(t('Running.'));
   },
 });
 
@@ -52,12 +54,19 @@ export const prose = text =>
       index % 2 ? make('code', { className: part.includes('\n') ? 'mt-lines' : '' }, part) : part,
     );
 
-/** Policies that a program can run under, and their names in a menu. */
-export const POLICIES = { '2.6': '2.6: copy the input first', '2.5': '2.5: refuse', copy_on_write: 'copy on write' };
-
-/** Devices that a program can run on, and their names in a menu. */
-export const DEVICES = {
-  cpu: 'CPU',
-  'gpu:sim': 'GPU, simulated, as PyTorch',
-  'gpu:sim paddle': 'GPU, simulated, as Paddle',
+/** Policies that a program can run under, and functions that return their names in a menu. */
+export const POLICIES = {
+  2.6: () => t('2.6: copy the input first'),
+  2.5: () => t('2.5: refuse'),
+  copy_on_write: () => t('copy on write'),
 };
+
+/** Devices that a program can run on, and functions that return their names in a menu. */
+export const DEVICES = {
+  cpu: () => 'CPU',
+  'gpu:sim': () => t('GPU, simulated, as PyTorch'),
+  'gpu:sim paddle': () => t('GPU, simulated, as Paddle'),
+};
+
+/** Return the names of policies or devices in the language of the page. */
+export const namesOf = choices => Object.values(choices).map(name => name());

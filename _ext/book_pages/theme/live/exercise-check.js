@@ -2,6 +2,7 @@
 
 import { button, loading, make, prose, messageOf } from './dom.js';
 import { ask, stop } from './python.js';
+import { t } from './words.js';
 
 /** Check the answer in the box of an exercise. */
 export function check(box) {
@@ -13,13 +14,13 @@ class Checking {
   constructor(box) {
     this.box = box;
     this.button = box.querySelector('.live-check');
-    this.stop = button('Stop', () => stop());
+    this.stop = button(t('Stop'), () => stop());
     this.stop.hidden = true;
     this.button.after(this.stop);
     this.status = box.querySelector('.live-told');
     this.status.setAttribute('role', 'status');
     this.bar = make('progress', { max: 1, hidden: true });
-    this.bar.setAttribute('aria-label', 'Loading Python');
+    this.bar.setAttribute('aria-label', t('Loading Python'));
     this.place = make('div');
     this.place.setAttribute('aria-live', 'polite');
     this.status.before(this.bar);
@@ -45,14 +46,14 @@ class Checking {
     if (failed) throw new Error(failed);
     const { passed, verdict, values } = report ?? {
       passed: false,
-      verdict: 'The answer ends with an error.',
-      values: [['got', error]],
+      verdict: t('The answer ends with an error.'),
+      values: [[t('got'), error]],
     };
-    const entries = [...values, ...(printed ? [['printed', printed]] : [])].map(([label, text]) => [
+    const entries = [...values, ...(printed ? [[t('printed'), printed]] : [])].map(([label, text]) => [
       make('dt', {}, String(label)),
       make('dd', {}, make('code', {}, String(text))),
     ]);
-    const [mark, word] = passed === true ? ['✓', 'Right.'] : ['○', 'Not yet.'];
+    const [mark, word] = passed === true ? ['✓', t('Right.')] : ['○', t('Not yet.')];
     const sign = make('span', {}, mark);
     sign.setAttribute('aria-hidden', 'true');
     const note = make('div', { className: `mt-note mt-check mathjax_ignore${passed === true ? ' mt-right' : ''}` });
@@ -64,7 +65,7 @@ class Checking {
   running(on) {
     this.button.disabled = on;
     this.stop.hidden = !on;
-    if (on) this.say('Running.');
+    if (on) this.say(t('Running.'));
     else this.bar.hidden = true;
   }
 

@@ -6,9 +6,10 @@
 import { problemOf } from './validate-trace.js';
 import { makeEditor } from './editor.js';
 import { reportOf } from './report-table.js';
-import { DEVICES, POLICIES, button, choice, isDark, loading, make, messageOf } from './dom.js';
+import { DEVICES, POLICIES, button, choice, isDark, loading, make, messageOf, namesOf } from './dom.js';
 import { linkTo } from './program-link.js';
 import { ask, stop } from './python.js';
+import { t } from './words.js';
 
 const KEY = 'in-place.playground'; // in the reader's browser: { code, policy, device }
 const EMPTY = { code: '', policy: '2.6', device: 'cpu' };
@@ -31,7 +32,7 @@ class Playground {
     this.place = place;
     this.size = size;
     this.beginnings = groups.flatMap(group => group.programs);
-    this.start = choice('Begin with', ['an empty program'], index => this.begin(index));
+    this.start = choice(t('Begin with'), [t('an empty program')], index => this.begin(index));
     let count = 0;
     for (const { title, programs } of groups) {
       this.start.select.append(
@@ -39,9 +40,9 @@ class Playground {
       );
     }
     const editor = make('div', { className: 'live-editor' });
-    this.run = button('Run', () => this.record());
-    this.explain = button('Explain', () => this.report());
-    this.stop = button('Stop', () => stop());
+    this.run = button(t('Run'), () => this.record());
+    this.explain = button(t('Explain'), () => this.report());
+    this.stop = button(t('Stop'), () => stop());
     this.stop.hidden = true;
     const actions = make(
       'div',
@@ -49,13 +50,13 @@ class Playground {
       this.run,
       this.explain,
       this.stop,
-      button('Copy link', () => this.copyLink()),
-      button('Start again', () => this.startAgain()),
+      button(t('Copy link'), () => this.copyLink()),
+      button(t('Start again'), () => this.startAgain()),
     );
-    this.policy = choice('Policy', Object.values(POLICIES), () => this.keep());
-    this.device = choice('Device', Object.values(DEVICES), () => this.keep());
+    this.policy = choice(t('Policy'), namesOf(POLICIES), () => this.keep());
+    this.device = choice(t('Device'), namesOf(DEVICES), () => this.keep());
     this.bar = make('progress', { max: 1, hidden: true });
-    this.bar.setAttribute('aria-label', 'Loading Python');
+    this.bar.setAttribute('aria-label', t('Loading Python'));
     this.status = make('p', { className: 'live-told' });
     this.status.setAttribute('role', 'status');
     this.shown = make('div', { className: 'live-shown' });
@@ -72,7 +73,7 @@ class Playground {
       ),
       this.shown,
     );
-    this.editor = makeEditor(editor, { label: 'Program', dark: isDark(), onRun: () => this.record() });
+    this.editor = makeEditor(editor, { label: t('Program'), dark: isDark(), onRun: () => this.record() });
     editor.addEventListener('input', () => {
       clearTimeout(this.later);
       this.later = window.setTimeout(() => this.keep(), 300);
@@ -84,9 +85,9 @@ class Playground {
     this.write(given ? fromLink(given) : (kept ?? EMPTY));
     this.say(
       given
-        ? 'This program came with the link. It has not run.'
+        ? t('This program came with the link. It has not run.')
         : kept
-          ? `This is what you wrote here before. ${this.size}`
+          ? `${t('This is what you wrote here before.')} ${this.size}`
           : this.size,
     );
     this.editor.focus();
@@ -118,7 +119,7 @@ class Playground {
     this.start.select.selectedIndex = 0;
     this.begin(0);
     store(undefined);
-    this.say('What you wrote is forgotten.');
+    this.say(t('What you wrote is forgotten.'));
     this.editor.focus();
   }
 
@@ -133,15 +134,15 @@ class Playground {
     return this.ask(
       {
         do: 'record',
-        variants: [{ id: 'program', label: 'your program', code, policy }],
+        variants: [{ id: 'program', label: t('your program'), code, policy }],
         device,
-        title: 'Your program',
+        title: t('Your program'),
         ask: '',
         heading: '',
       },
       async ({ trace }) => {
         const wrong = await problemOf(trace);
-        if (wrong) throw new Error(`The recording cannot be shown: ${wrong}.`);
+        if (wrong) throw new Error(t('The recording cannot be shown: {why}.', { why: wrong }));
         const stage = make('memory-stage', { className: 'mathjax_ignore', trace });
         stage.id = 'your-program';
         return stage;
@@ -156,7 +157,9 @@ class Playground {
   /** Send a request to Python, and show the element that `elementOf` makes of the answer. */
   async ask(request, elementOf) {
     this.keep();
-    if (!this.program.code.trim()) return this.say('There is no program yet: write one, or choose one to begin with.');
+    if (!this.program.code.trim()) {
+      return this.say(t('There is no program yet: write one, or choose one to begin with.'));
+    }
     this.running(true);
     try {
       const answer = await ask(request, loading(this));
@@ -176,7 +179,7 @@ class Playground {
   running(on) {
     this.run.disabled = this.explain.disabled = on;
     this.stop.hidden = !on;
-    if (on) this.say('Running.');
+    if (on) this.say(t('Running.'));
     else this.bar.hidden = true;
   }
 

@@ -1,5 +1,7 @@
 /** Programs in the fragment of an address, "#id/edit/" and compressed text. No server receives the fragment. */
 
+import { t } from './words.js';
+
 const MOST = 100_000; // characters of a link
 
 /**
@@ -13,15 +15,15 @@ export async function linkTo(id, programs) {
   const link = await packed(text);
   if (Math.max(text.length, link.length) > MOST) {
     const [length, most] = [text.length, MOST].map(n => n.toLocaleString('en'));
-    return `This is too long for a link: ${length} characters, of which a link holds ${most}.`;
+    return t('This is too long for a link: {length} characters, of which a link holds {most}.', { length, most });
   }
   const hash = `#${encodeURIComponent(id)}/edit/${link}`;
   try {
     await navigator.clipboard.writeText(location.href.split('#')[0] + hash);
-    return 'Link copied: it holds the program.';
+    return t('Link copied: it holds the program.');
   } catch {
     history.replaceState(null, '', hash);
-    return 'The link is in the address bar: it holds the program.';
+    return t('The link is in the address bar: it holds the program.');
   }
 }
 

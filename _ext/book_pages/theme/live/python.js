@@ -1,5 +1,7 @@
 /** The page's one Python. The first request starts it; a button or a time limit ends it. */
 
+import { t } from './words.js';
+
 const LIMIT = 20_000; // milliseconds that one request may take
 const MOST = 8_000_000; // characters of an answer
 
@@ -15,7 +17,7 @@ let busy; // the request that is being answered: { fail }
  * @returns {Promise<any>} rejected with a sentence if there is no answer
  */
 export async function ask(request, { progress = () => {}, loaded = () => {} } = {}) {
-  if (busy) throw new Error('Another program of this page is running. Stop that one first.');
+  if (busy) throw new Error(t('Another program of this page is running. Stop that one first.'));
   return new Promise((done, refuse) => {
     const finish = settle => value => {
       clearTimeout(timer);
@@ -33,28 +35,31 @@ export async function ask(request, { progress = () => {}, loaded = () => {} } = 
       () => {
         if (busy?.fail !== fail) return;
         loaded();
-        timer = setTimeout(() => stop(`The program was stopped: it ran for ${LIMIT / 1000} seconds.`), LIMIT);
+        timer = setTimeout(
+          () => stop(t('The program was stopped: it ran for {seconds} seconds.', { seconds: LIMIT / 1000 })),
+          LIMIT,
+        );
         mine.worker.onmessage = ({ data }) => {
           if (typeof data?.ended === 'string') return stop(ending(data.ended));
           try {
             if (typeof data !== 'string' || data.length > MOST) throw new Error();
             give(JSON.parse(data));
           } catch {
-            stop('The program has changed Python so that nothing can be shown. Python was ended.');
+            stop(t('The program has changed Python so that nothing can be shown. Python was ended.'));
           }
         };
-        mine.worker.postMessage(JSON.stringify(request));
+        mine.worker.postMessage(JSON.stringify({ ...request, language: document.documentElement.lang }));
       },
       error => {
         python = undefined;
-        fail(`Python does not load here: ${error.message}`);
+        fail(t('Python does not load here: {why}', { why: error.message }));
       },
     );
   });
 }
 
 /** End Python, whatever it is doing; the next request starts it again. */
-export function stop(why = 'Stopped.') {
+export function stop(why = t('Stopped.')) {
   python?.worker.terminate();
   python = undefined;
   busy?.fail(why);
@@ -68,7 +73,7 @@ function start() {
     new Promise((done, refuse) => {
       worker.onerror = event => {
         event.preventDefault();
-        refuse(new Error(event.message || 'a file is missing'));
+        refuse(new Error(event.message || t('a file is missing')));
       };
       worker.onmessage = ({ data }) => {
         if (typeof data === 'number') mine.onProgress(data);
@@ -83,6 +88,7 @@ function start() {
 /** Return why Python ended, as a sentence: the stack was used up, or the last words of Python. */
 function ending(why) {
   const isTooDeep = /call stack|recursion/i.test(why);
-  const reason = isTooDeep ? 'its calls, or its brackets, lie too deep inside each other' : why;
-  return `The program has ended Python: ${reason}. The next run starts it anew.`;
+  return isTooDeep
+    ? t('The program has ended Python: its calls or brackets are nested too deeply. The next run starts it anew.')
+    : t('The program has ended Python: {why}. The next run starts it anew.', { why });
 }

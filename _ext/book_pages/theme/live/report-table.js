@@ -1,8 +1,9 @@
 /** The report of `explain` as a table, as a notebook shows it. Its parts are text nodes. */
 
 import { make, prose } from './dom.js';
+import { t } from './words.js';
 
-const HEADS = ['Line', 'Tensor', 'Version', 'Verdict', 'Why'];
+const heads = () => [t('Line'), t('Tensor'), t('Version'), t('Verdict'), t('Why')];
 const KINDS = ['bad', 'look', 'cost', 'none']; // classes that colour a verdict
 
 /** Return an element with an ARIA role. On a narrow page the table's parts are blocks and lose their own roles. */
@@ -20,15 +21,15 @@ export function reportOf({ summary, rows, rest, words }) {
     note.append(...more);
     return note;
   }
-  const heads = HEADS.map(head => part('th', 'columnheader', { scope: 'col' }, head));
-  const head = part('thead', 'rowgroup', {}, part('tr', 'row', {}, ...heads));
+  const columns = heads().map(head => part('th', 'columnheader', { scope: 'col' }, head));
+  const head = part('thead', 'rowgroup', {}, part('tr', 'row', {}, ...columns));
   const table = part('table', 'table', {}, head, part('tbody', 'rowgroup', {}, ...rows.map(rowOf)));
   const meanings = make(
     'dl',
     {},
     ...words.flatMap(([word, meaning]) => [make('dt', {}, String(word)), make('dd', {}, String(meaning))]),
   );
-  note.append(table, ...more, make('details', {}, make('summary', {}, 'What the verdicts mean'), meanings));
+  note.append(table, ...more, make('details', {}, make('summary', {}, t('What the verdicts mean')), meanings));
   return note;
 }
 

@@ -2,8 +2,9 @@
 
 import { problemOf } from './validate-trace.js';
 import { makeEditor } from './editor.js';
-import { DEVICES, POLICIES, button, choice, isDark, loading, make, messageOf } from './dom.js';
+import { DEVICES, POLICIES, button, choice, isDark, loading, make, messageOf, namesOf } from './dom.js';
 import { ask, stop } from './python.js';
+import { t } from './words.js';
 import { linkTo } from './program-link.js';
 
 /** Open the editor of a stage, with the programs of a link if there are any. `size` says how many bytes Python has. */
@@ -30,22 +31,22 @@ class Editing {
     this.shown = 0; // index of the variant in the editor
     this.restore();
     this.place = make('div', { className: 'live-editor' });
-    this.run = button('Run', () => this.record());
-    this.stop = button('Stop', () => stop());
+    this.run = button(t('Run'), () => this.record());
+    this.stop = button(t('Stop'), () => stop());
     this.stop.hidden = true;
     this.status = make('span', { className: 'live-told' });
     this.status.setAttribute('role', 'status');
     this.bar = make('progress', { max: 1, hidden: true });
-    this.bar.setAttribute('aria-label', 'Loading Python');
+    this.bar.setAttribute('aria-label', t('Loading Python'));
     this.variant = choice(
-      'Variant',
+      t('Variant'),
       this.programs.map(({ label }) => label ?? ''),
       index => this.show(index),
     );
-    this.policy = choice('Policy', Object.values(POLICIES), index => {
+    this.policy = choice(t('Policy'), namesOf(POLICIES), index => {
       this.programs[this.shown].policy = Object.keys(POLICIES)[index];
     });
-    this.device = choice('Device', Object.values(DEVICES), index => {
+    this.device = choice(t('Device'), namesOf(DEVICES), index => {
       this.on = Object.keys(DEVICES)[index];
     });
     this.variant.hidden = this.programs.length < 2;
@@ -54,9 +55,9 @@ class Editing {
       { className: 'live-actions' },
       this.run,
       this.stop,
-      button('Copy link to this', () => this.copyLink()),
-      button('Reset', () => this.reset()),
-      button('Close', () => this.close()),
+      button(t('Copy link to this'), () => this.copyLink()),
+      button(t('Reset'), () => this.reset()),
+      button(t('Close'), () => this.close()),
     );
     this.panel = make(
       'div',
@@ -87,9 +88,9 @@ class Editing {
     this.stage.setAttribute('editing', '');
     this.panel.classList.remove('brief');
     this.panel.hidden = false;
-    this.editor ??= makeEditor(this.place, { label: 'Program', dark: isDark(), onRun: () => this.record() });
+    this.editor ??= makeEditor(this.place, { label: t('Program'), dark: isDark(), onRun: () => this.record() });
     this.show(this.stage.at?.variant ?? 0);
-    this.say(given ? 'This program came with the link. It has not run.' : this.size);
+    this.say(given ? t('This program came with the link. It has not run.') : this.size);
     this.editor.focus();
   }
 
@@ -132,7 +133,7 @@ class Editing {
     this.stage.trace = this.book;
     this.show(Math.min(this.shown, this.programs.length - 1));
     this.mark(false);
-    this.say("This is the book's program again.");
+    this.say(t("This is the book's program again."));
     this.editor.focus();
   }
 
@@ -167,7 +168,7 @@ class Editing {
       if (answer.failed) throw new Error(answer.failed);
       const { trace } = answer;
       const wrong = await problemOf(trace);
-      if (wrong) throw new Error(`The recording cannot be shown: ${wrong}.`);
+      if (wrong) throw new Error(t('The recording cannot be shown: {why}.', { why: wrong }));
       trace.opens = began; // where the reader wrote
       this.stage.trace = trace;
       this.mark(true);
@@ -185,7 +186,7 @@ class Editing {
   running(on) {
     this.run.disabled = on;
     this.stop.hidden = !on;
-    if (on) this.say('Running.');
+    if (on) this.say(t('Running.'));
     else this.bar.hidden = true;
   }
 

@@ -64,7 +64,7 @@ function historyColumns(gen, width) {
       ...[...(gen.grads.get(id) ?? [])].map(g =>
         Math.min(
           GRAD_MOST,
-          Math.max(widthOf('gradient', { size: 12 }), widthOf(g, { size: 12, mono: true, bold: true })) + 6,
+          Math.max(widthOf(t('gradient'), { size: 12 }), widthOf(g, { size: 12, mono: true, bold: true })) + 6,
         ),
       ),
     );

@@ -278,7 +278,7 @@ function drawState(frame, s, p, width) {
   if (s.grad) {
     const gy = p.below ? p.y + p.lift + 14 : p.y - p.lift - 24;
     out +=
-      svgText(p.gradX, gy, 'gradient', { size: 12, color: 'muted', anchor: 'middle' }) +
+      svgText(p.gradX, gy, t('gradient'), { size: 12, color: 'muted', anchor: 'middle' }) +
       svgText(p.gradX, gy + 16, s.grad, {
         size: 12,
         mono: true,

@@ -82,7 +82,7 @@ export function marksOf(trace) {
   );
   note(
     'gradient',
-    [...plan.texts.gradient].some(g => g !== 'no'),
+    [...plan.texts.gradient].some(g => g !== t('no')),
   );
   note('folded', plan.groups.size > 6);
   note('boxes', plan.groups.size > CROWD);

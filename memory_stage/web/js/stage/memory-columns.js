@@ -1,3 +1,4 @@
+import { t } from '../shared/messages.js';
 import { getOrMake } from '../shared/cache.js';
 import { fontsKey, widthOf } from '../shared/measure.js';
 import { cellMax } from './cell-slots.js';
@@ -62,7 +63,7 @@ function computeColumns(plan, width, depth, cell) {
   );
   const fields = ['shape', 'strides', 'offset', 'version'];
   if ([...texts.dtype].some(d => d !== 'float32')) fields.push('dtype');
-  if (showsHistory(depth) && [...texts.gradient].some(g => g !== 'no')) fields.push('gradient');
+  if (showsHistory(depth) && [...texts.gradient].some(g => g !== t('no'))) fields.push('gradient');
   const versions = Math.max(0, ...[...texts.version].map(s => s.length));
   const room = {
     shape: texts.shape,

@@ -1,7 +1,7 @@
 /** The causes of an error message, as sections of a page. */
 
 import { make, rootOfBook, withCode } from './dom.js';
-import { t } from './words.js';
+import { t } from '../../live/words.js';
 
 /**
  * Return a section for each cause, with links that begin at the root of the book.

@@ -1,4 +1,4 @@
-/** The words of the page's scripts in the language of the page. A page that is not English has them as JSON. */
+/** The words of all scripts of the book in the language of the page. A page that is not English has them as JSON. */
 
 /** @type {Record<string, string> | undefined} */
 let words;
