@@ -20,7 +20,7 @@ const FILLER = new RegExp(
 /** Other words for a term of the book, with the word of the book. */
 const SAME = /** @type {const} */ ([
   [/就地|原地|in[- ]?place/giu, '原位'],
-  [/拷贝/gu, '复制'],
+  [/拷贝|副本/gu, '复制'],
   [/叶子张量|叶节点|叶子结点|叶结点/gu, '叶子节点'],
   [/步幅/gu, '步长'],
   [/切分/gu, '切片'],
