@@ -246,8 +246,7 @@ class Writer:
         if target.wants and target.memory in leaves:  # refused in both
             self.say(f"{target.name}.{change}")
             return
-        normal = f"{target.name} = {target.name}.{change.replace('_(', '(')}"
-        self.say(f"{target.name}.{change}", normal, "only metadata")
+        self.say(f"{target.name}.{change}")
         self.call(replace(target, shape=shape))
 
     def gradient(self) -> None:

@@ -26,7 +26,6 @@ TOLERANCE = 1e-3
 SAME, REFUSED, UNKNOWN = "the same", "both refuse", "unknown"
 #: The kinds of intended differences, with the reasons.
 KINDS = {
-    "a change of metadata is not a write": "PyTorch raises the version in `t_` and `unsqueeze_`; minitensor does not",
     "what a write reads of itself": "PyTorch refuses a write that reads its own memory, or saves the overwritten "
     "values; minitensor reads first",
     "one of several views": "PyTorch refuses a write into a result of `chunk`, `split`, `unbind`; minitensor does not",
@@ -47,7 +46,6 @@ NOT_YET = {
 }
 #: For each rule that an accepted spelling avoids, the kind of the difference.
 OF_RULE = {
-    "only metadata": "a change of metadata is not a write",
     "reads what it writes": "what a write reads of itself",
     "several views": "one of several views",
     "a view made under no_grad": "a view made under no_grad",
