@@ -28,9 +28,7 @@ IN_PLACE_BINARY = ("add_", "mul_", "sub_", "copy_")
 
 @dataclass(frozen=True)
 class Line:
-    """A statement. If PyTorch's `rule` refuses it or counts it as a write, `accepted` is a spelling that PyTorch
-    accepts.
-    """
+    """A statement. If a `rule` of PyTorch refuses it, `accepted` is a spelling that PyTorch accepts."""
 
     text: str
     accepted: str = ""
@@ -243,11 +241,9 @@ class Writer:
         else:
             change, shape = "unsqueeze_(0)", (1, *target.shape)
         leaves = {name.memory for name in self.names.values() if name.leaf and name.wants}
-        if target.wants and target.memory in leaves:  # refused in both
-            self.say(f"{target.name}.{change}")
-            return
         self.say(f"{target.name}.{change}")
-        self.call(replace(target, shape=shape))
+        if not (target.wants and target.memory in leaves):  # otherwise both refuse the line
+            self.call(replace(target, shape=shape))
 
     def gradient(self) -> None:
         wanting = [name for name in self.names.values() if name.wants and not name.leaf]
