@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # Every file from which a page is made.
 SOURCES = ("_config.yml", "_toc.yml", "*.md", "*.bib", "requirements.txt", "_ext/**/*", "book/**/*")
 SOURCES += ("chapters/**/*", "facts/**/*", "minitensor/**/*", "memory_stage/**/*", "book_kit/**/*")
-STRICT = ("-n", "-W", "--keep-going")  # a warning is an error
+STRICT = ("-n", "-W", "--keep-going")  # options with which a warning is an error
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
 LIVE = "Python in the page is in _build/html/_static/live."
 NOT_LIVE = "The pages were built without Python in the page: make book LIVE=1 adds it."
@@ -96,7 +96,7 @@ def build(book: Path, *, quiet: bool = False) -> int:
 
 
 def _add_cards(pages: Path, quiet: bool) -> None:
-    """Draw the cards of the chapters. Without Chromium, chapters keep the card of the book."""
+    """Draw the cards of the chapters. Without Chromium, chapters use the card of the book."""
     try:
         count = card.add_chapter_cards(pages)
     except (FileNotFoundError, ModuleNotFoundError) as missing:
@@ -111,10 +111,10 @@ def _add_cards(pages: Path, quiet: bool) -> None:
 
 @dataclass
 class _Building:
-    """A build of an edition that runs beside that of the English book."""
+    """A build of an edition, which runs beside that of the English book."""
 
     code: str
-    folder: Path  # of its configuration, its log and its `_build`
+    folder: Path  # contains the edition's configuration, its log and its `_build`
     process: subprocess.Popen[bytes]
 
     @property
@@ -126,7 +126,7 @@ class _Building:
         return self.process.returncode != 0
 
     def wait(self) -> int:
-        """Wait for the end, and return the exit status, which is negative if a signal has ended it."""
+        """Wait for the end. Return the exit status, which is negative if a signal has ended the build."""
         return abs(self.process.wait())
 
     def publish(self, site: Path) -> None:
@@ -135,7 +135,7 @@ class _Building:
 
 
 def _editions(book: Path) -> list[Edition]:
-    # Imported here, because every test imports this file, and Sphinx's extension takes half a second.
+    # Imported late, because every test imports this file, and Sphinx's extension takes half a second.
     from _ext.book_pages.languages import editions
 
     return editions(book)
@@ -143,7 +143,7 @@ def _editions(book: Path) -> list[Edition]:
 
 def _begin(edition: Edition, environment: dict[str, str]) -> _Building:
     """Begin to build an edition, in a folder beside the English build."""
-    import yaml  # not at the top, because engine tests import this file without the packages for the book
+    import yaml  # imported late, because engine tests import this file without the packages for the book
 
     folder = edition.book / "_build" / edition.code
     folder.mkdir()
@@ -152,7 +152,7 @@ def _begin(edition: Edition, environment: dict[str, str]) -> _Building:
         (folder / name).write_text(yaml.safe_dump(content, allow_unicode=True, sort_keys=False), encoding="utf-8")
     command = [_jupyter_book(), "build", str(edition.folder), "--path-output", str(folder), *STRICT]
     command += ["--config", str(folder / "_config.yml"), "--toc", str(folder / "_toc.yml")]
-    speaking = {**environment, "MEMORY_STAGE_LANGUAGE": edition.code}  # the stages of its pages use this language
+    speaking = {**environment, "MEMORY_STAGE_LANGUAGE": edition.code}  # the language of the stages in the pages
     with (folder / "build.log").open("wb") as log:
         process = subprocess.Popen(command, env=speaking, stdout=log, stderr=subprocess.STDOUT)
     return _Building(edition.code, folder, process)
@@ -162,7 +162,7 @@ def _begin(edition: Edition, environment: dict[str, str]) -> _Building:
 
 
 def seconds_of_pages(log: str) -> dict[str, float]:
-    """Return the seconds that the cells of each page ran, by its file without a suffix, from the log of a build."""
+    """Return the seconds that the cells of each page ran, from the log of a build. Keys are files without a suffix."""
     found = re.findall(r"(\S+)\.md: Executed notebook in ([\d.]+) seconds", log)
     names = [Path(path).name for path, _ in found]
     return {
@@ -172,7 +172,7 @@ def seconds_of_pages(log: str) -> dict[str, float]:
 
 
 def table_of_times(log: str) -> str:
-    """Return the times of all pages, the longest first, with their sum and median."""
+    """Return a table with the times of all pages, the longest first, and with their sum and median."""
     times = seconds_of_pages(log)
     lines = [f"{took:7.1f} s  {page}" for page, took in sorted(times.items(), key=lambda item: -item[1])]
     in_all = f"{sum(times.values()):7.1f} s  in all, {statistics.median(times.values() or [0]):.1f} s in the median"
@@ -203,7 +203,7 @@ def fingerprint(book: Path) -> str:
 
 
 def _jupyter_book() -> str:
-    """Return the command of this environment, even if another one is on the PATH."""
+    """Return the command `jupyter-book` of this environment, even if another one is on the PATH."""
     return shutil.which("jupyter-book", path=str(Path(sys.executable).parent)) or "jupyter-book"
 
 
@@ -212,10 +212,10 @@ def _stamp(book: Path) -> Path:
 
 
 def share_compiled(folder: Path) -> dict[str, str]:
-    """Return variables for the environment of many processes, with which each module is compiled once.
+    """Return environment variables for many processes, with which each module is compiled only once.
 
-    If PYTHONDONTWRITEBYTECODE is set, each process compiles every module that it imports. That is half a second of each
-    page, and two thirds of the time of a test that starts a process. With these variables the compiled modules are
+    If PYTHONDONTWRITEBYTECODE is set, each process compiles every module that it imports. That takes half a second for
+    each page, and two thirds of the time of a test that starts a process. With these variables the compiled modules are
     written to ``folder``, which the caller deletes when the processes have ended.
     """
     forbidden = os.environ.get("PYTHONDONTWRITEBYTECODE")
@@ -226,14 +226,15 @@ def _environment(folder: Path) -> dict[str, str]:
     """Return the reader's environment, changed so that the reader's Jupyter setup cannot change the book."""
     profile = folder / "profile_default"
     profile.mkdir()
-    # Newer kernels warn about unencrypted sockets whenever they start, but these sockets are only on this machine.
+    # Newer kernels warn about unencrypted sockets at every start, but these sockets are used only on this machine.
     (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n")
     ours = {name: value for name, value in os.environ.items() if name != "BOOK_LIVE"}
     return {
         **ours,
         **share_compiled(folder),
-        "IPYTHONDIR": str(folder),  # none of the reader's start-up scripts
-        "JUPYTER_PREFER_ENV_PATH": "1",  # use the kernel of this environment, even if the user has installed another
+        "IPYTHONDIR": str(folder),  # so that none of the reader's start-up scripts run
+        # use the kernel of this environment, even if the user has installed another one
+        "JUPYTER_PREFER_ENV_PATH": "1",
         "PYTHONUTF8": "1",
     }
 

@@ -1,6 +1,6 @@
 """Draw the pictures that introduce the book elsewhere, from its recorded stages.
 
-    python tools/card.py       after `make build`: the book's card and the picture of the README
+    python tools/card.py       after `make build`: draw the book's card and the picture of the README
 
 A card is the picture of 1200 x 630 pixels that appears when an address is shared. The book's card and the README show
 the stage of the front page. Each chapter has a card of the step at which its first stage opens. `tools/build.py` draws
@@ -55,12 +55,12 @@ p { margin: 8px 0 0; font-size: 32px; color: #57606a; }
 #picture { flex: 1; min-height: 0; margin-top: 26px; }
 #picture svg { display: block; width: 100%; height: 100%; }
 """
-# Returns the step at which a stage opens.
+# Returns the step that a stage shows first.
 OPENING = """trace => {
     const variant = Math.max(0, trace.variants.findIndex(({id}) => id === trace.opens));
     return {variant, step: trace.variants[variant].key ?? 0};
 }"""
-# Draws it as large as the place allows; narrow, so that the letters are large in the card.
+# Draws the step as large as possible, in a narrow layout, so that the letters are large in the card.
 DRAW = f"""trace => {{
     const box = document.querySelector('#picture');
     const width = 640, room = width * box.clientHeight / box.clientWidth;
@@ -74,7 +74,7 @@ def drawing_page(script: Path, sharpness: int = 1) -> Iterator[Page]:
     """Open an empty page with the fonts of the book and the script of its stages.
 
     Args:
-        sharpness: pixels of a picture for one px.
+        sharpness: the pixels of a picture for one px.
 
     Raises:
         FileNotFoundError: if there is no Chromium.
@@ -107,7 +107,7 @@ def draw_card(page: Page, trace: dict[str, Any], title: str, subtitle: str, file
 
 
 def draw_sheet(page: Page, trace: dict[str, Any], file: Path) -> None:
-    """Write the program, the sentence and the picture of a stage, as its button "Save picture" does."""
+    """Write the program, the sentence and the picture of a stage, as the stage's button "Save picture" does."""
     page.evaluate("svg => { document.body.outerHTML = `<body>${svg}</body>`; }", page.evaluate(SHEET, trace))
     page.locator("svg.memory-picture").first.screenshot(path=file)
 
@@ -119,7 +119,7 @@ def trace_in(text: str) -> dict[str, Any] | None:
 
 
 def said_at_opening(trace: dict[str, Any]) -> str:
-    """Return the sentence of the step at which a stage opens, without marks of code."""
+    """Return the sentence of the step that a stage shows first, without backticks."""
     variants = trace["variants"]
     variant = next((each for each in variants if each["id"] == trace.get("opens")), variants[0])
     return variant["steps"][variant.get("key") or 0]["say"].replace("`", "")
@@ -132,7 +132,7 @@ def add_chapter_cards(pages: Path) -> int:
         pages: the folder of the built book.
 
     Returns:
-        the number of cards.
+        The number of cards.
 
     Raises:
         FileNotFoundError: if there is no Chromium.

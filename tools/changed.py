@@ -1,7 +1,7 @@
 """Find the tests that concern the changed files, for `make check`, which has a minute.
 
-A file of tests concerns a file of the package if it imports it, or if a planted fault of that file (`tests/mutations`)
-names the tests as those that find it. Other files have a rule each. Everything else is left to `make test`.
+Tests concern a file of the package if they import it, or if they are listed at a planted fault in that file
+(`tests/mutations`). There is a rule for each other kind of file. `make test` runs everything else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tools.run_tests import ROOT, longest, needs_the_book
 
-#: A little of everything, in half a minute of one core: run after every change.
+#: A cross-section of all tests, which takes half a minute of one core and runs after every change.
 CROSS_SECTION = (
     "tests/architecture/test_layers.py",
     "tests/chapters/test_rules.py",
@@ -36,7 +36,7 @@ CROSS_SECTION = (
     "tests/minitensor/vocabulary/test_paddle_programs.py",
     "tests/minitensor/vocabulary/test_torch_record.py",
 )
-#: Tests of files that no test imports, by the beginnings of their paths.
+#: Tests for files that no test imports, by the beginnings of the files' paths.
 RULES = {
     "_config.yml": ("tests/site/test_build.py",),
     "_ext/": ("tests/site/test_build.py",),
@@ -51,8 +51,8 @@ RULES = {
     "pyproject.toml": ("tests/tools/test_check.py", "tests/site/test_tools.py"),
     "requirements": ("tests/site/test_tools.py",),
 }
-MOST = 60  # seconds of one core for the tests that concern the changes
-UNLISTED = 1.5  # seconds that a file takes if it is not in tests/longest.txt
+MOST = 60  # the most seconds of one core for the tests that concern the changes
+UNLISTED = 1.5  # the seconds assumed for a file that is not in tests/longest.txt
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Found:
 
 
 def files() -> set[str]:
-    """Return the files that differ from `main`; if there are none, the files of the last commit."""
+    """Return the files that differ from `main` or, if there are none, the files of the last commit."""
     untracked = set(_git("ls-files", "--others", "--exclude-standard"))
     for base in ("origin/main", "main"):
         if fork := _git("merge-base", "HEAD", base):
@@ -79,13 +79,13 @@ def files() -> set[str]:
 
 
 def _git(*arguments: str) -> list[str]:
-    """Return the lines of git's output; none if git fails, for example outside a checkout."""
+    """Return the lines of git's output; an empty list if git fails, for example outside of a checkout."""
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
     return done.stdout.split("\n")[:-1] if done.returncode == 0 else []
 
 
 def tests(changed: Iterable[str]) -> Found:
-    """Return the tests that concern changed files, as many as there is time for."""
+    """Return the tests that concern changed files, as far as there is time for them."""
     changed = sorted(changed)
     ordered: dict[str, None] = dict.fromkeys(path for path in changed if _is_test(path) and (ROOT / path).exists())
     for way in (_by_rule, _by_import, _by_fault):

@@ -33,7 +33,7 @@ STEPS: dict[str, list[str]] = {
     "language": ["python", "tools/plain_language.py"],
 }
 TESTS = "tests"
-LATE = ("types",)  # takes half a minute of one core, so the tests start without it
+LATE = ("types",)  # takes half a minute of one core, so the tests start before it ends
 
 
 def main(arguments: list[str]) -> int:
@@ -87,7 +87,7 @@ def output_of(process: subprocess.Popen[str], step: str, began: float) -> str:
 
 
 def command(name: str, *arguments: str) -> list[str]:
-    """Return a command of this environment, even if another one is on the PATH."""
+    """Return the path of a command in this environment, even if another one is on the PATH."""
     return [shutil.which(name, path=str(Path(sys.executable).parent)) or name, *arguments]
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 
-#: In order of preference: the first draws no windows and needs a quarter less processor time.
+#: Names of Chromium, in the order of preference. The first opens no windows and needs a quarter less processor time.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
-    "--no-sandbox",  # a container's root has no sandbox to use
+    "--no-sandbox",  # the sandbox does not work for the root user of a container
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--font-render-hinting=none",  # without windows, hinting would move letters to whole pixels
+    "--font-render-hinting=none",  # with hinting, a Chromium without windows would move letters to whole pixels
 ]
 
 

@@ -2,7 +2,7 @@
 
     python tools/class_lite.py [exercises] [--to _build/lite]
 
-`exercises` is the folder that `make class` writes. It needs the command `jupyter-lite`, from the packages
+`exercises` is the folder that `make class` writes. This needs the command `jupyter-lite`, from the packages
 jupyterlite-core and jupyterlite-pyodide-kernel. The site is in `site`; its first cell in each notebook installs the
 packages of the book, from wheels in the site. Python itself and NumPy come from the network, when a student opens it.
 """

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-if __package__ in (None, ""):  # run as a script, Python finds only the modules beside it
+if __package__ in (None, ""):  # if this runs as a script, Python finds only the modules beside it
     sys.path.insert(0, str(ROOT))
 
 from _ext.book_pages.teaching import BuiltPage  # noqa: E402

@@ -27,7 +27,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ROOT = Path(__file__).resolve().parent.parent
-if __package__ in (None, ""):  # run as a script, Python finds only the modules beside it
+if __package__ in (None, ""):  # if this runs as a script, Python finds only the modules beside it
     sys.path.insert(0, str(ROOT))
 
 from _ext.book_pages.exercise_cells import exercises  # noqa: E402
@@ -39,14 +39,14 @@ DROPDOWN = re.compile(r"^(:{3,})\{dropdown\} (.*?)\n(.*?)\n\1\s*$", re.MULTILINE
 CITATION = re.compile(r"\{cite\}`\d+-([\w-]+)`")
 PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
 STARTS = re.compile(r"^\*\*(?:\d+\. )?(.+?)\.?\*\*", re.MULTILINE)
-# nbgrader replaces a solution by this text; its default raises an error, and the function above would be lost.
+# nbgrader replaces a solution by this text. Its default raises an error, and the unfinished function would be lost.
 CONFIG = '''"""The course for nbgrader: run its commands in this folder."""
 
 c = get_config()  # noqa: F821, defined by nbgrader
 c.CourseDirectory.course_id = "in_place"
 c.ClearSolutions.code_stub = {"python": "# Complete the function above."}
 '''
-# It runs in a separate process for one notebook and prints the number of cases of each exercise.
+# This program runs in a separate process for one notebook, and prints the number of cases of each exercise.
 COUNT_CASES = """
 import json, sys
 
@@ -67,27 +67,27 @@ print(json.dumps(cases))
 class PortableExercise:
     """An exercise of a chapter, with everything that it needs to run outside the chapter."""
 
-    name: str  # of the function
+    name: str  # the name of the function
     title: str
     text: str  # Markdown before the code
     hint: str  # Markdown between the code and the solution
     setup: str  # imports and tests
     starter: str  # the unfinished function
     check: str  # "check(windows, **window_tests)"
-    solution: str  # code that binds the function again
+    solution: str  # code that binds the name again
 
     @property
     def graded(self) -> str:
-        """Return the code that raises AssertionError if the function does not pass."""
+        """Return the code that raises AssertionError if the reader's function does not pass."""
         return f"{self.setup}\n{self.check.replace('check', 'require', 1)}"
 
 
 @dataclass(frozen=True)
 class ExerciseSheet:
-    """The exercises of one chapter."""
+    """The exercises of one chapter, which become one notebook."""
 
-    name: str  # "03_views"
-    title: str  # "Views"
+    name: str  # such as "03_views"
+    title: str  # such as "Views"
     exercises: list[PortableExercise]
 
     def count_cases(self, folder: Path) -> list[int]:
@@ -174,7 +174,7 @@ def read_sheet(file: Path) -> ExerciseSheet:
     assert title is not None, file
     found, text, hint = [], "", ""
     before = iter(exercises([cell.source for cell in cells if cell.cell_type == "code"]))
-    asked = None  # the exercise whose solution has not followed yet
+    asked = None  # the exercise whose solution has not been found yet
     for cell in cells:
         if cell.cell_type == "markdown":
             if asked:
@@ -232,9 +232,9 @@ def write_notebooks(folder: Path, sheets: list[ExerciseSheet]) -> int:
 
 
 def _last_call(source: str) -> tuple[str, str, str] | None:
-    """Return the function, the name of its first argument and the source of the call that ends a cell."""
+    """Return the function, the name of its first argument, and the source of the call in the last line of a cell."""
     if not re.search(r"^(check|require)\(", source, re.MULTILINE):
-        return None  # a cell with commands of IPython cannot be parsed
+        return None  # a cell with commands of IPython, which cannot be parsed
     body = ast.parse(source).body
     call = body[-1].value if body and isinstance(body[-1], ast.Expr) else None
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("check", "require")):
@@ -243,7 +243,7 @@ def _last_call(source: str) -> tuple[str, str, str] | None:
 
 
 def _formatted(code: str) -> str:
-    """Return code that was made from a syntax tree in lines of a readable length."""
+    """Return code that was made from a syntax tree, with lines of a readable length."""
     command = [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "100", "-"]
     return subprocess.run(command, input=code, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -257,7 +257,7 @@ def _statement(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return Markdown that Jupyter shows: folded text as HTML, links into the book and citations as text."""
+    """Return Markdown that Jupyter can show: folded text as HTML, and links into the book and citations as text."""
     text = DROPDOWN.sub(r"<details><summary>\2</summary>\n\n\3\n\n</details>", text)
     text = CITATION.sub(lambda cited: f"*{_cited_title(cited.group(1))}*", text)
     return PAGE_LINK.sub(r"\1", text).strip()

@@ -2,9 +2,9 @@
 
     python tools/colab.py SITE TO REPOSITORY
 
-SITE is a built book (`_build/html`). Copies of its notebooks are written to TO, those of an edition in another
-language to a folder with its name, for example TO/zh. REPOSITORY is the address of the repository. Colab opens only
-notebooks in a repository, so the workflow pushes the copies to a branch.
+SITE is a built book (`_build/html`). Copies of its notebooks are written to TO, and those of an edition in another
+language to a folder with the edition's name, for example TO/zh. REPOSITORY is the address of the repository. Colab
+opens only notebooks in a repository, so the workflow pushes the copies to a branch.
 """
 
 from __future__ import annotations

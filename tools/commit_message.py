@@ -13,18 +13,18 @@ import re
 import sys
 from pathlib import Path
 
-MOST = 72  # characters of the first line
+MOST = 72  # the most characters of the first line
 GENERATED = re.compile(r"Merge |Revert |(?:fixup|squash|amend)! ")
 SCOPE = re.compile(r"(?P<scope>[^:]*): (?P<summary>\S.*)")
 LOWER_CASE = re.compile(r"[a-z0-9][a-z0-9_./-]*(?:(?:, ?| )[a-z0-9][a-z0-9_./-]*)*")
 SCISSORS = "# ------------------------ >8 ------------------------"
 
-#: Verbs that end like a past, a participle or a third person and are none of them.
+#: Verbs in the imperative that look like a past, a participle or a third person.
 IMPERATIVES = {
     "embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed", "succeed", "bring", "ping", "ring", "string",
     "swing", "wring", "alias", "bias", "canvas", "focus",
 }  # fmt: skip
-#: Pasts and participles that do not end in "-ed".
+#: Past forms and participles that do not end in "-ed".
 IRREGULAR = {
     "became", "began", "begun", "broke", "broken", "brought", "built", "chose", "chosen", "done", "drew", "drawn",
     "found",
@@ -36,7 +36,7 @@ IRREGULAR = {
 
 
 def faults(message: str) -> list[str]:
-    """Return everything that is wrong with a message, a sentence each."""
+    """Return a sentence for each fault of a message."""
     lines = [line for line in message.partition(SCISSORS)[0].splitlines() if not line.startswith("#")]
     first, *rest = lines or [""]
     if GENERATED.match(first):
@@ -66,7 +66,7 @@ def faults(message: str) -> list[str]:
 
 
 def is_imperative(verb: str) -> bool:
-    """True if a word does not look like a past, a participle or a third person."""
+    """True if a word does not look like a past form, a participle or a third person."""
     verb = verb.lower()
     if verb in IMPERATIVES:
         return True

@@ -33,13 +33,13 @@ def main() -> None:
     create()
     print(f"Installing {requirements.name} into .venv (a minute or two, once) ...", flush=True)
     install_pinned(requirements)
-    # setuptools, which builds them, has just been installed
+    # setuptools, which builds these packages, has just been installed
     install(["--no-build-isolation", *(part for package in PACKAGES for part in ("-e", str(ROOT / package)))])
     stamp.write_text(wanted)
 
 
 def fingerprint(requirements: Path) -> str:
-    """Return a hash of the interpreter, the requirements and the packages' settings: if it changes, install again."""
+    """Return a hash of the interpreter, the requirements and the packages' settings. If it changes, install again."""
     digest = hashlib.sha256(sys.version.encode() + requirements.name.encode())
     for path in (*sorted(ROOT.glob("requirements*.txt")), *(ROOT / package / "pyproject.toml" for package in PACKAGES)):
         digest.update(path.read_bytes())
@@ -47,7 +47,7 @@ def fingerprint(requirements: Path) -> str:
 
 
 def create() -> None:
-    """Create an empty `.venv` with this interpreter; delete an old one."""
+    """Create an empty `.venv` with this interpreter. Delete an existing one."""
     try:
         import ensurepip  # noqa: F401  (Debian ships it apart from Python)
         import venv

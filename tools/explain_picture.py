@@ -1,8 +1,8 @@
-"""Draw the picture of the package's README: what ``memory-stage explain`` prints for a public report.
+"""Draw the picture of the package's README, which shows the output of ``memory-stage explain`` for a public report.
 
     python tools/explain_picture.py      in an environment with PyTorch; writes docs/explain.svg
 
-The text is that of a run, so the picture shows what the command prints. It has the colours of the reader's scheme.
+The text comes from a run of the command. The picture has the colours of the reader's scheme.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "facts" / "programs" / "reports" / "o06_attention_dropped_by_hand.py"
 PICTURE = ROOT / "docs" / "explain.svg"
 
-#: Sizes in pixels: of a letter of the font, and of a line.
+#: Sizes in pixels: the width of a letter and the height of a line.
 LETTER, LINE, MARGIN = 8.43, 20, 18
 
 STYLE = """
@@ -42,7 +42,7 @@ def printed() -> list[str]:
 
 
 def drawn(lines: list[str]) -> str:
-    """Return the lines as an image in SVG."""
+    """Return the lines as an SVG image."""
     width = round(max(map(len, lines)) * LETTER + 2 * MARGIN)
     height = len(lines) * LINE + 2 * MARGIN
     place = f'x="{MARGIN}" xml:space="preserve"'

@@ -1,4 +1,4 @@
-"""Cut the book's fonts out of the complete WOFF2 files of IBM Plex, which are in the two folders given.
+"""Make the book's fonts, which are subsets of IBM Plex, from its complete WOFF2 files in two folders.
 
     npm pack @ibm/plex-sans@1.1.0 @ibm/plex-mono@2.5.0        # then unpack each, for instance with tar
     python tools/fonts.py plex-sans/package plex-mono/package
@@ -17,7 +17,7 @@ from fontTools import subset
 from fontTools.ttLib import TTFont
 
 TARGET = Path(__file__).resolve().parent.parent / "_ext" / "book_pages" / "theme" / "static" / "fonts"
-# Source file -> family and style.
+# Maps a source file to the family and the style.
 FACES = {
     "IBMPlexSans-Regular": ("Book Sans", "Regular"),
     "IBMPlexSans-Italic": ("Book Sans", "Italic"),

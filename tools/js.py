@@ -4,7 +4,7 @@
     python tools/js.py format   fix what eslint can fix, and format with prettier
     python tools/js.py build    write the bundles that pages load
 
-If Node or its packages cannot be had, it prints one line that begins with "skipped" and succeeds.
+If Node or its packages are not available, this prints one line that begins with "skipped" and succeeds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 from tools import npm  # noqa: E402
 
 UNIT_TESTS = "tests/memory_stage/js"
-MOST_LINES = 60  # of what a tool prints
+MOST_LINES = 60  # the most lines of a tool's output that are printed
 
 
 def sources() -> list[str]:
@@ -30,7 +30,7 @@ def sources() -> list[str]:
 
 
 def commands(job: str) -> dict[str, list[str]]:
-    """Return the commands of a job by name, each with `node` first."""
+    """Return the commands of a job by name, as lists that begin with `node`."""
     files = sources()
     scripts = [path for path in files if not path.endswith(".d.ts")]
     tests = [path for path in files if path.startswith(f"{UNIT_TESTS}/") and path.endswith(".test.js")]

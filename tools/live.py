@@ -42,21 +42,21 @@ from tools.npm import MissingError, cache  # noqa: E402
 
 EDITOR = ROOT / "book" / "live" / "editor.js"
 DISTRIBUTION = "https://cdn.jsdelivr.net/pyodide/v{version}/full/"
-PATIENCE = 60  # seconds without an answer after which a host counts as unreachable
+PATIENCE = 60  # the seconds without an answer after which a host counts as unreachable
 INTERPRETER = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-# Parts of them that a page does without: frameworks that it does not have, scripts that it has already, and modules
+# Parts of the packages that a page does not need: frameworks that it does not have, scripts that it has already, and
 # that only a notebook or a build of the book calls.
 NOT_IN_A_PAGE = ("memory_stage/engines/torch", "memory_stage/engines/paddle", "memory_stage/web/js")
 NOT_IN_A_PAGE += ("memory_stage/web/css", "book_kit/magics", "book_kit/tables", "book_kit/web")
-ENGINE = ROOT / "chapters" / "small_engine"  # the exercises of chapter 16 judge it
-EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of every file in the wheel: the same sources give the same bytes
+ENGINE = ROOT / "chapters" / "small_engine"  # the exercises of chapter 16 use it to judge answers
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # the date of every file in the wheel, so that the same sources give the same bytes
 
 
 @dataclass(frozen=True)
 class Brought:
-    """Paths of the fetched parts in the cache; numpy's wheel may be elsewhere, if it was given."""
+    """Paths of the fetched parts in the cache. The wheel of numpy may be elsewhere, if the reader has given one."""
 
-    modules: Path  # node_modules
+    modules: Path  # the folder `node_modules`
     editor: Path
     numpy: Path
     is_distributed: bool  # True if numpy's wheel has the hash that Pyodide's release names
@@ -89,7 +89,7 @@ def bring(numpy: Path | None = None, host: str | None = None) -> Brought:
 
 
 def bundled_editor(modules: Path) -> Path:
-    """Return the editor as one file, bundled by esbuild if the cache does not have it."""
+    """Return the editor as one file. If the cache does not have it, esbuild makes it."""
     bundle = modules.parent / f"editor-{_sha256(EDITOR)[:16]}.js"
     if not bundle.exists():
         options = ["--bundle", "--format=esm", "--target=es2022", "--minify", "--legal-comments=none"]
@@ -102,7 +102,7 @@ def bundled_editor(modules: Path) -> Path:
 
 
 def _given_numpy(wheel: Path, entry: dict[str, Any]) -> Path:
-    """Return a wheel that the reader names, with a warning if its hash is not that of the distribution."""
+    """Return a wheel that the reader has given. Warn if its hash differs from that of the distribution."""
     if not wheel.is_file():
         raise MissingError(f"There is no file {wheel}, which --numpy or MINITENSOR_LIVE_NUMPY names as numpy's wheel.")
     if wheel.name != entry["file_name"] or not zipfile.is_zipfile(wheel):
@@ -117,7 +117,7 @@ def _given_numpy(wheel: Path, entry: dict[str, Any]) -> Path:
 
 
 def _distributed_numpy(entry: dict[str, Any], host: str) -> Path:
-    """Return the distribution's wheel, which has the hash of the release; download it if the cache lacks it."""
+    """Return the distribution's wheel, which has the hash of the release. Download it if the cache does not have it."""
     wheel = cache() / entry["file_name"]
     if wheel.exists() and _sha256(wheel) == entry["sha256"]:
         return wheel
@@ -173,7 +173,7 @@ def place(brought: Brought, folder: Path) -> dict[str, Any]:
 
 
 def make_wheel(folder: Path) -> Path:
-    """Write minitensor's wheel for the page into `folder`; the same sources give the same bytes."""
+    """Write minitensor's wheel for the page into `folder`. The same sources give the same bytes."""
     version = _own_version()
     contents = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in page_sources()}
     contents |= {path.relative_to(ENGINE.parent).as_posix(): path.read_bytes() for path in sorted(ENGINE.glob("*.py"))}
@@ -224,7 +224,7 @@ def packages(brought: Brought) -> list[dict[str, Any]]:
 
 
 def licences(brought: Brought) -> str:
-    """Return one text: a list of the parts with licence and address, and then the licences themselves."""
+    """Return one text: a list of the parts with licence and address, followed by the licences."""
     parts = packages(brought)
     head = ["Python in the page is made of", ""]
     for part in parts:
@@ -243,7 +243,7 @@ def licences(brought: Brought) -> str:
 
 
 def _bundled() -> list[str]:
-    """Return the npm packages in the editor: all but Pyodide, the bundler, and the packages that these two need."""
+    """Return the npm packages in the editor: all except Pyodide, the bundler, and the packages that these two need."""
     lock = _json(ROOT / "package-lock.json")["packages"]
     found, left = set(), [name for name in lock[""]["dependencies"] if name != "pyodide"]
     while left:
@@ -261,7 +261,7 @@ def _own_version() -> str:
 
 def _described(file: Path) -> dict[str, Any]:
     body = file.read_bytes()
-    compressed = min(len(body), len(gzip.compress(body, 6)))  # as a server sends it
+    compressed = min(len(body), len(gzip.compress(body, 6)))  # the size if the server compresses the file
     return {"bytes": len(body), "compressed": compressed, "sha256": hashlib.sha256(body).hexdigest()}
 
 

@@ -32,17 +32,17 @@ sys.path.insert(0, str(ROOT))
 from book_kit.tables import texts as data  # noqa: E402
 from memory_stage.messages.catalogues import LOCALES  # noqa: E402
 
-#: The functions that mark a message in Python, and which of their arguments are texts.
+#: Maps a function that marks a message in Python to those of its arguments that are texts.
 CALLS = {"message": None, "plural": (1, 2), "in_context": ((1, "c"), 2)}
 
-#: The same in JavaScript, which prettier has formatted.
+#: Matches a call that marks a message in JavaScript, in the format of prettier.
 LITERAL = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _TEXT = rf"(?:{LITERAL})(?:\s*\+\s*(?:{LITERAL}))*"
 CALL = re.compile(rf"(?<![\w.])(?P<function>tIn|t|plural)\(\s*(?P<one>{_TEXT})(?:,\s*(?P<several>{_TEXT}))?")
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
-#: The header has no date of extraction: it would change with each run.
+#: The header has no date of extraction, because it would change with each run.
 _LONG_AGO = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
@@ -51,10 +51,10 @@ class Package:
     """A package with catalogues.
 
     Attributes:
-        name: of the package and of its catalogues.
-        locale: the folder that has a folder for each locale.
+        name: the name of the package and of its catalogues.
+        locale: the folder that contains a folder for each locale.
         scripts: the folder of its JavaScript; None if it has none with messages.
-        words: the file of words to write.
+        words: the JSON file with the words of the scripts; None without scripts.
         texts: yields the texts of data, each with its file, for a catalogue that is not of a package's source.
     """
 
@@ -79,7 +79,7 @@ PACKAGES = (
 
 
 def sources(package: Package) -> Iterator[Path]:
-    """Yield the files that may have messages; none if there is no package of that name."""
+    """Yield the files that may contain messages. Yield nothing if there is no package of that name."""
     yield from sorted((ROOT / package.name).rglob("*.py"))
     if package.scripts is not None:
         yield from sorted((ROOT / package.scripts).rglob("*.js"))
@@ -105,7 +105,7 @@ def in_python(path: Path) -> Iterator[Extracted]:
 
 
 def in_script(source: str) -> Iterator[Extracted]:
-    """Yield the messages in a module of JavaScript, also inside template literals, which Babel reads in part only."""
+    """Yield the messages in a module of JavaScript, including those inside template literals, which Babel misses."""
     for call in CALL.finditer(source):
         texts = tuple(_joined(call[group]) for group in ("one", "several") if call[group] is not None)
         match call["function"]:
@@ -158,7 +158,7 @@ def _in_the_form_of(message: Message, known: str | tuple[str, ...]) -> str | tup
 
 
 def as_po(catalogue: Catalog) -> bytes:
-    """Return the text of a catalogue."""
+    """Return a catalogue as the text of its `.po` file."""
     written = io.BytesIO()
     catalogue.fuzzy = False
     catalogue.header_comment = f"# {catalogue.domain} in {catalogue.locale_identifier}"
@@ -168,14 +168,14 @@ def as_po(catalogue: Catalog) -> bytes:
 
 
 def as_mo(catalogue: Catalog) -> bytes:
-    """Return the compiled form of a catalogue."""
+    """Return a catalogue as the bytes of its `.mo` file."""
     written = io.BytesIO()
     write_mo(written, catalogue)
     return written.getvalue()
 
 
 def as_script(package: Package) -> bytes:
-    """Return the words of a package's scripts as JSON: for each language, text -> translation."""
+    """Return the words of a package's scripts as JSON: for each language, a map from texts to translations."""
     words: dict[str, dict[str, str]] = {}
     for code in LOCALES:
         words[code] = {
@@ -224,7 +224,7 @@ def faults(package: Package, code: str) -> Iterator[str]:
 
 
 def stale() -> list[str]:
-    """Return the files that differ from what this tool would write."""
+    """Return the files that differ from those that this tool would write."""
     return [
         path.relative_to(ROOT).as_posix()
         for path, contents in outputs()

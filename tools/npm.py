@@ -14,7 +14,7 @@ FILES = ("package.json", "package-lock.json")
 
 
 class MissingError(Exception):
-    """A part cannot be installed; the message names it, the reason and a remedy."""
+    """Raised if a part cannot be installed. The message has the part, the reason and a remedy."""
 
 
 def cache() -> Path:
@@ -66,9 +66,9 @@ def _install(folder: Path) -> None:
         )
         try:
             os.rename(made, folder)
-            os.mkdir(made)  # `with` deletes it
+            os.mkdir(made)  # `with` deletes the temporary folder
         except OSError:
-            if not folder.exists():  # otherwise another process was faster
+            if not folder.exists():  # if it exists, another process was faster
                 raise
 
 

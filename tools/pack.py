@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NAME = "in-place"  # the folder that unpacking makes
+NAME = "in-place"  # the folder that unpacking creates
 
 
 def pack(folder: Path, to: Path) -> int:

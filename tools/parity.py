@@ -1,4 +1,4 @@
-"""Compare a block of a translated page with its English block: code, links, marks, numbers."""
+"""Compare a block of a translated page with its English block: code, links, marks and numbers."""
 
 from __future__ import annotations
 
@@ -26,27 +26,28 @@ ROLE = re.compile(r"\{([a-z][\w-]*)\}`([^`]+)`")
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 TAG = re.compile(r"</?[a-z][\w-]*")
 DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)*")
-#: A number in the text; "100 million" is none, because other languages count in other units.
+#: Matches a number in the text, but not "100 million", because other languages count in other units.
 NUMBER = re.compile(rf"(?<![\w.]){DIGITS.pattern}(?![\w.]*\w)(?! [mb]illion)")
 WORD = re.compile(r"[A-Za-z][a-z'’]+")
-#: English words in a row that no name has; shorter runs are names, such as "Jupyter Book".
+#: Matches a run of English words that is too long to be a name such as "Jupyter Book".
 SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}\b[A-Za-z][a-z'’]*")
-#: A passage in quotes or in italics. The messages of frameworks are such passages, and stay as they are.
+#: Matches a passage in quotes or in italics, such as a framework's message, which is not translated.
 QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\*)\*([^*]+)\*(?!\*)")
-#: A word that only code has, such as "facts/views.json", "mt.zeros" or "float32".
+#: Matches a word that only code has, such as "facts/views.json", "mt.zeros" or "float32".
 IN_CODE_ONLY = re.compile(r"[A-Za-z_]*[_./\d][\w./]*")
 RELATIVE = re.compile(r"(?:\.\.(?:/|$)|(?:facts|book|minitensor|book_kit|chapters)/\S+\.\w+$)")
-#: A file in a folder beside the chapters, such as "small_engine/judge.py". Only the English chapters have that folder.
+#: Matches a file in a folder beside the chapters, such as "small_engine/judge.py". Only the English edition has the
+#: folder.
 BESIDE = re.compile(r"\w+/\w+\.py")
 OPTION = re.compile(r"^:[\w-]+:.*$", re.MULTILINE)
 PROMPTS = {"code_prompt_show", "code_prompt_hide"}
-#: The width in the format of a value, such as 10 in ">10,".
+#: Matches the width in the format of a value, such as 10 in ">10,".
 WIDTH = re.compile(r"[<>^=]?\d+(?!\d*f)")
 LOADED = "%load_ext book_kit"
 
 
 def faults(english: SourceBlock, other: SourceBlock, code: str) -> Iterator[str]:
-    """Yield what a translated block has changed although a translation keeps it.
+    """Yield the differences from the English block that a translation must not have.
 
     Args:
         english: the English block.
@@ -72,7 +73,7 @@ def faults(english: SourceBlock, other: SourceBlock, code: str) -> Iterator[str]
 
 
 def prose_faults(english: str, other: str) -> Iterator[str]:
-    """Yield links, marks, code, tags and numbers that differ, and text that is still English."""
+    """Yield differences in links, marks, code, tags and numbers, and text that is not translated."""
     yield from _compared("links", _links(english, deeper=True), _links(other, deeper=False))
     yield from _compared("roles", Counter(ROLE.findall(english)), Counter(ROLE.findall(other)))
     plain, own_plain = ROLE.sub("", english), ROLE.sub("", other)
@@ -86,24 +87,25 @@ def prose_faults(english: str, other: str) -> Iterator[str]:
 
 
 def _has_star(text: str) -> bool:
-    """True if a star of the source is printed, because Markdown does not take it as the mark of bold or italics."""
-    (block,) = MarkdownIt().parseInline(re.sub(r"^ *\* ", "", text, flags=re.MULTILINE))  # without marks of a list
+    """True if the page shows a star of the source, because Markdown does not read it as a mark of bold or italics."""
+    (block,) = MarkdownIt().parseInline(re.sub(r"^ *\* ", "", text, flags=re.MULTILINE))  # removes the marks of a list
     return any(part.type == "text" and "*" in part.content for part in block.children or [])
 
 
 def text_left(english: str, other: str) -> Iterator[str]:
-    """Yield numbers that are missing in a translation, and English sentences that are left in it."""
+    """Yield numbers that are missing in a translation, and English sentences that remain in it."""
     words, own = _words(english), _words(other)
     if missing := sorted(set(NUMBER.findall(words)) - set(DIGITS.findall(own))):
         yield f"lacks the numbers {', '.join(missing)}"
-    for passage in _quoted(english) & _quoted(other):  # of both, or it was only not translated
+    for passage in _quoted(english) & _quoted(other):  # a passage in quotes that is the same in both
         own = own.replace(passage, " ")
     if left := SENTENCE.search(own):
         yield f"has English left: {left.group()!r}"
 
 
 def _quoted(text: str) -> set[str]:
-    return {"".join(found).rstrip(" .…") for found in QUOTED.findall(text)} - {""}  # between two stars, a blank
+    # without the empty text between two stars
+    return {"".join(found).rstrip(" .…") for found in QUOTED.findall(text)} - {""}
 
 
 def _words(text: str) -> str:
@@ -140,7 +142,9 @@ def code_faults(english: str, other: str, edition: str) -> Iterator[str]:
 
 
 class _Blanked(ast.NodeTransformer):
-    """Empty every text of a program, and record what it was, with `{}` for each expression of an f-string."""
+    """Replace every text of a program by an empty one, and record the texts, with `{}` for each expression of an
+    f-string.
+    """
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -152,13 +156,13 @@ class _Blanked(ast.NodeTransformer):
         return ast.Constant("")
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
-        """Forget the width of a column, because Chinese characters are wider than Latin ones."""
-        spec = ast.unparse(node.format_spec)[2:-1] if node.format_spec else ""  # it is written as f"10,"
+        """Remove the width of a column, because Chinese characters are wider than Latin ones."""
+        spec = ast.unparse(node.format_spec)[2:-1] if node.format_spec else ""  # unparsed as f"10,"
         precision = ast.Name(WIDTH.sub("", spec), ast.Load())
         return ast.Tuple([self.visit(node.value), ast.Constant(node.conversion), precision], ast.Load())
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """Leave the expressions in an order that does not depend on the text."""
+        """Sort the expressions of an f-string, so that their order does not depend on the text."""
         pieces = [piece.value if isinstance(piece, ast.Constant) else "{}" for piece in node.values]
         self.texts.append("".join(map(str, pieces)))
         found = []
@@ -166,14 +170,14 @@ class _Blanked(ast.NodeTransformer):
             if isinstance(piece, ast.FormattedValue):
                 inside = _Blanked()
                 found.append((ast.dump(inside.visit(piece)), inside.texts))
-        found.sort(key=operator.itemgetter(0))  # not by the texts, which a translation changes
+        found.sort(key=operator.itemgetter(0))  # not sorted by the texts, which a translation changes
         for _, texts in found:
             self.texts += texts
         return ast.Constant(tuple(dumped for dumped, _ in found))
 
 
 def _text_faults(english: str, other: str, edition: str) -> Iterator[str]:
-    """Yield what differs between two texts of a program although it is no prose."""
+    """Yield the differences between two texts of a program that are not prose."""
     if "\n" in english and not CODE.search(english) and _is_program(english):
         yield from code_faults(textwrap.dedent(english), textwrap.dedent(other), edition)
     elif english == other and _has_own(other, edition):
@@ -184,12 +188,14 @@ def _text_faults(english: str, other: str, edition: str) -> Iterator[str]:
         yield from _compared("name", english, other)
     else:
         yield from _compared("code in a text", set(CODE.findall(english)), set(CODE.findall(other)))
-        if english != other:  # equal texts are keys; on the built page, a test looks for English
+        if english != other:  # equal texts are keys; a test looks for English on the built page
             yield from text_left(english, other)
 
 
 def _has_own(path: str, edition: str) -> bool:
-    """True if the path leads a chapter to texts in `book/` that the edition has translated, as `zh/book/class.json`."""
+    """True if the path leads from a chapter to texts in `book/` that the edition has translated, as
+    `zh/book/class.json`.
+    """
     return path.startswith("../book/") and (ROOT / edition / path.removeprefix("../")).is_file()
 
 
@@ -237,14 +243,17 @@ def _compared(what: str, english: Any, other: Any) -> Iterator[str]:
 
 
 def _links(text: str, *, deeper: bool) -> Counter[str]:
-    """Return the addresses of a text; relative ones to files, not to pages, as they are in a deeper folder."""
+    """Return the addresses in a text. Of relative ones, only files are compared, because pages are in a deeper
+    folder.
+    """
     found = ["".join(groups) for groups in LINK.findall(CODE.sub("", text))]
     links = (_from_an_edition(link) if deeper else link for link in found)
-    return Counter(re.sub(r"^\.\./slides/", "../../slides/", link) for link in links)  # its own slides, or the English
+    # a page may link to the slides of its edition or to the English ones
+    return Counter(re.sub(r"^\.\./slides/", "../../slides/", link) for link in links)
 
 
 def _from_an_edition(link: str) -> str:
-    """Return the address of a file of the book as a translated page has it; other links stay."""
+    """Return the address that a translated page has for a file of the book; other links are returned unchanged."""
     if BESIDE.fullmatch(link):
         return f"../../chapters/{link}"
     return f"../{link}" if link.startswith("../") and ".md" not in link else link

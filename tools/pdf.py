@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-if not __package__:  # if it runs as a file, `tools` is found in the folder above
+if not __package__:  # if this runs as a script, `tools` is found in the parent folder
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import yaml
@@ -32,7 +32,7 @@ HEADINGS = """level => [...document.querySelectorAll(`article ${level}`)].map(he
     return whole.textContent.trim();
 })"""
 # If the last sheet has less text than this, a paragraph or so, the page is printed a little smaller.
-LEAST = 600  # characters
+LEAST = 600  # in characters
 SCALES = (1.0, 0.97, 0.94, 0.91, 0.88, 0.85)
 # Scroll through the page first, because some parts are drawn only when they are near the window.
 SHOW_ALL = """async () => {

@@ -1,6 +1,6 @@
 """Run the tests with real PyTorch and two versions of real Paddle, each in a separate environment.
 
-    python tools/peers.py [torch] [torch210] [paddle] ...      all by default; environments that exist are used again
+    python tools/peers.py [torch] [torch210] [paddle] ...      all by default; existing environments are used again
 
 If there is no network, or no package for this Python, a peer is skipped with a line that names it, and the run does
 not fail. The environments are in ``.venv-peers``. The packages of PyTorch without CUDA come from PyTorch's own index.
@@ -35,9 +35,9 @@ class Peer:
         name: the name of its environment.
         package: the package to install, with its version.
         places: indexes to install from, in addition to the usual ones.
-        instead: packages that replace or supplement those that this project is tested with.
-        of: the peer whose tests it runs; its own by default.
-        only: words in the names of the files of tests that it runs; all by default.
+        instead: packages that replace the versions with which this project is usually tested.
+        of: the peer whose tests run; by default this one.
+        only: words in the names of the test files to run; by default all run.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Peer:
 
     @property
     def tests(self) -> list[str]:
-        """Return its files of tests."""
+        """Return the test files of this peer."""
         folder = ROOT / "tests" / "memory_stage" / "peers"
         files = sorted(glob.glob(str(folder / f"test_{self.of or self.name}_*.py")))
         return [file for file in files if not self.only or any(word in file for word in self.only)]
@@ -61,12 +61,12 @@ EXPLAINED = ("whole_run", "kinds", "ways_in")
 
 PEERS = {
     "torch": Peer("torch", "torch==2.13.0+cpu", CPU),
-    # The oldest version that the tool supports, and those between: the explanations of whole runs.
+    # The oldest supported version of PyTorch and the versions after it run only the tests of whole runs.
     "torch210": Peer("torch210", "torch==2.10.0+cpu", CPU, of="torch", only=EXPLAINED),
     "torch211": Peer("torch211", "torch==2.11.0+cpu", CPU, of="torch", only=EXPLAINED),
     "torch212": Peer("torch212", "torch==2.12.0+cpu", CPU, of="torch", only=EXPLAINED),
     "paddle": Peer("paddle", "paddlepaddle==3.3.1"),
-    # It has no package for Python 3.13, and needs numpy 1.
+    # It has no package for Python 3.13, and it needs numpy 1.
     "paddle26": Peer("paddle26", "paddlepaddle==2.6.2", instead=("numpy==1.26.4", "setuptools"), of="paddle"),
 }
 
@@ -93,7 +93,7 @@ def run(peer: Peer) -> int:
 
 
 def made(peer: Peer) -> Path | None:
-    """Return the interpreter of its environment, which is created if it is missing; None if that fails."""
+    """Return the interpreter of the peer's environment. Create the environment if it is missing; None if that fails."""
     folder = FOLDER / peer.name
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     names = [name_of(line) for line in peer.instead]
@@ -117,7 +117,7 @@ def install(python: Path, peer: Peer, wanted: list[str]) -> bool:
 
 
 def needed() -> list[str]:
-    """Return the other packages, in the versions that this project is tested with."""
+    """Return the other required packages, in the versions with which this project is tested."""
     pinned = environment.pinned(ROOT / "requirements.txt")
     return [line for line in pinned if name_of(line) in (*NEEDED, "numpy")]
 

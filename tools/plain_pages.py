@@ -41,7 +41,7 @@ SENTENCE = re.compile(r"(?<=[.!?])['\")*]*\s+(?=[\"'(*]*[A-Z`])")
 
 
 def pages() -> list[Path]:
-    """Return the pages of sentences: the first page, the chapters and the guides."""
+    """Return the pages that consist of sentences: the first page, the chapters and the guides."""
     appendix = re.compile(r"[A-Z]_")
     return [ROOT / "index.md", *sorted(p for p in (ROOT / "chapters").glob("*.md") if not appendix.match(p.name))]
 
@@ -57,7 +57,7 @@ def texts(page: Path) -> Iterator[Text]:
         try:
             tree = ast.parse(code)
         except SyntaxError:
-            continue  # a cell whose magic reads another language
+            continue  # a cell whose magic contains another language
         first = source.count("\n", 0, cell.end("source")) - code.count("\n")
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             if ast.unparse(call.func) in SPEAKING:

@@ -19,7 +19,7 @@ from bs4 import NavigableString, Tag
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parent.parent
-if __package__ in (None, ""):  # run as a script, Python finds only the modules beside it
+if __package__ in (None, ""):  # if this runs as a script, Python finds only the modules beside it
     sys.path.insert(0, str(ROOT))
 
 from _ext.book_pages.teaching import BuiltPage  # noqa: E402
@@ -28,8 +28,8 @@ from tools.class_notebooks import ExerciseSheet  # noqa: E402
 QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
 PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
 COLUMNS = ("chapter", "id", "kind", "question", "option", "right", "feedback")
-LONGEST_NAME = 70  # characters of a question's name in a list
-DAY = (2026, 1, 1, 0, 0, 0)  # of all files of the package, so that equal questions give equal bytes
+LONGEST_NAME = 70  # the most characters of a question's name in a list
+DAY = (2026, 1, 1, 0, 0, 0)  # the date of all files in the package, so that equal questions give equal bytes
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,15 @@ class BankQuestion:
     """A prediction with two or more options, or an exercise without options."""
 
     chapter: str  # "3. Views"
-    key: str  # the same in all formats
+    key: str  # a key that is the same in all formats
     text: list[ContentBlock]
     options: list[AnswerOption]
-    starter: str = ""  # of an exercise
+    starter: str = ""  # the unfinished function of an exercise
     solution: str = ""
 
     @property
     def name(self) -> str:
-        """Return the last words of the question, which ask something, for a list of questions."""
+        """Return the last sentence of the question as its name in a list."""
         text = " ".join(self.text[-1].plain.split())
         return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 2].rpartition(" ")[0] + " …"
 

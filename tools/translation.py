@@ -78,7 +78,7 @@ def page_faults(edition: Edition, page: str) -> list[str]:
         place = f"{path.relative_to(edition.book)}:{translated.line} (English line {block.line})"
         found += [f"{place}: {fault}" for fault in faults(block, translated, edition.code)]
         if block.kind != translated.kind:
-            return found  # everything after it is shifted
+            return found  # all later blocks are shifted, so comparing them is useless
     if len(english) != len(own):
         found.append(f"{path.relative_to(edition.book)}: {len(own)} blocks, and the English page has {len(english)}")
     return found

@@ -1,24 +1,24 @@
-"""Sphinx extension of the book: pages that need only their own folder.
+"""Sphinx extension of the book, which makes pages that load nothing from outside of their folder.
 
 For every page that Jupyter Book writes:
 
 * the book's own theme lays it out (``theme/``), with the list of chapters beside it (``navigation``);
-* it requests nothing from other hosts, and runs only scripts from its folder (``assets``, ``mathematics``);
+* it requests nothing from other hosts, and runs only scripts from the book's folder (``assets``, ``mathematics``);
 * it loads the stage, the questions and MathJax only if they appear on it (``assets``);
-* a paragraph names a step of its section's stage (``step_marks``), which is beside it (``beside``);
-* output of a cell is shown as it was printed (``streams``), and assistive technology can follow the markup
+* a paragraph can refer to a step of the stage in its section (``step_marks``), which is shown beside it (``beside``);
+* the output of a cell is shown in one piece (``streams``), and assistive technology can read the markup
   (``markup``);
 * the executed notebook can be downloaded (``downloads``), and if the repository is known, the page links to it
   (``links``); recorded facts that the page cites are copied beside it (``recorded``);
-* the reader finds the section that explains an error or a question (``finding``), and can write an answer to an
-  exercise (``exercises``);
-* if the build has fetched Python in the page, the page offers it (``live``), checks answers with it, and the
-  playground begins with programs of the book (``playground``);
+* the reader can search for an error message or a question (``finding``), and write an answer to an exercise
+  (``exercises``);
+* if the build includes Python in the page, the page offers it (``live``) and checks answers with it, and the playground
+  begins with programs of the book (``playground``);
 * slides and a sheet of questions for a class are made from the pages (``teaching``);
 * the first use of a term links to the glossary (``terms``);
 * search engines and shared addresses get a description (``description``);
-* a page has the same anchors in every language, and links to itself in the others (``translated``, ``languages``);
-* the words of its frame are in the language of its edition (``frame_words``).
+* a page has the same anchors in every language, and links to its translations (``translated``, ``languages``);
+* the words around its content are in the language of the edition (``frame_words``).
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_theme("in_place", str(THEME))
     app.add_config_value("book_address", "", "html", [str])
     app.add_config_value("live", bool(live.FOLDER), "html", [bool])
-    app.add_config_value("edition", "", "env", [str])  # the folder of an edition in another language, such as "zh"
+    # the folder of the edition that is built, such as "zh"; "" for the English book
+    app.add_config_value("edition", "", "env", [str])
     app.add_transform(translated.SameAnchors)
     app.add_post_transform(translated.EnglishPages)
     app.add_role("step", step_marks.StepRole())

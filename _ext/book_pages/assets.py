@@ -18,13 +18,13 @@ from memory_stage.web.embed import asset
 
 from . import mathematics
 
-# Scripts and style sheets that packages bring.
+# Scripts and style sheets that packages provide.
 PACKAGE_ASSETS = {
     "memory_stage.web": ("stage.js", "words.js", "figures.js"),
     "book_kit.web": ("quiz.js", "quiz.css", "explain.css"),
 }
 
-# A page gets these files if its text contains the mark.
+# A page gets these files if its text contains the string before them.
 MARKS = {
     "<memory-stage": ("stage.js", "names.js"),
     'class="beside': ("beside.js",),
@@ -36,26 +36,26 @@ MARKS = {
     'class="mt-note mt-report': ("explain.css",),
 }
 
-# Text of a page whose stage or figure is in another language than English, and the script of their texts, which comes
-# before their own scripts.
+# The text that occurs in a page whose stage or figure has a language other than English, and the script with the
+# translated texts, which has to precede the other scripts.
 OTHER_LANGUAGE = '"language":"'
 WORDS = "words.js"
 
 # Files of every page. Jupyter Book and its extensions add more (buttons that start a kernel on another host, the state
-# of live widgets, inline settings), which is not used.
+# of live widgets, inline settings), which are removed.
 STYLE = "page.css"
 SCRIPT = "page.js"
-MARKED = "marks.js"  # loads `mark-words.js`, which marks the words of a search, on the page that was found
+MARKED = "marks.js"  # loads `mark-words.js`, which marks the words of a search on the page that was found
 MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")
 # Files that other files of `_static` load, or that a page names only if the book's address is known.
 NAMED_ELSEWHERE = ("card.png", "mark-words.js", "fonts/*", "mathjax/**/*")
-BUNDLES = Path(__file__).parent / "theme" / "built"  # of the scripts in theme/js, made by tools/bundle.js
+BUNDLES = Path(__file__).parent / "theme" / "built"  # bundles of the scripts in theme/js, made by tools/bundle.js
 NAMED_FILE = re.compile(r"""_static/([^"'?#\s)<>]+)""")
 
 
 def offer_package_assets(app: Sphinx) -> None:
     """Copy the package's scripts and stylesheets into the book, and let its cells rely on the pages to link them."""
-    os.environ["MINITENSOR_BOOK"] = "1"  # book_kit reads it in the kernels of this build
+    os.environ["MINITENSOR_BOOK"] = "1"  # book_kit reads this variable in the kernels of this build
     app.config.nb_ipywidgets_js = {}
     folder = Path(app.doctreedir) / "page_assets"
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def choose_page_assets(
 ) -> None:
     """Keep only the files of every page, and those that the content of this page needs."""
     for kind in ("script_files", "css_files"):
-        context[kind].clear()  # in place, because add_js_file appends to this list of the builder
+        context[kind].clear()  # cleared and not replaced, because add_js_file appends to this list of the builder
     app.add_css_file(STYLE)
     app.add_js_file(SCRIPT, loading_method="defer")
     app.add_js_file(MARKED, loading_method="defer")
@@ -91,7 +91,7 @@ def choose_page_assets(
 
 
 def clean_assets(app: Sphinx, exception: Exception | None) -> None:
-    """Delete the files that no page names, and minify the style sheets."""
+    """Delete the files that no page refers to, and minify the style sheets."""
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
@@ -109,6 +109,6 @@ def clean_assets(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _light_style(sheet: str) -> str:
-    """Return a style sheet without comments and indentation."""
+    """Return a style sheet without comments and indentation, which takes fewer bytes."""
     sheet = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)
     return "\n".join(filter(None, map(str.strip, sheet.splitlines()))) + "\n"

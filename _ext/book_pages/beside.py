@@ -1,4 +1,4 @@
-"""Arrange a stage beside the paragraphs that name its steps, each with a still picture of its step.
+"""Arrange a stage beside the paragraphs that refer to its steps, each with a still picture of its step.
 
 The build puts the stage and its paragraphs, from the first mark to the last, into two boxes of one block. On a wide
 screen they are two columns, and ``beside.js`` shows the step of the paragraph that the reader has reached. The class
@@ -21,19 +21,20 @@ from memory_stage.web import picture
 from . import stills
 from .step_marks import Trace, marks, section_of, step_mark, trace_of
 
-#: Other elements of a stage's size, which are not put into a narrow column.
+#: Other elements as large as a stage, which do not fit into a narrow column.
 WIDE = re.compile("<(?:memory-stage|memory-figure|play-ground|svg|img)\\b")
 
-COLUMN = 772  # px of a stage beside its text, in windows of 1200 to 1640 px
-LINE, MOST_LINES = 24, 19  # px of a line of the program, and lines before it scrolls
-SENTENCE, LETTER = 26, 8.6  # px of the height of a line of a sentence, and of the width of a letter
-CHOICE, ERROR = 34, 54  # px for the choice of a variant, and for an error
-OTHERS = 166  # px of title, controls and gaps
-FEW_STEPS = 60  # of a longer program, every fourth step is measured
+COLUMN = 772  # px of the width of a stage beside its text, in windows of 1200 to 1640 px
+# px of the height of a line of the program, and the most lines of a program that does not scroll
+LINE, MOST_LINES = 24, 19
+SENTENCE, LETTER = 26, 8.6  # px of the height of a line of a sentence, and of the average width of a letter
+CHOICE, ERROR = 34, 54  # px of the height of the choice of a variant, and of an error
+OTHERS = 166  # px of the height of the title, the controls and the gaps
+FEW_STEPS = 60  # the steps up to which all are measured; of a longer program, every fourth step is
 
 
 def arrange(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Put each stage that marks name beside their paragraphs, and a still picture after each of these."""
+    """Put each stage that marks refer to beside its paragraphs, and put a still picture after each of these."""
     if app.builder.format != "html":
         return
     paragraphs: dict[nodes.raw, list[step_mark]] = {}
@@ -82,7 +83,7 @@ def _least_window(trace: Trace) -> int:
 
 
 def _fits(block: nodes.Node) -> bool:
-    """True if a block may be in a narrow column: it is no heading, section, stage, figure or image."""
+    """True if a block fits into a narrow column: it is not a heading, section, stage, figure or image."""
     if isinstance(block, nodes.section | nodes.title):
         return False
     return not any(WIDE.search(raw.astext()) for raw in block.findall(nodes.raw)) and not any(

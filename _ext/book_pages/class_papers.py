@@ -1,4 +1,4 @@
-"""Make the papers of a class: the sheet of its questions, the key, and a hand-out of one page for each chapter."""
+"""Make the handouts for a class: the sheet of its questions, the answers, and a page for each chapter."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from memory_stage.web import picture
 if TYPE_CHECKING:
     from .teaching import BuiltPage, Say
 
-LINES_TO_KEEP = 3  # of "What to remember", on a hand-out
-WIDTH = 700  # pixels of a picture on a hand-out
+LINES_TO_KEEP = 3  # the lines of "What to remember" on a handout
+WIDTH = 700  # the width in px of a picture on a handout
 
 
 def sheet(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
@@ -29,7 +29,7 @@ def sheet(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
 
 
 def key(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
-    """Return the letter and the answer of each question of a class, and the mistake in each other option."""
+    """Return the letter and the answer of each question of a class, and the mistake in each wrong option."""
     items = []
     for page, question in _questions(plan, book):
         options = [option.decode_contents() for option in question.select(".mt-options > li")]
@@ -48,13 +48,13 @@ def key(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
 
 
 def hand_outs(book: dict[str, BuiltPage], say: Say) -> str:
-    """Return a page for each chapter: a question, the picture before it runs, three lines, and room for an address."""
+    """Return a page for each chapter: a question, the picture before the program runs, three lines, and an address."""
     chapters = [page for page in book.values() if re.search(r"/\d\d_", page.name) and page.questions]
     return "\n".join(_hand_out(page, say) for page in chapters)
 
 
 def draw_program(lines: list[str]) -> str:
-    """Return the picture after the last line of a program; empty if there is no line, or no V8 is installed."""
+    """Return the picture after the last line of a program; an empty text if it has no line or V8 is not installed."""
     if not lines or not picture.available():
         return ""
     recorded = memory_stage.record("\n".join(lines), {"torch": minitensor.torch}, depth="tensors")
@@ -100,7 +100,7 @@ def _trace(stage: Tag) -> dict[str, Any] | None:
 
 
 def _picture(trace: dict[str, Any], label: str | None, say: Say) -> str:
-    """Return the first step of a variant as a picture, if V8 is installed: students draw the other steps into it."""
+    """Return the picture of a variant's first step, if V8 is installed. Students draw the other steps into it."""
     if not picture.available():
         return ""
     variant = next((n for n, each in enumerate(trace["variants"]) if each["label"] == label), 0)

@@ -1,9 +1,9 @@
-"""Make the class again with another library's names: the same cells of the chapters, run in another vocabulary.
+"""Make the class with another library's names, by running the same cells of the chapters in another vocabulary.
 
 `book/class_torch.json` has pairs of texts. They are replaced in the cells of the chapters that make the questions and
 stages of the class, and a separate process runs the changed cells with `minitensor.torch`. So every answer is computed
 again, and every stage is recorded again; a question whose answer is none of its options stops the build. The pairs are
-also replaced in the text and code of the pages that the slides quote. A text that is found nowhere is an error.
+also replaced in the text and code of the pages that the slides quote. A text that occurs nowhere is an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from .teaching import BuiltPage
 
 VOCABULARY = "book/class_torch.json"
-SETTINGS = frozenset({"set_device", "set_depth", "empty_cache"})  # functions that change how later cells run or look
+# functions that change how later cells run or what they show
+SETTINGS = frozenset({"set_device", "set_depth", "empty_cache"})
 START = """
 %load_ext book_kit
 import minitensor as mt
@@ -37,7 +38,7 @@ import minitensor.torch as torch
 from book_kit import stage
 """
 RESET = "mt.set_device('cpu')\nstage.set_depth(None)\n"
-# It runs cells in one shell, and prints the HTML that each displays.
+# This program runs cells in one shell, and prints the HTML that each cell displays.
 RUN = """
 import json, sys
 from IPython.core.interactiveshell import InteractiveShell
@@ -60,11 +61,11 @@ STAGE_TITLE = re.compile(r'^%%stage .*--title "([^"]+)"')
 
 @dataclass
 class TextPairs:
-    """Texts and their replacements: those of one page, and then those of all pages."""
+    """Texts and their replacements: first those for one page, then those for all pages."""
 
     own: list[list[str]]
     general: list[list[str]]
-    found: set[str] = field(default_factory=set)  # the texts that were replaced somewhere
+    found: set[str] = field(default_factory=set)  # the texts that were replaced at least once
 
     def apply(self, text: str) -> str:
         """Return the text with all replacements, in their order."""
@@ -81,13 +82,13 @@ def in_other_names(
     """Return the plan of a class, and its pages, with PyTorch's names.
 
     Args:
-        plan: the class, as `book/class.json` has it.
+        plan: the class, in the form of `book/class.json`.
         book: the built pages.
         root: the folder of the book's sources.
 
     Raises:
-        ExtensionError: if a pair is found nowhere, if no cell makes a question or stage of the plan, or if a changed
-            cell fails.
+        ExtensionError: if a text of a pair occurs nowhere, if no cell makes a question or stage of the plan, or if a
+            changed cell fails.
     """
     vocabulary = json.loads((root / VOCABULARY).read_text(encoding="utf-8"))
     pairs_of = {name: TextPairs(vocabulary["pages"].get(name, []), vocabulary["replace"]) for name in _shown(plan)}
@@ -123,7 +124,9 @@ def _with_words(part: Any, pairs: TextPairs) -> Any:
 
 
 def _shown(plan: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
-    """Return the pieces that a class shows of each page, in their order; none of a page that is only to remember."""
+    """Return the pieces of each page that a class shows, in order; an empty list for a page that only has a
+    reminder.
+    """
     shown: dict[str, list[dict[str, str]]] = {}
     for part in plan["parts"]:
         shown.setdefault(part["page"], []).extend(part["show"])
@@ -160,7 +163,7 @@ def _run(sources: list[str], root: Path) -> list[str]:
 
 
 def _cell_of(cells: list[str], kind: str, words: str, name: str) -> int:
-    """Return the number of the only cell that asks a question with these words, or makes a stage with this title."""
+    """Return the number of the one cell that asks a question with these words, or makes a stage with this title."""
     if kind == "question":
         found = [number for number, cell in enumerate(cells) if words in _asked(cell)]
     else:
@@ -171,7 +174,7 @@ def _cell_of(cells: list[str], kind: str, words: str, name: str) -> int:
 
 
 def _asked(cell: str) -> str:
-    """Return the question of a cell, as a page shows it; empty if it asks none."""
+    """Return the question of a cell in the form of a page; an empty text if the cell asks none."""
     for call in _calls(cell):
         match call:
             case ast.Call(func=ast.Name("predict"), args=[ast.Constant(str(question)), *_]):
@@ -192,14 +195,16 @@ def _calls(cell: str) -> list[ast.Call]:
 
 
 def _tree(cell: str) -> ast.Module:
-    """Return a cell without IPython's commands; nothing is left of a cell magic."""
+    """Return the syntax tree of a cell without IPython's commands. It is empty for a cell magic."""
     if cell.startswith("%%"):
         return ast.Module([], [])
     return ast.parse("\n".join("" if line.startswith("%") else line for line in cell.splitlines()))
 
 
 def _with_names(cell: str) -> str:
-    """Return a cell whose stages know the library's names, with each text in one piece, as the pairs expect it."""
+    """Return a cell whose stages use the library's names. Each text is joined to one piece, because the pairs contain
+    whole texts.
+    """
     if cell.startswith("%%"):
         return cell
     tree = _tree(cell)
@@ -218,7 +223,7 @@ def _page(page: BuiltPage, made: str, pairs: TextPairs) -> BuiltPage:
     for old in body.select("predict-first, memory-stage, memory-figure, noscript, svg"):
         old.decompose()
     for code in body.select(":not(pre) > code"):
-        code.string, code.attrs = code.get_text(), {}  # in one piece, as the pairs expect it
+        code.string, code.attrs = code.get_text(), {}  # joined to one piece, because the pairs contain whole texts
     changed = BeautifulSoup(pairs.apply(str(body)), "html.parser")
     assert changed.article is not None, page.name
     changed.article.extend(BeautifulSoup(made, "html.parser").select("predict-first, memory-stage"))

@@ -16,7 +16,7 @@ GIVEN = re.compile(
 )
 CARD = "card.png"
 CARD_SAYS = "Two names, two tensors and one storage, whose first two numbers have just been overwritten."
-LONGEST = 155  # characters; search engines cut longer texts
+LONGEST = 155  # the most characters, because search engines shorten longer texts
 
 
 def describe_page(
@@ -24,7 +24,7 @@ def describe_page(
 ) -> None:
     """Add a description of the page to its head.
 
-    The description is the one in the page's front matter or, if there is none, its first paragraph. If the address of
+    The description is that in the page's front matter or, without one, the first paragraph. If the address of
     the book is known (``book_address``), the head also has the page's address and the picture for sharing.
     """
     given = GIVEN.search(context.get("metatags") or "")

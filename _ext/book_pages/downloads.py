@@ -14,12 +14,12 @@ from .step_marks import in_language
 
 
 def executed(app: Sphinx) -> Path:
-    """Return the folder into which MyST-NB writes executed notebooks, by page name."""
+    """Return the folder to which MyST-NB writes executed notebooks, one for each page."""
     return Path(app.outdir).parent / "jupyter_execute"
 
 
 def copy_notebooks(app: Sphinx, exception: Exception | None) -> None:
-    """Write the notebooks of this book's pages to the addresses that the pages link."""
+    """Write the notebooks of this book's pages to the addresses in the pages' links."""
     if exception or app.builder.format != "html":
         return
     for pagename in app.env.all_docs:

@@ -1,9 +1,9 @@
 """Find the statements of earlier cells that an exercise needs to run by itself.
 
 A page shows the cell of an exercise, and Python in the page runs the reader's version of it. Earlier cells define the
-tests of the exercise and their helpers, among stages and questions that need not run again. `exercises` follows the
-names in the exercise and in its solution back to the statements that bind them. `lacking` returns the packages and
-modules that these need and a page does not have.
+tests of the exercise and their helpers, among stages and questions that need not run again. `exercises` finds the
+statements that bind the names in the exercise and in its solution. `lacking` returns the packages and modules that
+these statements need and a page does not have.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-GIVEN = {"check", "require"} | set(dir(builtins))  # names that the page defines for every exercise
-# It runs in a separate process in an empty folder, so that it imports only the modules that a page has. It prints one
-# text for each exercise: the missing package or part of minitensor, or nothing if the exercise can run.
+GIVEN = {"check", "require"} | set(dir(builtins))  # names that a page defines for every exercise
+# This program runs in a separate process in an empty folder, so that it imports only modules that a page has. It prints
+# one text for each exercise: the missing package or part of minitensor; an empty text if the exercise can run.
 IN_A_PAGE = """
 import json, sys, zipfile
 
@@ -56,7 +56,7 @@ print(json.dumps(found))
 @dataclass(frozen=True)
 class Exercise:
     code: str  # the cell that a reader edits
-    before: str  # the statements that it needs from the cells before it
+    before: str  # the statements of earlier cells that this cell needs
 
 
 def exercises(cells: Sequence[str]) -> list[Exercise]:
@@ -78,8 +78,8 @@ def needed_before(cells: Sequence[str], number: int, settings: Set[str] = frozen
 
     Args:
         cells: the code cells of a page.
-        number: of the cell, counted from 0.
-        settings: names of functions that change how later cells run; their calls are needed, too.
+        number: the number of the cell, counted from 0.
+        settings: names of functions that change how later cells run. Calls of these are needed, too.
     """
     earlier = [CellStatement(node) for cell in cells[:number] for node in _parsed(cell).body]
     calls = {at for at, each in enumerate(earlier) if _called(each.node) in settings}
@@ -89,14 +89,14 @@ def needed_before(cells: Sequence[str], number: int, settings: Set[str] = frozen
 
 
 def lacking(asked: Sequence[Exercise], wheel: Path) -> list[str]:
-    """Return, for each exercise, the package that a page lacks to run it, or an empty text.
+    """Return, for each exercise, the package that it needs and a page lacks, or an empty text.
 
     Args:
-        asked: the exercises.
-        wheel: the minitensor that a page has.
+        asked: the exercises to run.
+        wheel: the wheel of minitensor that a page loads.
 
     Raises:
-        subprocess.CalledProcessError: if an exercise fails before its own code runs, for any other reason.
+        subprocess.CalledProcessError: if the statements before an exercise fail for another reason.
     """
     requests = json.dumps([{"before": each.before, "code": each.code} for each in asked])
     with tempfile.TemporaryDirectory() as empty:
@@ -132,7 +132,9 @@ class CellStatement:
         return self._inner(True) - GIVEN
 
     def _inner(self, later: bool) -> set[str]:
-        """Return the global names that functions use, or those that comprehensions and class bodies use at once."""
+        """Return the global names that functions use when they are called, or that comprehensions and class bodies use
+        at once.
+        """
         found, tables = set(), [(table, _waits(table)) for table in self._table.get_children()]
         for table, waits in tables:
             tables += [(inner, waits or _waits(inner)) for inner in table.get_children()]
@@ -142,12 +144,12 @@ class CellStatement:
 
     @cached_property
     def replaces(self) -> set[str]:
-        """Return the names that are bound again, which makes earlier bindings irrelevant."""
+        """Return the names that the statement binds again, so that earlier bindings are not needed."""
         plain = isinstance(self.node, ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)
         return self.binds - self.reads if plain else set()
 
     def _parts(self) -> set[str]:
-        """Return the names that are changed in part, as in ``x[0] = 1`` and ``x.name = 1``, or by ``+=``.
+        """Return the names whose values the statement changes, as in ``x[0] = 1``, ``x.name = 1`` or ``x += 1``.
 
         Local names of a function are not included.
         """
@@ -158,7 +160,7 @@ class CellStatement:
         return {root for target in targets if (root := _root(target))} & around
 
     def only(self, names: set[str]) -> ast.stmt:
-        """Return the source of the statement; an import is reduced to these names."""
+        """Return the source of the statement. Of an import, only the part for these names is returned."""
         if not isinstance(self.node, ast.Import | ast.ImportFrom):
             return self.node
         kept = [each for each in self.node.names if (each.asname or each.name).partition(".")[0] in names]
@@ -168,9 +170,9 @@ class CellStatement:
 
 
 def _needed(wanted: list[CellStatement], earlier: list[CellStatement]) -> dict[int, ast.stmt]:
-    """Return the earlier statements that bind the names that the wanted ones use, and those that these need.
+    """Return the earlier statements that bind the names used by ``wanted``, and all statements that these need in turn.
 
-    The keys are their places among the earlier statements, in order.
+    The keys are the indexes of the statements among the earlier ones, in order.
 
     A statement uses the bindings before it. The body of a function uses the bindings at the time the exercise runs.
     """
@@ -193,14 +195,14 @@ def _needed(wanted: list[CellStatement], earlier: list[CellStatement]) -> dict[i
 
 
 def _parsed(cell: str) -> ast.Module:
-    """Return a cell without the commands of IPython; nothing is left of a cell magic."""
+    """Return the syntax tree of a cell without IPython's commands. It is empty for a cell magic."""
     if cell.lstrip().startswith("%%"):
         return ast.Module([], [])
     return ast.parse("\n".join("" if line.startswith(("%", "!")) else line for line in cell.splitlines()))
 
 
 def _calls(tree: ast.Module, name: str) -> bool:
-    """True if the last statement calls the function of this name."""
+    """True if the last statement of a cell calls the function of this name."""
     match tree.body[-1:]:
         case [ast.Expr(ast.Call(ast.Name(called)))]:
             return called == name
@@ -208,7 +210,7 @@ def _calls(tree: ast.Module, name: str) -> bool:
 
 
 def _called(statement: ast.stmt) -> str | None:
-    """Return the last name of the function that a statement calls, if it is a call and nothing else."""
+    """Return the name of the function that a statement calls; None if the statement is not just a call."""
     match statement:
         case ast.Expr(ast.Call(ast.Attribute(attr=name))) | ast.Expr(ast.Call(ast.Name(name))):
             return name

@@ -24,9 +24,9 @@ from .exercise_cells import exercises, lacking
 from .frame_words import say
 from .live import FOLDER
 
-# The report of `check` on an unfinished exercise; that of a solution also has the class mt-right.
+# Matches the report of `check` on an unfinished exercise. The report on a solution also has the class mt-right.
 REPORT = re.compile(r'<div class="mt-note mt-check mathjax_ignore">.*?</div>', re.DOTALL)
-# On paper nothing runs or folds, so texts about that are not printed, and a print is the same with LIVE=1.
+# Texts about running and folding are not printed, so that a print is the same with and without LIVE=1.
 BOX = """
 <exercise-box{before}><p><span class="mt-screen">{here} </span>{where}</p></exercise-box>"""
 WHERE = (
@@ -41,7 +41,8 @@ ELSEWHERE = "elsewhere"
 
 def read_cells(app: Sphinx, env: BuildEnvironment) -> None:
     """Find the code that each exercise needs and the packages that its page lacks, after all notebooks have run."""
-    env.exercises_in_pages = {}  # page -> for each exercise the code before it, and the package that the page lacks
+    # for each page and exercise, the code before the exercise and the package that the page lacks
+    env.exercises_in_pages = {}
     if not app.config.live:
         return
     found = []
@@ -88,7 +89,7 @@ def _box(app: Sphinx, in_page: tuple[str, str] | None, places: dict[str, str]) -
 
     Args:
         app: the build, which knows the language of the page.
-        in_page: the code before it and the package that the page lacks, if Python in the page is available.
+        in_page: the code before the exercise and the package that the page lacks; None without Python in the page.
         places: addresses of the notebook and of the services that run it.
     """
     before, lacks = in_page or ("", "")

@@ -4,7 +4,7 @@
 * ``sections.js``: the text of every section of every page, without the code of cells, the text of pictures and the
     frame of the page. Tables are separate, so that an excerpt shows prose. The file also has the terms of the glossary.
 
-Both are scripts that set variables, because a page that is opened from the disk may not fetch a data file.
+Both are scripts that set variables, because browsers let a page from the disk load scripts but not data files.
 ``theme/js/finder`` searches them. Sphinx's search would find no error message, because it drops words such as "being"
 and then requires every word; it also shows code and menus as excerpts.
 """
@@ -31,7 +31,7 @@ from .translated import edition_of
 ROOT = Path(__file__).parents[2]
 ERROR_INDEX = "chapters/B_error_index"
 SOURCES = "sources"  # the anchor of the section, in every language
-LONGEST = 160  # characters of a quoted message
+LONGEST = 160  # the most characters of a quoted message
 #: Nodes that are not prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
 NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.citation, nodes.comment, nodes.image)
 LIBRARIES = ("paddle", "torch", "numpy", "jax")
@@ -44,7 +44,7 @@ def messages(root: Path, edition: Edition | None = None) -> dict[str, Any]:
     causes = json.loads((root / "book" / "causes.json").read_text(encoding="utf-8"))
     translated = edition.data("causes") if edition else {}
     for key, cause in causes.items():
-        cause["index"] = nodes.make_id(cause["title"].replace("`", ""))  # its heading in the error index
+        cause["index"] = nodes.make_id(cause["title"].replace("`", ""))  # the heading of the cause in the error index
         cause["page"] = page_in(edition, cause["page"])
         cause.update(translated.get(key, {}))
     index = page_in(edition, ERROR_INDEX)
@@ -60,7 +60,7 @@ def _entry(row: error_tables.MessageRow) -> dict[str, Any]:
 
 
 def terms(root: Path, edition: Edition | None = None) -> list[dict[str, Any]]:
-    """Return the terms of the glossary, which the search shows if a reader searches for their names."""
+    """Return the terms of the glossary, which the search shows when a reader searches for one of their names."""
     fields = ("name", "chinese", "meaning", "place")
     code = edition.code if edition else "en"
     return [
@@ -123,7 +123,7 @@ def _parents(node: nodes.Node) -> Iterator[nodes.Element]:
 
 
 def _plain(node: nodes.Node) -> str:
-    """Return the words of a node, without raw HTML and marks of citations."""
+    """Return the words of a node, without raw HTML and citation marks."""
     words = (
         text.astext() for text in node.findall(nodes.Text) if not any(_is_mark(parent) for parent in _parents(text))
     )
@@ -138,7 +138,7 @@ def _is_mark(node: nodes.Element) -> bool:
 
 
 def offer_data(app: Sphinx) -> None:
-    """Write the messages for the pages; the sections follow after every page has been read."""
+    """Write the messages for the pages. The sections are written later, when all pages have been read."""
     folder = Path(app.doctreedir) / "finding"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "messages.js").write_text(_script("bookMessages", messages(ROOT, edition_of(app))), encoding="utf-8")
@@ -149,7 +149,7 @@ def offer_data(app: Sphinx) -> None:
 def read_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Record the sections of a page when it is written."""
+    """Record the sections of a page while the page is written."""
     if doctree is not None:
         kept = _kept(app)
         kept.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The words of the pages' own frame, in the language of the edition that is built.
+"""The words around the content of a page, in the language of the edition that is built.
 
 The catalogue of an edition is its file ``words.po`` (gettext), for example ``zh/words.po``. Its keys are the English
 texts in this package and in its templates and scripts. A text of a script has the context "script"; these texts are
@@ -24,13 +24,13 @@ from .translated import edition_of
 CATALOGUE = "words.po"
 SCRIPT = "script"  # the context of texts in scripts
 HERE = Path(__file__).parent
-#: Texts in templates and scripts of this package.
+#: Matches texts in templates and scripts of this package.
 IN_TEMPLATE = re.compile(r"\bsay\(\s*(?:\"([^\"]*)\"|'([^']*)')")
 IN_SCRIPT = re.compile(r"(?<![\w.])t\(\s*(?:'((?:[^'\\]|\\.)*)'|`([^`$]*)`|\"([^\"]*)\")")
 
 
 def say(app: Sphinx, text: str, **values: Any) -> str:
-    """Return a text in the language of the edition, with the values in place of ``{name}``.
+    """Return a text in the language of the edition, in which values replace the placeholders ``{name}``.
 
     Raises:
         ExtensionError: if the catalogue of the edition lacks the text.
@@ -58,7 +58,7 @@ def catalogue(path: Path) -> dict[tuple[str, str], str]:
 
 
 def of_scripts(path: Path) -> dict[str, str]:
-    """Return the texts of scripts in a catalogue by their English text."""
+    """Return the translated texts of scripts in a catalogue, by their English text."""
     return {text: said for (context, text), said in catalogue(path).items() if context == SCRIPT}
 
 
@@ -74,7 +74,9 @@ def add_to_context(
 
 
 def used() -> set[tuple[str, str]]:
-    """Return the context and the text of each message in the sources of this package, for a test of the catalogues."""
+    """Return the context and the text of each message in this package's sources, so that a test can check the
+    catalogues.
+    """
     found: set[tuple[str, str]] = set()
     for path in sorted(HERE.glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from pathlib import Path
 from sphinx.config import Config
 from sphinx.directives.code import LiteralIncludeReader
 
-#: A directive with its options, as MyST writes it.
+#: Matches a directive and its options, as MyST writes it.
 INCLUDE = re.compile(r"^```\{literalinclude\} (?P<path>\S+)\n(?P<options>(?:^:.*\n)*)^```$", re.MULTILINE)
 OPTION = re.compile(r"^:([\w-]+): ?(.*)$", re.MULTILINE)
 
@@ -28,7 +28,7 @@ def lines_of(include: re.Match[str], folder: Path) -> str:
 
 
 def with_lines(markdown: str, folder: Path) -> str:
-    """Return ``markdown`` with the lines instead of the directives."""
+    """Return ``markdown`` with the included lines in place of the directives."""
 
     def shown(include: re.Match[str]) -> str:
         name = Path(include["path"]).as_posix().lstrip("./")

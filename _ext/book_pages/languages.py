@@ -27,7 +27,7 @@ class Edition:
     """The book in another language."""
 
     book: Path
-    code: str  # the name of its folder and of its part of the site: "zh"
+    code: str  # the name of the edition's folder in the book and on the site: "zh"
 
     @property
     def folder(self) -> Path:
@@ -35,7 +35,7 @@ class Edition:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """Return the settings in its ``book.yml``.
+        """Return the settings in the edition's ``book.yml``.
 
         They are ``language`` (of Sphinx: "zh_CN"), ``tag`` (of HTML: "zh-CN"), ``name`` (as its readers call the
         language), ``not_translated`` (beside the link to it, on a page that it lacks), ``behind`` (on a page whose
@@ -46,24 +46,24 @@ class Edition:
         return found
 
     def has(self, page: str) -> bool:
-        """True if this page is translated."""
+        """True if the edition has a translation of this page."""
         return (self.folder / f"{page}.md").is_file()
 
     def pages(self) -> list[str]:
         """Return the translated pages in the order of the table of contents."""
         return [page for page in contents(self.book) if self.has(page)]
 
-    # ---- the English blocks that were translated
+    # ---- the English blocks at the time of their translation
 
     def english(self, page: str) -> str:
         """Return the source of the English page."""
         return (self.book / f"{page}.md").read_text(encoding="utf-8")
 
     def source_of(self, page: str) -> dict[str, Any] | None:
-        """Return the record of the English page at the time of its translation, or None.
+        """Return the record of the English page at the time of its translation; None if there is none.
 
-        It has ``headings``, each with its anchor and its name in links, and ``blocks``, each with its hash and its
-        first words.
+        The record has ``headings``, each with its anchor and its name in links, and ``blocks``, each with a hash and
+        its first words.
         """
         path = self._record(page)
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
@@ -141,9 +141,9 @@ def editions(book: Path) -> list[Edition]:
 
 
 def page_in(edition: Edition | None, page: str) -> str:
-    """Return the address of a page, from the root of the edition and without a suffix.
+    """Return the address of a page, relative to the root of the edition and without a suffix.
 
-    It is that of the English page if the edition lacks the page.
+    If the edition lacks the page, this is the address of the English page.
     """
     return page if edition is None or edition.has(page) else f"../{page}"
 

@@ -31,7 +31,7 @@ class Link:
 def lead_to_the_sources(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Add the links of this page to the context of its template."""
+    """Add the links of this page to the context of the page's template."""
     if doctree is None:
         return
     links: list[Link] = []
@@ -57,7 +57,7 @@ def repository_links(url: str, branch: str, pagename: str, source: str) -> list[
         url: the address of the repository. Binder and Colab support GitHub; other hosts get only the link for editing.
         branch: the branch with the sources.
         pagename: the name of the page, for example ``chapters/04_aliases`` or ``zh/chapters/04_aliases``.
-        source: its file, relative to the repository's root.
+        source: the file of the page, relative to the repository's root.
     """
     url = url.rstrip("/")
     edit = Link("Edit", f"{url}/edit/{quote(branch)}/{quote(source)}")

@@ -17,8 +17,8 @@ from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 
 FOLDER = os.environ.get("BOOK_LIVE", "")
-PARTS = Path(__file__).parent / "theme" / "live"  # scripts that a click loads
-SCHEMA = "trace.schema.json"  # with which they validate recordings
+PARTS = Path(__file__).parent / "theme" / "live"  # scripts that are loaded after a click
+SCHEMA = "trace.schema.json"  # the schema with which the scripts validate recordings
 RUNS = ("<memory-stage", "<exercise-box", "<play-ground")
 
 
@@ -42,7 +42,7 @@ def add_to_context(
 def choose_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object | None
 ) -> None:
-    """Add the script of the buttons to a page with something to run, with the bytes that a click will load."""
+    """Add the script of the buttons to a page that can run something, with the bytes that a click will load."""
     if app.config.live and any(mark in context.get("body", "") for mark in RUNS):
         weight = json.loads((Path(FOLDER) / "live.json").read_text(encoding="utf-8"))["compressed"]
         app.add_js_file("live.js", loading_method="defer", **{"data-megabytes": f"{weight / 1e6:.0f}"})
@@ -53,7 +53,7 @@ def choose_assets(
 
 
 def copy_files(app: Sphinx, exception: Exception | None) -> None:
-    """Copy the files, after unused files in the folder have been deleted."""
+    """Delete unused files in the folder, and copy the files."""
     if exception is None and app.config.live and app.builder.format == "html":
         folder = Path(app.outdir) / "_static" / "live"
         shutil.copytree(FOLDER, folder, dirs_exist_ok=True)

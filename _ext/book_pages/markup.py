@@ -1,4 +1,4 @@
-"""Repair a page's HTML: markup that assistive technology cannot follow, and large parts that are never seen."""
+"""Repair a page's HTML: markup that assistive technology cannot read, and large parts that are never visible."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-# Faults in a page's HTML, as patterns, with their replacements.
+# Patterns of faults in a page's HTML, with their replacements.
 MENDS = (
     # Docutils gives entries of a list a role that ARIA has withdrawn, so the list has no items.
     (re.compile('role="doc-biblioentry"'), 'role="listitem"'),
-    # The name of a folded cell differs from its text ("Show code cell source"), which is enough as a name.
+    # The text of a folded cell ("Show code cell source") is a sufficient name, and its separate name differs.
     (re.compile('<summary aria-label="Toggle hidden content">'), "<summary>"),
-    # The empty corner of a table is not a heading.
+    # The empty corner of a table must not be a heading.
     (re.compile(r'<th class="head[^"]*"><p></p></th>'), "<td></td>"),
-    # A wide table scrolls in its box, also with the keyboard.
+    # A wide table scrolls inside its box, so the keyboard must be able to scroll it.
     (
         re.compile(r'(<table class="(?:docutils|table|dataframe)\b.*?</table>)', re.DOTALL),
         r'<div class="table-scroll" tabindex="0">\1</div>',
     ),
-    # Printed output scrolls too, because its columns must stay aligned.
+    # Printed output must scroll, too, because its columns have to stay aligned.
     (
         re.compile(r'(<div class="output (?:stream|text_plain|stderr|traceback)[^>]*>\s*<div class="highlight"><pre)>'),
         r'\1 tabindex="0">',
     ),
-    # Settings of a kernel on another host, which pages never start.
+    # Settings for a kernel on another host, which pages never start.
     (re.compile(r'<script type="text/x-thebe-config">.*?</script>|<script>kernelName = .*?</script>', re.DOTALL), ""),
 )
 # The static picture of a stage is for readers without scripts. It has most of a page's elements, so browsers with
 # scripts do not parse it. Only the first of a page is kept, because it may be in view before the script is loaded.
-# A script starts each stage when the reader scrolls near it.
+# A script starts each stage when the reader scrolls near to it.
 STAGE = re.compile("<memory-(?:stage|figure)(?=[ >])")
 STILL = re.compile(r'(<div class="(?:stage|figure)-fallback">.*?</div>\s*)(?=</memory-(?:stage|figure)>)', re.DOTALL)
 # Code in the book has the style of the stage, with grey comments. Other markup of Pygments is not needed.
@@ -41,8 +41,9 @@ COLOURED = re.compile(r'<span(?: class="(?P<kind>[^"]*)")?>(?P<text>[^<]*)</span
 COMMENTS = {"c", "c1", "ch", "cm", "cs"}
 INLINE_CODE = re.compile(r'<code class="docutils literal notranslate">(.*?)</code>', re.DOTALL)
 PIECE = re.compile(r"</?span[^>]*>")
-OPTION = re.compile(r"(?<![\w-])--\w[\w-]*")  # an option of a command, which does not break after its hyphens
-UNBROKEN = 26  # characters of code that stay on one line: they fit the narrowest phone
+# matches an option of a command, in which no line may break after a hyphen
+OPTION = re.compile(r"(?<![\w-])--\w[\w-]*")
+UNBROKEN = 26  # the most characters of code that stay on one line, which fit on the narrowest phone
 
 
 def mend_body(
@@ -68,7 +69,7 @@ def _uncoloured(token: re.Match[str]) -> str:
 
 
 def _unbroken(code: re.Match[str]) -> str:
-    """Keep a short piece of inline code on one line, and let a long one break at its spaces."""
+    """Keep a short piece of inline code on one line. Let a long one break only at its spaces."""
     text = PIECE.sub("", code[1])
     if len(unescape(text)) <= UNBROKEN:
         return f'<code class="whole">{text}</code>'

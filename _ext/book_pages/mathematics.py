@@ -10,15 +10,15 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 SCRIPT = "tex-chtml.js"
-# Its settings are in a file, because pages have no inline scripts. The menu is off, because its choices would load
+# The settings are in a file, because pages have no inline scripts. The menu is off, because its choices would load
 # # more of MathJax.
 SETTINGS = "mathjax-settings.js"
-# Files that a formula may make the script load: rare TeX commands and the fonts.
+# Files that the script may load because of a formula: rare TeX commands and the fonts.
 FOLDERS = ("input/tex/extensions", "output/chtml/fonts")
 
 
 def use_own_copy(app: Sphinx, config: Config) -> None:
-    """Set the path of the copy. Sphinx gets no settings, because it would write them into the page."""
+    """Set the path of the copy. Sphinx gets no settings for MathJax, because it would write them into the page."""
     config.mathjax_path = f"mathjax/{SCRIPT}"
     config.mathjax3_config = None
 

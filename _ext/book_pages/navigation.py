@@ -14,14 +14,14 @@ from sphinx.application import Sphinx
 TITLE = "In Place"
 CURRENT = re.compile(r'<a class="current reference internal" href="#">(.*?)</a>', re.DOTALL)
 MARKUP = re.compile("<[^>]+>")
-APPENDIX = re.compile(r"(?:^|/)([A-Z])_")  # reference pages, with tables as wide as the page
+APPENDIX = re.compile(r"(?:^|/)([A-Z])_")  # matches reference pages, whose tables are as wide as the page
 NOT_FOUND = "404"
 
 
 def show_chapters(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Add the list of chapters, the sections of this page and the questions of its neighbours to the context."""
+    """Add the list of chapters, the page's sections and the questions of the neighbouring pages to the context."""
     shown = (context["toctree"](maxdepth=1, includehidden=True) or "").replace(' role="heading"', "")
     here = f'<a class="current" href="#" aria-current="page">\\1</a>{_sections(app, pagename)}'
     context["chapters"] = CURRENT.sub(here, shown)
@@ -34,13 +34,13 @@ def show_chapters(
 
 
 def not_found_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Return the page that a web server sends for a missing address; it is the same for all editions."""
+    """Return the page that a web server sends for an unknown address. It is the same for all editions."""
     if not app.config.edition:
         yield NOT_FOUND, {"title": "No page here", "body": ""}, "404.html"
 
 
 def _sections(app: Sphinx, pagename: str) -> str:
-    """Return the sections of the page as a list of links, for the place under its title."""
+    """Return the sections of the page as a list of links, which is shown under the title."""
     if pagename not in app.env.tocs:
         return ""
     entries = [
@@ -63,7 +63,7 @@ def _depth(node: nodes.Node) -> int:
 
 
 def _questions(app: Sphinx, pagename: str) -> dict[str, str]:
-    """Return the question that each neighbour answers: ``question`` in its front matter."""
+    """Return the question that each neighbouring page answers, which is ``question`` in its front matter."""
     _, before, after = app.builder.relations.get(pagename, (None, None, None))
     return {
         side: str(app.env.metadata[page].get("question", "")) if page else ""

@@ -1,4 +1,4 @@
-"""Provide the playground with programs of the book, and with a text for pages without Python.
+"""Provide the playground with programs of the book, and with a text for books without Python in the page.
 
 The element `<play-ground>` of a page contains a text for books built without Python in the page. In other books, its
 text names the requirements until ``live.js`` adds the button.
@@ -20,7 +20,8 @@ from sphinx.application import Sphinx
 from .downloads import executed
 from .frame_words import say
 
-PAGES = ("chapters/playground", "chapters/fifteen_confusions")  # their stages are offered, in this order
+# pages whose stages the playground offers, in this order
+PAGES = ("chapters/playground", "chapters/fifteen_confusions")
 PLACE = re.compile(r"(<play-ground\b[^>]*>).*?(</play-ground>)", re.DOTALL)
 NEEDS = "Here you can write a program and run it, in a browser that runs JavaScript and WebAssembly."
 

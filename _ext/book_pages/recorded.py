@@ -11,12 +11,12 @@ from sphinx.application import Sphinx
 
 from .translated import book_of
 
-#: A file of facts in inline code, for example `facts/views.json`.
+#: Matches a file of facts in inline code, for example `facts/views.json`.
 CITED = re.compile(r"facts/[\w./-]+\.\w+")
 
 
 def link_facts(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Link each file of facts that the page names in inline code."""
+    """Turn each file of facts that the page mentions in inline code into a link."""
     if app.builder.format != "html":
         return
     up = "../" * pagename.count("/")

@@ -13,14 +13,14 @@ from typing import NamedTuple
 FENCE = re.compile(r"(?P<ticks>`{3,})(?:\{(?P<name>[\w-]+)\})?")
 COLONS = re.compile(r":{3,}(?:\{(?P<name>[\w-]+)\})?")
 ITEM = re.compile(r"\s*(?:[*-]|\d+\.) ")
-DIGITS = 12  # of a recorded hash
-WORDS = 60  # characters of a block that identify it for a reader
+DIGITS = 12  # the digits of a recorded hash
+WORDS = 60  # the first characters of a block, by which a reader recognizes it
 
 
 class SourceBlock(NamedTuple):
     kind: str  # "cell", "paragraph", "list of 3", "heading 2", "{dropdown}", ...
     text: str
-    line: int  # of the file, from 1
+    line: int  # the line in the file, counted from 1
 
     @property
     def hash(self) -> str:
@@ -28,7 +28,7 @@ class SourceBlock(NamedTuple):
 
     @property
     def beginning(self) -> str:
-        """Return its first words, on one line; those of the code of a cell."""
+        """Return the first words of the block, on one line; for a cell, those of its code."""
         lines = self.text.splitlines()
         if self.kind == "cell":
             _, code = cell_parts(self.text)

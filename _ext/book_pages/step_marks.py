@@ -1,4 +1,4 @@
-"""Let a paragraph name a step of its section's stage: the role ``{step}``.
+"""The role ``{step}``, with which a paragraph refers to a step of the stage in its section.
 
 A paragraph or an item of a list begins with the mark of its step:
 
@@ -6,10 +6,11 @@ A paragraph or an item of a list begins with the mark of its step:
   ``{step}`3#last` `` is the last step of the line;
 * ``{step}`end` `` is the last step of the program;
 * ``{step}`3 in LABEL` `` is line 3 of the program with this label in a comparison; without a label, it is a line of the
-  program that the stage opens with.
+  program that the stage shows first.
 
 The stage is the last one before the mark in the same section, or else the first one after it. The build reads the
-recording in the stage's HTML. A mark that names no stage, program or step is a warning, which fails the build.
+recording in the stage's HTML. A mark for which there is no stage, program or step causes a warning, which fails the
+build.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from memory_stage.recorder.key_step import opening
 from .frame_words import say
 
 LOG = logging.getLogger(__name__)
-#: The text of a mark.
+#: Matches the text of a mark.
 MARK = re.compile(r"(?:(?P<line>[1-9]\d*)(?:#(?P<nth>[1-9]\d*|last))?|(?P<end>end))(?: in (?P<label>\S.*))?")
-#: A mark in the source of a page, outside of code.
+#: Matches a mark in the source of a page, outside of code.
 IN_SOURCE = re.compile(r"\{step\}`(?P<names>[^`\n]+)`")
 FORMS = "3, 3#2, 3#last, end, or one of these with a program of a comparison: 3 in LABEL"
 ORDINALS = {"1": "first", "2": "second", "3": "third", "4": "fourth", "5": "fifth", "last": "last"}
@@ -42,18 +43,18 @@ Trace: TypeAlias = dict[str, Any]
 
 
 class Moment(NamedTuple):
-    """The step that a mark names: the numbers of a variant and of its step, both counted from 0."""
+    """The step that a mark refers to: the numbers of a variant and of its step, both counted from 0."""
 
     variant: int
     step: int
 
 
 class step_mark(nodes.inline):
-    """A mark with the attribute ``names``, its text in the source."""
+    """A node of the document for a mark. The attribute ``names`` has the mark's text in the source."""
 
 
 class StepRole(SphinxRole):
-    """Read a mark."""
+    """Parse a mark."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         shown = step_mark("", in_language(self.env.app, self.text), names=self.text)
@@ -62,7 +63,7 @@ class StepRole(SphinxRole):
 
 
 def said(names: str) -> str:
-    """Return the words of a mark, such as "line 3, second step"; a faulty mark is shown as it was written."""
+    """Return words for a mark, such as "line 3, second step". A mark that cannot be parsed is returned unchanged."""
     mark = MARK.fullmatch(names.strip())
     if mark is None:
         return names
@@ -89,10 +90,10 @@ def in_language(app: Sphinx, names: str) -> str:
 
 
 def moment_of(names: str, trace: Trace) -> Moment:
-    """Return the moment of a stage's recording that a mark names.
+    """Return the moment of a stage's recording that a mark refers to.
 
     Raises:
-        ValueError: if the mark cannot be read, or if there is no such program, line or step.
+        ValueError: if the mark cannot be parsed, or if there is no such program, line or step.
     """
     mark = MARK.fullmatch(names.strip())
     if mark is None:
@@ -119,7 +120,7 @@ def moment_of(names: str, trace: Trace) -> Moment:
 
 
 def find_stages(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Give each mark of a page the title of its stage, and the moment that it names."""
+    """Add the title of its stage and the moment that it refers to, to each mark of a page."""
     if app.builder.format != "html":
         return
     for mark, stage in marks(doctree):
@@ -139,16 +140,17 @@ def find_stages(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
 
 
 def marks(doctree: nodes.document) -> Iterator[tuple[step_mark, nodes.raw | None]]:
-    """Yield each mark of a page with its stage, or None."""
+    """Yield each mark of a page with its stage; None for a mark without a stage."""
     found = doctree.findall(lambda node: isinstance(node, step_mark) or _is_stage(node))
     return pairs((node, section_of(node), isinstance(node, nodes.raw)) for node in found)
 
 
 def pairs(found: Iterable[tuple[Any, Any, bool]]) -> Iterator[tuple[Any, Any]]:
-    """Yield each mark with the last stage before it in its section, or else the first one after it, or else None.
+    """Yield each mark with the last stage before it in its section, or else with the first stage after it, or else
+    None.
 
     Args:
-        found: marks and stages in the order of the page; each with its section, and whether it is a stage.
+        found: marks and stages in the order of the page, each with its section and with True if it is a stage.
     """
     before: dict[Any, Any] = {}
     waiting: dict[Any, list[Any]] = {}
@@ -184,7 +186,7 @@ def _is_stage(node: nodes.Node) -> bool:
 
 
 def section_of(node: nodes.Node) -> nodes.section | None:
-    """Return the innermost section around a node, or None."""
+    """Return the innermost section around a node; None if there is none."""
     while node is not None and not isinstance(node, nodes.section):
         node = node.parent
     return node

@@ -1,4 +1,6 @@
-"""Draw the still picture of the step that a paragraph names, for readers without scripts, paper and notebooks.
+"""Draw the still picture of the step that a paragraph refers to, for readers without scripts, print and notebooks.
+
+The script of the page draws it in V8, as it does for a stage.
 
 The page's own script draws them in V8, as for the stage.
 """
@@ -17,16 +19,18 @@ from memory_stage.web import picture
 
 from .step_marks import IN_SOURCE, STAGE, Moment, Trace, moment_of, pairs, said, step_mark, trace_of
 
-WIDTH = 760  # pixels
+WIDTH = 760  # the width of a picture in px
 IN_PAGE = '<noscript class="step-still"><figure class="step-still">{svg}</figure></noscript>'
-#: A block of code, a heading, or a mark, in the source of a page.
+#: Matches a block of code, a heading, or a mark in the source of a page.
 PARTS = re.compile(rf"^(`{{3,}}|:{{3,}}).*?^\1\s*$|^(?P<heading>#{{1,6}} )|(?P<mark>{IN_SOURCE.pattern})", re.M | re.S)
-END = re.compile(r"\s*(?:\n[ \t]*\n|\n[ \t]*(?:[*+-]|\d+\.) |\Z)")  # of a paragraph
-SPECIAL = re.compile(r"[\\\[\]*_`<>]")  # characters with a meaning in Markdown
+END = re.compile(r"\s*(?:\n[ \t]*\n|\n[ \t]*(?:[*+-]|\d+\.) |\Z)")  # matches the end of a paragraph
+SPECIAL = re.compile(r"[\\\[\]*_`<>]")  # matches characters that have a meaning in Markdown
 
 
 def add_to_page(trace: Trace, named: Sequence[step_mark]) -> None:
-    """Put a still picture after each paragraph that begins with one of these marks, if V8 is installed."""
+    """Put a still picture after each paragraph that begins with one of these marks. Do nothing if V8 is not
+    installed.
+    """
     for mark in named if picture.available() else ():
         svg = picture.svg(trace, mark["variant"], mark["step"], WIDTH)
         around = mark.parent.parent
@@ -34,11 +38,11 @@ def add_to_page(trace: Trace, named: Sequence[step_mark]) -> None:
 
 
 def add_to_notebook(notebook: NotebookNode, words: Callable[[str], str] = said) -> None:
-    """Replace each mark of an executed notebook with words, and attach the still picture of its step to its cell.
+    """Replace each mark of an executed notebook with words, and attach the still picture of its step to the cell.
 
     Args:
         notebook: the notebook to change.
-        words: returns the words of a mark in the language of the page.
+        words: a function that returns the words for a mark in the language of the page.
     """
     stages = dict(pairs(_marks_and_stages(notebook.cells)))
     for number, cell in enumerate(notebook.cells):
@@ -59,7 +63,7 @@ def _attached(cell: NotebookNode, trace: Trace, moment: Moment) -> str:
     """Attach the picture of a moment to a cell, and return the Markdown that shows it."""
     variant = trace["variants"][moment.variant]
     name = f"{variant['id']}-{moment.step + 1}.svg"
-    # The picture has its own ground, because it cannot know that of the notebook.
+    # The picture has a background, because it cannot know that of the notebook.
     svg = picture.svg(trace, *moment, WIDTH).replace("background:none", "background:var(--paper)", 1)
     attachments = cell.setdefault("attachments", {})
     attachments[name] = {"image/svg+xml": base64.b64encode(svg.encode()).decode()}
@@ -68,7 +72,7 @@ def _attached(cell: NotebookNode, trace: Trace, moment: Moment) -> str:
 
 
 def _marks_and_stages(cells: Sequence[NotebookNode]) -> Iterator[tuple[Any, int, bool]]:
-    """Yield the place of each mark (its cell and position) and the recording of each stage, with its section."""
+    """Yield each mark with its cell and position, and the recording of each stage, both with their section."""
     section = 0
     for number, cell in enumerate(cells):
         for part in PARTS.finditer(cell.source) if cell.cell_type == "markdown" else ():

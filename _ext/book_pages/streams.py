@@ -1,7 +1,7 @@
 """Join the printed output of a cell.
 
-A kernel sends printed text in pieces, which a timer cuts at arbitrary places. MyST-NB 1.4 inserts a line end between
-them, so pages differ from build to build. This module joins them without it.
+A kernel sends printed text in pieces, which a timer divides at arbitrary places. MyST-NB 1.4 inserts a line end between
+them, so pages differ from build to build. This module joins the pieces without a line end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 
 
 def join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Return the outputs, with all text of a stream (stdout, stderr) in the place of its first piece."""
+    """Return the outputs, with the whole text of a stream (stdout, stderr) in the position of its first piece."""
     joined: list[NotebookNode] = []
     streams: dict[str, NotebookNode] = {}
     for output in outputs:

@@ -1,8 +1,8 @@
 """Make slides for a class from the chapters, and papers: notes, hand-outs and sheets of questions with their answers.
 
 `book/class.json` lists the questions, stages and exercises of each part with their pages, and the minutes of a part.
-They are copied from the built pages, so slides, sheet and chapters always agree. If the file names something that its
-page lacks, the build fails with a list of the things that the page has.
+They are copied from the built pages, so slides, sheet and chapters always agree. If the file lists something that its
+page lacks, the build fails with a list of the pieces that the page has.
 
 The slides use reveal.js, from the package sphinx-revealjs.
 
@@ -38,18 +38,19 @@ from .languages import Edition
 from .translated import edition_of
 
 PLAN = "book/class.json"
-FOLDER = "slides"  # in the built book
+FOLDER = "slides"  # the folder of the slides in the built book
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "LICENSE")
 TEMPLATES = Path(__file__).parent / "theme" / "teaching"
-DECKS = {"": ("Paddle", "index.html"), "torch-": ("PyTorch", "torch.html")}  # by the prefix of their papers
+# the library and the file of each deck, by the prefix of its handouts
+DECKS = {"": ("Paddle", "index.html"), "torch-": ("PyTorch", "torch.html")}
 REMEMBER = "What to remember"  # the title of a section in each chapter
 
-Say: TypeAlias = Callable[..., str]  # it returns a text in the language of the pages, as `frame_words.say` does
+Say: TypeAlias = Callable[..., str]  # returns a text in the language of the pages, as `frame_words.say` does
 
 
 @dataclass(frozen=True)
 class BuiltPage:
-    """A built page, and the pieces that slides can use."""
+    """A built page, with the pieces that slides can show."""
 
     name: str  # "chapters/03_views"
     text: str
@@ -62,7 +63,7 @@ class BuiltPage:
         for link in body.select(".headerlink"):
             link.decompose()
         for stage in body.select("memory-stage, memory-figure"):
-            del stage["loading"]  # it starts with its slide, because nothing scrolls there
+            del stage["loading"]  # started together with its slide, because slides do not scroll
         return body
 
     @property
@@ -103,7 +104,7 @@ class BuiltPage:
         return text, code
 
     def paragraphs_of(self, title: str) -> list[Tag]:
-        """Return the paragraphs after the stage with this title, up to the last one that names a step of it."""
+        """Return the paragraphs after the stage with this title, up to the last one that refers to a step of it."""
         marks = [mark for mark in self.body.select(".step-mark") if mark.get("data-stage") == title]
         if not marks:
             return []
@@ -112,13 +113,13 @@ class BuiltPage:
         return [*reversed([each for each in earlier if each.name == "p"]), last]
 
     def help(self, title: str) -> tuple[Tag, Tag]:
-        """Return the hint of an exercise, and the code of its solution."""
+        """Return the hint for an exercise, and the code of its solution."""
         _, code = self._exercise(title)
         hint = code.find_next("details", class_="sd-dropdown").select_one(".sd-summary-content")
         return hint, code.find_next("details", class_="hide").find("div", class_="highlight")
 
     def to_remember(self, title: str = REMEMBER) -> Tag:
-        """Return the list under "What to remember", whose title the caller gives in the language of the page."""
+        """Return the list under "What to remember". The caller passes this title in the language of the page."""
         heading = self.body.find(["h2", "h3"], string=lambda text: text and text.strip() == title)
         if heading is None:
             raise ExtensionError(f"{PLAN}: {self.name} has no section {title!r}.")
@@ -184,14 +185,14 @@ def _words_of_templates(edition: Edition | None, say: Say) -> dict[str, Any]:
 def _write_deck(
     write: Callable[..., None], prefix: str, plan: dict[str, Any], book: dict[str, BuiltPage], say: Say, other: str
 ) -> None:
-    """Write the slides of a class, and the papers that belong to them: notes, sheet and key.
+    """Write the slides of a class, and the handouts that belong to them: notes, sheet and answers.
 
     Args:
-        write: writes a file from a template.
-        prefix: of the names of the papers.
-        plan: of the class.
-        book: the pages that it shows.
-        say: returns a text in the language of the pages.
+        write: a function that writes a file from a template.
+        prefix: the prefix of the handouts' names.
+        plan: the plan of the class.
+        book: the pages that the class shows.
+        say: a function that returns a text in the language of the pages.
         other: a link to the slides with other names.
     """
     names, index = DECKS[prefix]
@@ -207,13 +208,13 @@ def _write_deck(
 
 
 def kind_and_words(piece: dict[str, Any]) -> tuple[str, str]:
-    """Return the kind of a piece of the plan, such as "stage", and the words that find it on its page."""
+    """Return the kind of a piece of the plan, such as "stage", and the words by which it is found on its page."""
     kind, words = next(iter(piece.items()))
     return kind, words
 
 
 def _aim(part: dict[str, Any]) -> str:
-    """Return the aim of a part as the continuation of a sentence."""
+    """Return the aim of a part, in the form of the end of a sentence."""
     return escape(part["aim"][0].lower() + part["aim"][1:])
 
 
@@ -243,7 +244,7 @@ def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str, say:
 
 
 def _notes(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterator[str]:
-    """Return the notes for the speaker: for each slide its minutes, the words to say, and what the class does."""
+    """Return the notes for the speaker: for each slide the minutes, the words to say, and the task of the class."""
     slides, minute = count(2), 0
 
     def headed(kind: str, minutes: float, content: str, quiet: float = 0) -> str:
@@ -276,7 +277,7 @@ def _notes(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterat
 
 
 def _note(page: BuiltPage, kind: str, words: str, quiet: float, say: Say) -> str:
-    """Return the note on a question, a stage or an exercise."""
+    """Return the note for a question, a stage or an exercise."""
     if kind == "question":
         question = page.question(words)
         vote = say(
@@ -320,7 +321,7 @@ def _own_links(piece: Tag | str, page: BuiltPage) -> str:
 
 
 def _sheet(book: dict[str, BuiltPage], kind: str) -> str:
-    """Return all questions of all chapters; ``"answers"`` adds the right option and the mistakes in the others."""
+    """Return all questions of all chapters. ``"answers"`` adds the right option and the mistakes in the others."""
     sections = []
     for page in book.values():
         if re.search(r"/\d\d_", page.name) and (asked := page.questions):

@@ -1,6 +1,6 @@
 """Link the first use of a term in each chapter and guide to its entry in the glossary.
 
-The terms are in ``book/glossary.json``, which the page of the glossary shows. Only prose is searched: no headings,
+The terms are in ``book/glossary.json``, which the page of the glossary shows. Only prose is searched, and no headings,
 code, links or outputs of cells. A word that also has an everyday meaning, such as "copy", is linked only in the chapter
 that explains it and in later ones.
 
@@ -24,11 +24,11 @@ from book_kit.tables.table_words import translated
 from .translated import book_of
 
 GLOSSARY = "chapters/E_glossary"
-#: Pages with links: chapters, which begin with their number, and guides, which begin with a small letter.
+#: Matches pages that get links: chapters, which begin with a number, and guides, which begin with a small letter.
 READ = re.compile(r"chapters/[0-9a-z]")
-#: A word of Chinese characters.
+#: Matches a word of Chinese characters.
 CHINESE = re.compile(r"[\u4e00-\u9fff]{2,}")
-#: The beginning of a form that is written without spaces.
+#: Matches the beginning of a form that is written without spaces.
 _CHARACTER = re.compile(r"[\u4e00-\u9fff]")
 #: Nodes that are not prose, or that are links already.
 NOT_PROSE = (
@@ -71,7 +71,7 @@ def glossary(root: Path) -> list[dict[str, Any]]:
 
 
 def forms(term: dict[str, Any], code: str) -> list[str]:
-    """Return the forms of a term that are linked in a language; none if the English word is not linked, either."""
+    """Return the forms of a term that are linked in a language; an empty list if the English word is not linked."""
     if code != "zh" or not term["forms"]:
         return list(term["forms"])
     chinese = [term["chinese"]] if CHINESE.fullmatch(term["chinese"]) else []
@@ -79,12 +79,12 @@ def forms(term: dict[str, Any], code: str) -> list[str]:
 
 
 def _pattern(form: str) -> str:
-    """Return the pattern of a form: a whole word, or Chinese characters anywhere."""
+    """Return the pattern of a form: a whole English word, or Chinese characters in any position."""
     return re.escape(form) if _CHARACTER.match(form) else rf"(?<![\w-]){re.escape(form)}(?![\w-])"
 
 
 def is_term_on(term: dict[str, Any], pagename: str) -> bool:
-    """True if a page may link the word: an everyday word only from the chapter that explains it."""
+    """True if a page may link the word. An everyday word is linked only from the chapter that explains it on."""
     return not term.get("everyday") or pagename >= term["page"]
 
 

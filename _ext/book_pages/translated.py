@@ -1,4 +1,4 @@
-"""Fit the pages of an edition in another language to the English pages.
+"""Connect the pages of an edition in another language with the English pages.
 
 * A section has the anchor of the English section in the same place, so links to it are the same in both languages.
 * A link to a page that is not translated leads to the English page, with a mark.
@@ -25,7 +25,7 @@ from .languages import Edition, contents, editions, page_in
 from .navigation import NOT_FOUND
 
 LOG = logging.getLogger(__name__)
-#: A fenced block of a page, or one of its headings.
+#: Matches a fenced block of a page, or one of its headings.
 FENCE_OR_HEADING = re.compile(
     r"^(?P<fence>`{3,}).*?^(?P=fence)\s*$|^(?P<heading>#{1,6} [^\n]+)$", re.MULTILINE | re.DOTALL
 )
@@ -35,22 +35,22 @@ LINK = re.compile(r"(?P<path>[^#]+)\.md(?:#(?P<place>.+))?")
 
 
 class Heading(NamedTuple):
-    anchor: str  # the id of its section
-    slug: str  # its name in links of the sources
+    anchor: str  # the id of the heading's section
+    slug: str  # the name of the heading in links of the sources
 
 
 @dataclass(frozen=True)
 class Version:
     """This page in another language."""
 
-    tag: str  # of the language in HTML
+    tag: str  # the language tag in HTML
     name: str
     address: str
-    note: str = ""  # that the page is missing in this language, so that the address is that of the first page
+    note: str = ""  # says that the page is missing in this language, so that the address is that of the first page
 
 
 def book_of(app: Sphinx) -> Path:
-    """Return the folder of the whole book, also while an edition in it is built."""
+    """Return the folder of the whole book, even while an edition in a subfolder is built."""
     source = Path(app.srcdir)
     return source.parent if app.config.edition else source
 
@@ -67,7 +67,7 @@ def headings(markdown: str) -> list[Heading]:
     """Return the headings of an English page with the anchors that they get in its build."""
     found = [match["heading"] for match in FENCE_OR_HEADING.finditer(markdown) if match["heading"]]
     settings = {"myst_heading_anchors": 3, "report_level": 5, "doctitle_xform": False}
-    settings["auto_id_prefix"] = "id"  # as Sphinx has it, for a title that occurs twice
+    settings["auto_id_prefix"] = "id"  # the prefix that Sphinx uses for a title that occurs twice
     document = publish_doctree("\n\n".join(found), parser=Parser(), settings_overrides=settings)
     slugs = {anchor: slug for slug, (_, anchor, _) in document.myst_slugs.items()}
     ids = [section["ids"][0] for section in document.findall(nodes.section)]
@@ -75,12 +75,12 @@ def headings(markdown: str) -> list[Heading]:
 
 
 class SameAnchors(SphinxTransform):
-    """Name the sections of a translated page as those of the English page, in order.
+    """Give the sections of a translated page the anchors of the English page's sections, in order.
 
-    A page whose headings differ in number from the English ones is a warning, which fails the build.
+    If the numbers of headings differ, a warning fails the build.
     """
 
-    default_priority = 200  # before links within the page are resolved
+    default_priority = 200  # runs before links inside the page are resolved
 
     def apply(self, **kwargs: Any) -> None:
         if not self.config.edition or not hasattr(self.document, "myst_slugs"):
@@ -90,7 +90,7 @@ class SameAnchors(SphinxTransform):
         record = edition.source_of(self.env.docname)
         if record:
             english = [Heading(*heading) for heading in record["headings"]]
-        else:  # translated, but not recorded yet
+        else:  # the page is translated, but its English source is not recorded yet
             english = headings(edition.english(self.env.docname))
         sections = [section for section in self.document.findall(nodes.section) if not _is_in_output(section)]
         if len(sections) != len(english):
@@ -131,9 +131,9 @@ def _is_in_output(node: nodes.Node) -> bool:
 
 
 class EnglishPages(SphinxPostTransform):
-    """Lead links to pages that are not translated to the English pages."""
+    """Let links to pages that are not translated lead to the English pages."""
 
-    default_priority = 8  # before MyST reports that it does not find the page
+    default_priority = 8  # runs before MyST reports that it does not find the page
 
     def run(self, **kwargs: Any) -> None:
         if not self.config.edition:
@@ -150,7 +150,9 @@ class EnglishPages(SphinxPostTransform):
 
 
 def english_address(node: addnodes.pending_xref, missing: set[str]) -> str | None:
-    """Return the address of the English page that a link names, from the root of the site; None for other links."""
+    """Return the address, relative to the site's root, of the English page that a link refers to; None for
+    other links.
+    """
     if node.get("refdomain") == "doc":
         page, place = node["reftarget"], node.get("reftargetid")
     elif link := LINK.fullmatch(node["reftarget"]):
@@ -173,7 +175,8 @@ def _normal(path: PurePosixPath) -> str:
     return "/".join(parts)
 
 
-# ---- the switch ------------------------------------------------------------------------------------------------------
+# ---- choice of the language
+# ------------------------------------------------------------------------------------------------------
 
 
 def offer_languages(
@@ -189,16 +192,16 @@ def offer_languages(
 
 
 def versions(book: Path, own: Edition | None, page: str, is_source: bool, root: str) -> list[Version]:
-    """Return a page in all languages but its own.
+    """Return the versions of a page in the other languages.
 
     Args:
         book: the folder of the whole book.
-        own: the edition of the page; None for English.
-        page: its name, for example "chapters/03_views".
+        own: the edition that the page belongs to; None for English.
+        page: the name of the page, for example "chapters/03_views".
         is_source: False for a page that every edition has, such as the search.
         root: the name of the first page.
     """
-    if page == NOT_FOUND:  # it is shown at any address, so it does not know its own
+    if page == NOT_FOUND:  # it is shown at any address, so its own address is unknown
         return []
     up = "../" * (page.count("/") + (own is not None))
     found = [Version(ENGLISH, ENGLISH_NAME, f"{up}{page}.html")] if own else []

@@ -1,4 +1,4 @@
-"""Open chapters in JupyterLab with words for the marks of steps, and save them with the marks.
+"""Let JupyterLab show words for the marks of steps in a chapter, and save the chapter with the marks.
 
 JupyterLab does not know the role ``{step}``. An open notebook has "**line 3**" instead, followed by the mark in a
 comment that JupyterLab does not show.
@@ -20,7 +20,7 @@ SHOWN = re.compile(r"\*\*[^*\n]+\*\*<!--(\{step\}`[^`\n]+`)-->")
 
 
 def with_words(source: str) -> str:
-    """Return the source of a cell with words before each mark, and the mark in a comment."""
+    """Return the source of a cell with words before each mark, and with the mark inside a comment."""
     return IN_SOURCE.sub(lambda mark: f"**{said(mark['names'])}**<!--{mark[0]}-->", source)
 
 
@@ -38,7 +38,7 @@ def replace_sources(model: dict[str, Any], replace: Any) -> None:
 
 
 class ChapterFiles(AsyncTextFileContentsManager):
-    """Files of the book, of which a text can be opened as a notebook."""
+    """The files of the book, of which text files can be opened as notebooks."""
 
     async def get(self, *arguments: Any, **options: Any) -> dict[str, Any]:
         model: dict[str, Any] = await super().get(*arguments, **options)

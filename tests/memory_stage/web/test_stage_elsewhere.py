@@ -1,7 +1,7 @@
-"""Test a stage's output in other front ends: inserted into a page later, alone in a frame, under a strict content
+"""Test a stage's output in other front ends: inserted into a page later, alone in a frame, and under a strict content
 policy.
 
-The front ends themselves are not installed. A browser treats the HTML as their sources do.
+The front ends themselves are not installed. A browser handles the HTML in the way that their source code does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import memory_stage as stage
 from memory_stage.web import embed
 from tests.support.waiting import soon
 
-# A notebook's page under VS Code's strictest setting: nothing from other hosts, and only inline scripts and styles.
+# A notebook's page under VS Code's strictest setting: it loads nothing from other hosts, and only inline scripts and
+# styles.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src https: data:; "
     "connect-src https:; child-src https: data:"
@@ -40,7 +41,7 @@ SHOW = """html => {
 
 @pytest.fixture
 def outputs(monkeypatch):
-    """outputs() returns the HTML of two cells of one kernel session."""
+    """Return a function that returns the HTML of two cells of one kernel session."""
 
     def made() -> list[str]:
         monkeypatch.setattr(embed, "_included_by", {})
@@ -62,7 +63,7 @@ def test_outputs_inserted_into_a_page_later_work_under_a_strict_policy(open_page
     page.set_content(f'<!doctype html><meta http-equiv="Content-Security-Policy" content="{html.escape(POLICY)}">')
     first, second = outputs()
     assert first.startswith("<script>") and second.startswith("<memory-stage")
-    page.evaluate(SHOW, second)  # scrolled into view before the cell that contains the script
+    page.evaluate(SHOW, second)  # this stage is scrolled into view before the cell that contains the script
     assert page.locator("memory-stage table").is_visible()
     page.evaluate(SHOW, first)
     assert page.locator("memory-stage button.next").count() == 2
@@ -70,7 +71,7 @@ def test_outputs_inserted_into_a_page_later_work_under_a_strict_policy(open_page
         steps(place)
 
 
-def test_in_colab_every_output_is_alone_in_its_frame(open_page, outputs, monkeypatch):
+def test_in_colab_every_output_works_alone_in_its_frame(open_page, outputs, monkeypatch):
     monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
     page = open_page()
     frames = "".join(

@@ -142,7 +142,7 @@ def test_a_narrow_page_without_javascript_does_not_scroll_sideways(open_page, wi
 
 
 @pytest.mark.parametrize("width", [320, 900])
-def test_the_still_form_is_accessible(open_page, width):
+def test_the_stage_without_javascript_is_accessible(open_page, width):
     page = open_page(width=width)
     body = stage.as_html(stage.compare({**THREE, "wrong": f"raise ValueError({'m' * 200!r})"}).data)
     page.set_content(f"<!doctype html><html lang=en><title>A stage</title><main><h1>A stage</h1>{body}</main>")
@@ -154,7 +154,7 @@ def test_the_still_form_is_accessible(open_page, width):
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """opened(path, ...) opens a file from the disk in a fresh profile; ``asked`` has its requests."""
+    """Return a function that opens a file from the disk in a new browser profile; ``asked`` has the page's requests."""
     contexts = []
 
     def open_file(path, **look):

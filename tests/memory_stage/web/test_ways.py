@@ -1,4 +1,4 @@
-"""Test jumps through a program, and the holders and readers of memory. Node computes them from traces made by hand."""
+"""Test jumps through a program, and the references to memory. Node computes them from handwritten traces."""
 
 from __future__ import annotations
 
@@ -60,22 +60,22 @@ def test_a_text_is_found_in_sentences_code_output_and_errors():
     error = next(event["text"] for event in steps[raised]["events"] if event["do"] == "raise")
     assert printed in ways("error", find=steps[printed]["out"].strip())["hits"]
     assert ways("error", find=error[:40].upper())["hits"] == [raised]
-    assert ways("stale", find="SAVED   version 0")["hits"] == [3]  # the backticks and spaces of a sentence are not text
-    assert ways("stale", find="a.add_(1)")["hits"] == [3]  # code
+    assert ways("stale", find="SAVED   version 0")["hits"] == [3]  # backticks and spaces of a sentence are ignored
+    assert ways("stale", find="a.add_(1)")["hits"] == [3]  # this text is in the code
     assert ways("stale", find="  ")["hits"] == ways("stale", find="nowhere")["hits"] == []
 
 
 # ---------- loops ----------
 
 
-def test_the_passes_of_a_loop():
+def test_a_loop_is_divided_into_its_passes():
     (loop,) = ways("loop")["loops"]
     assert (loop["line"], loop["depth"], loop["from"], loop["to"]) == (3, 0, 2, 41)
     assert [one["n"] for one in loop["passes"]] == list(range(1, 41))
     assert [(one["from"], one["to"]) for one in loop["passes"]] == [(k, k) for k in range(2, 42)]
 
 
-def test_loops_in_loops_and_a_loop_that_runs_again():
+def test_inner_loops_and_repeated_loops_have_separate_passes():
     trace = pages.trace("loop")
     variant = trace["variants"][0]
     reported = [
@@ -99,9 +99,9 @@ def test_loops_in_loops_and_a_loop_that_runs_again():
     ]
     assert found == [
         (1, 0, [(1, 1, 4), (2, 5, 6)]),
-        (2, 1, [(1, 2, 3), (2, 4, 4)]),  # of the first pass of the loop around it
-        (2, 1, [(1, 5, 5), (3, 6, 6)]),  # the second pass did nothing to show
-        (1, 0, [(1, 7, 7)]),  # the number falls: the loop has begun again
+        (2, 1, [(1, 2, 3), (2, 4, 4)]),  # passes inside the first pass of the outer loop
+        (2, 1, [(1, 5, 5), (3, 6, 6)]),  # the second pass has no steps
+        (1, 0, [(1, 7, 7)]),  # the number of the pass falls, so the loop has begun again
         (5, 0, [(1, 8, 9)]),
         (1, 1, [(1, 8, 9)]),
         (5, 0, [(1, 11, 11)]),
@@ -127,25 +127,26 @@ def test_the_passes_of_a_recorded_program_are_found():
     for loop in loops[1:]:
         for number, one in enumerate(loop["passes"], 1):
             lines = [steps[k]["line"] for k in range(one["from"], one["to"] + 1)]
-            assert 2 in lines and 7 in lines and 8 not in lines, number  # the function's line, and its call's
+            # the line of the function, and the line of its call
+            assert 2 in lines and 7 in lines and 8 not in lines, number
 
 
 # ---------- holders and readers ----------
 
 
-def test_a_storage_that_one_name_holds():
+def test_the_answer_about_a_storage_with_one_name_is_the_name():
     assert answer("stale", 3, storage="1") == (
         "Storage 1, 12 B, is held by `x`. Nobody else: without `x` it would be freed."
     )
 
 
-def test_a_storage_that_backward_needs_stays_without_its_name():
+def test_a_storage_that_backward_needs_is_described_without_a_name():
     assert answer("stale", 3, storage="2") == (
         "Storage 2, 12 B, is held by `a` and `multiply` (line 3, saved `a@0`). Without `a` it would stay, for backward."
     )
 
 
-def test_a_copy_has_only_its_operation_as_a_holder_and_is_freed_with_it():
+def test_only_its_operation_refers_to_a_copy_and_frees_it():
     held = answer("stale", 4, variant=1, storage="4")
     assert held.startswith("Storage 4, 12 B, is held by `multiply` (line 3, keeps a copy of `a@0`). No name reaches it")
     assert answer("stale", 6, variant=1, storage="4") == (
@@ -154,7 +155,7 @@ def test_a_copy_has_only_its_operation_as_a_holder_and_is_freed_with_it():
     assert answer("stale", 0, variant=1, storage="4") == "Storage 4 does not exist at this step."
 
 
-def test_marks_are_called_marks_and_a_part_a_part():
+def test_masks_and_partial_copies_are_described_as_such():
     assert "`abs_` (line 4, keeps marks of `a@0`)" in answer("marks", 3, storage="4")
     trace = pages.trace("preserved")
     number = [variant["label"] for variant in trace["variants"]].index("copy on write")
@@ -162,7 +163,7 @@ def test_marks_are_called_marks_and_a_part_a_part():
     assert "keeps a copy of a part of `h@0`" in answer("preserved", 3, number, storage=storages[0])
 
 
-def test_two_names_of_one_tensor_and_two_tensors_of_one_storage_differ():
+def test_two_names_of_a_tensor_are_described_differently_than_two_tensors():
     assert answer("three", 1, variant=2, tensor="t1") == (
         "`x` and `y` name one tensor; it reads 6 cells of storage 1. "
         "Nobody else reads them: a write shows nowhere else."
@@ -195,7 +196,7 @@ def test_views_of_different_cells_are_distinguished():
     )
 
 
-def test_a_stale_tensor_is_described_from_both_sides():
+def test_a_stale_tensor_is_described_at_its_storage_and_at_the_saved_tensor():
     assert answer("stale", 3, tensor="t2").endswith("numbers were overwritten, so backward will refuse.")
     assert answer("stale", 3, tensor="s1") == (
         "`multiply` (line 3, saved `a@0`) needs 3 cells of storage 2; numbers were overwritten, so backward will "
@@ -207,7 +208,7 @@ def test_a_stale_tensor_is_described_from_both_sides():
     assert "the version of the storage has moved" in answer("policies", 5, tensor=saved)
 
 
-def test_many_holders_are_counted():
+def test_many_references_to_a_storage_are_counted():
     names = ", ".join("abcdefgh")
     shown = stage.record(f"x = mt.ones([2])\n{' = '.join('abcdefgh')} = x")
     said = answer(shown.data, len(shown.data["variants"][0]["steps"]) - 1, storage="1")

@@ -34,10 +34,10 @@ def changed_cells(s: Said, number: str) -> int:
 
 
 def counts(s: Said, cells: str, number: str) -> bool:
-    """True if no more cells changed than a sentence claims."""
+    """True if at most as many cells changed as a sentence claims."""
     memory = s.after.storages.get(number) or s.before.storages.get(number)
     if memory is None:
-        return True  # allocated and freed again
+        return True  # the storage was allocated and freed in this step
     numbers = [int(each.replace(",", "")) for each in re.findall(r"[\d,]+", cells)]
     if cells.startswith("all"):
         reported = numbers[0]
@@ -57,7 +57,7 @@ def version_is(s: Said, number: str, version: str) -> bool:
 
 
 def version_reached(s: Said, number: str, version: str) -> bool:
-    """True if the version is one that several writes of a line pass through."""
+    """True if the version is one of those that several writes in a line produce."""
     memory, old = s.after.storages.get(number), s.before.storages.get(number)
     if memory is None:
         return True
@@ -81,7 +81,7 @@ def on(look: Look | None, number: str) -> bool:
 
 
 def savers(s: Said, text: str) -> list[Any]:
-    """Return the values that the named nodes save, as of after the step."""
+    """Return the values that the given nodes have saved after the step."""
     named = re.findall(r"`([^`]+)` \(line (\d+)\)", text)
     return [
         each
@@ -91,7 +91,7 @@ def savers(s: Said, text: str) -> list[Any]:
     ]
 
 
-#: Operations under the names of PyTorch's vocabulary.
+#: Maps PyTorch's name of an operation to the engine's name.
 _WORDS = {"multiply": "mul", "subtract": "sub", "divide": "div", "clip": "clamp"}
 
 
@@ -100,7 +100,7 @@ def spelled(op: str) -> str:
 
 
 def sees(look: Look) -> int:
-    """Return the number of elements of a tensor."""
+    """Return the number of elements that a tensor shows."""
     return math.prod(look.cells[0])
 
 
@@ -671,7 +671,7 @@ def _goes_on(s, m):
 
 @rule(r"Line (\d+) raises <N>", r"()it raises <N>")
 def _raises(s, m):
-    return True  # compared with the error of the run
+    return True  # the message is compared with the error of the run
 
 
 # ---------- backward ----------
@@ -697,7 +697,7 @@ def _collected(s, m):
 
 
 def agrees(text: str, numbers: Any) -> bool:
-    """True if a text of numbers, the long ones cut short, agrees with ``numbers``."""
+    """True if a text of numbers, in which long ones are shortened, agrees with ``numbers``."""
     flat = [float(each) for each in re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?inf|nan", text)]
     real: list[float] = []
     stack = [numbers]
@@ -726,7 +726,7 @@ def agrees(text: str, numbers: Any) -> bool:
     r"The leaf's (?:shape has|dtype has|strides have) changed since, so the gradient .*",
 )
 def _passes(s, m):
-    return True  # gradients on their way are compared with the gradients that arrive
+    return True  # gradients in flight are compared with the gradients that arrive
 
 
 @rule(r"<L> needs <N> at version (\d+) but finds version (\d+), so `backward` raises")

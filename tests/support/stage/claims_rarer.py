@@ -1,4 +1,4 @@
-"""Check rarer claims: refusals, shapes changed in place, borrowed or exchanged memory, layers written by hand."""
+"""Check rarer claims: refusals, in-place changes of shape, borrowed or exchanged memory, custom layers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.stage.truth import Look, Moment, Said, is_amount, rule
 
 
 def kept_numbers(s: Said) -> bool:
-    """True if all tensors from before the step that still exist keep their numbers and versions."""
+    """True if all tensors from before the step that still exist have the same numbers and versions."""
     both = s.before.storages.keys() & s.after.storages.keys()
     return all(
         s.before.storages[n].numbers == s.after.storages[n].numbers
@@ -23,7 +23,7 @@ def kept_numbers(s: Said) -> bool:
 
 
 def cells(look: Look) -> list[int]:
-    """Return the position of each element of a tensor, in bytes."""
+    """Return the position of each element of a tensor in its storage, in bytes."""
     shape, strides, start = look.cells
     return [
         start + sum(i * stride for i, stride in zip(index, strides, strict=True))
@@ -310,7 +310,7 @@ def _marks(s, m):
     return new and is_amount(m[2], total) and version_is(s, m[4], m[5])
 
 
-# ---------- layers written by hand, and lines of several operations ----------
+# ---------- custom layers, and lines of several operations ----------
 
 
 @rule(r"(?:<N> is its result|It has a result), recorded as the output of <N>")

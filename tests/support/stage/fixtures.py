@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def strict_recorder(monkeypatch):
-    """Let a failure of the recorder fail the test, instead of ending the recording."""
+    """Let an error inside a recorder fail the test, and not only end the recording."""
     monkeypatch.setattr(record, "STRICT", True)
 
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
     """A separate IPython shell with the magics loaded."""
-    from IPython.core.interactiveshell import InteractiveShell  # the recorder's tests run without it
+    from IPython.core.interactiveshell import InteractiveShell  # the recorder's tests run without IPython
 
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance()
@@ -33,8 +33,8 @@ def shell() -> Iterator[InteractiveShell]:
 
 @pytest.fixture
 def cell(shell, monkeypatch, capsys):
-    """Run a cell; return the result, the last displayed object and the printed text."""
-    import minitensor as mt  # the tests with real PyTorch and Paddle run without it
+    """Return a function that runs a cell and returns the result, the last displayed object and the printed text."""
+    import minitensor as mt  # the tests with real PyTorch and Paddle run without IPython
 
     shell.push({"mt": mt})
     shown = []

@@ -31,7 +31,7 @@ GRADIENT = (
 )  # fmt: skip
 
 
-# Tensors that change storage, memory shared with numpy, layers written by hand, optimizers.
+# Programs with tensors that change storage, memory shared with numpy, custom layers, and optimizers.
 RARER = (
     "{x}.cast_('float64')", "{x}.cast_('float32')", "{x}.resize_([2])", "{x}.resize_([3, 3])", "{x}.set_({y})",
     "{x}.set_({y}.detach(), [2], [1], 1)", "{x}.apply_(lambda x: x * 2)",
@@ -93,7 +93,7 @@ def program(seed: int, rarer: bool = False) -> str:
     """Return a program of 5 to 25 lines, which catches its errors and continues.
 
     Args:
-        rarer: mix in changes beyond numbers: other storages, shared memory, layers written by hand.
+        rarer: True to include changes of storage, shared memory and custom layers.
     """
     draw = random.Random(seed)
     makes = draw.choice([MAKES, MAKES[:1] + MAKES[4:5], ("mt.rand([4])", "mt.ones([1])")])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-#: Lines for the tensor ``{x}`` if it does not require a gradient or is not a leaf.
+#: Operations on a tensor ``{x}`` that does not require a gradient or is not a leaf.
 MAKES = ("{x} + 1", "{x} * 2", "{x} * {x}", "{x}.exp()", "{x}[0:2] * 1", "{x}.clone()", "{x}.reshape([-1])", "{x}[1:]")
 WRITES = ("{x}.add_(1)", "{x}.scale_(2.0)", "{x}.zero_()", "{x}[0] = 7.0", "{x}.sin_()", "{x}.detach().add_(1)")
 STARTS = ("mt.ones([4])", "mt.arange(4).astype('float32')", "mt.to_tensor([1., 2., 3., 4.])")
@@ -19,7 +19,7 @@ WANTING = "w = mt.to_tensor([1., 2., 3., 4.], stop_gradient=False)\n"
 
 
 class _Drawn:
-    """Lines with random parts."""
+    """A source of lines with random parts."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -34,7 +34,7 @@ class _Drawn:
         return self.random.choice(STARTS)
 
     def some(self, *lines: str) -> str:
-        """Return some of these lines in their order, or none if there are no lines."""
+        """Return some of these lines in their order, or an empty text if there are no lines."""
         kept = [line for line in lines if self.random.random() < 0.7]
         return "".join(f"{line}\n" for line in kept)
 
@@ -192,5 +192,5 @@ KINDS: dict[str, Callable[[_Drawn], str]] = {
 
 
 def program(kind: str, seed: int) -> str:
-    """Return a whole program."""
+    """Return a whole program of this kind."""
     return KINDS[kind](_Drawn(seed))

@@ -25,7 +25,7 @@ from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_right
 
 @contextmanager
 def looking(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """Return a list that gets one entry for each step recorded inside the ``with`` block."""
+    """Return a list to which an entry is appended for each step recorded inside the ``with`` block."""
     seen: list[dict[str, Any]] = []
     finish = Steps.finish
 
@@ -35,13 +35,14 @@ def looking(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
             # When a function returns, the trace reports the names bound to its result in the next step.
             seen.append({} if settings.get("came_back") else state_of(namespace))
 
-    with pytest.MonkeyPatch.context() as patched:  # restored without adding a method that the class only inherited
+    # restored so that the class does not get a method that it only inherited
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Steps, "finish", finish_and_look)
         yield seen
 
 
 def state_of(namespace: dict[str, Any]) -> dict[str, Any]:
-    """Return the tensors of the top-level names, the saved values and the meter."""
+    """Return the tensors of the top-level names, the saved values, and the bytes of the meter."""
     tensors = {name: value for name, value in namespace.items() if isinstance(value, mt.Tensor)}
     return {
         "tensors": {name: look(x) for name, x in tensors.items()},
@@ -70,7 +71,7 @@ def look(x: mt.Tensor) -> dict[str, Any]:
 
 
 def kept(tensors: list[mt.Tensor]) -> list[tuple]:
-    """Return the saved values of the nodes that lead to ``tensors``: operation, why it is stale, bytes preserved."""
+    """Return the saved values of the nodes that ``tensors`` depend on: operation, why it is stale, bytes preserved."""
     found = []
     for node in reachable(tensors):
         entries = () if type(node) is Leaf or node.saved is FREED else node.saved
@@ -84,7 +85,7 @@ def kept(tensors: list[mt.Tensor]) -> list[tuple]:
 
 
 def reachable(tensors: list[mt.Tensor]) -> set[Node]:
-    """Return the nodes that lead to ``tensors``, as far as they are up to date."""
+    """Return the nodes that ``tensors`` depend on, as far as their views are up to date."""
     nodes, stack = set(), [node for x in tensors if (node := peek(x)) is not None]
     while stack:
         node = stack.pop()

@@ -1,4 +1,4 @@
-"""Programs for the recorder's tests: every kind of statement, and every kind of operation on memory."""
+"""Programs for the recorder's tests, with every kind of statement and every kind of operation on memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay a trace as the stage does, and compare its last moment with the real objects."""
+"""Replay a trace as the stage does, and compare the memory after its last step with the real objects."""
 
 from __future__ import annotations
 
@@ -115,7 +115,9 @@ def _cells(tensor: mt.Tensor) -> list[int]:
 
 
 def after_each_line(variant: dict) -> Iterator[tuple[int, Memory]]:
-    """Yield each line's number and the memory after its last step, once for each time the line runs."""
+    """Yield the number of each line and the memory after the line's last step, once for each time that the line
+    runs.
+    """
     memory = Memory({"before": variant.get("before", []), "steps": []})
     steps = variant["steps"]
     for number, step in enumerate(steps):

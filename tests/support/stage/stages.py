@@ -16,7 +16,7 @@ HOSTILE = "</script><script>hacked()</script><img src=x onerror=hacked()> & \"'`
 
 
 class Page(html.parser.HTMLParser):
-    """The tags of a page, and the text of its data script."""
+    """A parser that collects the tags of a page and the text of its data script."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """List the texts in the source of ``memory_stage.sentences``, and find the texts in a sentence.
 
-While ``marked()`` is active, each text carries an invisible mark, so that a sentence shows which texts it is made of.
+While ``marked()`` is active, each text contains an invisible mark, so that the texts in a sentence can be recognized.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from memory_stage.recorder import steps  # noqa: F401  this import loads all of 
 
 PACKAGE = memory_stage.sentences.__name__
 FOLDER = Path(memory_stage.sentences.__file__).parent
-#: No program of this package produces the texts of this module. The programs in ``tests/memory_stage/peers`` do.
+#: No program in this folder produces the texts of this module. The programs in ``tests/memory_stage/peers`` do.
 OF_FRAMEWORKS = "frameworks"
-FEWEST_WORDS = 4  # of a text that is (a part of) a sentence
-FIRST_MARK = 0xE000  # Unicode's private use
+FEWEST_WORDS = 4  # the least number of words of a text that is a sentence or a part of one
+FIRST_MARK = 0xE000  # the first character of Unicode's private use area
 
 
 @cache
 def texts() -> list[str]:
-    """Return all texts as ``file: text``, with ``{}`` for the variable parts; of a text with a plural, the singular."""
+    """Return all texts as ``file: text``, with ``{}`` for the variable parts. A text with a plural is listed in the
+    singular.
+    """
     found = (f"{path.stem}: {_text(forms)}" for path in _files() for forms in _said(_tree(path)))
     return list(dict.fromkeys(found))
 
@@ -38,7 +40,7 @@ def marked() -> Iterator[None]:
     modules = {path: sys.modules[f"{PACKAGE}.{path.stem}"] for path in _files()}
     before = {path: dict(vars(module)) for path, module in modules.items()}
     try:
-        for path in [*modules, *modules]:  # the second pass also marks imported texts
+        for path in [*modules, *modules]:  # the second pass also marks texts that other modules have imported
             tree = _tree(path)
             for forms in _said(tree):
                 mark = chr(FIRST_MARK + order.index(f"{path.stem}: {_text(forms)}"))
@@ -75,7 +77,7 @@ def _tree(path: Path) -> ast.Module:
 
 
 def _said(tree: ast.Module) -> list[list[ast.Constant]]:
-    """Return all messages with a few words: of each its text, or its singular and its plural."""
+    """Return the texts of all messages with at least a few words: one text, or the singular and the plural."""
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
     counts = {"message": 1, "plural": 2}  # how many of the first arguments are texts
     said = [[each for each in call.args[: counts.get(call.func.id, 0)]] for call in calls]
@@ -92,5 +94,5 @@ def _text(forms: list[ast.Constant]) -> str:
 
 
 def _mark(node: ast.Constant, mark: str) -> None:
-    """Put the mark after the first space: a sentence may begin with a capital or not."""
+    """Insert the mark after the first space, because the first letter may be changed to a capital."""
     node.value = node.value.replace(" ", f" {mark}", 1)

@@ -1,6 +1,6 @@
-"""The real state after each step of a recording, and the truth of the step's sentence.
+"""Observe the real state of memory after each step of a recording, and judge if the step's sentence is true.
 
-The recorder provides only the number of each storage. Everything else is read from the engine's
+Only the numbers of storages come from the recorder. Everything else is read from the engine's
 storages, tensors and nodes in the interpreter, from the variables of the program and of its running functions, and from
 the meters of the devices.
 """
@@ -33,7 +33,7 @@ from minitensor.engine.device.arrays import host_array
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.saved.saved import FREED, is_right
 
-# ---------- looking ----------
+# ---------- observing ----------
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Look:
     """The state of a tensor."""
 
     storage: str
-    cells: tuple[Any, ...]  # shape, strides and offset in bytes
+    cells: tuple[Any, ...]  # the shape, strides and offset, in bytes
     group: int
     wanting: bool
     leaf: bool
@@ -69,7 +69,7 @@ class Saved:
     storage: str
     version: int
     right: bool
-    same: bool  # True if its memory holds the numbers of the moment when it was first seen
+    same: bool  # True if the memory has the same numbers as when the saved tensor was first observed
 
 
 @dataclass
@@ -78,14 +78,16 @@ class Moment:
 
     storages: dict[str, Memory] = field(default_factory=dict)
     tensors: dict[int, Look] = field(default_factory=dict)
-    names: dict[str, int] = field(default_factory=dict)  # tensors, by the path that leads to them
+    names: dict[str, int] = field(default_factory=dict)  # the tensors, by the code that reaches them
     saved: list[Saved] = field(default_factory=list)
-    nodes: list[tuple[str, int, bool]] = field(default_factory=list)  # operation, line, True if it keeps something
+    # for each node the operation, the line, and True if it has saved something
+    nodes: list[tuple[str, int, bool]] = field(default_factory=list)
     allocated: int = 0
     reserved: int = 0
-    numbered: int = 0  # how many storages the recorder has numbered so far
-    running: list[str] = field(default_factory=list)  # functions
-    arrays: dict[str, str] = field(default_factory=dict)  # numpy's, by name: the storage whose memory they share
+    numbered: int = 0  # the number of storages that the recorder has numbered so far
+    running: list[str] = field(default_factory=list)  # the names of the functions that are running
+    # maps the name of a numpy array to the storage whose memory it shares
+    arrays: dict[str, str] = field(default_factory=dict)
 
 
 _REGISTERED = ("_parameters", "_buffers", "_modules", "_sub_layers")
@@ -100,7 +102,7 @@ class Witness:
         self._first: weakref.WeakKeyDictionary[Node, dict[int, bytes]] = weakref.WeakKeyDictionary()
 
     def look(self, ledger: Ledger) -> None:
-        """Record the current moment."""
+        """Record the state now."""
         now = Moment(allocated=cpu_meter.allocated)
         things = [each for each in gc.get_objects() if isinstance(each, (Storage, mt.Tensor, Node))]
         for storage in [each for each in things if isinstance(each, Storage) and not hasattr(each, "of")]:
@@ -134,7 +136,7 @@ class Witness:
         for node in [each for each in things if isinstance(each, Node) and type(each) is not Leaf]:
             keeps = [] if node.saved is FREED or not node.saved else list(node.saved)
             triples = [one for one in keeps if type(one) is tuple and len(one) == 3 and isinstance(one[1], Storage)]
-            # a number of the program's text is not a storage's
+            # a number in the program's text may not be that of a storage
             now.nodes.append((node.op.name, node.place.line, any(one[1].buffer.size for one in triples)))
             for i, saved in enumerate(triples):
                 entry = ledger.storages.entries.get(ledger.engine.key(saved[1]))
@@ -166,7 +168,7 @@ class Witness:
         self.moments.append(now)
 
     def _reached(self, values: dict[str, Any], suffix: str, depth: int = 3) -> Iterator[tuple[str, Any]]:
-        """Return tensors by the code that leads to each."""
+        """Return the tensors that can be reached, by the code that reaches each."""
         for name, value in list(values.items()):
             if name.startswith("__") or isinstance(value, (types.ModuleType, type)):
                 continue
@@ -204,19 +206,20 @@ class Witness:
                         yield f"{found} in {path}", x
         elif hasattr(value, "__dict__"):
             for name, each in list(vars(value).items()):
-                if name in _REGISTERED and isinstance(each, dict):  # a layer keeps them there and shows them as its own
+                # a layer stores its parameters in these dicts and shows them as attributes
+                if name in _REGISTERED and isinstance(each, dict):
                     for own, one in each.items():
                         yield from self._below(f"{path}.{own}", one, depth - 1)
                 else:
                     yield from self._below(f"{path}.{name}", each, depth - 1)
 
 
-_frozen = 0  # the number of open `only_what_comes`; a query of gc takes long
+_frozen = 0  # the number of open `only_what_comes`; it avoids repeated queries of gc, which are slow
 
 
 @contextmanager
 def only_what_comes() -> Iterator[None]:
-    """Ignore objects from before the recording. With many recordings, this makes each of them start quickly."""
+    """Ignore objects that exist before the recording, so that each of many recordings starts quickly."""
     global _frozen
     gc.collect()
     gc.freeze()
@@ -263,8 +266,8 @@ class Said:
     before: Moment
     after: Moment
     source: list[str]
-    then: Moment | None  # after the next step
-    error: str = ""  # that the step raised
+    then: Moment | None  # the state after the next step
+    error: str = ""  # the error that the step raised
 
     def storage(self, number: str) -> Memory | None:
         return self.after.storages.get(number)
@@ -280,7 +283,7 @@ class Said:
 
 
 def amount(text: str) -> tuple[float, float]:
-    """Return ``36 bytes`` or ``1.5 KiB`` in bytes, and the possible error."""
+    """Return the bytes of a text such as ``36 bytes`` or ``1.5 KiB``, and the largest rounding error."""
     number, unit = text.split()
     power = {"byte": 0, "bytes": 0, "B": 0, "KiB": 1, "MiB": 2, "GiB": 3}[unit]
     return float(number.replace(",", "")) * 1024**power, 0.06 * 1024**power if power else 0
@@ -307,7 +310,7 @@ _PARTS = {
 
 
 def rule(*texts: str) -> Callable[[Rule], Rule]:
-    """Register a function that judges clauses with this text: ``<S>`` is a storage's number, ``<N>`` code, ``<B>``
+    """Register a function that judges clauses of this form: ``<S>`` is a storage's number, ``<N>`` code, ``<B>``
     bytes.
     """
 
@@ -342,7 +345,7 @@ def _holds(judge: Rule, said: Said, match: re.Match[str]) -> bool:
     try:
         return judge(said, match)
     except (AttributeError, KeyError, TypeError):
-        return False  # it names a missing object
+        return False  # the clause mentions an object that does not exist
 
 
 def judged(said: Said) -> Iterator[str]:
@@ -371,7 +374,7 @@ def observed_sentences(program: str, namespace: dict[str, Any] | None = None, **
     steps, moments = variant["steps"], witness.moments
     assert not variant["truncated"], variant["truncated"]
     if len(moments) == 1:
-        moments = moments * 2  # nothing ran, and one sentence reports this
+        moments = moments * 2  # no statement ran, and one sentence says so
     assert len(moments) == len(steps) + 1
     said = []
     for k, step in enumerate(steps):

@@ -1,4 +1,4 @@
-"""A picture as data: its boxes and texts, their places, and the objects that they represent."""
+"""A picture as data: its boxes and texts, their positions, and the objects that they represent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STANDS_FOR = (
     "tensor",
     "saved",
     "node",
-)  # the more informative one first, because a saved row also names its node
+)  # the more specific attribute precedes, because a saved row also has the id of its node
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Mark:
         kind: "rect" or "text".
         said: the text, in its short form if it was shortened; "" for a box.
         owner: the represented object, such as ("tensor", "t1"), or None.
-        x, y, w, h: the box. For a text, a point inside of it, and no size.
+        x, y, w, h: the box. For a text, a point inside the text, and a size of zero.
         fill, stroke: names of colours, "url" for a pattern, or "none".
     """
 

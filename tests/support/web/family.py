@@ -1,4 +1,4 @@
-"""Examples of the figures beside the stage, and pages that hold them."""
+"""Examples of the figures, and pages that contain them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOSTILE = '<img src=x onerror="window.hacked=1"></script><b>$x$`'
 
 
 def log_of(kind: str) -> MemoryLog:
-    """Return the log of one training step by hand: 13 or 17 events, with a second segment before the peak."""
+    """Return the handwritten log of a training step: 13 or 17 events, with a second segment before the peak."""
     log = MemoryLog(CachingAllocator(1 << 20, "torch/32"))
     x = log.allocate(16 * KIB, name="x", op="randn", line=1)
     log.allocate(8 * KIB, name="w", op="randn", line=2)
@@ -41,7 +41,9 @@ def log_of(kind: str) -> MemoryLog:
 
 
 def pieces_log() -> MemoryLog:
-    """Return a log with shared and separate segments, a hole, a request that fits nowhere, and a released segment."""
+    """Return a log with shared and separate segments, a gap, a request for which no gap is large enough, and a released
+    segment.
+    """
     log = MemoryLog(CachingAllocator(768 * KIB, "torch/32"))
     blocks = {}
     for line, (name, size) in enumerate([("a", 20), ("b", 12), ("c", 20), ("d", 30), ("e", 0.3), ("big", 200)], 1):
@@ -60,7 +62,7 @@ def pieces_log() -> MemoryLog:
 
 
 def layers(relu):
-    """Return a program for the explorer of sizes: four additions and activations, and their gradients."""
+    """Return a program for the explorer of sizes: four additions and activations, and their backward."""
 
     def program(batch, size):
         x = mt.zeros([batch, 16, size, size])
@@ -93,13 +95,13 @@ def metered() -> element.Figure:
 
 
 def in_dtype(relu):
-    """Return a program of a batch, a size and a dtype."""
+    """Return a program that is a function of a batch, a size and a dtype."""
     return lambda batch, size, dtype: relu(mt.zeros([batch, 64, size, size], dtype))
 
 
 @cache
 def figures() -> dict[str, element.Figure]:
-    """Return a figure of each kind, and one of each kind with hostile text of a program in every place for text."""
+    """Return a figure of each kind, and one of each kind with hostile text wherever a program can have text."""
     x = mt.arange(24, dtype="float32").reshape([2, 3, 4])
     y = mt.arange(12, dtype="float32").reshape([3, 4])
     views = {"y": y, "y.transpose([1, 0])": y.transpose([1, 0]), "y[:, ::-1]": y[:, ::-1], "y[1]": y[1]}

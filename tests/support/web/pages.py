@@ -14,7 +14,7 @@ from memory_stage.web.picture import script_source
 FOLDER = Path(__file__).parent / "traces"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 
-# Styles of a book's theme for all tables, buttons, lists and pictures of a page. None of them may affect the stage.
+# Styles of a book's theme for all tables, buttons, lists and pictures of a page. They must not affect the stage.
 THEME_CSS = """
 * { letter-spacing: .02em } svg { display: inline; vertical-align: middle; fill: red } text { font-size: 31px }
 table { width: 50px; font-size: 9px } td, th { padding: 30px; border: 5px solid red } li { margin: 40px }
@@ -28,7 +28,9 @@ FONTS = Path(__file__).resolve().parents[3] / "_ext" / "book_pages" / "theme" / 
 
 @cache
 def faces() -> str:
-    """Return the style of the fonts of the book's pages, so that a stage does not depend on the machine's fonts."""
+    """Return a style sheet with the fonts of the book's pages, so that a stage does not depend on the machine's
+    fonts.
+    """
     reported = [':root { --book-sans: "Book Sans"; --book-mono: "Book Mono" }']
     for name, family, weight in (
         ("BookSans-Regular", "Book Sans", "400"),
@@ -48,7 +50,7 @@ def trace(name: str) -> dict:
 
 
 def element(data: dict, fallback: str = "", attributes: str = "") -> str:
-    """Return a stage as HTML in a page. "<" is the only character that could end the script early."""
+    """Return the HTML of a stage. "<" is escaped, the only character that could end the script element early."""
     script = f'<script type="application/json">{json.dumps(data).replace("<", chr(92) + "u003c")}</script>'
     return f"<memory-stage {attributes}>{script}{fallback}</memory-stage>"
 
@@ -64,7 +66,7 @@ def page(body: str, *, css: str = "", script: bool = True, theme: str = "") -> s
 
 
 def spoken(say: str) -> str:
-    """Return a sentence as it is read aloud, without the backticks that mark code."""
+    """Return a sentence as a screen reader reads it, without the backticks that mark code."""
     return re.sub(r"`([^`]+)`", r"\1", say)
 
 

@@ -1,4 +1,4 @@
-"""Read a stage or a figure on a page, and move the focus in it."""
+"""Read the state of a stage or a figure on a page, and move the focus inside it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 
 from tests.support.web import pages
 
-#: JavaScript for the current step of the stage.
+#: A JavaScript expression for the current step of the stage.
 STEP = "host().at.step"
 
 
@@ -23,7 +23,7 @@ def sentence(page: Page) -> str:
 
 
 def squeezed(text: str) -> str:
-    """Return the text with single spaces."""
+    """Return the text with each run of white space replaced by one space."""
     return " ".join(text.split())
 
 
