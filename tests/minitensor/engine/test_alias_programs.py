@@ -1,6 +1,7 @@
 """Hard programs that write through aliases have the right gradient or are refused.
 
-Programs with `detach` or `no_grad` have gradients worked out by hand, because central differences do not apply to them.
+The gradients of programs with `detach` or `no_grad` were computed by hand, because central differences do not apply to
+them.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def test_a_write_through_a_detached_alias_changes_values_and_not_history():
     x.detach().fill_(10.0)
     assert x.tolist() == [10, 10]
     (x * x).sum().backward()
-    assert w.grad.tolist() == [60, 60]  # 2x * 3, with the present x
+    assert w.grad.tolist() == [60, 60]  # 2x * 3, with the current x
 
 
 def test_a_detached_alias_that_stores_a_leaf_has_its_own_history():
@@ -92,7 +93,7 @@ def test_a_view_taken_under_no_grad_of_a_constant_joins_its_group():
     assert w.grad.tolist() == [2, 4]
 
 
-def test_a_frozen_and_thawed_leaf_gets_the_gradient_of_earlier_results():
+def test_a_leaf_that_was_frozen_for_a_while_gets_the_gradient_of_earlier_results():
     w = leaf([1.0, 2.0])
     y = (w * w).sum()
     w.stop_gradient = True

@@ -1,7 +1,7 @@
 """An in-place operation that raises changes nothing visible.
 
-Every in-place operation, on targets of every kind, refused for its target, its shapes or its operands. Numbers, dtypes,
-indices and backward: test_all_or_nothing_values.py.
+Here every in-place operation is refused because of its target, its shapes or its operands.
+test_all_or_nothing_values.py is about numbers, dtypes, indices and backward.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LEAVES = [leaf, view_of_a_leaf, view_of_a_view_of_a_leaf, plain_founder_that_bec
 
 @pytest.mark.parametrize("make", LEAVES, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("name", [*WRITES, *METADATA])
-def test_a_leaf_that_wants_a_gradient_or_a_view_of_one_is_not_written(name: str, make):
+def test_a_leaf_that_requires_a_gradient_or_a_view_of_one_is_not_written(name: str, make):
     expect_no_trace(make, {**WRITES, **METADATA}[name], ValueError, LEAF)
 
 
@@ -79,7 +79,7 @@ def test_a_tensor_whose_elements_share_memory_is_not_written(name: str, make):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", BINARY)
-def test_a_shape_never_grows(name: str, target: str):
+def test_a_target_is_never_broadcast_to_a_larger_shape(name: str, target: str):
     expect_no_trace(
         TARGETS[target],
         lambda x: run(name, x, mt.ones([4, 2, 3], "float64")),
@@ -90,7 +90,7 @@ def test_a_shape_never_grows(name: str, target: str):
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_a_dimension_of_length_one_does_not_grow_either(name: str):
+def test_a_target_dimension_of_length_one_is_not_broadcast(name: str):
     x = mt.ones([2, 1])
     before = Moment(x=x)
     with pytest.raises(ValueError, match=r"\[2, 3\] is different from that of inplace tensor \[2, 1\]"):

@@ -32,7 +32,7 @@ FLOATING = sorted(name for name in ALL if ROWS[name].floats)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "bool"])
 @pytest.mark.parametrize("make", [plain, plain_view], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("name", FLOATING)
-def test_a_floating_result_does_not_go_into_integers(name: str, make, dtype: str):
+def test_a_floating_result_is_not_stored_in_integers(name: str, make, dtype: str):
     def attempt(x: mt.Tensor) -> object:
         return run(name, x, *(mt.ones([2, 3], dtype) for _ in ROWS[name].operands[1:]))
 
@@ -42,7 +42,7 @@ def test_a_floating_result_does_not_go_into_integers(name: str, make, dtype: str
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("operand", [0.5, 2.0, np.float32(1), [0.5], mt.to_tensor([1.0])], ids=str)
 @pytest.mark.parametrize("name", ARITHMETIC)
-def test_a_floating_operand_does_not_go_into_integers(name: str, operand: object, dtype: str):
+def test_a_floating_operand_is_not_stored_in_integers(name: str, operand: object, dtype: str):
     expect_no_trace(lambda: plain(dtype), lambda x: run(name, x, operand), TypeError, rf"`{name}_`.*{dtype}")
 
 
@@ -57,7 +57,7 @@ def test_a_floating_operand_does_not_go_into_integers(name: str, operand: object
     ],
     ids=["scale_", "bias", "clip_", "clip_ max", "nan"],
 )
-def test_a_floating_argument_does_not_go_into_integers(attempt: Attempt):
+def test_a_floating_argument_is_not_stored_in_integers(attempt: Attempt):
     expect_no_trace(lambda: plain("int64"), attempt, TypeError, "int64")
 
 
@@ -111,8 +111,8 @@ def test_a_float_with_a_fraction_is_not_stored_as_an_integer(attempt, number):
     expect_no_trace(lambda: plain("int64"), lambda x: attempt(x, number), (ValueError, OverflowError), r"(?s).")
 
 
-def test_an_error_in_the_middle_of_the_elements_leaves_the_first_ones_alone():
-    # numpy raises when it reaches the negative power.
+def test_an_error_in_the_middle_of_the_elements_leaves_the_first_ones_unchanged():
+    # numpy raises an error when it reaches the negative power.
     expect_no_trace(
         lambda: Scene(mt.to_tensor([2, 3, 4])), lambda x: x.pow_(mt.to_tensor([2, 2, -1])), ValueError, "pow_"
     )
@@ -162,7 +162,7 @@ def test_an_argument_that_is_not_a_number_is_named(attempt: Attempt, match: str,
 )
 @pytest.mark.parametrize("switch", ["errstate", "warnings"])
 def test_a_write_is_complete_or_absent_if_numpy_is_set_to_raise(attempt: Attempt, target: str, switch: str):
-    """Numbers may never change at an old version: saved values would be silently wrong."""
+    """If numbers changed and the version did not, saved values would be silently wrong."""
     scene = TARGETS[target]()
     x = scene.target
     values, version = x.numpy(), x.inplace_version
@@ -215,7 +215,7 @@ def test_a_wrong_index_leaves_no_trace(index: object, error: type[Exception], ma
     ],
     ids=["too long", "too many", "text", "None", "ragged", "objects", "huge"],
 )
-def test_a_value_that_can_not_be_stored_leaves_no_trace(index, value, error, match, target):
+def test_a_value_that_cannot_be_stored_leaves_no_trace(index, value, error, match, target):
     expect_no_trace(TARGETS[target], lambda x: x.__setitem__(index, value), error, match)
 
 
@@ -295,7 +295,7 @@ def test_an_error_in_a_hook_changes_no_gradient_retained_or_not():
     assert w.grad is None and x.grad is None
 
 
-def test_grad_that_finds_no_path_leaves_the_graph_usable():
+def test_a_grad_that_finds_no_path_leaves_the_graph_usable():
     w = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     other = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     y = (w * w).sum()

@@ -1,4 +1,4 @@
-"""Gradients and dtypes that backward gives each leaf, and its errors."""
+"""The gradients that backward gives each leaf, their dtypes, and the errors of backward."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_backward_of_many_elements_begins_with_ones():
     assert w.grad.tolist() == [[2, 4], [6, 8]]
 
 
-def test_backward_begins_with_the_gradient_it_is_given():
+def test_backward_begins_with_the_given_gradient():
     w = leaf([1.0, 2.0])
     given = mt.to_tensor([10.0, 100.0], "float64")
     (w * w).backward(given)
@@ -46,7 +46,7 @@ def test_backward_from_a_leaf_gives_it_ones():
     assert w.grad.tolist() == [1, 1]
 
 
-def test_a_gradient_wants_no_gradient_and_is_the_same_tensor_at_every_read():
+def test_a_gradient_requires_no_gradient_and_is_the_same_tensor_at_every_read():
     w = leaf([1.0, 2.0])
     assert w.grad is None
     (w * 2).backward()
@@ -54,7 +54,7 @@ def test_a_gradient_wants_no_gradient_and_is_the_same_tensor_at_every_read():
     assert w.grad.dtype == w.dtype and w.grad.shape == w.shape and w.grad.is_contiguous()
 
 
-def test_gradients_share_no_memory_with_one_another_nor_with_the_given_one():
+def test_gradients_share_no_memory_with_one_another_or_with_the_given_one():
     u, v, start = leaf([1.0, 2.0]), leaf([1.0, 2.0]), mt.ones([2], "float64")
     y = u + v
     y.retain_grads()
@@ -72,7 +72,7 @@ def test_the_next_backward_adds_to_the_gradient_that_a_caller_holds():
     assert first.tolist() == alias.tolist() == [5, 5] and view.tolist() == [5]
 
 
-def test_a_cleared_gradient_is_zero_for_every_holder_and_the_next_is_another_tensor():
+def test_a_cleared_gradient_is_zero_under_every_name_and_the_next_is_another_tensor():
     w = leaf([1.0, 2.0])
     (w * 2).backward()
     first = w.grad
@@ -111,7 +111,7 @@ def test_a_gradient_that_cannot_be_added_to_leaves_every_gradient_unchanged():
     u, v = leaf([1.0, 2.0]), leaf([1.0, 2.0])
     (u * v).sum().backward()
     spread = mt.ones([1], "float64").as_strided([2], [0], 0)
-    v._node.saved = spread  # as PyTorch's vocabulary lets it be assigned
+    v._node.saved = spread  # PyTorch's vocabulary accepts such a gradient
     with pytest.raises(RuntimeError, match="several elements"):
         (u * v).sum().backward()
     assert u.grad.tolist() == [1, 2] and v.grad.tolist() == [1, 1] and u.grad.inplace_version == 0
@@ -127,7 +127,7 @@ def test_the_error_of_a_backward_without_a_history_explains_it():
         y.backward()
 
 
-def test_backward_names_a_wrong_start():
+def test_the_error_names_a_wrong_initial_gradient():
     w = leaf([1.0, 2.0])
     with pytest.raises(ValueError, match=r"backward.*\[3\].*\[2\]"):
         (w * 2).backward(mt.ones([3]))
@@ -197,7 +197,7 @@ def test_storing_a_float64_value_in_a_float32_tensor_passes_the_gradient_on():
     assert w.grad.dtype == "float64" and w.grad.tolist() == [2, 4]
 
 
-def test_integers_cut_the_gradient():
+def test_no_gradient_passes_through_integers():
     w = leaf([1.5, 2.5])
     whole = w.astype("int64")
     assert whole.stop_gradient and whole.tolist() == [1, 2]
@@ -236,7 +236,7 @@ def test_a_gradient_of_changed_shape_is_not_added_to_and_no_leaf_is_changed(shap
     with pytest.raises(RuntimeError, match=r"shape \[2, 1\] cannot be added to the existing gradient"):
         (x * w).sum().backward()
     assert w.grad.tolist() == [[1.0], [2.0]] and x.grad.flatten().tolist() == [1.0, 2.0]
-    x.grad.reshape_([1, 2, 1])  # a dimension of length 1 in front does no harm, as in PyTorch
+    x.grad.reshape_([1, 2, 1])  # as in PyTorch, a leading dimension of length 1 is accepted
     (x * w).sum().backward()
     assert x.grad.tolist() == [[[2.0], [4.0]]]
 

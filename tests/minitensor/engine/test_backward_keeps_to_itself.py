@@ -22,16 +22,16 @@ def test_a_backward_that_fails_leaves_no_gradient_at_any_leaf(turn: bool):
     assert v.grad is None and w.grad is None
 
 
-def test_the_gradient_to_begin_with_is_not_written():
+def test_backward_does_not_write_the_initial_gradient():
     w = leaf([1.0, 2.0])
     y = w * 3.0
     given = mt.to_tensor([10.0, 20.0], "float64")
-    (found,) = mt.grad([y, y * 2.0], [w], [given, None])  # at y, two gradients are added
+    (found,) = mt.grad([y, y * 2.0], [w], [given, None])  # y receives two gradients, which are added
     assert found.tolist() == [36.0, 66.0]
     assert given.tolist() == [10.0, 20.0] and given.inplace_version == 0
 
 
-def test_gradients_are_freed_once_they_are_passed_on():
+def test_gradients_are_freed_once_they_have_been_passed_on():
     w = mt.ones([1024], "float64")
     w.stop_gradient = False
     x = w
@@ -58,7 +58,7 @@ def test_an_input_given_twice_gets_two_gradients():
     assert second.tolist() == [2.0, 2.0]
 
 
-def test_a_retained_gradient_and_that_of_a_leaf_are_two():
+def test_a_retained_gradient_and_that_of_a_leaf_share_no_memory():
     w = leaf([1.0, 2.0])
     y = w.clone()
     y.retain_grads()
@@ -136,7 +136,7 @@ def test_third_derivatives_pass_through_a_write_into_a_part():
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_a_second_backward_is_refused_only_where_something_was_saved(create_graph):
     x = mt.to_tensor([1.0, 2.0], stop_gradient=False)
-    part = x.remainder(mt.to_tensor(1.5))  # its constant wants no gradient, so nothing is saved
+    part = x.remainder(mt.to_tensor(1.5))  # the divisor requires no gradient, so nothing is saved
     both = [(part + 0.0).sum(), part.sum()]
     for total in both:
         (g,) = mt.grad([total], [x], create_graph=create_graph, retain_graph=False)

@@ -1,4 +1,4 @@
-"""Test bad data, shapes and axes: an error names the operation and the argument.
+"""Test invalid data, shapes and axes: the error names the operation and the argument.
 
 It is never an internal error of numpy or Python. test_all_or_nothing.py checks that an error changes nothing.
 """
@@ -16,7 +16,7 @@ X = mt.to_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
 @pytest.fixture(autouse=True)
 def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Move an argument to the device of the test: the tensors above are made at import."""
+    """Move an argument to the device of the test, because the tensors above are made at import."""
     for name in ("X",):
         monkeypatch.setitem(globals(), name, mt.to_tensor(globals()[name]))
 

@@ -1,4 +1,4 @@
-"""Test bad operands and indices: an error names the operation and the argument.
+"""Test invalid operands and indices: the error names the operation and the argument.
 
 It is never an internal error of numpy or Python. test_all_or_nothing.py checks that an error changes nothing.
 """
@@ -20,7 +20,7 @@ FLAGS = mt.to_tensor([True, False])
 
 @pytest.fixture(autouse=True)
 def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Move an argument to the device of the test: the tensors above are made at import."""
+    """Move an argument to the device of the test, because the tensors above are made at import."""
     for name in ("X", "FLAGS"):
         monkeypatch.setitem(globals(), name, mt.to_tensor(globals()[name]))
 
@@ -59,7 +59,7 @@ def test_shapes_that_do_not_fit_are_named(name: str):
 @pytest.mark.parametrize(
     "call", [lambda: mt.sin(2.0), lambda: mt.add(1, 2), lambda: mt.sin([1.0]) and None, lambda: mt.abs("a")]
 )
-def test_an_operation_without_any_tensor_gives_an_answer_or_asks_for_one(call):
+def test_an_operation_without_any_tensor_computes_or_asks_for_a_tensor(call):
     try:
         call()
     except TypeError as error:

@@ -49,7 +49,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def quick() -> dict[str, dict[str, dict[str, list[float]]]]:
-    """Subject -> library -> name -> a figure: all programs of minitensor and numpy, run once on small tensors."""
+    """Return a figure by subject, library and name: all programs of minitensor and numpy run once on small tensors."""
     environment = {**os.environ, "MINITENSOR_BENCH_QUICK": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", EVERY_PROGRAM, *SUBJECTS]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
@@ -69,7 +69,7 @@ def rows_of(subject: str) -> list:
 def test_every_row_names_a_figure_that_is_measured(quick, subject):
     for row in rows_of(subject):
         if isinstance(row, Ratio) and row.of in PEERS:
-            continue  # only a peer measures it, which need not be installed
+            continue  # only a peer measures this, and need not be installed
         if isinstance(row, Ratio) and row.over in PEERS:
             # A substitute for the peer, which need not be installed.
             assert (row.ours or row.name) in quick[subject]["minitensor"], row
@@ -86,12 +86,12 @@ def test_every_library_of_a_row_has_programs(subject):
 
 
 @pytest.mark.parametrize("subject", ["mlp", "cnn"])
-def test_networks_written_by_hand_and_with_layers_come_to_the_same_loss(quick, subject):
+def test_networks_written_by_hand_and_with_layers_have_the_same_loss(quick, subject):
     (by_hand,) = quick[subject]["numpy"]["step, result"]
     (ours,), (layers,) = (quick[subject]["minitensor"][f"{name}, result"] for name in ("step", "step with layers"))
     assert ours == pytest.approx(by_hand, rel=1e-4)
     assert layers == pytest.approx(by_hand, rel=1e-4)
-    assert 0 < by_hand < 2  # it has learned: ten classes by guess are 2.3
+    assert 0 < by_hand < 2  # the network has learned: guessing among ten classes gives 2.3
 
 
 def test_limits_that_do_not_depend_on_time_or_size_hold(quick):
@@ -145,15 +145,15 @@ def test_a_limit_includes_its_bound():
 def test_a_straight_line_is_fitted_exactly_for_points_of_any_spacing():
     points = [(10.0**k, 3e-7 + 2e-10 * 10.0**k) for k in range(1, 9)]
     assert straight(points) == pytest.approx((3e-7, 2e-10))
-    points[3] = (points[3][0], points[3][1] * 10)  # one that is far off draws the line up, by less than itself
+    points[3] = (points[3][0], points[3][1] * 10)  # an outlier by a factor of 10 changes the line by a factor below 3
     assert straight(points)[0] / 3e-7 < 3 and 1 < straight(points)[1] / 2e-10 < 3
 
 
-def test_a_line_does_not_begin_below_0_and_the_farthest_point_is_reported():
+def test_a_fitted_line_does_not_begin_below_0_and_the_farthest_point_is_reported():
     figures = {"minitensor": {f"t @ {x}": [2 * y, y] for x, y in ((1, 1.0), (10, 20.0), (100, 200.0))}}
     curve = Curve("t", "s", "byte").line(figures)
-    assert curve.points == ((1, 1.0), (10, 20.0), (100, 200.0))  # the smallest of the rounds
-    # Without a begin, the slope is the geometric mean of 1, 2 and 2.
+    assert curve.points == ((1, 1.0), (10, 20.0), (100, 200.0))  # each point has the smallest figure of the rounds
+    # The line begins at 0, so its slope is the geometric mean of 1, 2 and 2.
     assert curve.fixed == pytest.approx(0, abs=1e-6)
     assert curve.slope == pytest.approx(4 ** (1 / 3))
     assert curve.worst == pytest.approx(1 - 1 / 4 ** (1 / 3), abs=0.3)
@@ -211,7 +211,7 @@ def answers(monkeypatch):
     return answer
 
 
-def test_libraries_take_turns_and_each_round_begins_with_another(answers):
+def test_every_round_runs_all_libraries_and_begins_with_another_one(answers):
     calls = answers({"minitensor": {"add": 1.0}, "numpy": {"add": 2.0}})
     found = measure("million", HERE, 3)
     assert [name for (name,) in calls] == ["minitensor", "numpy", "numpy", "minitensor", "minitensor", "numpy"]
@@ -261,7 +261,7 @@ def test_wrong_options_are_refused_with_a_reason(capsys, arguments, message):
 # ---------- records ----------
 
 
-def test_a_record_is_written_as_its_schema_says(quick):
+def test_a_written_record_fits_its_schema(quick):
     subjects = {}
     for name in SUBJECTS:
         lines = [line for row in rows_of(name) if (line := row.line(quick.get(name, {}))) is not None]
@@ -276,7 +276,7 @@ def test_the_recorded_benchmarks_fit_their_schema_and_the_rows_of_today():
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     jsonschema.validate(record, SCHEMA)
     left_out = set(SUBJECTS) - set(record["subjects"])
-    assert left_out <= {"recording", "watching"}  # they need a peer, or a longer time
+    assert left_out <= {"recording", "watching"}  # rows that need a peer, or more time
     assert list(record["subjects"]) == [name for name in SUBJECTS if name not in left_out]
     for name, subject in record["subjects"].items():
         today = {(row.name, getattr(row, "over", None)): getattr(row, "most", None) for row in rows_of(name)}

@@ -28,7 +28,7 @@ def limits() -> Iterator[None]:
 
 
 def made(seed: int = 0) -> mt.Tensor:
-    """Return a tensor on a buffer that will be kept."""
+    """Return a tensor on a buffer that is large enough to be kept for reuse."""
     return mt.to_tensor(numbers(seed)) * 1.0
 
 
@@ -40,7 +40,7 @@ def address(x: mt.Tensor) -> int:
     return x._array.ctypes.data
 
 
-# ---------- kept, and used again ----------
+# ---------- kept and reused ----------
 
 
 def test_the_next_result_of_that_size_gets_the_address_of_the_last_one():
@@ -54,7 +54,7 @@ def test_the_next_result_of_that_size_gets_the_address_of_the_last_one():
 
 
 def test_only_a_buffer_of_equal_size_serves_a_request():
-    mt.ones([8, SIDE, SIDE])  # sets the peak, so that the buffers kept below are not freed
+    mt.ones([8, SIDE, SIDE])  # this raises the peak, so that the buffers below are kept
     x = mt.to_tensor(np.ones((SIDE, SIDE), np.float32))
     wide = mt.to_tensor(np.ones((SIDE, SIDE)))
     y = x + 1.0
@@ -65,7 +65,7 @@ def test_only_a_buffer_of_equal_size_serves_a_request():
     assert address(z) != was and z._array.nbytes == 2 * NBYTES
     was_wide = address(z)
     del z
-    assert address(x + 1.0) == was != was_wide  # the one that fits, and not the newest
+    assert address(x + 1.0) == was != was_wide  # the buffer of the right size, and not the newest
     half = mt.to_tensor(np.ones((SIDE // 2, SIDE))) + 1.0  # another shape and dtype of the same size
     assert address(half) == was
     assert half.numpy().tolist() == np.full((SIDE // 2, SIDE), 2.0).tolist()
@@ -81,7 +81,7 @@ def test_a_small_buffer_or_one_beyond_the_limit_is_not_kept():
     assert kept_bytes() == 0
 
 
-def test_a_view_alone_keeps_the_buffer_from_being_used_again():
+def test_a_view_is_enough_to_keep_its_buffer_from_being_reused():
     x = made()
     row = x[3]
     expected = row.numpy()
@@ -94,7 +94,7 @@ def test_a_view_alone_keeps_the_buffer_from_being_used_again():
     del others
 
 
-# ---------- holders that may still read ----------
+# ---------- objects that still use a buffer ----------
 
 HOLDERS: dict[str, Callable[[mt.Tensor], Any]] = {
     "exported": lambda x: x.numpy(share=True),
@@ -154,7 +154,7 @@ def test_a_buffer_that_something_still_shows_is_not_reused(what: str):
     assert all(address(other) != was for other in others)
     assert _shown(holder) == shown
     if isinstance(holder, np.ndarray) and holder.flags.writeable:
-        holder.reshape(-1)[...] = 0  # a write through it changes no other tensor
+        holder.reshape(-1)[...] = 0  # a write through the object changes no other tensor
         assert [other.numpy().tobytes() for other in others] == [made(i).numpy().tobytes() for i in range(4)]
     del holder, others
     gc.collect()
@@ -215,10 +215,10 @@ def test_a_reused_buffer_never_shows_old_numbers():
         assert np.isfinite(maker().numpy()).all()
 
 
-# ---------- how much ----------
+# ---------- the limit ----------
 
 
-def test_at_most_the_limit_is_kept_and_the_oldest_is_dropped_first():
+def test_no_more_than_the_limit_is_kept_and_the_oldest_buffers_are_freed_first():
     mt.device.cpu.set_reuse_limit(3 * NBYTES)
     some = [made(i) for i in range(5)]
     addresses = [address(x) for x in some]
@@ -244,13 +244,13 @@ def test_empty_cache_frees_every_kept_buffer():
     assert [memory() for memory in memories] == [None] * 3
 
 
-def test_a_new_size_does_not_raise_the_program_above_its_peak():
+def test_a_buffer_of_a_new_size_does_not_raise_the_peak_of_the_program():
     cpu = mt.device.cpu
     wide = [mt.to_tensor(np.ones((SIDE, 4 * SIDE), np.float32)) for _ in range(2)]
     results = [x + 1.0 for x in wide]
     del results
     assert kept_bytes() == 8 * NBYTES
-    cpu.reset_peak_memory_stats()  # the peak of the program is remembered all the same
+    cpu.reset_peak_memory_stats()  # the peak of the program is not reset
     x = mt.to_tensor(np.ones((SIDE, SIDE), np.float32))
     ever = max(host_buffer_cache.cpu_peaks.ever, cpu.max_memory_allocated())
     some = []
@@ -285,7 +285,7 @@ def test_kept_buffers_are_reserved_and_not_allocated(base: int):
 
 @pytest.mark.parametrize("limit", [0, 1 << 20])
 def test_allocated_bytes_and_peak_are_the_same_with_and_without_reuse(limit: int, base: int):
-    """The counts after each line of training steps are equal with reuse, in chunks only, and by numpy alone."""
+    """The counters after each line of a training step are the same with reuse, with chunks only, and with neither."""
     cpu = mt.device.cpu
 
     def counts() -> list[tuple[int, int]]:
@@ -337,7 +337,7 @@ def test_events_are_the_same_with_and_without_reuse(base: int):
     assert first.extra_bytes == second.extra_bytes
 
 
-# ---------- at odd moments ----------
+# ---------- during a search ----------
 
 
 def test_a_buffer_freed_during_the_search_for_one_does_no_harm(monkeypatch: pytest.MonkeyPatch):

@@ -1,9 +1,9 @@
 """Programs that allocate and free big buffers all the time never see a wrong byte.
 
 A random program computes, writes in place, takes views, exports memory to numpy, by DLPack and as buffers, keeps
-graphs and their gradients for a while, and drops all of these in any order. Each memory has a shadow, on which plain
-numpy does the same. After every step the kept buffers are overwritten; then everything that is still alive must equal
-its shadow.
+graphs and their gradients for a while, and drops all of these in any order. Each memory has a shadow, a separate array
+on which plain numpy computes the same. After every step the kept buffers are overwritten; then everything that is still
+alive must equal its shadow.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ SEED = int(os.environ.get("MINITENSOR_SEED", "0"))
 SHAPES = [(SIDE, SIDE), (SIDE, SIDE), (4, 16, SIDE), (SIDE * SIDE,), (SIDE, 2 * SIDE)]
 
 
-class Look:
-    """View of memory (a tensor, an array, a buffer, a capsule), and the same part of its shadow."""
+class Shown:
+    """A tensor, array, buffer or capsule on some memory, and the same part of the memory's shadow."""
 
     def __init__(self, shown: Any, shadow: np.ndarray) -> None:
         self.shown, self.shadow = shown, shadow
@@ -41,7 +41,7 @@ class Look:
 
 
 class Graph:
-    """Recorded computation whose backward runs later, and its expected gradient."""
+    """A recorded computation whose backward runs later, and its expected gradient."""
 
     def __init__(self, random: np.random.Generator, dtype: str) -> None:
         numbers, factor = (random.standard_normal((SIDE, SIDE)).astype(dtype) for _ in range(2))
@@ -66,9 +66,9 @@ class Graph:
                 s.multiply_(3.0)
         self.end = y
 
-    def backward(self) -> Look:
+    def backward(self) -> Shown:
         self.end.backward()
-        return Look(self.leaf.grad, self.expected)
+        return Shown(self.leaf.grad, self.expected)
 
 
 def dtype_of(number: float, dtype: str) -> Any:
@@ -76,11 +76,11 @@ def dtype_of(number: float, dtype: str) -> Any:
 
 
 class Program:
-    """Random program on many memories, at most ``most`` at a time."""
+    """A random program on many memories, at most ``most`` at a time."""
 
     def __init__(self, seed: int, most: int = 14) -> None:
         self.random = np.random.default_rng(seed)
-        self.looks: list[Look] = []
+        self.looks: list[Shown] = []
         self.graphs: list[Graph] = []
         self.most = most
 
@@ -97,7 +97,7 @@ class Program:
         doing()
         return doing.__name__
 
-    def any(self, kind: type = object) -> Look | None:
+    def any(self, kind: type = object) -> Shown | None:
         looks = [look for look in self.looks if isinstance(look.shown, kind)]
         return looks[self.random.integers(len(looks))] if looks else None
 
@@ -107,7 +107,7 @@ class Program:
     def begin(self) -> None:
         shape = SHAPES[self.random.integers(len(SHAPES))]
         numbers = self.random.standard_normal(shape).astype(self.random.choice(["float32", "float64"]))
-        self.looks.append(Look(mt.to_tensor(numbers) * 1.0, numbers))
+        self.looks.append(Shown(mt.to_tensor(numbers) * 1.0, numbers))
 
     def compute(self) -> None:
         """Compute a new tensor from one or two."""
@@ -117,17 +117,17 @@ class Program:
         x, a, number = look.shown, look.shadow, self.number()
         kind = self.random.integers(6)
         if kind == 0:
-            self.looks.append(Look(mt.sin(x), np.sin(a)))
+            self.looks.append(Shown(mt.sin(x), np.sin(a)))
         elif kind == 1:
-            self.looks.append(Look(x + number, a + a.dtype.type(number)))
+            self.looks.append(Shown(x + number, a + a.dtype.type(number)))
         elif kind == 2:
-            self.looks.append(Look(mt.relu(x), np.maximum(a, a.dtype.type(0))))
+            self.looks.append(Shown(mt.relu(x), np.maximum(a, a.dtype.type(0))))
         elif kind == 3:
-            self.looks.append(Look(x > number, a > number))
+            self.looks.append(Shown(x > number, a > number))
         elif other.shadow.shape == a.shape and other.shadow.dtype == a.dtype:
-            self.looks.append(Look(x - other.shown, a - other.shadow))
+            self.looks.append(Shown(x - other.shown, a - other.shadow))
         else:
-            self.looks.append(Look(x.clone(), a.copy(order="C")))
+            self.looks.append(Shown(x.clone(), a.copy(order="C")))
 
     def write(self) -> None:
         """Write in place, through a tensor or through exported memory."""
@@ -152,7 +152,7 @@ class Program:
             return
         begin = int(self.random.integers(look.shadow.shape[0] - 1))
         index = [np.s_[begin:], np.s_[: begin + 1], np.s_[::2], np.s_[::-1]][self.random.integers(4)]
-        self.looks.append(Look(look.shown[index], look.shadow[index]))
+        self.looks.append(Shown(look.shown[index], look.shadow[index]))
 
     def export(self) -> None:
         look = self.any(mt.Tensor)
@@ -161,17 +161,17 @@ class Program:
         x = look.shown
         kind = self.random.integers(6)
         if kind == 0:
-            self.looks.append(Look(x.numpy(share=True), look.shadow))
+            self.looks.append(Shown(x.numpy(share=True), look.shadow))
         elif kind == 1 and look.shadow.dtype != np.bool_:
-            self.looks.append(Look(x.__dlpack__(max_version=(1, 0)), look.shadow))
+            self.looks.append(Shown(x.__dlpack__(max_version=(1, 0)), look.shadow))
         elif kind == 2 and look.shadow.flags.c_contiguous:
-            self.looks.append(Look(memoryview(x.numpy(share=True)), look.shadow))
+            self.looks.append(Shown(memoryview(x.numpy(share=True)), look.shadow))
         elif kind == 3 and look.shadow.flags.c_contiguous:
-            self.looks.append(Look(x.reshape([-1]), look.shadow.reshape(-1)))
+            self.looks.append(Shown(x.reshape([-1]), look.shadow.reshape(-1)))
         elif kind == 4:
-            self.looks.append(Look(x.detach(), look.shadow))
+            self.looks.append(Shown(x.detach(), look.shadow))
         else:
-            self.looks.append(Look(mt.from_numpy(x.numpy(share=True)), look.shadow))
+            self.looks.append(Shown(mt.from_numpy(x.numpy(share=True)), look.shadow))
 
     def open(self) -> None:
         """Open a capsule as a tensor."""

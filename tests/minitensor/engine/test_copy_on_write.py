@@ -1,6 +1,6 @@
 """Under "copy_on_write", a write first preserves just the bytes that a living saved tensor needs.
 
-Bytes are those that the device's meter counts; float32, so a cell is 4 bytes.
+Bytes are read from the memory counters of the device. A cell is an element of float32, which has 4 bytes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import minitensor as mt
 from tests.support.engine.memory import KIB, SHAPE, allocated
 
 N = 16
-WRITE = 7.5  # value of the tests' writes; no saved tensor contains it
+WRITE = 7.5  # the value that the tests write; no saved tensor contains it
 
 
 @pytest.fixture(autouse=True)
@@ -29,15 +29,15 @@ def numbers() -> tuple[mt.Tensor, mt.Tensor]:
     return w, w * 1.0
 
 
-def held(action: Callable[[], object]) -> int:
-    """Return how many bytes more are allocated after ``action`` than before."""
+def added_bytes(action: Callable[[], object]) -> int:
+    """Return the number of bytes by which ``action`` raises the allocated bytes."""
     before = allocated()
     action()
     return allocated() - before
 
 
 def squares(w: mt.Tensor, x: mt.Tensor) -> mt.Tensor:
-    """Return a result that has saved ``x``. Its gradient for ``w`` is twice the present ``x``."""
+    """Return a result that has saved ``x``. Its gradient for ``w`` is twice the current ``x``."""
     return x * x
 
 
@@ -55,7 +55,8 @@ MANY = np.random.default_rng(1).random(SHAPE) < 0.5
 MANY[0, 0] = MANY[-1, -1] = True
 FEW = np.array([0, 1, 2, 3, 5, 6, 9, 11, 13, 15])
 
-#: A write into a saved tensor: the overwritten cells, and the bytes of notes that name them (none for grids).
+#: Writes into a saved tensor, with the number of overwritten cells and the bytes of the index arrays that describe
+#: these cells (0 for grids).
 WRITES: dict[str, tuple[Callable[[mt.Tensor], object], int, int]] = {
     "a row": (lambda x: x.__setitem__(3, WRITE), N, 0),
     "two rows": (lambda x: x.__setitem__(slice(2, 4), WRITE), 2 * N, 0),
@@ -90,7 +91,7 @@ def test_a_write_preserves_the_cells_that_it_overwrites(name: str):
     w, x = numbers()
     result = squares(w, x)
     with mt.no_grad():
-        assert held(lambda: write(x)) == 4 * cells + notes
+        assert added_bytes(lambda: write(x)) == 4 * cells + notes
     assert (x.numpy() == WRITE).sum() == cells
     expect_twice(result, w, w.numpy())
     expect_twice(result, w, w.numpy())  # backward can read the preserved bytes again
@@ -103,7 +104,7 @@ def test_a_second_write_to_the_same_cells_preserves_nothing(name: str):
     result = squares(w, x)
     with mt.no_grad():
         write(x)
-        assert held(lambda: [write(x) for _ in range(5)]) == 0
+        assert added_bytes(lambda: [write(x) for _ in range(5)]) == 0
     expect_twice(result, w, w.numpy())
 
 
@@ -113,7 +114,7 @@ def test_one_row_of_a_large_saved_tensor_preserves_one_row():
     x = w * 2.0
     result = x * x
     with mt.no_grad():
-        assert held(lambda: x.__setitem__(500, 0.0)) == 4 * 1024
+        assert added_bytes(lambda: x.__setitem__(500, 0.0)) == 4 * 1024
     expect_twice(result, w, np.full([1000, 1024], 4.0))
 
 
@@ -126,21 +127,21 @@ def test_the_same_row_written_a_hundred_times_preserves_one_row():
             for i in range(100):
                 x[3] = float(i)
 
-    assert held(write) == 4 * N
+    assert added_bytes(write) == 4 * N
     expect_twice(result, w, w.numpy())
 
 
-def test_rows_written_one_after_another_preserve_each_once_and_in_the_end_all():
+def test_rows_written_one_after_another_are_preserved_once_each():
     w, x = numbers()
     result = squares(w, x)
     with mt.no_grad():
         for i in range(N):
-            assert held(lambda i=i: x.__setitem__(i, WRITE)) == 4 * N
-            assert held(lambda i=i: x[: i + 1].fill_(WRITE)) == 0
+            assert added_bytes(lambda i=i: x.__setitem__(i, WRITE)) == 4 * N
+            assert added_bytes(lambda i=i: x[: i + 1].fill_(WRITE)) == 0
     expect_twice(result, w, w.numpy())
 
 
-def test_elements_written_one_by_one_in_any_order_need_short_notes():
+def test_elements_written_one_by_one_in_any_order_need_small_index_arrays():
     w, x = numbers()
     result = squares(w, x)
     order = np.random.default_rng(0).permutation(N * N)
@@ -179,8 +180,8 @@ def test_a_write_to_the_whole_preserves_the_cells_of_the_saved_view(name: str):
     result = seen * seen
     (want,) = mt.grad([result], [w], retain_graph=True)
     with mt.no_grad():
-        assert held(lambda: x.fill_(WRITE)) == 4 * cells
-        assert held(lambda: x.fill_(WRITE + 1)) == 0
+        assert added_bytes(lambda: x.fill_(WRITE)) == 4 * cells
+        assert added_bytes(lambda: x.fill_(WRITE + 1)) == 0
     for _ in range(2):
         (gradient,) = mt.grad([result], [w], retain_graph=True)
         np.testing.assert_array_equal(gradient.numpy(), want.numpy())
@@ -188,17 +189,17 @@ def test_a_write_to_the_whole_preserves_the_cells_of_the_saved_view(name: str):
 
 @pytest.mark.parametrize("saver", SAVERS)
 @pytest.mark.parametrize("write", WRITES)
-def test_every_saver_survives_every_write(saver: str, write: str):
+def test_every_saver_reads_its_values_after_every_write(saver: str, write: str):
     w, x = numbers()
     seen = SAVERS[saver][0](x)
     result = seen * seen
     (want,) = mt.grad([result], [w], retain_graph=True)
-    cells = np.unique(seen.numpy())  # the numbers in it are those of the cells
+    cells = np.unique(seen.numpy())  # each element is the number of its cell
     with mt.no_grad():
-        extra = held(lambda: WRITES[write][0](x))
+        extra = added_bytes(lambda: WRITES[write][0](x))
     needed = 4 * (x.numpy().ravel()[cells.astype(int)] == WRITE).sum()
     covered = 4 * WRITES[write][1] + WRITES[write][2]
-    assert needed <= extra <= min(covered, needed + KIB // 4 // 8)  # at most one bit per cell marks these cells
+    assert needed <= extra <= min(covered, needed + KIB // 4 // 8)  # the index arrays take at most one bit per cell
     (gradient,) = mt.grad([result], [w], retain_graph=True)
     np.testing.assert_array_equal(gradient.numpy(), want.numpy())
 
@@ -207,9 +208,9 @@ def test_two_savers_of_the_same_cells_share_one_copy():
     w, x = numbers()
     results = [squares(w, x), squares(w, x), squares(w, x.reshape([N * N]))]
     with mt.no_grad():
-        assert held(lambda: x.__setitem__(3, WRITE)) == 4 * N
-        # One cell of the column is preserved already. A note about it would be larger than a second copy.
-        assert held(lambda: x.__setitem__((slice(None), 3), WRITE)) == 4 * N
+        assert added_bytes(lambda: x.__setitem__(3, WRITE)) == 4 * N
+        # One cell of the column is preserved already. An index array without it would be larger than a second copy.
+        assert added_bytes(lambda: x.__setitem__((slice(None), 3), WRITE)) == 4 * N
     for result in results:
         expect_twice(result, w, w.numpy())
 
@@ -225,7 +226,8 @@ def test_savers_at_different_versions_each_read_their_own_numbers():
         x[1] = 2.0
     third = squares(w, x)
     with mt.no_grad():
-        assert held(lambda: x.fill_(WRITE)) == KIB  # row 0 for the third; row 1 for it; the rest for all three
+        # The write preserves row 0 for `third`, row 1 for it and `second`, and the other rows for all three.
+        assert added_bytes(lambda: x.fill_(WRITE)) == KIB
     want = w.numpy()
     expect_twice(first, w, want)
     want[0] = 1.0
@@ -242,7 +244,7 @@ def test_bytes_preserved_for_one_saver_are_freed_with_it():
         x.fill_(WRITE)
     assert allocated() - before == KIB
     del whole
-    assert allocated() - before == 4 * N - KIB  # the result had 1 KiB, too
+    assert allocated() - before == 4 * N - KIB  # the result of 1 KiB is freed, too
     want = np.zeros(SHAPE, np.float32)
     want[2] = w.numpy()[2]
     expect_twice(row, w, want)
@@ -250,28 +252,28 @@ def test_bytes_preserved_for_one_saver_are_freed_with_it():
     assert allocated() - before == -KIB - 4 * N
 
 
-def test_a_saver_that_dies_first_costs_nothing():
+def test_a_write_preserves_nothing_for_a_saver_that_is_freed():
     w, x = numbers()
     result = squares(w, x)
     del result
     with mt.no_grad():
-        assert held(lambda: x.fill_(WRITE)) == 0
+        assert added_bytes(lambda: x.fill_(WRITE)) == 0
     assert x._storage.savers is None
 
 
-def test_a_saver_that_backward_has_freed_costs_nothing():
+def test_a_write_preserves_nothing_after_backward_has_freed_the_saved_tensors():
     w, x = numbers()
     result = squares(w, x)
     result.backward()
     with mt.no_grad():
-        assert held(lambda: x.fill_(WRITE)) == 0
+        assert added_bytes(lambda: x.fill_(WRITE)) == 0
     assert result.shape == SHAPE
 
 
 def test_a_tensor_saved_a_million_times_keeps_a_short_list_of_savers():
     x = mt.ones([1])
     x.stop_gradient = False
-    alive = [x * x for _ in range(63)]  # just below a size at which the list doubles
+    alive = [x * x for _ in range(63)]  # just below a size at which dead savers are removed
     longest = 0
     for _ in range(1_000_000):
         x * x

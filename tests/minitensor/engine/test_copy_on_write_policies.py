@@ -1,4 +1,4 @@
-"""The policy in force at a write decides whether saved bytes are preserved or become stale."""
+"""The policy at the time of a write decides if saved bytes are preserved or become stale."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_policy_of_the_write_decides_not_that_of_the_save(save: str, write: 
 
 
 @pytest.mark.parametrize(("save", "write"), list(itertools.product(POLICIES, POLICIES)))
-def test_a_write_beside_saved_cells_moves_only_the_version(save: str, write: str):
+def test_a_write_beside_saved_cells_changes_only_the_version(save: str, write: str):
     with mt.set_inplace_policy(save):
         w, x = four()
         half = x[:2]
@@ -57,7 +57,7 @@ def test_a_write_beside_saved_cells_moves_only_the_version(save: str, write: str
 
 
 def test_chains_of_writes_under_changing_policies():
-    """Try every chain of three writes under any policy, each to the front, the back or all of a half-saved tensor."""
+    """Try all chains of three writes, each under any policy, to the front, the back or all of a half-saved tensor."""
     parts = {"front": slice(0, 2), "back": slice(2, 4), "all": slice(0, 4)}
     steps = list(itertools.product(POLICIES, parts))
     for chain in itertools.product(steps, repeat=3):
@@ -131,7 +131,7 @@ def test_the_write_that_overwrote_the_bytes_is_named_after_thousands_of_others()
 
 
 @pytest.mark.parametrize("policy", ["2.5", "2.6"])
-def test_an_index_that_misses_the_saved_cells_moves_only_the_version(policy: str):
+def test_an_indexed_write_beside_the_saved_cells_changes_only_the_version(policy: str):
     w, x = four()
     result = x[::2] * x[::2]
     with mt.set_inplace_policy(policy):
@@ -145,7 +145,7 @@ def test_an_index_that_misses_the_saved_cells_moves_only_the_version(policy: str
 
 @pytest.mark.parametrize("careful", [0, 1, 2])
 def test_an_error_names_the_write_that_preserved_nothing(careful):
-    """Writes under "copy_on_write" preserve everything; the error names the later one under "2.6" and its version."""
+    """The error names the write under "2.6" and its version, and not the earlier ones under "copy_on_write"."""
     b = mt.to_tensor([1.0, 2.0, 3.0, 4.0], stop_gradient=False) * 1.0
     y = b[0:2] * mt.to_tensor([2.0, 3.0], stop_gradient=False)
     with mt.set_inplace_policy("copy_on_write"):

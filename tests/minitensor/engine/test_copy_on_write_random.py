@@ -1,6 +1,6 @@
 """Random programs of views, saves, writes and deletions agree with a model that copies everything saved.
 
-MINITENSOR_SEED chooses other programs than those of every run.
+Every run has the same programs, unless MINITENSOR_SEED chooses others.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ UNHARMED = "None of the saved bytes were overwritten"
 
 @dataclass
 class Save:
-    """Living saver: its result, and the model's cells, numbers and state of them."""
+    """A saver that is alive: its result, and the model's cells, their numbers, and which of them are preserved."""
 
     result: mt.Tensor
     cells: np.ndarray
     numbers: np.ndarray
     preserved: set[int]
-    careless: bool = False  # a write under another policy happened before all of it was preserved
-    lost: bool = False  # and a later write overwrote some of these cells
+    careless: bool = False  # there was a write under another policy before all cells were preserved
+    lost: bool = False  # such a write overwrote some of the cells
 
 
 class Program:
-    """Storage written through every kind of alias; ``cells`` numbers its elements."""
+    """A storage that is written through every kind of alias; ``cells`` numbers its elements."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
@@ -82,7 +82,7 @@ class Program:
         self.saves.append(Save(x * x, cells, x.numpy(), set()))
 
     def write(self, policy: str) -> tuple[int, bool]:
-        """Write to random cells; return their number, and whether an advanced index named them."""
+        """Write to random cells; return their number, and True if an advanced index selected them."""
         x, cells = self.view()
         self.written += 1
         kind = self.rng.integers(4)
@@ -110,7 +110,7 @@ class Program:
         return len(taken), kind < 2
 
     def needed(self) -> int:
-        """Return the cells that must be preserved now: each value of a cell is needed once."""
+        """Return the cells that a write must preserve now. Each value of a cell is needed once."""
         return len({(cell, float(v)) for save in self.saves if not save.careless for cell, v in self._values(save)})
 
     @staticmethod
@@ -133,7 +133,7 @@ class Program:
                     with pytest.raises(RuntimeError) as raised:
                         recovered(node, what, saved)
                     assert (UNHARMED in str(raised.value)) == (not save.lost)
-                    del raised  # its frames keep arrays alive
+                    del raised  # the frames of the error keep arrays alive
 
     def run(self, steps: int, policies: list[str]) -> None:
         start = allocated()
@@ -152,7 +152,7 @@ class Program:
                 covered, by_index = self.write(policy)
                 more, held = 8 * self.needed() - needed, allocated() - before
                 if policy == "copy_on_write":
-                    # A note about a scattered cell has at most 2 bytes in storages as small as these.
+                    # In storages as small as these, the index arrays take at most 2 bytes for each cell.
                     assert held <= more + 2 * self.needed()
                     assert by_index or held <= 8 * covered
                 else:

@@ -83,11 +83,11 @@ def test_an_operation_and_other_savers_share_one_copy(no_collector: None):
     assert allocated() == before + KIB
     assert mt.grad([one.sum() + row.sum() + x.sum()], [w], retain_graph=True)[0].shape == w.shape
     del x
-    assert allocated() == before  # the tensor is freed, the copy is not
+    assert allocated() == before  # the tensor is freed, and the copy is not
     del one
-    assert allocated() == before - KIB  # a result; the row is still seen in the copy, as a view sees a storage
+    assert allocated() == before - KIB  # a result is freed; the saved row is a view of the copy, which it keeps alive
     del row
-    assert allocated() == before - 2 * KIB - 64  # the copy, and a result of a row
+    assert allocated() == before - 2 * KIB - 64  # the copy and the result of the row are freed
 
 
 def test_an_operand_that_is_a_view_of_the_target_is_saved_with_it(no_collector: None):
@@ -110,11 +110,11 @@ def test_marks_are_kept_and_the_bytes_of_other_savers_are_preserved(no_collector
     result = x[0] * x[0]
     before = allocated()
     x.clip_(0.0, 1.0)
-    assert allocated() == before + KIB // 32 + KIB // 16  # a bit for each element, and a row
+    assert allocated() == before + KIB // 32 + KIB // 16  # a bit for each element, and the bytes of a row
     assert mt.grad([result], [w], retain_graph=True)[0].numpy()[0].tolist() == [8.0] * 16
 
 
-# ---------- nothing happens where a write fails ----------
+# ---------- a write that fails changes nothing ----------
 
 FAILURES: dict[str, Callable[[mt.Tensor], object]] = {
     "shape": lambda x: x.add_(mt.ones([3, 4], "float64")),

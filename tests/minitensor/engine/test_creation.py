@@ -63,7 +63,7 @@ def test_to_tensor_of_a_tensor_keeps_its_dtype():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bool"])
-def test_to_tensor_converts_to_the_dtype_asked_for(dtype: str):
+def test_to_tensor_converts_to_the_requested_dtype(dtype: str):
     for data in ([0, 1, 2], [0.0, 1.0, 2.5], np.array([0, 1, 2], np.uint8), np.array([0, 1, 2.5], np.float16)):
         x = mt.to_tensor(data, dtype)
         assert x.dtype == dtype
@@ -95,14 +95,14 @@ def test_to_tensor_copies_an_array_of_any_memory_layout():
     assert set(y.numpy().ravel()) == {7}
 
 
-def test_a_leaf_is_asked_for_with_stop_gradient():
+def test_stop_gradient_false_makes_a_leaf():
     w = mt.to_tensor([1.0], stop_gradient=False)
     assert not w.stop_gradient and w.is_leaf and w.grad is None
     assert not mt.full([2], 1.0, stop_gradient=False).stop_gradient
 
 
 @pytest.mark.parametrize("shape", [[2, 3], (2, 3), 4, [], [0], [2, 0, 3], np.int64(3), [np.int32(2)], [True]], ids=str)
-def test_constants_have_the_shape_asked_for(shape):
+def test_constants_have_the_requested_shape(shape):
     want = np.zeros(shape if not isinstance(shape, list) else [int(n) for n in shape]).shape
     for x, value in ((mt.zeros(shape), 0), (mt.ones(shape), 1), (mt.full(shape, 2.5), 2.5)):
         assert x.shape == list(want) and x.dtype == "float32" and x.is_contiguous()
@@ -117,7 +117,7 @@ def test_a_shape_may_be_a_tensor_or_hold_tensors():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bool"])
-def test_constants_have_the_dtype_asked_for(dtype: str):
+def test_constants_have_the_requested_dtype(dtype: str):
     for x in (mt.zeros([2], dtype), mt.ones([2], dtype), mt.full([2], 1, dtype)):
         assert x.dtype == dtype
 
@@ -164,7 +164,7 @@ def test_like_takes_shape_and_dtype_of_another():
         mt.zeros_like([1, 2])
 
 
-def test_random_numbers_begin_anew_with_a_seed():
+def test_a_seed_restarts_the_random_numbers():
     drawn = []
     for _ in range(2):
         mt.seed(7)
@@ -174,7 +174,7 @@ def test_random_numbers_begin_anew_with_a_seed():
     assert mt.rand([3]).tolist() != drawn[0][0]
 
 
-def test_random_numbers_are_distributed_as_promised():
+def test_random_numbers_have_the_documented_distributions():
     mt.seed(1)
     even, normal = mt.rand([20_000], "float64").numpy(), mt.randn([20_000]).numpy()
     assert even.min() >= 0 and even.max() < 1 and abs(even.mean() - 0.5) < 0.02
@@ -183,7 +183,7 @@ def test_random_numbers_are_distributed_as_promised():
 
 
 class Own(mt.Tensor):
-    """Tensor class that a program may define."""
+    """A Tensor class that a program may define."""
 
 
 @pytest.mark.parametrize("kind", [mt.Tensor, mt.nn.Parameter, Own])

@@ -1,6 +1,6 @@
-"""No depth limit: graphs of any length are walked and freed without recursion.
+"""Graphs of any length can be traversed and freed, because the engine does this without recursion.
 
-The threads below have a stack so small that a recursion of some thousand levels would not survive it.
+The stack of the threads below is so small that a recursion of some thousand levels would overflow it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.support.engine.memory import allocated
 
 
 def test_a_long_chain_of_operations_runs_forward_backward_and_is_freed(no_collector):
-    """The simulated device takes four times as long, and walks the same graph."""
+    """It is tested on the host only, because a simulated GPU has the same graph and takes four times as long."""
     count = 1_000_000 if mt.get_device() == "cpu" else 200_000
     before = allocated()
     w = leaf([1.0])
@@ -101,7 +101,7 @@ for names in programs:
 def complaints_of_a_small_stack() -> dict[str, str]:
     """Return the failures of graphs on a small stack.
 
-    One process runs them in turn. It ends with the first that fails, and another process runs the rest.
+    One process runs them one after another. If one fails, the process ends, and another process runs the others.
     """
     found: dict[str, str] = {}
     while left := [graph for graph in DEEP if graph not in found]:
@@ -124,7 +124,7 @@ def test_a_deep_graph_is_walked_and_dropped_on_a_small_stack(graph: str, complai
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("graph", DEEP)
-def test_a_deep_graph_is_walked_and_dropped_on_the_stack_there_is(graph: str, no_collector):
+def test_a_deep_graph_is_walked_and_dropped_on_the_default_stack(graph: str, no_collector):
     before = allocated()
     names = {"mt": mt, "N": 10_000, "w": leaf([1.0, 2.0])}
     exec(f"x = w * 1\n{DEEP[graph]}\nx.sum().backward(retain_graph=True)", names)

@@ -1,6 +1,6 @@
 """Tensors stay on their device, moves are operations, and an operation on a full GPU changes nothing.
 
-These tests choose their devices themselves.
+These tests choose their devices themselves, so they do not run once per device.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def gpus_as_before() -> Iterator[None]:
 
 @pytest.fixture
 def no_gpu_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Restore the devices of a new program on a computer without a CUDA device."""
+    """Set the state of devices to that of a new program on a computer without a CUDA device."""
     monkeypatch.setattr(current, "simulated", None)
     monkeypatch.setattr(current, "announced", False)
     monkeypatch.setattr(current, "cuda", None)
@@ -47,7 +47,7 @@ def tensor(place: str, wanting: bool = False) -> mt.Tensor:
 
 # ---------- an operation works on one device ----------
 
-#: Every row of several operands, once: a name, the operands, and a function that calls it.
+#: Every row with several operands: its name, the operands, and a function that calls it.
 MIXED = {
     **{s.name: (s.arrays, s.run) for s in samples.SAMPLES if len(s.arrays) > 1 and s.row.normal},
     **{s.name + "_": (s.arrays, s.run_in_place) for s in samples.IN_PLACE_ONCE if len(s.arrays) > 1},
@@ -76,7 +76,7 @@ def test_operands_on_two_devices_are_refused_before_anything_is_written(name: st
 
 
 class Stray(PyLayer):
-    """Layer whose backward returns a gradient on another device."""
+    """A layer whose backward returns a gradient on another device."""
 
     @staticmethod
     def forward(ctx, x):
@@ -162,7 +162,7 @@ def test_a_move_is_a_copy_that_a_gradient_passes():
     w = tensor("cpu", wanting=True)
     there = w.cuda(SIM)
     assert there.place == SIM and there.tolist() == w.tolist() and not there.is_leaf and there.cuda(SIM) is there
-    there.multiply_(there)  # writes to that device and not to this one
+    there.multiply_(there)  # this write changes the copy on the other device only
     (there.cpu() * 3).sum().backward()
     assert w.tolist() == [[1, 2], [3, 4]] and w.grad.place == "cpu" and w.grad.tolist() == [[6, 12], [18, 24]]
 
@@ -303,7 +303,7 @@ def test_the_notice_about_the_simulated_gpu_is_printed_once(no_gpu_yet: None, ca
     assert capsys.readouterr().err == "" and device_named("test", "gpu").allocator.capacity == 1 << 30
 
 
-def test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one():
+def test_tensors_of_the_old_simulated_gpu_do_not_move_to_a_new_one():
     mt.set_device(SIM, capacity="32 MiB")
     old = mt.ones([4])
     gpu = current.gpu
@@ -356,7 +356,7 @@ def test_the_two_peaks_of_a_gpu_are_reset_one_by_one():
 
 
 class Full:
-    """GPU that has no memory left after ``served`` more requests."""
+    """A GPU that runs out of memory after ``served`` more requests."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, served: int) -> None:
         gpu = current.gpu
@@ -380,7 +380,7 @@ WRITES = {
 
 
 def fails_cleanly(name: str, served: int) -> bool:
-    """True if the operation finds no memory after ``served`` requests; asserts that nothing changed."""
+    """Return True if the operation runs out of memory after ``served`` requests; assert that nothing changed."""
     arrays, target, call = WRITES[name]
     operands = [mt.to_tensor(a) for a in arrays]
     x = operands[target]
@@ -410,11 +410,11 @@ def test_an_operation_in_place_that_finds_no_memory_has_changed_nothing(name: st
 
 
 def refused_backwards(step: Callable[[], mt.Tensor], unchanged: Callable[[], bool]) -> int:
-    """Run backward with memory for no request, for one, for two, until it succeeds; return the number of refusals.
+    """Run backward with memory for 0, 1, 2, ... requests until it succeeds; return the number of failed runs.
 
     Args:
         step: computes the loss, on a GPU with all its memory.
-        unchanged: must be true after each refusal.
+        unchanged: a function that must return True after each failed run.
     """
     for served in range(60):
         loss = step()
@@ -461,7 +461,7 @@ def test_gradients_that_find_no_memory_are_unchanged_even_if_others_are_added_in
     step().backward()
     once = gradients()
     leaves[1].clear_grad(False)
-    leaves[3].clear_grad()  # these two need new memory
+    leaves[3].clear_grad()  # the gradients of these two need new memory
     before = gradients()
     assert refused_backwards(step, lambda: gradients() == before) > 3
     assert gradients() == [[2 * g for g in once[0]], once[1], [2 * g for g in once[2]], once[3]]

@@ -27,7 +27,8 @@ def numpys() -> Any:
         write=lambda a: a.__setitem__((0, 0), -5.0),
         plain=lambda a: a.tolist(),
         take=np.from_dlpack,
-        may_write=np.lib.NumpyVersion(np.__version__) >= "2.2.0",  # before, numpy took all capsules as read-only
+        may_write=np.lib.NumpyVersion(np.__version__)
+        >= "2.2.0",  # earlier versions of numpy treat all capsules as read-only
     )
 
 
@@ -184,7 +185,7 @@ def test_copy_false_shares_memory():
 
 
 class Producer:
-    """Exporter of memory as another library might define it."""
+    """An exporter of memory as another library might define it."""
 
     def __init__(self, array: np.ndarray, version: tuple[int, int] | None = None, device: int = 1) -> None:
         self.array, self.device, self.version = array, device, version
@@ -220,7 +221,7 @@ def test_the_read_only_flag_passes_both_ways():
 # ---------- refusals ----------
 
 
-def test_a_tensor_that_wants_a_gradient_is_not_exported():
+def test_a_tensor_that_requires_a_gradient_is_not_exported():
     w = leaf([2])
     for x in (w, w * 2):
         with pytest.raises(BufferError, match=r"requires a gradient.*x\.detach\(\)"):
@@ -266,7 +267,7 @@ def test_a_tensor_on_the_host_is_for_one_device():
 
 
 def test_an_array_on_a_cuda_device_is_recognized_by_its_interface():
-    """A substitute for the array of a CUDA device shows the address that is passed on, and the owner that is kept."""
+    """A substitute for the array of a CUDA device shows which address is used and which owner is kept."""
     x = mt.ones([2])
     assert not hasattr(x, "__cuda_array_interface__")
     reported = {"shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 3}

@@ -13,7 +13,8 @@ from tests.support.engine.samples import NORMAL, Sample
 
 ALL = ("float32", "float64", "int32", "int64", "bool")
 
-#: Promotion of two tensors. Rows: the left one; columns: the right one, in the order of ALL.
+#: The promotion of two tensors: a row for each dtype of the left one and a column for the right one, in the order of
+#: ALL.
 MEET = {
     "float32": ("float32", "float64", "float32", "float32", "float32"),
     "float64": ("float64", "float64", "float64", "float64", "float64"),
@@ -21,7 +22,7 @@ MEET = {
     "int64": ("float32", "float64", "int64", "int64", "int64"),
     "bool": ("float32", "float64", "int32", "int64", "bool"),
 }
-#: Promotion of a tensor with a Python number: True, 3, 2.5. It is never widened.
+#: The promotion of a tensor with the Python numbers True, 3 and 2.5. No tensor is widened.
 WITH_NUMBER = {
     "float32": ("float32", "float32", "float32"),
     "float64": ("float64", "float64", "float64"),
@@ -29,7 +30,7 @@ WITH_NUMBER = {
     "int64": ("int64", "int64", "float32"),
     "bool": ("bool", "int64", "float32"),
 }
-#: Quotients are floating.
+#: The dtypes of quotients, which are floating.
 QUOTIENT = {
     "float32": ("float32", "float64", "float32", "float32", "float32"),
     "float64": ("float64", "float64", "float64", "float64", "float64"),
@@ -53,7 +54,7 @@ def test_two_tensors_are_promoted_as_in_the_table(left: str, right: str):
     assert mt.where(mt.to_tensor([True, False]), ones(left), ones(right)).dtype == MEET[left][column]
     assert mt.concat([ones(left), ones(right)]).dtype == MEET[left][column]
     assert mt.stack([ones(left), ones(right)]).dtype == MEET[left][column]
-    if (left, right) != ("bool", "bool"):  # numpy subtracts no bools
+    if (left, right) != ("bool", "bool"):  # numpy does not subtract bools
         assert (ones(left) - ones(right)).dtype == MEET[left][column]
     assert (ones(left) == ones(right)).dtype == "bool" and (ones(left) < ones(right)).dtype == "bool"
 
@@ -91,7 +92,7 @@ def test_a_number_never_widens_a_tensor(dtype: str, shape: tuple[int, ...]):
 
 @pytest.mark.parametrize("make", [float, np.float32, np.float64], ids=lambda m: m.__name__)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_arguments_do_not_widen_either(make, dtype: str):
+def test_numbers_as_arguments_do_not_widen_a_tensor(make, dtype: str):
     x = mt.to_tensor([1.0, 2.0], dtype, stop_gradient=False)
     for y in (
         x.scale(make(2)),
@@ -124,7 +125,7 @@ def test_floating_functions_take_integers_as_float32(given: Sample, dtype: str):
     assert given.run(in_dtype(given, dtype)).dtype == want
 
 
-#: If numpy has no result for bools, or no result that a tensor can contain, the error must name the reason.
+#: For these, numpy has no result for bools, or none that a tensor can contain, so the error must name the reason.
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("given", ONCE.values(), ids=lambda s: s.name)
 def test_every_operation_gives_a_dtype_of_tensors_or_explains_its_refusal(given: Sample, dtype: str):
@@ -157,7 +158,7 @@ def test_sums_of_small_integers_keep_their_dtype_and_wrap_around_as_in_paddle():
     assert torch.tensor([100_000, 100_000], dtype=torch.int32).prod().item() == 10**10
 
 
-def test_the_mean_of_whole_numbers_is_cut_towards_zero_as_in_paddle():
+def test_the_mean_of_integers_is_truncated_as_in_paddle():
     """The values are those of Paddle 2.6.2 for the same tensors."""
     for numbers, mean in (([1, 2], 1), ([-1, -2], -1), ([1, 2, -8], -1), ([True, False, False], True)):
         x = mt.to_tensor(numbers)
@@ -173,7 +174,7 @@ def test_integer_division_is_true_division():
     assert (3 / mt.to_tensor([2], "int32")).tolist() == [1.5]
 
 
-def test_whole_numbers_keep_integers_whole():
+def test_an_integer_tensor_and_a_whole_number_give_integers():
     x = mt.to_tensor([1, 2], "int32")
     assert x.scale(2.0, 1.0).dtype == "int32" and x.scale(2.0, 1.0).tolist() == [3, 5]
     assert x.scale(0.5).dtype == "float32" and x.scale(0.5).tolist() == [0.5, 1]
@@ -251,7 +252,7 @@ def test_a_dtype_may_be_given_in_many_ways(given: object, want: str):
 
 
 @pytest.mark.parametrize("wrong", ["float23", "float8", np.uint16, np.complex64, str, object, 3, "", [], {}, (), "<U3"])
-def test_an_unknown_dtype_is_named_with_those_there_are(wrong: object):
+def test_the_error_about_an_unknown_dtype_lists_the_known_ones(wrong: object):
     for call in (
         lambda: mt.zeros([1], wrong),
         lambda: mt.to_tensor([1], wrong),

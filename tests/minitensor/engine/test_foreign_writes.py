@@ -21,7 +21,7 @@ def shared() -> tuple[np.ndarray, mt.Tensor]:
     return array, mt.from_numpy(array)
 
 
-# ---------- foreign writes that are found ----------
+# ---------- foreign writes that the check finds ----------
 
 
 def test_without_the_check_a_write_from_outside_is_unnoticed():
@@ -36,7 +36,7 @@ def test_the_error_names_the_saver_and_the_changed_bytes():
     array, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():
-        y = w * x  # saved here
+        y = w * x  # this line saves x
         array[1], array[2] = 9.0, 8.0
         with pytest.raises(RuntimeError, match="overwritten from outside the engine") as caught:
             y.sum().backward()
@@ -102,7 +102,7 @@ def test_memory_that_is_lent_again_is_checked_against_its_new_contents():
     w = leaf([3])
     with mt.check_foreign_writes():
         y = w.exp()
-        y.detach().numpy(share=True)  # and freed
+        y.detach().numpy(share=True)  # the array is freed at once
         z = y * 2
         array = y.detach().numpy(share=True)
         array[0] = 5.0
@@ -111,7 +111,7 @@ def test_memory_that_is_lent_again_is_checked_against_its_new_contents():
         v = w.exp()
         first = v.detach().numpy(share=True)
         del first
-        u = v.square()  # saved while the memory is not shared
+        u = v.square()  # saves values while the memory is not shared
         array = v.detach().numpy(share=True)
         array[1] = 5.0
         with pytest.raises(RuntimeError, match="square saved its input"):
@@ -255,7 +255,7 @@ def test_values_that_backward_does_not_need_may_be_written():
         y = (w + x) * 2.0
         array[...] = 7.0
         y.sum().backward()
-        z = w * x  # x is read with the new numbers
+        z = w * x  # the product reads the new numbers of x
         z.sum().backward()
         array[...] = 8.0
     assert w.grad.tolist() == [9, 9, 9]
@@ -304,7 +304,7 @@ def test_a_write_by_the_engine_raises_the_usual_error(policy: str):
     assert said[:2] == said[2:]
 
 
-def test_watching_changes_no_count(base: int):
+def test_the_check_changes_no_memory_counter(base: int):
     counts = []
     for on in (False, True):
         mt.device.cpu.reset_max_memory_allocated()
@@ -350,7 +350,7 @@ def test_the_check_covers_values_saved_before_it_began():
             y.sum().backward()
 
 
-def test_values_noted_during_the_check_stay_checked_and_later_ones_are_not():
+def test_values_saved_during_the_check_are_compared_later_and_others_are_not():
     array, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():

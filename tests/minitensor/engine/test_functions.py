@@ -1,6 +1,6 @@
 """Elementwise functions, rounding, activations and scans where they are not smooth, not finite or not defined.
 
-Values and gradients elsewhere: the samples of samples_functions.py, in test_operations.py and test_in_place.py.
+Their other values and gradients are tested with samples_functions.py, in test_operations.py and test_in_place.py.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INF, NAN = math.inf, math.nan
 
 
 def gradient(function, values, incoming=1.0, recorded=False) -> list[float]:
-    """Return the gradient of a leaf if ``incoming`` is that of every element of the result."""
+    """Return the gradient of a leaf if ``incoming`` is the gradient of every element of the result."""
     x = leaf(values)
     result = function(x)
     start = mt.full(result.shape, incoming, "float64")
@@ -35,7 +35,7 @@ def gradient(function, values, incoming=1.0, recorded=False) -> list[float]:
 
 # ---------- kinks and masks ----------
 
-#: function, inputs, documented slopes
+#: A function, its inputs, and the documented slopes.
 KINKS = [
     (F.relu6, [-1.0, 0.0, 3.0, 6.0, 7.0], [0, 0, 1, 0, 0]),
     (F.hardtanh, [-2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 1, 0, 0]),
@@ -80,7 +80,7 @@ def test_an_infinite_gradient_does_not_reach_elements_that_were_cut_off(recorded
             assert gradient(function, values, incoming, recorded) == [0, 0]
 
 
-def test_a_sign_that_the_result_can_not_show_is_refused():
+def test_a_sign_that_the_result_cannot_show_is_refused():
     x = mt.to_tensor([-1.0, 2.0])
     for name in ("elu", "leaky_relu"):
         for form in (name, name + "_"):
@@ -145,7 +145,7 @@ def test_divisors_and_multiples_are_those_of_integers():
     assert x.tolist() == [2, 2] and x.inplace_version == 1
 
 
-def test_a_step_need_not_pass_through_infinity():
+def test_an_intermediate_overflow_does_not_make_the_result_infinite():
     x = mt.to_tensor([1e-30, 3.0, 1e30])
     np.testing.assert_allclose(
         x.ldexp(mt.to_tensor([130, -2, -200])).numpy(), [1361129467.7, 0.75, 6.223e-31], rtol=1e-4
@@ -167,7 +167,7 @@ def test_every_replacement_may_be_chosen_even_nan():
     assert mt.to_tensor([1, 2]).nan_to_num_().tolist() == [1, 2]
 
 
-#: Every function of one number in these files that does not need scipy.
+#: All functions of one number that do not need scipy.
 PLAIN = [
     *("expm1", "log2", "log10", "log1p", "logit", "tan", "asin", "acos", "atan"),
     *("sinh", "cosh", "asinh", "acosh", "atanh", "sinc"),

@@ -1,4 +1,4 @@
-"""grad(): gradients as results, for leaves and for values in between, touching no `.grad`."""
+"""grad() returns gradients for leaves and for intermediate values, and changes no `.grad`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import minitensor as mt
 from tests.support.engine.differences import leaf
 
 
-def test_grad_gives_gradients_and_touches_none():
+def test_grad_returns_gradients_and_changes_no_grad_attribute():
     u, v = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     x = u * v
     x.retain_grads()
@@ -19,7 +19,7 @@ def test_grad_gives_gradients_and_touches_none():
     assert u.grad is None and v.grad is None and x.grad is None
 
 
-def test_grad_adds_up_over_outputs_with_their_own_starts():
+def test_grad_sums_over_outputs_with_their_own_initial_gradients():
     w = leaf([1.0, 2.0])
     start = mt.to_tensor([10.0, 100.0], "float64")
     (g,) = mt.grad([w * 2, w * w], [w], [start, None])
@@ -79,7 +79,7 @@ def test_grad_names_the_input_that_the_outputs_do_not_depend_on():
 
 
 def test_grad_for_an_overwritten_value_reports_that_it_is_not_reached():
-    # Recorded: torch raises too. The name now refers to another value.
+    # PyTorch raises an error, too, as recorded, because the name now refers to another value.
     w = leaf([1.0, 2.0])
     x = w * 1
     y = x + 3
@@ -134,7 +134,7 @@ def test_grad_calls_hooks_and_uses_their_results():
 
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_gradients_are_sent_only_to_the_inputs(create_graph):
-    """On other branches no hook is called, and saved values are neither needed nor freed."""
+    """On other branches, hooks are not called, and saved values are neither read nor freed."""
     x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     seen, spoiled = [], w * 3
     product = spoiled * spoiled
@@ -144,7 +144,7 @@ def test_gradients_are_sent_only_to_the_inputs(create_graph):
     total = (x * x).sum() + branch.sum() + product.sum()
     (g,) = mt.grad(total, x, create_graph=create_graph, retain_graph=False)
     assert g.tolist() == [2.0, 4.0] and seen == []
-    branch.sum().backward()  # it was not freed
+    branch.sum().backward()  # the saved value was not freed
     assert seen == ["branch"] and w.grad.numpy() == pytest.approx(np.exp([3.0, 4.0]))
 
 
@@ -154,7 +154,7 @@ def test_backward_ends_at_an_intermediate_input_if_nothing_before_it_is_needed()
     z = (y * y).sum()
     (g,) = mt.grad(z, y, retain_graph=False)
     assert g.numpy() == pytest.approx(2 * np.exp([1.0, 2.0]))
-    y.sum().backward()  # the operation that made y did not run, and keeps its saved values
+    y.sum().backward()  # the backward of the operation that made y did not run, so its saved values were kept
     assert x.grad.numpy() == pytest.approx(np.exp([1.0, 2.0]))
     both = mt.grad((x.square() * x).sum(), [x], retain_graph=False)
     assert both[0].tolist() == [3.0, 12.0]

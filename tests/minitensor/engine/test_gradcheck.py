@@ -1,4 +1,4 @@
-"""gradcheck: right gradients pass, every kind of planted mistake is caught and shown."""
+"""gradcheck passes for right gradients, and finds and describes every kind of planted mistake."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_right_gradients_pass(function, inputs, order):
     assert mt.is_grad_enabled() is before
 
 
-def test_it_works_under_no_grad_and_touches_no_gradient_and_no_input():
+def test_gradcheck_works_under_no_grad_and_changes_no_gradient_and_no_input():
     w = leaf(X)
     with mt.no_grad():
         assert gradcheck(lambda x: x * x, w)
@@ -82,7 +82,7 @@ def test_an_input_that_is_a_transposed_view_is_given_in_its_layout():
 
 
 def shown(function, inputs, **settings) -> str:
-    """Return the text of the error; ``raise_exception=False`` must agree."""
+    """Return the text of the error, and check that ``raise_exception=False`` returns False."""
     assert gradcheck(function, inputs, raise_exception=False, **settings) is False
     with pytest.raises(RuntimeError) as raised:
         gradcheck(function, inputs, **settings)

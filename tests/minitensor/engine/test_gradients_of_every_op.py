@@ -1,7 +1,8 @@
 """Gradients of every operation of the table, normal and in place, are right in the first and second order.
 
-The first order is compared with differences of the reference in plain numpy; the second with differences of the
-first, for the inputs and for the weights of the result. ``pytest -s`` prints the largest errors, a line per operation.
+The first order is compared with differences of the reference in plain numpy. The second order is compared with
+differences of the first, for the inputs and for the weights of the result. ``pytest -s`` prints the largest errors of
+each operation.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from tests.support.engine import samples_functions, samples_indexed
 from tests.support.engine.differences import leaf_like, on_the_host, slopes, weights
 from tests.support.engine.samples import ANY, SAMPLES, Sample
 
-#: Rows that are not a function of the old elements, with the arguments that they need.
+#: Rows that draw random numbers or fill, whose results do not depend on the old elements, with their arguments.
 RANDOM = {name: {} for name, row in ROWS.items() if row.forward.__module__ == "minitensor.engine.kernels.random"}
 RANDOM.update({"geometric": {"probs": 0.5}} if "geometric" in RANDOM else {})
-assert samples_functions  # imported for its samples
-#: The relative error (absolute below 1) that differences with a step of 1e-6 leave.
+assert samples_functions  # imported because it registers samples
+#: The allowed error of differences with a step of 1e-6: relative, or absolute for numbers below 1.
 TOLERANCE = 1e-5
 
 FORMS = [
@@ -48,7 +49,7 @@ def lines() -> Iterator[dict[str, str]]:
 
 
 class Case(Protocol):
-    """Call of an operation, as a function of the arrays that want a gradient."""
+    """A call of an operation, as a function of the arrays that require a gradient."""
 
     arrays: list[np.ndarray]
 
@@ -60,7 +61,7 @@ class Case(Protocol):
 
 
 class RowCase:
-    """Case made from a sample, whose arrays are the row's operands."""
+    """A case that is made from a sample, whose arrays are the row's operands."""
 
     def __init__(self, row: Row, in_place: bool, given: Sample) -> None:
         self.row, self.in_place, self.given = row, in_place, given
@@ -71,7 +72,7 @@ class RowCase:
             k
             for k, (operand, array) in enumerate(zip(row.operands, given.arrays, strict=False))
             if array.dtype.kind == "f" and (operand in rules or (in_place and k == self.target))
-            if not rules.get(operand, "").startswith("no_slope")  # refused, with a reason
+            if not rules.get(operand, "").startswith("no_slope")  # operands whose gradient is refused
         ]
         self.arrays = [given.arrays[k] for k in self.places]
 
@@ -93,7 +94,7 @@ class RowCase:
         return np.asarray(self.given.reference(*arrays), np.float64)
 
     def writes_a_float(self) -> bool:
-        """True if the target may want a gradient, or would if it had a known one."""
+        """True if the target is floating, so that it may require a gradient unless that is refused."""
         refused = self.row.rules.get(self.row.target, "").startswith("no_slope")
         return self.target in self.places or (refused and self.given.arrays[self.target].dtype.kind == "f")
 
@@ -103,7 +104,7 @@ class RowCase:
 
 
 class IndexedCase:
-    """Case with a call of its operation; in place overwrites the first array."""
+    """A case with its own call of the operation. In place, the first array is overwritten."""
 
     def __init__(self, given: samples_indexed.Case, in_place: bool) -> None:
         self.given, self.in_place, self.arrays = given, in_place, list(given.arrays)
@@ -154,7 +155,7 @@ def second_gradients(case: Case, start: np.ndarray, inner: list[np.ndarray]) -> 
 
 
 def error(got: list[np.ndarray], want: list[np.ndarray]) -> tuple[float, int]:
-    """Return the largest relative error where differences are finite, and their number."""
+    """Return the largest relative error of the finite differences, and the number of these."""
     largest, count = 0.0, 0
     for a, b in zip(got, want, strict=True):
         assert a.shape == b.shape
@@ -214,7 +215,7 @@ def test_gradients(name: str, form: str, lines: dict[str, str]) -> None:
 
 
 def test_a_wrong_rule_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second derivative is wrong if a rule, though right on arrays, treats its input as a constant."""
+    """A rule that is right on arrays but treats its input as a constant gives a wrong second derivative."""
     case = cases("sin", "normal")[0]
     start = weights(case.reference(*case.arrays).shape)
     right = second_gradients(case, start, [np.ones(a.shape) for a in case.arrays])

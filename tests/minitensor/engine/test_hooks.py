@@ -1,4 +1,4 @@
-"""Hooks see the gradient of the value that was current when they were registered, and may replace it."""
+"""Hooks get the gradient of the value that was current when they were registered, and may replace it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_hook_on_a_leaf_sees_the_sum_of_all_paths_and_not_the_old_gradient():
 
 
 def test_a_hook_before_an_in_place_operation_sees_the_old_value_and_one_after_it_the_new():
-    # Recorded: 10 and 1 in both frameworks.
+    # Both frameworks give 10 and 1, as recorded.
     w, before, after = leaf([1.0, 2.0]), [], []
     x = w * 1
     x.register_hook(noting(before))
@@ -161,14 +161,14 @@ def test_a_hook_with_a_wrong_result_is_named(wrong):
     assert w.grad is None
 
 
-def test_register_hook_needs_a_tensor_that_wants_a_gradient_and_a_function():
+def test_register_hook_needs_a_tensor_that_requires_a_gradient_and_a_function():
     with pytest.raises(RuntimeError, match="requires no gradient"):
         mt.ones([2]).register_hook(print)
     with pytest.raises(TypeError, match=r"function.*str"):
         leaf([1.0]).register_hook("print")
 
 
-# ---------- hooks that do things ----------
+# ---------- hooks with side effects ----------
 
 
 def test_a_hook_may_run_backward_of_another_graph():

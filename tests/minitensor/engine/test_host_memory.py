@@ -1,7 +1,7 @@
 """The counters of the host equal the memory of the process, and a long training does not leak.
 
-Each program runs in a new process (``tests/support/engine/experiments.py``). Our counters include tensors and the big
-buffers kept for reuse; the others count all memory, so a little more.
+Each program runs in a new process (``tests/support/engine/experiments.py``). minitensor's counters include tensors and
+the big buffers that are kept for reuse. The other counts include all memory of the process, which is a little more.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.cpu_only
 
 MIB = 1 << 20
 
-#: The C library requests and releases each large piece at once, as it does by default for the largest; the system
-#: counts in small pages; and BLAS has the buffers of one thread.
+#: With these settings, the C library returns every large block to the system at once, the system uses small pages, and
+#: BLAS has the buffers of one thread.
 FIXED = {
     "MALLOC_MMAP_THRESHOLD_": "131072",
     "MALLOC_TRIM_THRESHOLD_": "131072",
@@ -70,7 +70,7 @@ def test_the_counters_agree_with_the_memory_of_the_process(program: str):
 
 
 def test_the_counters_give_the_figures_of_the_article():
-    """10000 x 10000 float32 are 400,000,000 bytes, [1, 64, 512, 512] 67,108,864; in place takes nothing."""
+    """10000 x 10000 float32 take 400,000,000 bytes, [1, 64, 512, 512] 67,108,864, and in-place operations none."""
     reported = {moment: ours for moment, ours, *_ in printed("relu") + printed("block")}
     assert reported["y = relu(x)"] - 400_000_000 == reported["relu_(x)"] == 400_000_000
     assert (reported["h = relu(h)"], reported["the same in place"]) == (134_217_728, 67_108_864)
@@ -82,5 +82,5 @@ def test_a_thousand_steps_without_the_garbage_collector_hold_as_much_as_the_firs
     assert [step for step, *_ in steps] == [1, 10, 100, 500, 1000]
     assert len({allocated for _, allocated, _ in steps}) == 1
     processes = {step: rss for step, _, rss in steps}
-    # The write log fills up; a leak of 300 bytes a step would be more.
+    # The write log grows to its limit; a leak of 300 bytes a step would be larger.
     assert processes[1000] - processes[100] < MIB // 4

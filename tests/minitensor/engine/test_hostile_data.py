@@ -1,4 +1,4 @@
-"""Invalid data is refused at once, and views larger than any memory take none."""
+"""Invalid data is refused at once, and views that are larger than any memory allocate none."""
 
 from __future__ import annotations
 

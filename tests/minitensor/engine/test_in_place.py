@@ -1,4 +1,4 @@
-"""Test every in-place operation of the derivative table: same tensor, dtype and shape, and one version more.
+"""Test every in-place operation of the derivative table: it keeps tensor, dtype and shape, and raises the version by 1.
 
 test_writes.py tests ``x[...] = v``, ``copy_`` and ``set_value``.
 """
@@ -32,7 +32,7 @@ def others_of(given: Sample) -> list[mt.Tensor]:
 
 
 def value_of(given: Sample) -> np.ndarray:
-    """Return the values of the target afterwards. Truth values are stored in its dtype."""
+    """Return the expected values of the target after the operation. Bools are stored in its dtype."""
     return given.reference(*given.arrays).astype(given.arrays[given.target].dtype)
 
 
@@ -83,14 +83,14 @@ def test_the_gradient_is_that_of_central_differences(given: Sample):
 
 
 def stored(given: Sample, places: list[int]) -> Callable[..., np.ndarray]:
-    """Return the reference as a function of the arrays at ``places``. Truth values are steps, so their slope is 0."""
+    """Return the reference as a function of the arrays at ``places``. The slope of a bool result is 0."""
     if given.row.not_differentiable:
         return lambda *moved: value_of(given)
     return given.moved(places)
 
 
 @pytest.mark.parametrize("given", SLOPED, ids=str)
-def test_the_gradient_is_right_when_the_target_alone_wants_it(given: Sample):
+def test_the_gradient_is_right_when_only_the_target_requires_one(given: Sample):
     w = leaf_like(target_of(given))
     x = run(given, w * 1, *others_of(given))
     expect_gradients(stored(given, [given.target]), [w], x)
@@ -99,7 +99,7 @@ def test_the_gradient_is_right_when_the_target_alone_wants_it(given: Sample):
 @pytest.mark.parametrize(
     "given, place", [(s, i) for s in IN_PLACE for i in s.wanting(in_place=True) if i != s.target], ids=str
 )
-def test_a_plain_target_begins_to_want_a_gradient_when_an_operand_does(given: Sample, place: int):
+def test_a_constant_target_requires_a_gradient_once_an_operand_does(given: Sample, place: int):
     operands = given.tensors(place)
     x = operands[given.target]
     assert x.stop_gradient
@@ -177,7 +177,7 @@ def test_float32_stays_float32_also_with_a_float64_operand(given: Sample):
 
 # ---------- values for the operation's own backward ----------
 
-#: These are refused under "2.5". By their derivatives, neither the result nor the other operands suffice for backward.
+#: Operations that are refused under "2.5", because their derivatives need more than the result and the other operands.
 NEED_THEIR_INPUT = {
     *("abs", "square", "log", "log2", "log10", "log1p", "logit", "pow", "hypot"),
     *("sin", "cos", "sinc", "asin", "acos", "atan", "sinh", "cosh", "acosh", "atanh", "xlogy"),
@@ -203,7 +203,7 @@ def test_policy_2_5_refuses_only_operations_that_need_their_own_input(given: Sam
     assert x.inplace_version == 1
 
 
-def test_policy_2_5_refuses_multiply_only_when_the_other_wants_a_gradient():
+def test_policy_2_5_refuses_multiply_only_when_the_other_operand_requires_a_gradient():
     x, y, constant = leaf([1.0, 2.0]) * 1, leaf([3.0, 4.0]), mt.to_tensor([3.0, 4.0], "float64")
     with mt.set_inplace_policy("2.5"):
         x.multiply_(constant)
@@ -223,7 +223,7 @@ def test_policy_2_5_still_raises_at_backward_for_a_value_that_another_operation_
             y.backward()
 
 
-def test_the_policy_in_force_when_the_write_happens_decides():
+def test_the_policy_at_the_time_of_the_write_decides():
     w = leaf([1.0, 2.0])
     x = w * 1
     x.sin_()

@@ -25,9 +25,7 @@ once = pytest.mark.parametrize("given", list({c.name: c for c in reversed(IN_PLA
 def expect_refused(
     moment: Moment, call: Callable[[], object], *given: str, error: type | tuple[type, ...] = (ValueError, TypeError)
 ) -> None:
-    """Check that ``call()`` raises an error that names ``given``, and that nothing changes, including the allocated
-    bytes.
-    """
+    """Check that ``call()`` raises an error that names ``given`` and changes nothing, not even the allocated bytes."""
     try:
         call()
     except error as refusal:
@@ -108,7 +106,7 @@ OUTSIDE = {
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("name", OUTSIDE)
 @pytest.mark.parametrize("outside", [3, -4, 2**40])
-def test_an_index_outside_is_refused_before_anything_is_written(name: str, outside: int):
+def test_an_index_out_of_range_is_refused_before_anything_is_written(name: str, outside: int):
     w = leaf(GRID)
     x, call = w * 1, OUTSIDE[name]
     index = whole([0, outside])
@@ -175,7 +173,7 @@ def test_an_invalid_call_is_refused_by_name_and_leaves_no_trace(what: str):
     call, error, given = REFUSED[what]
     w = leaf(GRID)
     x = w * 1
-    x[0]  # a group
+    x[0]  # a view, so that the target has a group
     moment = Moment(w=w, x=x)
     expect_refused(moment, lambda: call(x), *given, error=error)
 
@@ -303,7 +301,7 @@ def test_a_write_changes_only_the_cells_that_it_covers(given: Case):
         called.append(arrays)
         return row.forward(*arrays)
 
-    # Old values that no operation returns, so that every write is visible.
+    # These old values are returned by no operation, so that every write is visible.
     old = {"amax": -50.0, "amin": 50.0}.get(given.name[-4:], 0.123456)
     arrays = [np.full_like(given.arrays[0], old), *given.arrays[1:]]
     FUNCTIONS[given.name].__globals__["forward"] = watched

@@ -33,7 +33,7 @@ def test_the_value_is_that_of_the_loop(given: Case):
 
 
 @by_name
-def test_in_place_it_is_the_tensor_itself_one_version_on(given: Case):
+def test_in_place_the_result_is_the_tensor_itself_at_its_next_version(given: Case):
     x, *others = tensors(given)
     pointer = x.data_ptr()
     assert given.run(x, *others, in_place=True) is x
@@ -72,7 +72,7 @@ def test_the_gradient_in_place_is_that_of_central_differences(given: Case):
 
 
 @by_name
-def test_the_gradient_is_right_when_one_operand_alone_wants_it(given: Case):
+def test_the_gradient_is_right_when_only_one_operand_requires_one(given: Case):
     for k in range(len(given.arrays)):
         inputs = [mt.to_tensor(a, stop_gradient=i != k) for i, a in enumerate(given.arrays)]
         target = inputs[0] * 1 if k == 0 else inputs[0]
@@ -149,7 +149,7 @@ def test_a_number_that_fills_a_part_twice_has_its_gradient_once():
 
 # ---------- nan, inf ----------
 
-#: For each storing operation, a call and the overwritten elements.
+#: A call of each operation that overwrites elements, and these elements.
 STORING = {
     "index_fill": (lambda op, x: op(x, whole([1]), 0, 2.0), [[0] * 4, [1] * 4, [0] * 4]),
     "scatter": (lambda op, x: op(x, whole([2, 0]), mt.to_tensor(BLOCK[:2])), [[1] * 4, [0] * 4, [1] * 4]),
@@ -186,7 +186,7 @@ def test_an_overwritten_element_contributes_exactly_0(name: str, in_place: bool,
         x = call(FUNCTIONS[name + "_" * in_place], w * 1 if in_place else w)
         (gradient,) = mt.grad(x, [w], mt.full(x.shape, incoming, "float64"), create_graph=create_graph)
         assert (gradient.numpy()[np.array(overwritten, bool)] == 0).all(), name
-        # The others pass the incoming gradient, unless they were nan and took part in a comparison.
+        # Other elements pass the incoming gradient, unless they were nan and were compared.
         rest = gradient.numpy()[~np.array(overwritten, bool)]
         assert np.isin(rest, [0.0] if np.isnan(old) and "_am" in name else incoming).all() or np.isnan(incoming)
 
@@ -216,7 +216,7 @@ def test_ties_of_an_extreme_share_the_gradient():
     np.testing.assert_allclose(values.grad.numpy(), [1 / 3, 0, 1 / 3])
 
 
-def test_under_raising_numpy_settings_inf_and_nan_are_values():
+def test_inf_and_nan_are_valid_even_if_numpy_is_set_to_raise():
     with np.errstate(all="raise"):
         x = mt.to_tensor(np.array([1e308, np.inf]))
         assert x.index_add_(whole([0, 1]), 0, mt.to_tensor([1e308, -np.inf], "float64")).numpy()[0] == np.inf

@@ -156,7 +156,7 @@ def test_adding_to_an_indexed_place_stores_the_sum():
 
 
 def test_floats_are_truncated_where_the_tensor_holds_integers():
-    # Recorded: both frameworks store 2 for 2.7.
+    # Both frameworks store 2 for 2.7, as recorded.
     x = mt.to_tensor([1, 2, 3])
     x[0] = 2.7
     x[1] = -2.7
@@ -171,6 +171,6 @@ def test_bools_take_numbers_as_true_and_false():
     assert x.tolist() == [True, False, False] and x.dtype == "bool"
 
 
-def test_an_element_can_not_be_deleted():
+def test_an_element_cannot_be_deleted():
     with pytest.raises((TypeError, AttributeError)):
         del mt.ones([2])[0]

@@ -19,7 +19,7 @@ from tests.support.engine.samples import SAMPLES, Sample
 from tests.support.engine.samples_indexed import CASES, Case
 from tests.support.engine.unread import Program, Reads, check, silence
 
-#: Rows whose arguments may hold a factor 0: the 0 in the gradient is a number, and inf times it is nan.
+#: Rows whose arguments may contain a factor 0: a 0 in the gradient is then a product, and inf times 0 is nan.
 FACTORS = {
     "scale",
     "lerp",
@@ -34,18 +34,18 @@ FACTORS = {
 }
 
 
-#: The elements that a sample or a case reads, normal and in place, by its identity.
+#: By the id of a sample or case, the elements that it reads, both normally and in place.
 READS: defaultdict[int, Reads] = defaultdict(Reads)
 
 
 def ruled(given: Sample) -> list[bool]:
-    """Which operands have a gradient."""
+    """Return for each operand True if it has a gradient."""
     refused = samples_functions.REFUSED.get(given.name, ())
     return [operand in ROWS[given.name].rules and operand not in refused for operand in ROWS[given.name].operands]
 
 
 def of_sample(given: Sample, in_place: bool) -> Program:
-    """A sample as a program of the operands that have a gradient; in place, on a copy of the operand."""
+    """Return a program of a sample's operands that have a gradient. In place, it writes a copy of the operand."""
     row, wants = ROWS[given.name], ruled(given)
     target = row.operands.index(row.target)
 
@@ -75,7 +75,7 @@ def of_case(given: Case, in_place: bool) -> Program:
 
 
 def few(programs: list[Program], most: int) -> list[Program]:
-    """Those with at most so many elements, and the smallest of every operation that has none."""
+    """Return the samples with at most ``size`` elements, or the smallest one of an operation without any."""
     by_size = sorted(programs, key=elements, reverse=True)
     smallest = {operation(p): p for p in by_size}.values()
     return [p for p in programs if elements(p) <= most or any(p is each for each in smallest)]
@@ -111,12 +111,12 @@ def test_inf_and_nan_do_not_pass_elements_that_an_operation_overwrites(program: 
     check(program)
 
 
-# ---------- kinks, ties and numbers that are not finite: which elements get 0 is declared ----------
+# ---------- kinks, ties and numbers that are not finite, with the elements that get 0 ----------
 
 NAN, INF = float("nan"), float("inf")
 
-#: Operation, operands (those that are lists want a gradient), arguments; then for each such operand 1 where some of the
-#: gradient gets through and 0 where none may.
+#: Operation, operands (lists require a gradient), arguments; then for each list 1 where the gradient passes and 0 where
+#: it must not.
 DECLARED = [
     ("abs", [[0.0, -0.0, -2.0, INF, NAN]], {}, [0, 0, 1, 1, 0]),
     ("relu", [[0.0, -0.0, -INF, -1.0, INF, NAN]], {}, [0, 0, 0, 0, 1, 0]),

@@ -1,7 +1,7 @@
 """Test infinite and undefined numbers in views, indices, joins and writes through them. See ``unread`` for the checks.
 
-A write removes the influence of the old values, and a view reads only its own part. Backward separates them by
-selection.
+A write removes the influence of the old values, and a view reads only its part of the memory. Backward has to separate
+them by selection.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def written(view, write):
 
 
 def seen(view, write):
-    """Make the same write, and read it through a view that was taken before."""
+    """Return a program that makes the same write and reads the result through a view that was taken before."""
 
     def run(x: mt.Tensor) -> mt.Tensor:
         whole = x.clone()
@@ -272,7 +272,7 @@ def test_inf_and_nan_do_not_pass_a_write_that_copies_the_old_values(given: Progr
 
 
 @pytest.mark.parametrize("poison", NOT_FINITE)
-def test_inf_and_nan_written_over_a_preserved_tensor_reach_no_gradient(poison):
+def test_inf_and_nan_that_overwrite_a_preserved_tensor_reach_no_gradient(poison):
     mt.set_inplace_policy("copy_on_write")
     x = mt.to_tensor(GRID, stop_gradient=False)
     y = x * 1.0
@@ -312,7 +312,7 @@ def test_a_sum_of_gradients_is_undefined_only_where_a_term_is(poison):
 
 
 def test_an_element_that_is_read_gets_nan():
-    """Check that the other tests can fail: if the result depends on an element, nan reaches it."""
+    """This shows that the other tests can fail: nan in an element that the result reads gives a gradient of nan."""
     given = Program("sum", lambda x: x * 2.0, (ROW,))
     got = gradients(given, (ROW,), np.array([1.0, np.nan, 1.0]), [np.ones(3)])
     assert np.isnan(got.first[0]).tolist() == [False, True, False]

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a write: it ends before it is interrupted, or is not begun, and nothing writes afterwards."""
+"""Ctrl-C in the middle of a write: the write is completed or never begun, and no thread writes afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.cpu_only
 
-#: Each program is interrupted many times at different moments, by a real signal in a separate process.
+#: Programs, each of which is interrupted many times at different moments, by a signal in a separate process.
 PROGRAM = """
 import random, signal, threading, time
 import minitensor as mt

@@ -18,7 +18,7 @@ FLOATS = (np.float32, np.float64)
 
 
 def numbers(shape: tuple[int, ...], dtype: type) -> np.ndarray:
-    """Return ordinary numbers and those that a selection must neither spread nor lose."""
+    """Return ordinary numbers and special ones, such as nan, which a selection must copy and must not spread."""
     made = RNG.normal(size=shape).astype(dtype)
     made.flat[:5] = [np.nan, np.inf, -np.inf, -0.0, 1e-40]
     return made
@@ -43,7 +43,7 @@ LAYOUTS = {
 def test_a_selection_by_bits_is_that_of_numpy(dtype, layout, monkeypatch):
     monkeypatch.setattr(on_arrays, "BITS_FROM", 1)
     a, b = (LAYOUTS[layout](numbers((8, 12), dtype)) for _ in range(2))
-    # Foreign code may use any nonzero byte as True.
+    # Other libraries may store True as any nonzero byte.
     for bytes_ in ([0, 1], [0, 1, 2, 255]):
         marks = LAYOUTS[layout](RNG.choice(bytes_, (8, 12)).astype(np.uint8).view(np.bool_))
         for first, second in ((a, 0), (0, a), (a, b), (a, 0.5)):
@@ -77,7 +77,7 @@ def loss_and_gradient(settings: dict[str, object], shape: tuple[int, ...]) -> li
 def test_cross_entropy_in_blocks_is_cross_entropy_at_once(settings, monkeypatch):
     shape = (7, 4, 3) if "axis" in settings else (7, 4)
     at_once = loss_and_gradient(settings, shape)
-    monkeypatch.setattr(activations, "BLOCK", 2 * 8 * int(np.prod(shape[1:])))  # two rows at a time, and one
+    monkeypatch.setattr(activations, "BLOCK", 2 * 8 * int(np.prod(shape[1:])))  # two rows at a time, then one
     for once, parts in zip(at_once, loss_and_gradient(settings, shape), strict=True):
         np.testing.assert_array_equal(once, parts)
 
@@ -143,7 +143,7 @@ def test_the_extremes_of_a_large_array_share_the_gradient(axis, keepdim):
 
 
 @pytest.mark.cpu_only
-def test_inf_and_nan_of_reductions_are_values_without_a_warning():
+def test_reductions_with_inf_and_nan_give_no_warning():
     program = "import minitensor as mt; x = mt.to_tensor([3e38, 3e38, float('inf'), -float('inf')]); y = x[:2]; "
     program += "print(*(float(f) for f in (y.sum(), y.mean(), y.prod(), x.sum(), x[:0].mean())))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

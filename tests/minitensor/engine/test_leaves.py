@@ -15,7 +15,7 @@ def test_the_error_has_paddles_words_the_name_of_the_leaf_and_a_way_out():
     with pytest.raises(ValueError) as raised:
         w.scale_(2.0)
     text = str(raised.value)
-    # The first sentence was recorded from Paddle 2.6.2.
+    # The first sentence is Paddle 2.6.2's, as recorded.
     assert text.startswith("Leaf Var (weight) that doesn't stop gradient can't use inplace strategy.")
     assert "`scale_`" in text and "Nothing was written" in text
     assert "no_grad()" in text and "detach()" in text and "normal operation" in text
@@ -104,7 +104,7 @@ def test_a_view_taken_under_no_grad_is_a_detached_alias():
     assert w.tolist() == [10, 20, 3] and w.inplace_version == 1 and w.is_leaf
 
 
-def test_detach_shares_memory_and_version_and_wants_no_gradient():
+def test_detach_shares_memory_and_version_and_requires_no_gradient():
     w = leaf([1.0, 2.0])
     alias = w.detach()
     assert alias.stop_gradient and alias.is_leaf and alias is not w and alias.data_ptr() == w.data_ptr()
@@ -172,13 +172,13 @@ def test_stop_gradient_on_a_member_makes_it_leave_its_group():
     x = w * 1
     view = x[0:2]
     view.stop_gradient = True
-    view.add_(10.0)  # a write through a detached alias changes values and not the history
+    view.add_(10.0)  # the write through a detached alias changes values and not the history
     assert x.tolist() == [11, 12, 3] and x.inplace_version == 1
     (x * 2).sum().backward()
     assert w.grad.tolist() == [2, 2, 2]
 
 
-def test_stop_gradient_on_the_founder_leaves_the_others_their_history():
+def test_stop_gradient_on_the_base_of_a_group_leaves_the_others_their_history():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1
     view = x[0:2]
@@ -202,7 +202,7 @@ def test_a_part_of_a_constant_may_become_a_separate_leaf():
         saved.backward()
 
 
-def test_only_floats_can_want_a_gradient():
+def test_only_floats_can_require_a_gradient():
     for dtype in ("int32", "int64", "bool"):
         with pytest.raises(TypeError, match=dtype):
             mt.ones([2], dtype).stop_gradient = False
@@ -222,7 +222,7 @@ def test_stop_gradient_is_true_or_false():
 
 
 def test_a_plain_tensor_that_stores_a_result_is_no_longer_a_leaf():
-    # Recorded: in both frameworks x.add_(y) makes x a non-leaf and the gradient reaches y.
+    # In both frameworks, x.add_(y) makes x a non-leaf and the gradient reaches y, as recorded.
     x, y = mt.zeros([2], "float64"), leaf([1.0, 2.0])
     x.add_(y)
     assert not x.is_leaf and not x.stop_gradient
@@ -258,7 +258,7 @@ def test_under_no_grad_a_leaf_may_change_its_shape_and_stays_a_leaf(change, shap
     np.testing.assert_allclose(w.grad.numpy(), 3 * w.numpy() ** 2 + 2 * w.numpy() + 10)
 
 
-def test_a_leaf_of_one_element_may_lose_its_dimension_and_its_gradient_with_it():
+def test_a_leaf_of_one_element_may_lose_a_dimension_and_so_does_its_gradient():
     w = leaf([3.0])
     (w * w).backward()
     with mt.no_grad():
@@ -278,7 +278,7 @@ def test_the_gradient_of_a_reshaped_leaf_does_not_share_memory_with_the_one_hand
     assert old.tolist() == [2, 2]
 
 
-def test_old_and_new_views_of_a_reshaped_leaf_are_still_protected():
+def test_views_of_a_reshaped_leaf_are_protected_if_taken_before_or_after():
     w = leaf([1.0, 2.0, 3.0, 4.0])
     view = w[0:2]
     with mt.no_grad():

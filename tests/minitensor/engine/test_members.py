@@ -1,4 +1,4 @@
-"""Test members of one group: leaves, their views, and tensors with another order of the same memory."""
+"""Test members of a group of views: leaves, their views, and tensors that show the same memory in another order."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def test_a_write_through_part_of_a_group_with_negative_strides(through: slice):
 
 def test_second_derivatives_through_a_view_of_a_group_in_column_order():
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
-    x = (w * 1.0).t_()  # results are in row order
+    x = (w * 1.0).t_()  # the results of operations on it are in row order
     assert x.strides == [1, 2]
     row = x[0]
-    x.scale_(2.0)  # row now has its part of the new value
+    x.scale_(2.0)  # row now shows its part of the new value
     (first,) = mt.grad(row**3, [w], create_graph=True)
     (second,) = mt.grad(first, [w], [mt.to_tensor([[1.0, 10.0], [100.0, 1000.0]], "float64")])
-    assert first.tolist() == [[24 * 1.0, 0.0], [24 * 9.0, 0.0]]  # of 8 w ** 3
+    assert first.tolist() == [[24 * 1.0, 0.0], [24 * 9.0, 0.0]]  # the gradient of 8 w ** 3
     assert second.tolist() == [[48.0, 0.0], [144.0 * 100.0, 0.0]]

@@ -1,6 +1,6 @@
-"""Test exact memory: bytes and peaks computed by hand, and every byte freed with the last name.
+"""Compare allocated bytes and peaks with numbers computed by hand, and test that the last name frees every byte.
 
-The garbage collector is off if a test expects freed memory, because no cycles exist.
+If a test expects freed memory, the garbage collector is off, because the engine has no reference cycles.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def test_a_normal_operation_allocates_a_result_and_a_view_or_in_place_one_nothin
     assert allocated() == base
 
 
-#: Bytes that an in-place operation keeps for its backward, in copies of its target. They follow from the derivatives:
-#: sin needs x, exp and relu need their output, which exists already, and add, scale and neg need nothing.
+#: The copies of its target that an in-place operation keeps for backward. They follow from the derivatives: sin needs
+#: x; exp and relu need their output, which exists already; add, scale and neg need nothing.
 HELD = {
     "add_": (0, lambda x, c: x.add_(c)),
     "add_ number": (0, lambda x, c: x.add_(1.0)),
@@ -105,7 +105,7 @@ def test_under_no_grad_an_in_place_operation_holds_nothing(name: str, base: int)
     assert allocated() == before
 
 
-def test_multiply_in_place_copies_its_target_only_when_the_other_wants_a_gradient(base: int):
+def test_multiply_in_place_copies_its_target_only_when_the_other_operand_requires_a_gradient(base: int):
     w, v = leaf(), leaf()
     x = w * 1
     before = allocated()
@@ -219,7 +219,7 @@ def test_the_peak_is_reset_to_the_allocated_bytes(base: int):
     assert peak() == base + 2 * KIB and allocated() == base + KIB
 
 
-def test_a_chain_of_normal_operations_peaks_at_two_results_and_one_in_place_at_one(base: int):
+def test_a_chain_peaks_at_two_results_with_normal_operations_and_at_one_in_place(base: int):
     def normal():
         x = mt.ones(SHAPE)
         for _ in range(10):
@@ -236,18 +236,18 @@ def test_a_chain_of_normal_operations_peaks_at_two_results_and_one_in_place_at_o
 def test_recorded_chains_peak_at_the_bytes_that_backward_needs(base: int):
     w = leaf()
 
-    def sines():  # each of the 10 saves its input, and w exists already
+    def sines():  # each of the 10 operations saves its input; the first input, w, exists before
         x = w
         for _ in range(10):
             x = x.sin()
         assert allocated() - base == 11 * KIB
 
-    def sums():  # nothing saved
+    def sums():  # nothing is saved
         x = w
         for _ in range(10):
             x = x + 1
 
-    def in_place():  # 10 copies and the tensor
+    def in_place():  # 10 copies of the input, and the tensor
         x = w * 1
         for _ in range(10):
             x.sin_()
@@ -273,7 +273,7 @@ def test_backward_through_a_chain_peaks_at_two_gradients_while_it_frees(base: in
         x = x.exp().scale(0.1)
     y = x.reshape([256])
     del x
-    held = allocated()  # w, ten exponentials, and the result
+    held = allocated()  # w, ten exponentials and the result
     assert held - base == 12 * KIB
     start = mt.ones([256])
 
@@ -294,7 +294,7 @@ def test_a_second_gradient_is_added_in_place_even_if_the_first_is_shared(base: i
     def again():
         y.backward()
 
-    # w.grad existed before. Backward allocates the arriving gradient and a few numbers.
+    # w.grad exists before. Backward allocates the gradient to add and a few numbers.
     assert 1 <= peak_of(again) < 1.1
     assert allocated() - base == 2 * KIB + 4
     assert w.grad.data_ptr() == address and w.grad.inplace_version == 1 and (w.grad.numpy() == 4.0).all()

@@ -1,4 +1,4 @@
-"""Test the benchmark that removes lines of the engine to measure memory: the lines exist, and the rest runs."""
+"""Test the benchmark that removes lines of the engine to measure their cost: the lines exist, and the engine runs."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ from minitensor.memory.naming import names_in_reach
 from tests.support.engine.memory import KIB, SHAPE, leaf
 from tests.support.engine.watched import PROGRAMS, counters, report_of, small_step
 
-pytestmark = pytest.mark.usefixtures("no_collector")  # leftovers of earlier tests are not freed during a test
+pytestmark = pytest.mark.usefixtures("no_collector")  # frees leftovers of earlier tests before the test
 
 FILE = "test_memory_events.py"
 
 
 def summary(recording: memory.Recording, *kinds: str) -> list[tuple[str, str, str, int]]:
-    """Kind, name, operation and bytes of the events of some kinds (all, if none are given)."""
+    """Return kind, name, operation and bytes of each event of the given kinds (of all, if none is given)."""
     return [(e.kind, e.name, e.op, e.size) for e in recording.events if not kinds or e.kind in kinds]
 
 
@@ -179,7 +179,7 @@ def test_recording_does_not_change_a_program(program, device):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_write_events_equal_the_versions(program):
-    """For each storage, the reported writes and changes of version add up to its version at the end."""
+    """For each storage, the events of writes and of changed versions add up to its last version."""
     with memory.record() as recording:
         program(lambda *tensors: None)
     versions: dict[int, int] = {}
@@ -267,7 +267,7 @@ def test_a_long_recording_takes_no_more_than_its_limit():
     assert len(recording._live) + len(recording._blocks) + len(recording._leaves) < 10
 
 
-def test_an_error_passes_and_the_recording_is_closed():
+def test_an_error_passes_through_and_closes_the_recording():
     with pytest.raises(KeyError), memory.record() as recording:
         mt.ones(SHAPE)
         raise KeyError
@@ -276,7 +276,7 @@ def test_an_error_passes_and_the_recording_is_closed():
     assert recording.events == events and watch.listener is None
 
 
-def test_recordings_nest_with_each_other_and_with_a_measure():
+def test_recordings_can_be_nested_with_each_other_and_with_a_measure():
     with memory.record() as outer, memory.measure() as m:
         mt.ones(SHAPE)
         with memory.record() as inner:
@@ -284,7 +284,7 @@ def test_recordings_nest_with_each_other_and_with_a_measure():
     assert len(inner.events) * 2 <= len(outer.events) and m.allocations == 2
 
 
-def test_recording_warns_of_nothing(device):
+def test_recording_issues_no_warning(device):
     for program in PROGRAMS:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -317,7 +317,7 @@ def test_the_bytes_of_a_write_are_those_of_its_elements(write: Any, count: int):
     assert [event.size for event in recording.events if event.kind == "write"] == [4 * count]
 
 
-# ---------- names in reach ----------
+# ---------- the search for names ----------
 
 
 @pytest.mark.cpu_only

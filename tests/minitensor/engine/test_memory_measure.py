@@ -17,7 +17,7 @@ from minitensor.engine.events import Event, Subscription, TensorCreated, listeni
 from tests.support.engine.memory import KIB, SHAPE, leaf
 from tests.support.engine.watched import PROGRAMS, counters, report_of
 
-pytestmark = pytest.mark.usefixtures("no_collector")  # leftovers of earlier tests are not freed during a test
+pytestmark = pytest.mark.usefixtures("no_collector")  # frees leftovers of earlier tests before the test
 
 
 def test_a_measure_has_the_bytes_of_a_result_and_none_of_a_view_or_in_place_operation():
@@ -82,7 +82,7 @@ def test_the_peak_of_the_program_and_its_reset_are_not_disturbed(device):
     assert count.max_memory_allocated() == base - 6 * KIB
 
 
-def test_measures_nest_and_each_begins_anew():
+def test_measures_can_be_nested_and_each_begins_at_zero():
     with memory.measure() as outer:
         x = mt.ones([4, *SHAPE])
         with memory.measure() as inner:
@@ -111,7 +111,7 @@ def test_intermediate_gradients_count_in_bytes_and_make_no_storage():
     y = (w * 3.0 * 3.0).sum()
     with memory.measure() as m:
         y.backward()
-    # Two gradients of w's size at once, before and behind the first product; the leaf takes the last one over.
+    # At the first product, two gradients of w's size exist at the same time. The second one becomes w.grad.
     assert (m.allocated, m.peak, m.allocations, m.extra_bytes) == (KIB, 2 * KIB, 1, KIB)
 
 
@@ -201,7 +201,7 @@ def test_the_host_and_the_gpu_have_counters_of_the_same_names():
         assert wanted <= set(dir(device))
 
 
-# ---------- listeners in a row ----------
+# ---------- several listeners ----------
 
 
 class Counting(Subscription):
@@ -230,7 +230,7 @@ def test_listeners_close_in_any_order_and_none_is_left(order):
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_listeners_of_every_kind_close_in_any_order_and_none_is_left(order):
-    """A report, a recording, a measure and a plain function: each may outlive those that began after it."""
+    """A report, a recording, a measure and a plain function may close before or after those that were opened later."""
     all_of_them = [Listener(), memory.record(), memory.measure(), listening(lambda event: None)]
     for each in all_of_them:
         each.__enter__()
@@ -241,7 +241,7 @@ def test_listeners_of_every_kind_close_in_any_order_and_none_is_left(order):
 
 
 class Noting(Subscription):
-    """Keep the types of the events, and close at the first one of the type `until`."""
+    """A subscription that keeps the types of events, and closes at the first event of the type `until`."""
 
     def __init__(self, until: type | None = None) -> None:
         self.received: list[type] = []
@@ -254,7 +254,7 @@ class Noting(Subscription):
 
 
 def program_with_events_of_every_kind() -> None:
-    """Made, viewed, borrowed, written, taken, and several events of one operation."""
+    """Create, view, borrow, write and index tensors, which emits events of every kind."""
     x = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     mt.nn.functional.cross_entropy(x.reshape([1, 2]), mt.to_tensor([1])).backward()
     with mt.set_inplace_policy("copy_on_write"):
@@ -315,7 +315,7 @@ def test_a_listener_that_fails_warns_and_the_program_and_the_others_continue():
     assert watch.listener is None
 
 
-def test_measuring_warns_of_nothing(device):
+def test_measuring_issues_no_warning(device):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         report_of(PROGRAMS[0], device, memory.measure())

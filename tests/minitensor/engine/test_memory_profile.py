@@ -15,7 +15,7 @@ from minitensor.engine.events import watch
 from tests.support.engine.memory import KIB, SHAPE, leaf
 from tests.support.engine.watched import PROGRAMS, counters, report_of
 
-pytestmark = pytest.mark.usefixtures("no_collector")  # leftovers of earlier tests are not freed during a test
+pytestmark = pytest.mark.usefixtures("no_collector")  # frees leftovers of earlier tests before the test
 
 
 def quiet(function: Any) -> Any:
@@ -23,7 +23,7 @@ def quiet(function: Any) -> Any:
 
 
 def figures(table: memory.Table) -> dict[str, tuple[int, int, int | None, int, int]]:
-    """The rows where something happened, by their text."""
+    """Return the rows in which bytes changed, by the text of their line."""
     return {
         row.text.strip(): (row.allocations, row.allocated, row.peak, row.written, row.saved)
         for row in table.rows
@@ -59,7 +59,7 @@ def test_every_line_has_its_bytes_by_hand():
         "x[[1, 1]] = 0.0": (0, 0, 2 * KIB, 128, 0),
         "y.sin_()": (1, KIB, 3 * KIB, KIB, KIB),
         "return y.sum()": (1, 4, 3 * KIB + 4, 0, 0),
-        # y goes; x and the copy that sin_ made are saved, and stay with the loss's history.
+        # y is freed. x and the copy that sin_ made are saved in the history of the loss.
         "(on return)": (0, -KIB, 3 * KIB + 4, 0, 0),
     }, loss.shape
     assert (program.table.total.allocated, program.table.total.peak) == (2 * KIB + 4, 3 * KIB + 4)
@@ -133,7 +133,7 @@ def test_recursion_has_one_table():
     kept = deeper(3)
     reported = figures(deeper.table)
     assert reported["x = mt.ones(SHAPE)"][:3] == (4, 4 * KIB, 4 * KIB)
-    # In each of three frames a sum is made; the inner frame's tensors go while the outer line runs.
+    # Each of three frames makes a sum. The tensors of an inner frame are freed while the outer line runs.
     assert reported["return x + deeper(n - 1)"][0] == 3
     assert deeper.table.total.allocated == KIB == sum(row.allocated for row in deeper.table.rows), kept.shape
     first = deeper.table
@@ -166,7 +166,7 @@ def test_without_source_the_table_has_the_lines_with_events():
     assert profiled.table.file == ""
 
 
-# ---------- the sums are the counters' ----------
+# ---------- the sums equal the counters ----------
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
@@ -190,7 +190,7 @@ def test_profiling_does_not_change_a_program(program, device):
     assert report_of(quiet(program), device) == report_of(program, device)
 
 
-def test_arguments_live_as_long_as_unwatched():
+def test_arguments_are_freed_at_the_same_time_as_without_a_profile():
     seen: list[bool] = []
 
     def program(x: mt.Tensor, *, y: mt.Tensor) -> None:
@@ -218,7 +218,7 @@ def test_a_profile_does_not_keep_the_result_alive():
 # ---------- errors and wrong arguments ----------
 
 
-def test_an_error_passes_on_and_the_table_is_kept(device, capsys):
+def test_an_error_passes_through_and_the_table_is_kept(device, capsys):
     @memory.profile
     def program() -> None:
         x = mt.ones([4, *SHAPE])

@@ -1,4 +1,4 @@
-"""Every byte comes back when the last name is dropped, with the garbage collector off: there are no cycles."""
+"""Every byte is freed with the last name although the garbage collector is off, because there are no cycles."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_no_cycle_through_a_gradient_that_was_changed(base: int):
 
 
 def failures(w: mt.Tensor, x: mt.Tensor) -> list[Callable[[], object]]:
-    """Calls that raise, each from another place of the engine."""
+    """Return calls that raise errors, each in another part of the engine."""
     return [
         lambda: w.add_(1.0),
         lambda: x.add_(mt.ones([3])),
@@ -70,7 +70,7 @@ def test_no_cycle_through_errors(base: int):
 
 
 def random_program(rng: random.Random) -> None:
-    """Tensors, views, writes, hooks, errors and backward, in any order; nothing outlives the call."""
+    """Make tensors, views, writes, hooks, errors and backward passes in any order; keep no reference to them."""
     w = mt.to_tensor(np.full((4, 3), 0.5), stop_gradient=False)
     pool = [w, w * 1, mt.ones([4, 3], "float64")]
     notes: list[object] = []

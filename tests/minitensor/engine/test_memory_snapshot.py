@@ -33,7 +33,8 @@ CHECK = jsonschema.Draft202012Validator(SCHEMA)
 
 @pytest.fixture(autouse=True, scope="module")
 def nothing_of_ours_is_frozen() -> None:
-    """Unfreeze tensors of earlier files, because the collector does not list frozen objects for a snapshot.
+    """Unfreeze tensors of earlier test files, because the collector, with which snapshots find tensors, lists no frozen
+    ones.
 
     If there are no such tensors, freeze the other objects again, because each snapshot would visit all of them.
     """
@@ -51,7 +52,7 @@ def empty_gpu(device: str) -> None:
 
 
 def valid(reported: dict[str, Any]) -> dict[str, Any]:
-    """The snapshot, read back from JSON, if it keeps to the schema."""
+    """Return the snapshot, read back from JSON, after checking it against the schema."""
     CHECK.validate(reported)
     again = json.loads(json.dumps(reported, allow_nan=False))
     assert again == reported
@@ -59,12 +60,12 @@ def valid(reported: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_name(reported: dict[str, Any], name: str) -> dict[str, Any]:
-    """The one storage of that name."""
+    """Return the only storage of that name."""
     (found,) = (storage for storage in reported["storages"] if storage["name"] == name)
     return found
 
 
-# ---------- our own ----------
+# ---------- as JSON ----------
 
 
 @pytest.mark.cpu_only

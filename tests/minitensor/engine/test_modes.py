@@ -1,4 +1,4 @@
-"""Test grad mode and the in-place policy: two modes that a program sets."""
+"""Test the two modes that a program sets: grad mode and the in-place policy."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_policy_kept_for_later_is_set_when_it_is_entered():
 
 
 @pytest.mark.parametrize("wrong", ["2.7", "", None, 2.6, [], ["2.5"], {}], ids=str)
-def test_an_unknown_policy_is_named_with_those_there_are(wrong: object):
+def test_the_error_about_an_unknown_policy_lists_the_known_ones(wrong: object):
     with pytest.raises((ValueError, TypeError), match=r"set_inplace_policy.*'2\.5', '2\.6'"):
         mt.set_inplace_policy(wrong)
     assert mt.get_inplace_policy() == "2.6"

@@ -76,14 +76,14 @@ def test_the_gradient_is_that_of_central_differences(given: Sample):
 @pytest.mark.parametrize(
     "given, place", [(s, i) for s in DIFFERENTIABLE if len(s.arrays) > 1 for i in s.wanting()], ids=str
 )
-def test_the_gradient_is_right_when_only_one_operand_wants_it(given: Sample, place: int):
+def test_the_gradient_is_right_if_only_one_operand_requires_one(given: Sample, place: int):
     inputs = given.tensors(place)
     expect_gradients(given.moved([place]), [inputs[place]], given.run(inputs))
     assert all(x.grad is None for i, x in enumerate(inputs) if i != place)
 
 
 @pytest.mark.parametrize("given", {s.name: s for s in DIFFERENTIABLE}.values(), ids=lambda s: s.name)
-def test_a_result_wants_a_gradient_when_an_input_does(given: Sample):
+def test_a_result_requires_a_gradient_when_an_input_does(given: Sample):
     constant = given.run(given.tensors())
     assert constant.stop_gradient and constant.is_leaf and constant.grad_fn is None
     inputs = given.tensors(given.wanting()[-1])
@@ -139,7 +139,7 @@ def test_powers_at_zero_have_finite_slopes_if_calculus_defines_them():
 
 
 def test_halves_are_rounded_away_from_zero():
-    # Recorded from Paddle 2.6.2. PyTorch rounds them to even.
+    # These are Paddle 2.6.2's results, as recorded. PyTorch rounds halves to even.
     x = mt.to_tensor([0.5, 1.5, 2.5, -0.5, -2.5, 0.49999997])
     assert x.round().tolist() == [1, 2, 3, -1, -3, 0]
     big = [1e20, -1e20, float("inf"), float("-inf")]
@@ -165,7 +165,7 @@ def test_a_reduction_without_elements_names_the_reason():
             getattr(mt.zeros([0]), name)()
 
 
-# ---------- arguments are taken as they were at the call ----------
+# ---------- later changes of arguments have no effect ----------
 
 
 @pytest.mark.parametrize("make", [mt.to_tensor, np.array], ids=["tensor", "array"])
@@ -208,7 +208,7 @@ def test_an_axis_given_as_a_tensor_that_changes_later_does_not_change_the_gradie
     assert x.grad.tolist() == [[1, 10], [1, 10]]
 
 
-def test_a_factor_that_wants_a_gradient_is_refused_or_gets_one():
+def test_a_factor_that_requires_a_gradient_is_refused_or_gets_one():
     x, factor = leaf([1.0, 2.0]), leaf(3.0)
     try:
         y = x.scale(factor)
@@ -273,7 +273,7 @@ def test_an_array_on_the_left_has_the_gradient_of_central_differences():
     expect_gradients(lambda v: A @ v, [y], A @ y)
 
 
-def test_lists_stand_for_arrays():
+def test_lists_are_accepted_in_place_of_arrays():
     assert (mt.to_tensor([1.0, 2.0]) + [10, 20]).tolist() == [11, 22]
     assert mt.maximum([1, 5], mt.to_tensor([3, 3])).tolist() == [3, 5]
     assert mt.where([True, False], mt.to_tensor([1.0, 2.0]), 0).tolist() == [1, 0]
@@ -291,7 +291,7 @@ def test_minus_and_abs_work_as_operators():
 
 
 def test_an_augmented_assignment_binds_the_name_to_a_new_tensor():
-    # Recorded from Paddle, whose augmented assignments are not in place.
+    # In Paddle, augmented assignments are not in place, as recorded.
     for assign in ("x += 1", "x -= 1", "x *= 2", "x /= 2", "x **= 2"):
         names = {"x": mt.to_tensor([1.0, 2.0])}
         before = names["x"]

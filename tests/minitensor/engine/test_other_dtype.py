@@ -1,4 +1,4 @@
-"""Views that read the bytes of a tensor as another dtype: the layouts and values of the record, sharing, and savers."""
+"""Views that read the bytes of a tensor as another dtype: recorded layouts and values, shared memory, saved tensors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_every_dtype_is_read_as_every_other_as_in_the_frameworks(before: str):
         assert seen_in_paddle(ours[1], after) == recorded("paddle 3.3.1", PAIRS)[before][after]
 
 
-def test_paddle_2_6_dies_if_an_element_becomes_larger():
+def test_paddle_2_6_crashes_if_an_element_becomes_larger():
     found = recorded("paddle 2.6.2", PAIRS)
     died = {(a, b) for a, row in found.items() for b, answer in row.items() if answer == "the process died of SIGFPE"}
     size = {name: mt.zeros([1], name).element_size() for name in NAMES}
@@ -90,7 +90,7 @@ def test_a_layout_is_read_or_refused_as_in_pytorch():
         name: {dtype: seen_in_torch(each, dtype) for dtype in ("uint8", "float16", "int32", "float64")}
         for name, each in layouts(x, torch.ones, x.permute(2, 1, 0)).items()
     }
-    for dtype in ("uint8", "float16"):  # the stride between rows of no elements, which no element shows
+    for dtype in ("uint8", "float16"):  # the stride between rows without elements, which may be any number
         found["no columns"][dtype] = found["no columns"][dtype].replace(
             "strides [1, 1]", f"strides [{4 // torch.zeros(1).view(getattr(torch, dtype)).element_size()}, 1]"
         )
@@ -175,7 +175,7 @@ DTYPES = ["uint8", "int16", "float16", "bfloat16", "int32", "float32", "float64"
 
 @pytest.mark.parametrize("seed", range(60))
 def test_copy_on_write_preserves_bytes_that_are_written_as_another_dtype(seed: int):
-    """Products of views of one memory, and writes through other dtypes: gradients are those of the saved numbers."""
+    """After writes through other dtypes, products of views of one memory have the gradients of the saved numbers."""
     rng = Random(f"bytes/{seed}")
     with mt.set_inplace_policy("copy_on_write"):
         memory = mt.to_tensor(np.arange(8, dtype=np.float64) + 1)

@@ -1,4 +1,4 @@
-"""Test state that belongs to a thread, counters that threads share, and operations that run at the same time."""
+"""Test state that each thread has for itself, counters that threads share, and operations that run at the same time."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_the_meters_count_every_byte_of_every_thread(where: str):
 
     in_threads(*[work] * THREADS)
     gc.collect()
-    each = 256 if where == "cpu" else 512  # an allocator of a GPU rounds up
+    each = 256 if where == "cpu" else 512  # the allocator of a GPU rounds sizes up
     assert allocated() - before == len(kept) * each == TURNS // 8 * THREADS * each
     kept.clear()
     gc.collect()
@@ -184,7 +184,8 @@ def test_a_write_finds_all_savers_of_other_threads():
         def note(savers: list[Saver], x: mt.Tensor = x) -> None:
             for saver in savers:
                 remember(x._storage, saver)
-                remember(x._storage, Saver())  # freed at once, so that the list has to be tidied
+                # This saver is freed at once, so that the list of savers has to be shortened.
+                remember(x._storage, Saver())
 
         in_threads(*[lambda savers=savers: note(savers) for savers in keep])
         noted = {id(link()) for link in x._storage.savers}

@@ -1,6 +1,6 @@
-"""Test gradients of parts: added to a sum in its memory, taken from a gradient without other holders, or copied.
+"""Test gradients of parts, which backward adds to a sum in place, reads from an exclusive gradient in place, or copies.
 
-The numbers do not depend on the memory order of the whole or on other holders of its gradient.
+The numbers must not depend on the memory order of the whole or on other references to its gradient.
 """
 
 from __future__ import annotations
@@ -47,9 +47,7 @@ def old_views(h: mt.Tensor) -> mt.Tensor:
 
 
 def turned(h: mt.Tensor) -> mt.Tensor:
-    """Read a view from before a write. Two gradients are added, and their sum is in column order while the value is
-    not.
-    """
+    """Read a view that was taken before a write. The sum of two gradients is in column order, but the value is not."""
     row = h[1]
     h[0].multiply_(mt.full([h.shape[1]], 10.0, h.dtype))
     weights = mt.arange(12, dtype=h.dtype).reshape(h.shape[::-1])
@@ -84,7 +82,7 @@ def by_hand(program, numbers: np.ndarray) -> np.ndarray:
     for at in np.ndindex(numbers.shape):
         for sign in (1, -1):
             moved = numbers.copy()
-            moved[at] += sign * 0.5  # exact, because the programs are of second degree
+            moved[at] += sign * 0.5  # exact, because the programs are polynomials of degree 2
             with mt.no_grad():
                 wanted[at] += sign * program(mt.to_tensor(moved)).item()
     return wanted
@@ -121,7 +119,7 @@ def test_a_captured_gradient_is_not_overwritten_later():
 
 
 class Both(mt.autograd.PyLayer):
-    """The sum of three tensors. Its backward returns the incoming gradient for each."""
+    """A layer that adds three tensors. Its backward returns the incoming gradient for each."""
 
     @staticmethod
     def forward(ctx, x, y, z):

@@ -1,7 +1,6 @@
 """Compare printed tensors with Paddle 2.6.2.
 
-The expected texts were recorded from the real framework in facts/printing.md. If Paddle is installed, both print random
-tensors.
+The expected texts were recorded from Paddle in facts/printing.md. If Paddle is installed, both print random tensors.
 """
 
 import ast
@@ -51,7 +50,7 @@ def recorded_cases() -> list[tuple[str, str]]:
 
 
 def paddle_like() -> dict:
-    """Paddle's creation functions on numpy arrays, which suffice to run the recorded lines without a tensor."""
+    """Return Paddle's creation functions on numpy arrays, with which the recorded lines run without tensors."""
     default = np.float32
 
     def to_tensor(data, dtype=None, stop_gradient=True):
@@ -75,7 +74,7 @@ def paddle_like() -> dict:
 
 CASES = recorded_cases()
 NAMESPACE = paddle_like()
-# These need more than an array: automatic differentiation, and a parameter.
+# These lines need more than an array, such as backward or a parameter.
 NEEDS_AN_ENGINE = re.compile(r"\.grad$|create_parameter")
 ARRAY_CASES = [case for case in CASES if not NEEDS_AN_ENGINE.search(case[0])]
 
@@ -156,7 +155,7 @@ def test_every_shape_and_dtype_prints_values_that_read_back_to_the_last_printed_
         values = np.array(values_in(text), dtype=array.dtype)
         assert values.shape == array.shape or array.size == 0
         if array.dtype.kind == "f":
-            # Half a unit of the eighth digit. The parsed value is rounded once more to its dtype.
+            # The tolerance is half a unit of the eighth digit; rounding the parsed value to its dtype adds to it.
             last_digit, rounding = 0.51e-8, np.finfo(array.dtype).eps
             np.testing.assert_allclose(values.ravel(), array.ravel(), rtol=rounding, atol=last_digit)
         else:

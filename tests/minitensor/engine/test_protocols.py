@@ -115,7 +115,8 @@ def test_round_rounds_halves_away_from_zero_and_accepts_digits():
     np.testing.assert_allclose(round(x, 1).numpy(), [2.5, -2.5, 1.3], rtol=1e-6)
     whole = mt.to_tensor([12, 25])
     assert round(whole).dtype == "int64" and round(whole, -1).dtype == "int64"
-    assert round(whole, -1).tolist() in ([10, 30], [10, 20])  # a half is rounded away from zero, or to even as in numpy
+    # Halves are rounded away from zero, as in Paddle, or to even, as in numpy.
+    assert round(whole, -1).tolist() in ([10, 30], [10, 20])
 
 
 def test_tolist_gives_python_numbers():

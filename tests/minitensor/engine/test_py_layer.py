@@ -34,7 +34,7 @@ class Exp(PyLayer):
 
 
 class Product(PyLayer):
-    """A layer that saves its inputs. One argument is not a tensor, and one of its outputs wants no gradient."""
+    """A layer that saves its inputs. One argument is not a tensor, and one of its outputs requires no gradient."""
 
     @staticmethod
     def forward(ctx, x, y, *, factor=2.0):
@@ -172,7 +172,7 @@ def test_an_in_place_layer_returns_the_tensor_at_its_next_version():
     assert x.inplace_version == 1 and x.data_ptr() == pointer and x.grad_fn.name == "SinInPlace"
 
 
-def test_a_constant_overwritten_from_a_leaf_wants_a_gradient():
+def test_a_constant_overwritten_from_a_leaf_requires_a_gradient():
     def forward(ctx, x, y):
         ctx.mark_dirty(x)
         return x.copy_(y * 2)
@@ -208,7 +208,7 @@ def test_the_result_of_forward_keeps_its_container():
     assert (text, none) == ("text", None) and one.grad_fn is not None
 
 
-def test_without_a_gradient_wanted_nothing_is_recorded():
+def test_nothing_is_recorded_if_no_gradient_is_required():
     w = leaf([1.0])
     with mt.no_grad():
         assert Exp.apply(w).stop_gradient
@@ -288,7 +288,7 @@ class CopyInPlace(PyLayer):
         return None, g
 
 
-#: Pairs with the same meaning: an operation of the table, and a layer.
+#: Pairs of an operation of the table and a layer that computes the same.
 SAME = [
     (lambda x, y: x.sin_(), lambda x, y: SinInPlace.apply(x)),
     (lambda x, y: x.exp_(), lambda x, y: ExpInPlace.apply(x)),
@@ -338,7 +338,7 @@ def test_random_programs_give_the_same_with_operations_and_with_layers(policy):
             if policy == "copy_on_write":
                 assert want[0] == got[0], (program, want, got)
             elif got[0] != "right":
-                continue  # a layer here saves more than the operation, so a write may overwrite a saved value
+                continue  # the layer saves more than the operation, so a write may overwrite a value that it saved
             assert got[0] != "right" or want[0] in ("right", "stale"), (program, want, got)
             if want[0] == got[0] == "right":
                 for one, other in zip(want[1:], got[1:], strict=True):
@@ -346,7 +346,7 @@ def test_random_programs_give_the_same_with_operations_and_with_layers(policy):
     assert seen["right"] > 50 and (policy == "copy_on_write") == (seen["stale"] == 0)
 
 
-# ---------- which gradients backward is given ----------
+# ---------- the gradients that backward gets ----------
 
 
 @pytest.mark.parametrize("materialize", [True, False])
@@ -396,7 +396,7 @@ def test_outputs_of_two_dtypes_get_gradients_in_their_own():
     assert dtypes == [("float64", "float32")] * 2
 
 
-def test_an_output_marked_as_constant_wants_no_gradient():
+def test_an_output_marked_as_constant_requires_no_gradient():
     def forward(ctx, x):
         y = x * 2
         ctx.mark_non_differentiable(y)
@@ -705,7 +705,7 @@ def test_an_input_written_without_mark_dirty_is_refused_and_the_write_named(forw
         assert x.grad_fn.name == "multiply", "the history is unchanged"
 
 
-def test_a_buffer_that_wants_no_gradient_may_be_written_and_kept():
+def test_a_buffer_that_requires_no_gradient_may_be_written_and_kept():
     def forward(ctx, x, count):
         count.add_(1.0)
         return x * 2
@@ -797,7 +797,7 @@ def test_an_intermediate_value_that_was_saved_is_refused_under_create_graph():
         mt.grad(cube.apply(w), w, create_graph=True)
 
 
-def test_a_gradient_worked_out_by_numpy_is_refused_under_create_graph():
+def test_a_gradient_computed_by_numpy_is_refused_under_create_graph():
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * x
@@ -816,7 +816,7 @@ def test_third_derivatives():
     for _ in range(3):
         gradients.append(mt.grad(gradients[-1].sum(), w, create_graph=True)[0])
     x = np.exp([0.3, -0.8])
-    want = x * np.cos(x) - 3 * x**2 * np.sin(x) - x**3 * np.cos(x)  # of sin(exp(t)), by hand
+    want = x * np.cos(x) - 3 * x**2 * np.sin(x) - x**3 * np.cos(x)  # the derivative of sin(exp(t)), computed by hand
     np.testing.assert_allclose(gradients[3].numpy(), want)
 
 

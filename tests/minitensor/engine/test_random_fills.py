@@ -28,7 +28,7 @@ FILLS = {
 fill = pytest.mark.parametrize("name", FILLS)
 N = 200_000
 
-#: Mean and standard deviation by the formulas.
+#: The mean and the standard deviation of each distribution.
 MOMENTS = {
     "bernoulli_": (0.5, 0.5),
     "exponential_": (2.0, 2.0),

@@ -1,4 +1,4 @@
-"""Test read-only memory of other owners: every write is refused in advance, and everything can be read."""
+"""Test memory that its owner outside the engine made read-only: every write is refused, and everything can be read."""
 
 from __future__ import annotations
 

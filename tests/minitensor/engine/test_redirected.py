@@ -1,4 +1,4 @@
-"""Test that an operation that calls another one is reported at the program's line."""
+"""Test that nodes and errors name the program's line if an operation calls another one."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ def test_an_error_about_a_factor_names_the_operation_that_was_called():
         torch.sub(torch.ones(2), torch.ones(2), alpha="a")
 
 
-def test_the_text_of_an_operation_is_there_in_both_vocabularies():
+def test_source_returns_the_text_of_an_operation_in_both_vocabularies():
     for source, first in ((mt.source, "def add_(x, y"), (torch.source, "def add_(input, other")):
         assert source("add_").startswith(first) and "rules of sin" in source("sin_backward")

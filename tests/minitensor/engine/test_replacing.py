@@ -56,7 +56,7 @@ def test_a_gradient_passes_a_cast_in_its_own_dtype():
     x.cast_("float32")
     assert not x.stop_gradient and x.grad_fn.name == "cast"
     (x * x).sum().backward(retain_graph=True)
-    before.sum().backward()  # saved the old storage, which was not written
+    before.sum().backward()  # this operation saved from the old storage, which was not written
     assert w.grad.tolist() == [36, 72] and w.grad.dtype == "float64"
     with mt.set_inplace_policy("copy_on_write"):
         assert gradcheck(lambda y: (y * 1).cast_("float32").cast_("float64") * y, leaf([0.5, 2.0]), order=2, atol=0.5)
@@ -124,7 +124,7 @@ def test_a_retained_gradient_follows_a_cast():
     assert x.grad.tolist() == [4] and x.grad.dtype == "float32"
 
 
-def test_a_tensor_that_wants_a_gradient_is_not_cast_to_integers():
+def test_a_tensor_that_requires_a_gradient_is_not_cast_to_integers():
     for x in (leaf([1.5]), leaf([1.5]) * 1):
         before = Moment(x=x)
         with mt.no_grad():
@@ -178,7 +178,7 @@ def test_resize_to_any_shape(shape: list[int], base: int):
     assert allocated() == base
 
 
-def test_resize_is_refused_where_a_gradient_is_wanted_and_for_wrong_shapes():
+def test_resize_is_refused_if_a_gradient_is_required_and_for_wrong_shapes():
     for x in (leaf([1.0, 2.0]), leaf([1.0, 2.0]) * 1):
         before = Moment(x=x)
         expect_named(lambda x=x: x.resize_([1]), "resize_", "gradient", "detach_", error=RuntimeError)

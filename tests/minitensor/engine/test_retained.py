@@ -1,4 +1,4 @@
-"""Test kept gradients: of non-leaves on request, cleared, set, and with the tensor's current shape."""
+"""Test retained gradients of non-leaves, and gradients that are cleared or set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.engine.differences import leaf
 # ---------- retained gradients ----------
 
 
-def test_a_non_leaf_keeps_its_gradient_only_when_asked():
+def test_a_non_leaf_keeps_its_gradient_only_after_retain_grads():
     w = leaf([1.0, 2.0])
     x, y = w * 2, w * 3
     x.retain_grads()
@@ -21,7 +21,7 @@ def test_a_non_leaf_keeps_its_gradient_only_when_asked():
 
 
 def test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now():
-    # Recorded: PyTorch computes 1, and Paddle the gradient of the old value, 10.
+    # PyTorch computes 1, and Paddle the gradient of the old value, 10, as recorded.
     w = leaf([1.0, 2.0])
     x = w * 1
     x.retain_grads()
@@ -30,8 +30,8 @@ def test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now():
     assert x.grad.tolist() == [1, 1] and w.grad.tolist() == [10, 10]
 
 
-def test_the_next_retained_gradient_takes_the_place_of_the_last_as_in_paddle():
-    # Recorded in facts/gradients.json: Paddle 2.6.2 and 3.3.1 compute [3, 3], and the kept gradient stays [2, 2].
+def test_the_next_retained_gradient_replaces_the_last_one_as_in_paddle():
+    # Paddle 2.6.2 and 3.3.1 compute [3, 3], and the gradient read before stays [2, 2]: see facts/gradients.json.
     w = leaf([1.0, 2.0])
     x = w + 0
     x.retain_grads()
@@ -64,7 +64,7 @@ def test_retained_gradients_of_a_group_follow_each_members_value():
 
 
 def test_a_write_through_a_view_moves_the_retained_gradient_of_the_whole():
-    # Recorded from PyTorch.
+    # PyTorch's results, as recorded.
     w = leaf([1.0, 2.0])
     x = w.square()
     x.retain_grads()
@@ -111,7 +111,7 @@ def test_retaining_twice_counts_once():
     assert x.grad.tolist() == [2]
 
 
-def test_retaining_needs_a_tensor_that_wants_a_gradient_and_is_free_on_a_leaf():
+def test_retaining_needs_a_tensor_that_requires_a_gradient_and_does_nothing_on_a_leaf():
     with pytest.raises(RuntimeError, match="requires no gradient"):
         mt.ones([2]).retain_grads()
     w = leaf([1.0])

@@ -1,8 +1,8 @@
 """Test that every operation registers with the storages that it saved from, so that later writes are noticed or
 preserved.
 
-This holds for operands and results, normal and in place. Under "copy_on_write" the gradient is right after the write.
-Under "2.6" backward raises, and names the operation that saved and the operation that wrote.
+The tests cover operands and results of normal and in-place operations. Under "copy_on_write" the gradient is right
+after the write. Under "2.6" backward raises an error that names the operation that saved and the one that wrote.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def test_bytes_preserved_for_a_saver_are_freed_if_it_becomes_stale(no_collector)
         x[0] = 7.0
     assert allocated() - base == 8 * 1024
     with mt.no_grad():
-        x[3] = 7.0  # under "2.6", beside the saved bytes
+        x[3] = 7.0  # a write under "2.6" beside the saved bytes
     assert allocated() == base
     with pytest.raises(RuntimeError, match=r"modified by an inplace|only the version"):
         mt.grad(result, w)
@@ -137,7 +137,7 @@ def test_a_saved_part_is_assembled_from_a_larger_copy_and_a_smaller_one():
         x = w * 1.0
         result = x[2:6] * x[2:6]
         x[5] = 0.0  # preserves one cell
-        x[0:5].multiply_(factor)  # copies five for its own backward, which include three cells of the saved part
+        x[0:5].multiply_(factor)  # copies five cells for its own backward, three of which are in the saved part
     assert mt.grad(result, w)[0].tolist() == [0, 0, 6, 8, 10, 12, 0, 0]
 
 
@@ -161,7 +161,7 @@ def test_an_operand_that_begins_inside_the_target_and_ends_behind_it():
 
 def test_a_view_that_shows_some_cells_twice_becomes_a_separate_leaf():
     x = mt.to_tensor([1.0, 2.0, 3.0, 4.0], "float64")
-    ends = x.as_strided([2, 2], [3, 0])  # as many elements as x has, from its first to its last
+    ends = x.as_strided([2, 2], [3, 0])  # it has as many elements as x, and spans the same memory
     ends.stop_gradient = False
     assert x.stop_gradient and ends.is_leaf
     (ends * 2.0).backward()
@@ -172,20 +172,20 @@ def test_the_error_names_a_write_of_the_living_storage_and_not_of_a_dead_one():
     x = mt.ones([2])
     saver = (x * mt.to_tensor([1.0, 1.0], stop_gradient=False)).add(1.0)  # saves x
     other = mt.ones([2])
-    # Entries of a dead storage in the write log. Another storage may get its address.
+    # The write log has entries of a freed storage, whose address another storage may get.
     write_log.append((weakref.ref(other._storage), 1, "sin_", sys._getframe().f_code, 0))
     del other
     x.add_(1.0)
     third = mt.ones([2])
     later = third * mt.to_tensor([1.0, 1.0], stop_gradient=False)
-    third.exp_()  # a version of the same number
+    third.exp_()  # raises the version to the number in these entries
     reported = write_that_made(x._storage, 1)
     assert reported is not None and reported[0] == "add_" and not later.stop_gradient
     with pytest.raises(RuntimeError, match="by add_, which made version 1"):
         saver.backward()
 
 
-def test_writes_to_storages_without_savers_are_not_noted():
+def test_writes_to_storages_without_savers_are_not_logged():
     x = mt.ones([2])
     before = list(write_log)
     x.add_(1.0).sin_()

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.cpu_only
 SEED = int(os.environ.get("MINITENSOR_SEED", "0"))
 
 
-class Look:
+class Shown:
     """A tensor or an array (``shown``) on some memory, and the same part of the memory's shadow."""
 
     def __init__(self, shown: mt.Tensor | np.ndarray, shadow: np.ndarray) -> None:
@@ -44,11 +44,11 @@ class Program:
 
     def __init__(self, seed: int, most: int = 40) -> None:
         self.random = np.random.default_rng(seed)
-        self.looks: list[Look] = []
+        self.looks: list[Shown] = []
         self.most = most
 
     def step(self) -> str:
-        """Do one random thing, and return its name."""
+        """Do one random action, and return its name."""
         doing: Callable[[], None] = self.random.choice(
             [self.begin, self.begin, self.cross, self.cross, self.view, self.view, self.write, self.write, self.write]
             + [self.drop, self.drop, self.compute, self.differentiate, self.collect]
@@ -60,7 +60,7 @@ class Program:
         doing()
         return doing.__name__
 
-    def any(self) -> Look:
+    def any(self) -> Shown:
         return self.looks[self.random.integers(len(self.looks))]
 
     def begin(self) -> None:
@@ -68,12 +68,12 @@ class Program:
         shape = [(6,), (3, 4), (2, 2, 3), (1,), (0, 2), (), (500,)][self.random.integers(7)]
         numbers = np.asarray(self.random.standard_normal(shape)).astype(self.random.choice(["float32", "float64"]))
         if (kind := self.random.integers(3)) == 0:
-            self.looks.append(Look(mt.to_tensor(numbers), numbers))
+            self.looks.append(Shown(mt.to_tensor(numbers), numbers))
         elif kind == 1:
-            self.looks.append(Look(numbers.copy(), numbers))
+            self.looks.append(Shown(numbers.copy(), numbers))
         else:
             backed = np.frombuffer(bytearray(numbers.tobytes() or b"\0" * 8), numbers.dtype)
-            self.looks.append(Look(backed[: numbers.size].reshape(shape), numbers))
+            self.looks.append(Shown(backed[: numbers.size].reshape(shape), numbers))
 
     def cross(self) -> None:
         """Create an array on a tensor's memory or a tensor on an array's, by numpy, or by DLPack if the result is
@@ -86,7 +86,7 @@ class Program:
                 other = look.shown.numpy(share=True)
         else:
             other = mt.from_numpy(look.shown) if self.random.random() < 0.5 else mt.from_dlpack(look.shown)
-        self.looks.append(Look(other, look.shadow))
+        self.looks.append(Shown(other, look.shadow))
 
     def view(self) -> None:
         """Take a view of a tensor, by the engine, or of an array, by numpy."""
@@ -99,11 +99,11 @@ class Program:
         choice = self.random.integers(6)
         if choice < 4:
             at = (index[choice], ...)
-            self.looks.append(Look(look.shown[at], look.shadow[at]))
+            self.looks.append(Shown(look.shown[at], look.shadow[at]))
         elif choice == 4:
-            self.looks.append(Look(look.shown.T, look.shadow.T))
+            self.looks.append(Shown(look.shown.T, look.shadow.T))
         else:
-            self.looks.append(Look(look.shown.detach() if look.is_tensor else look.shown.view(), look.shadow))
+            self.looks.append(Shown(look.shown.detach() if look.is_tensor else look.shown.view(), look.shadow))
 
     def write(self) -> None:
         """Write through a tensor with a random operation, or through an array."""
@@ -125,7 +125,9 @@ class Program:
             shadow[...] = shadow[::-1].copy() if shadow.ndim else shadow
         else:
             x.neg_()
-            shadow[...] = -shadow  # through a copy, because numpy 2.2 to 2.4 are wrong in place for some strides
+            shadow[
+                ...
+            ] = -shadow  # through a copy, because numpy 2.2 to 2.4 compute wrong results in place for some strides
 
     def drop(self) -> None:
         if self.looks:
@@ -137,10 +139,10 @@ class Program:
         x = look.shown if look.is_tensor else mt.from_numpy(look.shown)
         y = (x * 2.0 + 1.0).abs()
         two, one = look.shadow.dtype.type(2), look.shadow.dtype.type(1)
-        self.looks.append(Look(y, np.array(np.abs(look.shadow * two + one))))
+        self.looks.append(Shown(y, np.array(np.abs(look.shadow * two + one))))
 
     def differentiate(self) -> None:
-        """Run an operation that saves, a write, and backward: right under copy on write, otherwise right or refused."""
+        """Run an operation that saves, a write and backward. It may be refused, except under "copy_on_write"."""
         look = self.any()
         if not look.is_tensor or look.shadow.size == 0:
             return

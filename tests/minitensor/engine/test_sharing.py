@@ -20,7 +20,7 @@ def ptr(array: np.ndarray) -> int:
     return array.ctypes.data
 
 
-# ---------- sharing shares, copying copies ----------
+# ---------- functions that share and functions that copy ----------
 
 CUBE = np.arange(24.0).reshape(2, 3, 4)
 LAYOUTS = {
@@ -53,7 +53,7 @@ def test_a_tensor_on_an_array_shares_its_memory_both_ways(layout: str, dtype: st
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_an_array_on_a_tensor_shares_its_memory_both_ways(layout: str):
     x = mt.to_tensor(CUBE)
-    x = mt.from_numpy(LAYOUTS[layout](x.numpy(share=True)))  # the same view of the tensor's own memory
+    x = mt.from_numpy(LAYOUTS[layout](x.numpy(share=True)))  # an equal view of the memory of the tensor
     array = x.numpy(share=True)
     assert ptr(array) == x.data_ptr() and list(array.shape) == x.shape and array.flags.writeable
     array[...] = -1
@@ -93,7 +93,7 @@ def test_neither_side_can_change_the_shape_or_the_flags_of_the_other():
     assert x.shape == [6] and x.add_(1.0).tolist() == [2, 3, 4, 5, 6, 7]
 
 
-def test_the_owner_can_not_move_the_memory_away():
+def test_the_owner_cannot_move_the_memory_away():
     array, backing = np.arange(4.0), bytearray(32)
     x, y = mt.from_numpy(array), mt.from_numpy(np.frombuffer(backing))
     with pytest.raises(ValueError, match="resize"):
@@ -240,7 +240,7 @@ def test_gradients_flow_through_shared_memory_and_leaves_may_live_in_it():
     assert array.tolist() == [0, 0, 0]
 
 
-def test_a_tensor_that_wants_a_gradient_is_lent_detached_only():
+def test_a_tensor_that_requires_a_gradient_is_shared_only_after_detach():
     w = leaf([2])
     for x in (w, w * 2, (w * 2)[0]):
         with pytest.raises(RuntimeError, match=r"x\.detach\(\)\.numpy\(share=True\)"):

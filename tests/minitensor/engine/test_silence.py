@@ -1,4 +1,4 @@
-"""Test that numpy's warnings about inf and nan, which are values, do not reach the program."""
+"""Test that no numpy warning about inf and nan, which are valid values, reaches the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minitensor import torch
 
 VALUES = [float("nan"), float("inf"), -float("inf"), 0.0, -3.0, 3e38, -3e38, 1e-45, 89.0]
 GIVEN = [(), (2,), (0.0,), "itself", "reversed"]
-#: A program that asks for a numpy array computes with numpy from then on.
+#: Methods that return numpy arrays, with which programs compute outside the engine.
 LEAVING = {"numpy", "__array__", "__array_wrap__"}
 OPERATORS = [
     "add",
@@ -53,7 +53,7 @@ def called(make, name: str) -> None:
                     if wanted:
                         out.sum().backward()
                 except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
-                    continue  # refused calls are tested in other files
+                    continue  # other files test calls that are refused
 
 
 def paddles(numbers, wanted):
@@ -70,14 +70,14 @@ def test_no_method_warns_about_inf_or_nan(kind, make):
     for name in names(kind):
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
-            # The package does this at its import, and pytest resets it.
+            # The package sets this at import, but pytest resets it.
             warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
             called(make, name)
         reported |= {(name, str(one.message)) for one in seen if "encountered" in str(one.message)}
     assert not reported
 
 
-def test_a_program_of_its_own_prints_no_warning():
+def test_a_program_in_a_separate_process_prints_no_warning():
     program = "from minitensor import torch\ntorch.tensor([3.0, 0.0]).acos().log_(); print(torch.tensor(0.0).log())"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert (ran.stdout, ran.stderr) == ("tensor(-inf)\n", "")

@@ -1,4 +1,4 @@
-"""Floats of 16 bits: every operation computes in float32 and rounds once; dtypes and values are those of the record."""
+"""16-bit floats: every operation computes in float32 and rounds once. Dtypes and values equal the recorded ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def spacing(values: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def expect_near(found: Any, wanted: np.ndarray, dtype: str, spacings: float) -> None:
-    """Compare a tensor with exact values that ``dtype`` can only round."""
+    """Compare a tensor with exact values, up to the rounding to ``dtype``."""
     assert found.dtype == dtype
     got, wanted = found.astype("float64").numpy(), np.asarray(wanted, np.float64)
     assert got.shape == wanted.shape
@@ -49,7 +49,7 @@ def expect_near(found: Any, wanted: np.ndarray, dtype: str, spacings: float) -> 
 
 
 def halved(given: Sample, dtype: str) -> list[np.ndarray]:
-    """Return the operands of a sample, whose floats are rounded to ``dtype``, as arrays of float64."""
+    """Return the operands of a sample as float64 arrays, after rounding their floats to ``dtype``."""
     exact = dtype_of(dtype).numpy
     return [a.astype(exact).astype(np.float64) if a.dtype.kind == "f" else a for a in given.arrays]
 
@@ -100,7 +100,7 @@ def test_gradients_have_the_dtype_and_are_near_those_in_float32(given: Sample, d
         assert (wide is None) == (half is None)
         if half is not None:
             assert half.dtype == dtype
-            # A rule may read the result, which was rounded: 1 - tanh(x) ** 2 loses the digits that cancel.
+            # A rule may read the rounded result: in 1 - tanh(x) ** 2, digits cancel.
             scale = np.maximum(np.abs(wide.numpy()), np.abs(wide.numpy()).max(initial=0) / 4)
             error = np.abs(half.astype("float32").numpy() - wide.numpy())
             assert (error <= float(limits(dtype_of(dtype).numpy).eps) * (1 + 6 * scale)).all(), (half, wide)
@@ -131,10 +131,10 @@ PAIRS = {
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("question", PAIRS)
-def test_dtypes_of_two_meet_as_in_pytorch(question: str):
+def test_two_dtypes_are_promoted_as_in_pytorch(question: str):
     recorded = TORCH[question]["values"]["found"]
     found = {a: {b: torch_dtype(PAIRS[question], a, b) for b in NAMES} for a in NAMES}
-    if question == "a matrix product":  # PyTorch refuses a product of bools, which is one of truth values here
+    if question == "a matrix product":  # PyTorch refuses a product of bools, which minitensor computes as "and"
         assert found["bool"].pop("bool") == "bool" and recorded["bool"].pop("bool") == "refused"
     assert found == recorded
 
@@ -152,7 +152,7 @@ def test_a_number_is_promoted_with_a_dtype_as_in_pytorch():
 def test_a_function_gives_the_dtype_of_pytorch(name: str):
     recorded = TORCH["functions of one tensor"]["values"]["found"][name]
     given = (0,) if name in ("cumsum", "cumprod", "logsumexp") else ()
-    # Bools have no arithmetic here.
+    # minitensor has no arithmetic for bools.
     names = [a for a in NAMES if a != "bool" or name not in ("abs", "square", "sign")]
     assert {a: torch_dtype(getattr(torch, name), ones(a, 4), *given) for a in names} == {a: recorded[a] for a in names}
 
@@ -167,7 +167,7 @@ def test_a_reduction_is_that_of_pytorch(question: str):
     x = torch.tensor(VALUES, dtype=getattr(torch, dtype)).reshape(6, 10)
     recorded = TORCH["reductions of 16 bits"]["values"]["found"][question]
     out = getattr(x, name)(int(axis))
-    # A variance is made of four operations, each of which rounds.
+    # A variance consists of four operations, each of which rounds.
     expect_near(out, np.array(recorded).reshape(out.shape), dtype, 2 if name == "var" else 1)
 
 
@@ -282,10 +282,10 @@ def differs_on_purpose(question: str, a: str, b: str) -> bool:
     if question == "in place":
         return a != b  # Paddle changes the dtype of the target, minitensor never does
     if question == "a tensor and one without dimensions":
-        # In Paddle 3.3.1 a tensor without dimensions does not widen one of its kind; it does in 2.6.2 and here.
+        # A tensor without dimensions widens another of its kind in Paddle 2.6.2 and here, but not in Paddle 3.3.1.
         return a != b
     if question == "a matrix product":
-        return a != b  # Paddle labels the result with the dtype of the first operand, whatever the bytes are
+        return a != b  # Paddle gives the result the dtype of the first operand, without converting the bytes
     return question == "a quotient" and a == b == "bool"
 
 
@@ -319,7 +319,8 @@ def test_values_are_those_of_paddle_where_its_cpu_has_the_operation(version: str
     answers = RECORDS[version]["answers"]
     of = {"sum": lambda x, axis: x.sum(axis), "mean": lambda x, axis: x.mean(axis)}
     compared = 0
-    dtypes = ["float16"] if version == "paddle 2.6.2" else HALVES  # 2.6.2 makes bfloat16 of float32 by rounding down
+    # Paddle 2.6.2 converts float32 to bfloat16 by rounding down.
+    dtypes = ["float16"] if version == "paddle 2.6.2" else HALVES
     for question, recorded in answers["reductions of 16 bits"]["values"]["found"].items():
         name, dtype, axis = question.split()
         if recorded != "refused" and dtype in dtypes:
@@ -342,7 +343,7 @@ def test_values_are_those_of_paddle_where_its_cpu_has_the_operation(version: str
 def test_a_text_is_that_of_paddle(question: str):
     name, _, dtype = question.rpartition(" ")
     x = mt.to_tensor(PRINTED[name], "float32").astype(dtype)
-    # Paddle 3 rounds to the nearest, and 2.6.2 down: both print what they hold.
+    # Paddle 3 rounds to the nearest number and Paddle 2.6.2 rounds down, so they print different numbers.
     assert str(x) == PADDLE["texts"]["values"]["found"][question]
 
 
@@ -370,7 +371,7 @@ def test_a_saved_tensor_is_the_one_of_16_bits(dtype: str, base: int):
 
 
 def test_a_simulated_gpu_counts_no_copies_in_float32(device: str):
-    """The same program needs at most half the bytes at its peak: rules in float32 have temporary arrays as well."""
+    """The peak is at most half of that in float32, where the gradient rules have temporary arrays, too."""
     if device != "gpu:sim":
         pytest.skip("the simulated GPU")
     peaks = {}
@@ -399,7 +400,7 @@ def test_a_write_on_a_saved_tensor_is_noticed(dtype: str):
         z.sum().backward()
 
 
-def test_a_function_is_the_same_for_large_tensors():
+def test_a_function_gives_the_same_for_large_tensors():
     x = np.linspace(-3, 3, 9 << 20, dtype=np.float32).astype(np.float16)
     given = mt.to_tensor(x)
     for name in ("sigmoid", "exp"):
@@ -426,7 +427,7 @@ def test_memory_is_shared_with_numpy_and_by_dlpack(dtype: str):
 
 
 @pytest.mark.cpu_only
-def test_a_capsule_of_bfloat16_is_labelled_so_and_used_once():
+def test_a_capsule_of_bfloat16_has_its_type_code_and_is_used_once():
     x = mt.to_tensor([1.5], "bfloat16")
     for capsule in (x.__dlpack__(), x.__dlpack__(max_version=(1, 0))):
         y = mt.from_dlpack(capsule)
@@ -490,7 +491,7 @@ def test_functions_of_the_largest_number_use_that_of_the_dtype():
         assert x.nan_to_num_() is x and x.tolist() == [largest, -largest, 0.0]
 
 
-def test_a_number_beyond_float16_is_inf_and_warns_of_nothing(recwarn: pytest.WarningsRecorder):
+def test_a_number_beyond_float16_becomes_inf_without_a_warning(recwarn: pytest.WarningsRecorder):
     x = mt.to_tensor([70000.0, 65504.0, 1e-9])
     assert x.astype("float16").tolist() == [np.inf, 65504.0, 0.0]
     y = mt.to_tensor([60000.0], "float16")
@@ -651,7 +652,7 @@ def test_clipping_measures_gradients_in_float32(dtype: str):
     expect_near(w, np.array([1 - 3.0, 1 - 4.0]), dtype, 2)
 
 
-# ---------- in place, beside an operand that the dtype of the target cannot hold ----------
+# ---------- in place, with an operand that the dtype of the target cannot hold ----------
 
 
 @pytest.mark.parametrize("name", ["add_", "subtract_", "multiply_", "divide_"])

@@ -1,7 +1,7 @@
 """Test stale saved tensors: backward raises if one was overwritten, and the error explains the mistake.
 
-The programs and their results were recorded from Paddle 2.6.2 and PyTorch. If this engine differs on purpose, the
-test's name has the reason.
+The programs and their results were recorded from Paddle 2.6.2 and PyTorch. Where minitensor differs on purpose, the
+name of the test gives the reason.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def test_the_error_names_both_lines_both_versions_and_two_ways_out():
     text = str(raised.value)
     assert f"multiply saved its first input at version 0 (test_stale.py, line {saved}: y = a * a" in text
     assert f"add_, which made version 1 (test_stale.py, line {written}: a.add_(1.0)" in text
-    assert "received tensor_version:1 != wrapper_version_snapshot:0" in text  # Paddle's words
+    assert "received tensor_version:1 != wrapper_version_snapshot:0" in text  # these are Paddle's words
     assert "shape [3]" in text
     assert "normal operation" in text and "clone()" in text
 
@@ -156,7 +156,7 @@ def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
     assert "multiply saved its first input at version 0" in text
     assert f"overwritten: by add_, which made version 1 (test_stale.py, line {number}: a.add_(1.0))" in text
     assert "received tensor_version:1 != wrapper_version_snapshot:0" in text
-    with pytest.raises(RuntimeError) as raised:  # if only the version changed, the error uses the write log
+    with pytest.raises(RuntimeError) as raised:  # only the version changed, so the error uses the write log
         z.backward()
     text = str(raised.value)
     assert "multiply saved its first input at version 0" in text
@@ -166,10 +166,10 @@ def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
 
 def test_a_dead_storage_at_the_same_address_is_not_blamed():
     w, a = three()
-    for _ in range(300):  # their memory and their ids are reused
+    for _ in range(300):  # freed, so that their memory and their ids are reused
         dead = mt.zeros([3], "float64")
         saver = dead * w
-        dead.relu_()  # logged, because an operation saved from it
+        dead.relu_()  # this write is logged, because an operation saved from the storage
         del dead, saver
     y = a * a
     a.add_(1.0)
@@ -270,7 +270,7 @@ def test_a_write_to_a_leaf_under_no_grad_makes_its_saved_values_stale():
         y.backward()
 
 
-def test_only_values_that_a_wanted_gradient_needs_are_saved():
+def test_only_values_that_a_required_gradient_needs_are_saved():
     w, a = three()
     constant = mt.to_tensor([1.0, 2.0, 3.0], "float64")
     y = mt.maximum(a, constant) + constant * constant
@@ -336,7 +336,7 @@ def test_with_retain_graph_backward_runs_again_and_adds_up(name: str):
 
 
 def test_retain_graph_keeps_the_copy_that_sin_in_place_made():
-    # Recorded: right in both frameworks, twice.
+    # Both frameworks give the right gradient both times, as recorded.
     w = leaf([1.0, 2.0])
     a = w * 1
     a.sin_()
@@ -357,10 +357,10 @@ def test_a_second_backward_through_advanced_indexing_raises():
 
 @pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
 def test_an_interrupted_write_is_a_write(policy, monkeypatch):
-    """The written cells are unknown, so backward refuses all values saved before."""
+    """Nobody can tell which cells were written, so backward refuses all values that were saved before."""
     _w, a = three()
     y = a * a
-    a.exp_()  # compiled
+    a.exp_()  # the first call compiles the operation
     _w, a = three()
     y = a * a
     forward = FUNCTIONS.namespaces["exp_"]["forward"]

@@ -18,7 +18,7 @@ def test_a_value_that_does_not_fit_is_named_with_both_shapes(index):
 
 
 @pytest.mark.parametrize("worst", [np.nan, np.inf, -np.inf, 3e9, -3e9])
-def test_integers_store_no_number_that_they_can_not_hold(worst: float):
+def test_integers_store_no_number_that_they_cannot_hold(worst: float):
     x = mt.to_tensor([1, 2, 3], "int32")
     for value in (mt.to_tensor([0.5, worst, 1.0], "float64"), np.array([0.5, worst, 1.0])):
         with pytest.raises(ValueError, match="cannot be stored in a tensor of dtype int32"):

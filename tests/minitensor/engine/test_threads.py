@@ -1,4 +1,4 @@
-"""Test elementwise operations on big tensors, in chunks and threads: they have numpy's bits or its error."""
+"""Test elementwise operations on big tensors, in chunks and threads: their results equal numpy's bit for bit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def operands(name: str, shapes: tuple[tuple[int, ...], ...], dtype: str = "float32") -> list[np.ndarray]:
-    """Return arrays for a row of the table: the first rows and columns of matrices."""
+    """Return operands for a row of the table, cut out of matrices."""
     arrays = [matrix(i, dtype)[: s[0] if len(s) > 1 else 1, : s[-1]].reshape(s).copy() for i, s in enumerate(shapes)]
     return arrays[: len(ROWS[name].operands)]
 
@@ -47,7 +47,7 @@ FULL, ROW, COLUMN, ONE = (SIDE, SIDE), (SIDE,), (SIDE, 1), (1,)
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", sorted(row.name for row in ROWS.values() if row.by_element))
-def test_every_operation_gives_the_bits_that_numpy_gives_in_one_go(name: str, dtype: str):
+def test_every_operation_gives_the_bits_of_one_call_of_numpy(name: str, dtype: str):
     if name in ("erf", "erfinv"):
         pytest.importorskip("scipy")
     given = ARGUMENTS.get(name, {})
@@ -69,7 +69,7 @@ def test_every_operation_gives_the_bits_that_numpy_gives_in_one_go(name: str, dt
 
 
 @pytest.mark.parametrize("name", sorted(row.name for row in ROWS.values() if row.by_element and row.rules))
-def test_every_gradient_has_the_bits_that_numpy_gives_in_one_go(name: str):
+def test_every_gradient_has_the_bits_of_one_call_of_numpy(name: str):
     if name in ("erf", "erfinv"):
         pytest.importorskip("scipy")
     given = ARGUMENTS.get(name, {})
@@ -188,7 +188,7 @@ def test_an_operand_that_overlaps_the_target_is_read_first(overlap: Callable):
     ],
     ids=["shape", "larger", "argument", "order", "normal", "layout"],
 )
-def test_an_error_is_the_one_of_small_tensors_and_changes_nothing(wrong: Callable):
+def test_an_error_is_that_of_small_tensors_and_changes_nothing(wrong: Callable):
     reported = []
     for switch in (off, low_limits):
         x = mt.to_tensor(matrix(5))
@@ -216,7 +216,7 @@ def test_a_function_that_fails_at_once_has_written_nothing():
 
 
 @pytest.mark.parametrize("how", ["ignore", "warn", "raise"])
-def test_inf_and_nan_are_values_under_any_setting_of_numpy(how: str):
+def test_inf_and_nan_are_valid_under_any_setting_of_numpy(how: str):
     numbers, zeros = matrix(7), np.zeros((SIDE, SIDE), np.float32)
 
     def program() -> list[object]:

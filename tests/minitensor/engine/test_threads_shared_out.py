@@ -43,7 +43,7 @@ def test_the_caller_does_all_the_work_if_no_thread_can_start(monkeypatch: pytest
 
 
 def test_threads_share_the_work():
-    """All threads work at the same time, because each waits for the others."""
+    """Each piece of work waits for the others, so it only ends if all threads work at the same time."""
     meeting = threading.Barrier(3, timeout=300)
     share_out(lambda piece: meeting.wait(), range(3), 3)
     assert not meeting.broken
@@ -71,7 +71,7 @@ def test_an_interruption_is_raised_after_all_threads_have_finished():
         signal.signal(signal.SIGINT, before)
 
 
-# ---------- how many ----------
+# ---------- the number of threads ----------
 
 
 def test_operations_leave_no_thread_running():
@@ -85,7 +85,7 @@ def test_operations_leave_no_thread_running():
 
 def test_the_number_of_threads_can_be_read_and_set():
     cpu = mt.device.cpu
-    with low_limits():  # restores the number
+    with low_limits():  # the fixture restores the number
         cpu.set_num_threads(5)
         assert cpu.get_num_threads() == 5
         with pytest.raises(ValueError, match="n is 1 or more, not 0"):
@@ -105,7 +105,7 @@ def test_the_environment_sets_the_number_of_threads(reported: str, wanted: str):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # pytest may have other threads
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # about a fork while pytest has other threads
 def test_a_forked_child_computes_with_its_own_threads():
     with low_limits(threads=3):
         x = mt.to_tensor(matrix(8))

@@ -13,7 +13,7 @@ FLAGS = mt.to_tensor([True, False])
 
 @pytest.fixture(autouse=True)
 def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Move the tensors above to the device, which was not set when this file was imported."""
+    """Move the tensors above to the device of the test, which was not set when this file was imported."""
     for name in ("X", "FLAGS"):
         monkeypatch.setitem(globals(), name, mt.to_tensor(globals()[name]))
 
@@ -75,7 +75,7 @@ def test_every_operation_takes_zero_elements_zero_dimensions_and_one_element():
         repr(y), y.tolist(), y.numpy(), y.strides, y.offset, y.data_ptr()
 
 
-def test_nan_and_infinity_are_values():
+def test_nan_and_infinity_are_valid_elements():
     x = mt.to_tensor([float("nan"), float("inf"), float("-inf"), 1.0])
     assert np.isnan((x + 1).numpy()[0]) and (x * 2).tolist()[1:] == [float("inf"), float("-inf"), 2]
     assert (x == x).tolist() == [False, True, True, True]

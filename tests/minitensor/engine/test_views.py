@@ -13,7 +13,7 @@ CUBE = np.arange(24.0).reshape(2, 3, 4) * 0.1 + 0.5
 COLUMN = np.arange(4.0).reshape(1, 4, 1) + 1
 SQUARE = np.arange(9.0).reshape(3, 3) + 1
 
-#: Every view, and the same view in numpy. Recorded from Paddle 2.6.2: all of these share memory.
+#: Every view, and the same view in numpy. In Paddle 2.6.2 all of these share memory, as recorded.
 VIEWS = {
     "reshape": (CUBE, lambda x: x.reshape([4, 6]), lambda v: v.reshape(4, 6)),
     "reshape -1": (CUBE, lambda x: x.reshape([-1]), lambda v: v.reshape(-1)),
@@ -67,7 +67,7 @@ def strided(v: np.ndarray) -> np.ndarray:
 
 def diagonal(v: np.ndarray, *arguments: int) -> np.ndarray:
     picked = v.diagonal(*arguments)
-    picked.flags.writeable = True  # numpy marks it read-only as a precaution
+    picked.flags.writeable = True  # numpy marks a diagonal read-only
     return picked
 
 
@@ -163,7 +163,7 @@ def test_views_of_views_of_views_compose():
 
 # ---------- copies ----------
 
-#: Recorded from Paddle 2.6.2: these create new storages.
+#: Functions that create new storages in Paddle 2.6.2, as recorded.
 COPIES = {
     "split": (lambda x: x.split(2, 2)[1], lambda v: np.split(v, 2, 2)[1]),
     "split lengths": (lambda x: x.split([1, -1], 1)[1], lambda v: v[:, 1:]),

@@ -47,7 +47,7 @@ def read(event: Event) -> None:
 
 @pytest.mark.parametrize("listener", [ignore, read], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_a_watched_program_reports_the_same(program, listener):
+def test_a_program_gives_the_same_results_with_a_listener(program, listener):
     unwatched = run(program)
     with listening(listener):
         watched = run(program)
@@ -72,7 +72,7 @@ def test_events_report_every_storage_and_every_write():
         x = mt.zeros([4])
         y = x + x
         y.add_(x)
-        y[0] = 1.0  # a write; its view emits nothing
+        y[0] = 1.0  # this emits a write, and nothing for the view
         y.fill_(2.0)
         y.T  # noqa: B018
         y.reshape_([2, 2])

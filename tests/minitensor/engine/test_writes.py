@@ -105,7 +105,7 @@ def test_set_value_takes_numbers_of_the_same_shape_only():
     assert x.tolist() == [3, 4] and x.inplace_version == 1
 
 
-# ---------- metadata only ----------
+# ---------- changes of metadata only ----------
 
 METADATA = {
     "reshape_": ([3, 2],),

@@ -36,14 +36,14 @@ reuse(
     "If there are too many, the newest buffer is freed first.",
     "        for address in list(self._memory):\n",
     "        for address in reversed(list(self._memory)):\n",
-    "buffer_reuse::test_at_most_the_limit_is_kept_and_the_oldest_is_dropped_first",
+    "buffer_reuse::test_no_more_than_the_limit_is_kept_and_the_oldest_buffers_are_freed_first",
 )  # fmt: skip
 reuse(
     "kept-beyond-the-peak",
     "Kept buffers of other sizes stay when a new size is requested.",
     "        buffer_cache.trim(max(cpu_peaks.ever - cpu_meter.allocated - nbytes, 0))\n",
     "",
-    "buffer_reuse::test_a_new_size_does_not_raise_the_program_above_its_peak",
+    "buffer_reuse::test_a_buffer_of_a_new_size_does_not_raise_the_peak_of_the_program",
 )  # fmt: skip
 reuse(
     "taken-buffer-stays-reserved",
@@ -57,7 +57,7 @@ chunks(
     "The first chunk of a new result is not written.",
     "    np.copyto(parts.at(0)[1], first)\n",
     "",
-    "threads::test_every_operation_gives_the_bits_that_numpy_gives_in_one_go",
+    "threads::test_every_operation_gives_the_bits_of_one_call_of_numpy",
 )  # fmt: skip
 chunks(
     "last-chunk-left-out",
@@ -86,14 +86,14 @@ chunks(
     "An in-place operation obeys numpy's settings for inf and nan, and stops after its first chunk.",
     '    with np.errstate(all="ignore"):\n        operands, part = parts.at(0)\n',
     "    if True:\n        operands, part = parts.at(0)\n",
-    "threads::test_inf_and_nan_are_values_under_any_setting_of_numpy",
+    "threads::test_inf_and_nan_are_valid_under_any_setting_of_numpy",
 )  # fmt: skip
 threads(
     "floating-point-errors-of-threads",
     "Threads obey numpy's settings for inf and nan.",
     '        with np.errstate(all="ignore"):\n',
     "        if True:\n",
-    "threads::test_inf_and_nan_are_values_under_any_setting_of_numpy",
+    "threads::test_inf_and_nan_are_valid_under_any_setting_of_numpy",
 )  # fmt: skip
 threads(
     "failure-in-a-thread-is-lost",

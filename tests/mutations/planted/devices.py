@@ -28,7 +28,7 @@ simulated(
     "An array of one simulated GPU is accepted on another.",
     "            if type(each) is DeviceArray and each.gpu is gpu:",
     "            if type(each) is DeviceArray:",
-    "devices::test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one",
+    "devices::test_tensors_of_the_old_simulated_gpu_do_not_move_to_a_new_one",
 )  # fmt: skip
 simulated(
     "copy-of-an-overlapping-operand-not-counted",
@@ -63,7 +63,7 @@ places(
     "Two simulated GPUs of the same name are one place.",
     "            return self.gpu is other.gpu",
     "            return str(self) == str(other)",
-    "devices::test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one",
+    "devices::test_tensors_of_the_old_simulated_gpu_do_not_move_to_a_new_one",
 )  # fmt: skip
 places(
     "kibibyte-of-1000",
@@ -77,7 +77,7 @@ places(
     "A place that is given as a device is looked up by its name, so that the old simulated GPU is the new one.",
     "        return device.gpu  # works even for a simulated GPU that was replaced",
     "        device = str(device)",
-    "devices::test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one",
+    "devices::test_tensors_of_the_old_simulated_gpu_do_not_move_to_a_new_one",
 )  # fmt: skip
 moving(
     "gradient-stays-where-it-was-moved",

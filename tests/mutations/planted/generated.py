@@ -158,7 +158,7 @@ templates(
     "An operation is not recorded when only an operand after the first wants a gradient.",
     """"any_node": " or ".join(f"{self.node(x)} is not None" for x in self.ruled),""",
     """"any_node": f"{self.node(self.ruled[0])} is not None" if self.ruled else "",""",
-    "operations::test_the_gradient_is_right_when_only_one_operand_wants_it",
+    "operations::test_the_gradient_is_right_if_only_one_operand_requires_one",
 )  # fmt: skip
 mutation(
     "minitensor/engine/operations/compiling.py",

@@ -13,7 +13,7 @@ walk(
     "A gradient is added to in place although it shares its memory.",
     "if key in self._more or key not in self._sizes:",
     "if key not in self._sizes:",
-    "autograd::test_gradients_share_no_memory_with_one_another_nor_with_the_given_one",
+    "autograd::test_gradients_share_no_memory_with_one_another_or_with_the_given_one",
 )  # fmt: skip
 walk(
     "second-gradient-replaces-the-first",
@@ -71,7 +71,7 @@ backward(
     "A gradient that arrives at two leaves is stored as one array.",
     "if propagation.is_exclusive(g) and outward.flags.c_contiguous:",
     "if outward.flags.c_contiguous and g.base is None:",
-    "autograd::test_gradients_share_no_memory_with_one_another_nor_with_the_given_one",
+    "autograd::test_gradients_share_no_memory_with_one_another_or_with_the_given_one",
 )  # fmt: skip
 backward(
     "given-gradient-is-written",
@@ -122,7 +122,7 @@ backward(
     "After clear_gradient the next backward adds to the cleared tensor.",
     "if node.saved is None or _is_empty(node.saved):",
     "if node.saved is None:",
-    "autograd::test_a_cleared_gradient_is_zero_for_every_holder_and_the_next_is_another_tensor",
+    "autograd::test_a_cleared_gradient_is_zero_under_every_name_and_the_next_is_another_tensor",
 )  # fmt: skip
 backward(
     "emptied-gradient-forgets-what-was-written-since",

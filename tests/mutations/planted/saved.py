@@ -93,7 +93,7 @@ saving(
     "A write under another policy after one under copy on write also counts as harmless.",
     "return last == storage.version and first <= version",
     "return first <= version",
-    "copy_on_write_policies::test_a_write_beside_saved_cells_moves_only_the_version",
+    "copy_on_write_policies::test_a_write_beside_saved_cells_changes_only_the_version",
 )  # fmt: skip
 saving(
     "preserved-bytes-not-put-back",

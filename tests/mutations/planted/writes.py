@@ -156,7 +156,7 @@ mutation(
     "An integer power in place fails after writing half of the elements.",
     "    if a.dtype not in FLOATS and (out is not None or type(a) is not ndarray) and (b < 0).any():",
     "    if False:",
-    "all_or_nothing_values::test_an_error_in_the_middle_of_the_elements_leaves_the_first_ones_alone",
+    "all_or_nothing_values::test_an_error_in_the_middle_of_the_elements_leaves_the_first_ones_unchanged",
 )  # fmt: skip
 mutation(
     "minitensor/engine/kernels/elementwise.py",
@@ -172,5 +172,5 @@ mutation(
     "An index out of range is not checked, and a negative one is not converted.",
     "    index = index.astype(np.int64, order=\"C\")\n    if not index.size:",
     "    index = index.astype(np.int64, order=\"C\")\n    if True:",
-    "indexed_refusals::test_an_index_outside_is_refused_before_anything_is_written",
+    "indexed_refusals::test_an_index_out_of_range_is_refused_before_anything_is_written",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Helpers for the tests of big tensors: limits so low that small tensors count as big."""
+"""Helpers for the tests of big tensors. They lower the limits, so that small tensors count as big."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import minitensor as mt
 from minitensor.engine.device.host_buffer_cache import buffer_cache
 from minitensor.engine.kernels.chunks import large
 
-#: Elements along a side: a matrix of float32 has 16 KiB, and 16 chunks of several steps.
+#: The rows and columns of test matrices. In float32 such a matrix has 16 KiB and consists of 16 chunks.
 SIDE = 64
 
 
@@ -49,19 +49,19 @@ def off() -> Iterator[None]:
 
 
 def spoil() -> int:
-    """Fill all kept buffers with nan and return their bytes: a tensor that still uses one shows nan."""
+    """Fill all kept buffers with nan, so that a tensor that still uses one shows nan; return their bytes."""
     for memory in buffer_cache._memory.values():
         memory[...] = 0xFF
     return sum(memory.nbytes for memory in buffer_cache._memory.values())
 
 
 def kept_bytes() -> int:
-    """Return the bytes that are reserved and not allocated."""
+    """Return the number of bytes that are reserved and not allocated."""
     return mt.device.cpu.memory_reserved() - mt.device.cpu.memory_allocated()
 
 
 def matrix(seed: int, dtype: str = "float32") -> np.ndarray:
-    """Return numbers of all sizes, with every special one among them."""
+    """Return a matrix with numbers of all sizes and all special numbers."""
     random = np.random.default_rng(seed)
     numbers = (random.standard_normal((SIDE, SIDE)) * 10.0 ** random.integers(-6, 5, (SIDE, SIDE))).astype(dtype)
     tiny = np.finfo(dtype).smallest_subnormal
@@ -72,5 +72,5 @@ def matrix(seed: int, dtype: str = "float32") -> np.ndarray:
 
 
 def bits(array: np.ndarray) -> tuple[object, ...]:
-    """Return all properties of an array: equal for two arrays that are identical bit for bit."""
+    """Return a value that is equal for two arrays if they are identical bit for bit."""
     return array.dtype, array.shape, array.strides, array.tobytes()

@@ -6,7 +6,7 @@ import gc
 
 
 def cycles() -> set[str]:
-    """Return the types of the engine's objects that nothing refers to but one another."""
+    """Return the types of the engine's objects in reference cycles that nothing else refers to."""
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         gc.collect()

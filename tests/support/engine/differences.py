@@ -14,7 +14,7 @@ STEP = 1e-6
 
 @contextmanager
 def on_the_host() -> Iterator[None]:
-    """Use the host, for results that are computed once and hold on every device."""
+    """Make tensors on the host, for results that are computed once and used for every device."""
     device = mt.get_device()
     mt.set_device("cpu")
     try:
@@ -24,7 +24,7 @@ def on_the_host() -> Iterator[None]:
 
 
 def slopes(function: Callable[..., float], arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the derivative of the number ``function(*arrays)`` for every element of every array."""
+    """Return the derivative of the number ``function(*arrays)`` by every element of every array."""
     found = []
     for k, array in enumerate(arrays):
         slope = np.zeros(array.shape)
@@ -40,7 +40,7 @@ def slopes(function: Callable[..., float], arrays: Sequence[np.ndarray]) -> list
 
 
 def weights(shape: Sequence[int]) -> np.ndarray:
-    """Return different numbers for all elements, so that no two mistakes cancel."""
+    """Return a different number for each element, so that no two mistakes cancel."""
     size = int(np.prod(shape, dtype=int))
     return (np.arange(size) * 0.7 + 0.3).reshape(shape) * np.where(np.arange(size) % 2, -1, 1).reshape(shape)
 
@@ -64,7 +64,7 @@ def put(array: np.ndarray, index: object, value: object) -> np.ndarray:
 
 
 def leaf(values: object) -> mt.Tensor:
-    """Return a float64 leaf that wants a gradient."""
+    """Return a float64 leaf that requires a gradient."""
     return mt.to_tensor(np.array(values, np.float64), stop_gradient=False)
 
 

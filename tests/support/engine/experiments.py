@@ -1,8 +1,8 @@
 """Programs that a fresh process runs while the operating system and Python's tracemalloc count its memory.
 
-``python -m tests.support.engine.experiments relu`` prints, for each moment of the program, its name, our counters
-(allocated and reserved), the count of tracemalloc and that of the operating system, in bytes since the start of the
-program, as a list in JSON.
+``python -m tests.support.engine.experiments relu`` prints a list in JSON. For each moment of the program it has the
+name, minitensor's counters (allocated and reserved), the count of tracemalloc, and that of the operating system, in
+bytes since the start of the program.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ Moment = Callable[[str], None]
 def rss() -> int:
     """Return the resident bytes of the process; 0 on systems other than Linux.
 
-    The C library releases the free memory in the middle of its heap first, because its amount after the imports
-    changes with the length of a path.
+    The C library returns the free memory inside its heap to the system first. Its amount after the imports would differ
+    with the length of a path.
     """
     if sys.platform != "linux":
         return 0
-    with contextlib.suppress(OSError, AttributeError):  # not the C library of GNU
+    with contextlib.suppress(OSError, AttributeError):  # another C library than GNU's
         ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def counted() -> tuple[int, int, int, int]:
-    """Return the bytes of tensors; of these and kept buffers; of Python and numpy; and of the process."""
+    """Return four counts in bytes: of tensors, of tensors and kept buffers, of Python and numpy, and of the process."""
     cpu = mt.device.cpu
     return cpu.memory_allocated(), cpu.memory_reserved(), tracemalloc.get_traced_memory()[0], rss()
 
@@ -45,7 +45,7 @@ def counted() -> tuple[int, int, int, int]:
 
 
 def relu(moment: Moment) -> None:
-    """ReLU on 10000 x 10000, beside itself and in place."""
+    """Compute ReLU of 10000 x 10000, into a new tensor and in place."""
     x = mt.full([10_000, 10_000], 0.5)
     moment("x")
     y = x.relu()
@@ -57,7 +57,7 @@ def relu(moment: Moment) -> None:
 
 
 def block(moment: Moment) -> None:
-    """A layer in the middle of a network, on [1, 64, 512, 512]."""
+    """Run a layer in the middle of a network, on [1, 64, 512, 512]."""
     x = mt.full([1, 64, 512, 512], 0.5)
     moment("x")
     h = x * 2.0
@@ -72,7 +72,7 @@ def block(moment: Moment) -> None:
 
 
 def adds(moment: Moment) -> None:
-    """A hundred additions."""
+    """Add a hundred times."""
     x, y = mt.full([3_000_000], 1.0), mt.full([3_000_000], 2.0)
     moment("x, y")
     for _ in range(100):
@@ -84,7 +84,7 @@ def adds(moment: Moment) -> None:
 
 
 def training(moment: Moment) -> None:
-    """A step of training a network of two layers."""
+    """Run one training step of a network of two layers."""
     x = mt.full([1500, 1500], 0.01)
     w1, w2 = (mt.full([1500, 1500], 0.02, stop_gradient=False) for _ in range(2))
     moment("x, w1, w2")
@@ -104,7 +104,7 @@ def training(moment: Moment) -> None:
 
 
 def sizes(moment: Moment) -> None:
-    """Tensors of 1.1 to 23 MiB, which the C library may treat differently."""
+    """Make tensors of 1.1 to 23 MiB, for which the C library may behave differently."""
     held = []
     for factor in (1, 2, 5, 10, 20):
         held += [mt.full([300_000 * factor], 1.0) for _ in range(20 // factor)]
@@ -119,9 +119,9 @@ PROGRAMS = {"relu": relu, "block": block, "adds": adds, "training": training, "s
 
 
 def measured(name: str) -> list[tuple[str, int, int, int, int]]:
-    """Return the moments of a program, and the growth of each count since its start."""
+    """Return the moments of a program with the growth of each count since its start."""
     program = PROGRAMS[name]
-    # Run once before: Python, numpy and BLAS load and build parts at their first use, which are not tensors.
+    # The first run is not counted, because Python, numpy and BLAS allocate memory at their first use.
     program(lambda name: None)
     gc.collect()
     mt.device.cpu.empty_cache()
@@ -136,7 +136,7 @@ def measured(name: str) -> list[tuple[str, int, int, int, int]]:
 
 
 def steps(device: str, count: int = 1000) -> list[tuple[int, int, int]]:
-    """Train a small network without the garbage collector; yield step, allocated bytes, bytes of the process."""
+    """Train a small network without the garbage collector; yield step, allocated bytes and bytes of the process."""
     gc.collect()
     gc.disable()
     mt.set_device(device)

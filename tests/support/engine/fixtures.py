@@ -10,8 +10,8 @@ import pytest
 import minitensor as mt
 from tests.support.engine.memory import allocated
 
-#: Every test of the engine runs on each of these devices, except tests of one device, which have the mark
-#: ``cpu_only``. A CUDA device is included if there is one.
+#: Every test of the engine runs on each of these devices, except tests with the mark ``cpu_only``. A CUDA device is
+#: included if there is one.
 DEVICES = ("cpu", "gpu:sim", "gpu:0")[: 2 + (mt.device.cuda.device_count() > 0)]
 
 
@@ -33,7 +33,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def default_modes() -> Iterator[None]:
-    """Restore the modes: a test that fails inside `no_grad` or under another policy does not affect the next."""
+    """Restore the modes, because a test that fails inside `no_grad`, say, must not affect the next one."""
     mt.set_inplace_policy("2.6")
     mt.seed(0)
     yield

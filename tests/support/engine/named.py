@@ -1,4 +1,4 @@
-"""Check that an error names the wrong argument and is not one of numpy's or Python's."""
+"""Check that an error names the wrong argument and is not an internal error of numpy or Python."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-#: Phrases of numpy and Python for input that the engine does not check.
+#: Phrases in errors of numpy and Python, which appear if the engine does not check its input.
 INNER_VOICES = [
     "ufunc",
     "core dimension",
@@ -36,7 +36,7 @@ INNER_VOICES = [
 def expect_named(
     call: Callable[[], object], *given: str, error: type | tuple[type, ...] = (ValueError, TypeError, IndexError)
 ) -> None:
-    """Assert that ``call()`` raises with every one of ``given`` in its text, and no phrase of numpy or Python."""
+    """Assert that ``call()`` raises an error whose text has all of ``given`` and no phrase of numpy or Python."""
     with pytest.raises(error) as raised:
         call()
     text = str(raised.value)
@@ -47,5 +47,5 @@ def expect_named(
 
 
 def label(value: object) -> str:
-    """Return a value as part of a test's name: the same in every process, so without addresses."""
+    """Return a text for a value in the name of a test. It has no addresses, so it is the same in every process."""
     return re.sub(r" at 0x[0-9a-f]+", "", str(value))

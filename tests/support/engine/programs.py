@@ -1,7 +1,7 @@
-"""Collect programs and compare their gradients with slopes.
+"""Collect programs and compare their gradients with central differences.
 
-Every program runs with its leaves moved a little up and down, and backward must give the slope. A program may be
-refused if it can overwrite a saved value; a wrong number is never excused.
+Every program runs with its leaves a little larger and a little smaller, and backward must give the slope. A program
+that can overwrite a saved value may be refused, but it must never give a wrong number.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def right(program: Program) -> Program:
 
 
 def right_or_refused(program: Program) -> Program:
-    """Register a program that may overwrite a saved value, in which case backward must raise."""
+    """Register a program that may overwrite a saved value. If it does, backward must raise an error."""
     REFUSABLE.append(program)
     return program
 

@@ -1,6 +1,6 @@
 """Programs with operations, copies, deletions, hooks and gradients between the writes.
 
-Parameters are leaves of four different numbers.
+Their parameters are leaves of four different numbers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import copy
 import minitensor as mt
 from tests.support.engine.programs import right, right_or_refused
 
-# ---------- normal operations between ----------
+# ---------- normal operations between writes ----------
 
 
 @right
@@ -83,7 +83,7 @@ def arguments_in_every_order(w):
     return b
 
 
-# ---------- copies, deaths ----------
+# ---------- copies and deletions ----------
 
 
 @right
@@ -141,7 +141,7 @@ def a_graph_outlives_its_tensors(w):
     return total
 
 
-# ---------- hooks, retained gradients, backward in between ----------
+# ---------- hooks, retained gradients and backward between writes ----------
 
 
 @right

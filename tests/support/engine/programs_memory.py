@@ -1,6 +1,6 @@
-"""Programs that write through views: of views, of several leaves, stored, reshaped, strided.
+"""Programs that write through views of views, of several leaves, of stored values, and with other shapes and strides.
 
-Parameters are leaves of four different numbers.
+Their parameters are leaves of four different numbers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""References in plain numpy for rows of the derivative table, and inputs for them.
+"""Samples for rows of the derivative table: inputs, and references in plain numpy.
 
-The references are written from the definitions in a textbook, not from the table. Inputs stay away from kinks and
-ties, where a difference means nothing; those have separate tests. ``samples_functions`` and ``samples_indexed`` have
-more samples; the lists at the end have all of them.
+The references are written from textbook definitions and not from the table. The inputs are not near kinks and ties,
+where central differences are meaningless and which have separate tests. ``samples_functions`` and ``samples_indexed``
+have more samples. The lists at the end contain all samples.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONDITION = np.array([[True, False, True], [False, False, True]])
 
 @dataclass(frozen=True)
 class Sample:
-    """One way to call an operation: ``name(*arrays, **arguments)`` should give ``reference(*arrays)``.
+    """A call of an operation: ``name(*arrays, **arguments)`` should give ``reference(*arrays)``.
 
     The arrays are the operands of the row, in order; in place, the one at ``target`` is overwritten.
     """
@@ -44,7 +44,7 @@ class Sample:
         return self.row.operands.index(self.row.target)
 
     def tensors(self, *wanting: int) -> list[mt.Tensor]:
-        """Return the operands as tensors; those at the places ``wanting`` want a gradient."""
+        """Return the operands as tensors. Those at the positions ``wanting`` require a gradient."""
         return [mt.to_tensor(array, stop_gradient=i not in wanting) for i, array in enumerate(self.arrays)]
 
     def run(self, tensors: Sequence[mt.Tensor]) -> mt.Tensor:
@@ -56,13 +56,13 @@ class Sample:
         return FUNCTIONS[self.name + "_"](*tensors, **self.arguments)
 
     def wanting(self, in_place: bool = False) -> list[int]:
-        """Return the places of the operands that have a gradient (it may be 0)."""
+        """Return the positions of the operands that have a gradient, which may be 0."""
         rules = self.row.rules_in_place if in_place else self.row.rules
         places = enumerate(zip(self.row.operands, self.arrays, strict=True))
         return [i for i, (x, a) in places if x in rules and not rules[x].startswith("no_slope") and a.dtype.kind == "f"]
 
     def moved(self, places: Sequence[int]) -> Callable[..., np.ndarray]:
-        """Return the reference as a function of the arrays at ``places`` alone."""
+        """Return the reference as a function of only the arrays at ``places``."""
 
         def reference(*arrays: np.ndarray) -> np.ndarray:
             given = dict(zip(places, arrays, strict=True))
@@ -123,7 +123,8 @@ sample("clip", lambda x: np.minimum(np.maximum(x, -0.5), 1.0), ANY, min=-0.5, ma
 sample("clip", lambda x: np.maximum(x, 0.3), ANY, min=0.3)
 sample("clip", lambda x: np.minimum(x, 0.3), ANY, max=0.3)
 sample("clip", lambda x: x, ANY)
-sample("clip", lambda x: 0 * x + 1, ANY, min=2.0, max=1.0)  # the upper bound wins, as in numpy
+# If the bounds are exchanged, the result is the upper one, as in numpy.
+sample("clip", lambda x: 0 * x + 1, ANY, min=2.0, max=1.0)
 sample("fill", lambda x: np.full(x.shape, 7.5), ANY, value=7.5)
 sample("fill", lambda x: np.full(x.shape, -1.0), ANY[0, 0], value=-1)
 
@@ -131,7 +132,7 @@ sample("fill", lambda x: np.full(x.shape, -1.0), ANY[0, 0], value=-1)
 
 
 def pairs(x: np.ndarray, y: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """Return two operands of 2x3 in every combination of shapes and memory orders."""
+    """Return two operands that give a result of 2x3, in every combination of shapes and memory orders."""
     return (
         (x, y),
         (x, y[0]),
@@ -207,7 +208,7 @@ sample("prod", lambda x: x.prod(axis=1), np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 4
 
 
 def product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the matrix product as sums of products, for every combination of vectors, matrices and stacks."""
+    """Return the matrix product as sums of products, for vectors, matrices and stacks of matrices."""
     rows = x[None, :] if x.ndim == 1 else x
     columns = y[:, None] if y.ndim == 1 else y
     result = (rows[..., :, :, None] * columns[..., None, :, :]).sum(axis=-2)
@@ -244,7 +245,7 @@ for _tx, _ty in ((True, False), (False, True), (True, True)):
 
 
 def fits(given: Sample) -> bool:
-    """True if the result has the shape of the operand that it overwrites, as it must in place."""
+    """True if the result has the shape of the overwritten operand, as an in-place operation requires."""
     return np.shape(given.reference(*given.arrays)) == given.arrays[given.target].shape
 
 
@@ -257,17 +258,17 @@ def _lists() -> dict[str, list[Sample]]:
         "NORMAL": normal,
         "DIFFERENTIABLE": [s for s in normal if s.wanting()],
         "IN_PLACE": in_place,
-        #: Every in-place operation, once, with equal shapes.
+        #: One sample of every in-place operation, with operands of equal shapes.
         "IN_PLACE_ONCE": list({s.name: s for s in reversed(equal)}.values()),
     }
 
 
 def __getattr__(name: str) -> list[Sample]:
-    # Made at the first use, because the other files with samples import this one.
+    # Created on first use, because the other files with samples import this one.
     if name not in ("SAMPLES", "NORMAL", "DIFFERENTIABLE", "IN_PLACE", "IN_PLACE_ONCE"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tests.support.engine import samples_functions, samples_indexed
 
-    assert samples_functions and samples_indexed  # imported for their samples
+    assert samples_functions and samples_indexed  # imported because they register samples
     globals().update(_lists())
     return globals()[name]

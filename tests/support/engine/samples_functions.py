@@ -1,6 +1,6 @@
 """Samples of elementwise functions, rounding, integers, activations, scans and scipy's functions.
 
-The references are definitions: Python's ``math``, sums and loops. Those of the gamma and Bessel functions are series.
+The references are written with Python's ``math``, sums and loops; for the gamma and Bessel functions, with series.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SPECIAL = np.array([[math.nan, 1.5, math.inf], [-math.inf, -0.0, 2.0]])
 
 
 def layouts(x: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the same numbers in every shape and order that is read from memory differently."""
+    """Return the same numbers in all shapes and memory orders that numpy iterates in different ways."""
     return x, x.T, x[1, 2], x[:, :0], x[::-1, ::2]
 
 
@@ -154,18 +154,18 @@ sample("softmax", np.ones_like, np.array(1.5))
 
 # ---------- functions of scipy ----------
 
-#: The gradient for these operands is refused: see test_functions.py.
+#: The operands whose gradient is refused: see test_functions.py.
 REFUSED = {"gammainc": ("x",), "gammaincc": ("x",)}
 
 
 def inverse_of_erf(v: float) -> float:
-    """Return the inverse by the normal distribution and one step of Newton's method."""
+    """Return the inverse of erf by the normal distribution and one step of Newton's method."""
     guess = statistics.NormalDist().inv_cdf((v + 1) / 2) / math.sqrt(2)
     return guess - (math.erf(guess) - v) * math.sqrt(math.pi) / 2 * math.exp(guess * guess)
 
 
 def polygamma(n: int, v: float) -> float:
-    """Return the sum of ``(-1) ** (n + 1) * n! / (v + k) ** (n + 1)``, its tail by Euler and Maclaurin."""
+    """Return the sum of ``(-1) ** (n + 1) * n! / (v + k) ** (n + 1)``, its tail by the Euler-Maclaurin formula."""
     start, count = v, 30
     terms = [1 / (start + k) ** (n + 1) for k in range(count)]
     end = start + count

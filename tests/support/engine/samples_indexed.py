@@ -1,7 +1,7 @@
 """Calls of the operations on an index, a mask or a diagonal, with references in plain loops.
 
-An operand that wants a gradient is in ``arrays``; indices, masks and arguments are inside ``call``. The references are
-written from the documentation of the frameworks, one element after another.
+Operands that require a gradient are in ``arrays``; indices, masks and arguments are inside ``call``. The references are
+written from the documentation of the frameworks, and compute one element after another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Operation = Callable[..., mt.Tensor]
 
 @dataclass(frozen=True)
 class Case:
-    """A call: ``call(operation, *tensors)`` should give ``reference(*arrays)``; in place overwrites the first array."""
+    """A call: ``call(operation, *tensors)`` should give ``reference(*arrays)``; in place, in the first tensor."""
 
     name: str
     what: str
@@ -34,7 +34,7 @@ class Case:
         return f"{self.name}-{self.what}"
 
     def run(self, *tensors: mt.Tensor, in_place: bool = False) -> mt.Tensor:
-        """Return the normal operation, or the one in place."""
+        """Return the result of the normal operation, or of the in-place one."""
         return self.call(FUNCTIONS[self.name + ("_" if in_place else "")], *tensors)
 
 
@@ -59,7 +59,7 @@ CUBE = np.arange(24).reshape(2, 3, 4) * 0.37 - 4.1
 
 
 def each_row(index: list[int], then: Callable[[np.ndarray, int, int], None]) -> Callable[..., np.ndarray]:
-    """Return a copy of the first array after ``then(result, row, turn, *others)`` ran for every entry."""
+    """Return a copy of the first array after ``then(copy, row, turn, *others)`` ran for every index entry."""
 
     def reference(x: np.ndarray, *others: np.ndarray) -> np.ndarray:
         result = x.copy()
@@ -106,7 +106,7 @@ case("index_add", "one part of a cube", lambda op, x, v: op(x, whole(1), 1, v),
 case("scatter", "one row", lambda op, x, v: op(x, whole(1), v), lambda x, v: np.stack([x[0], v, x[2]]), GRID, BLOCK[0])
 
 
-# ---------- elements that several indices name together ----------
+# ---------- elements that several indices select together ----------
 
 
 def each_place(places: list[tuple[int, ...]], add: bool) -> Callable[..., np.ndarray]:
@@ -255,7 +255,7 @@ for _beta, _alpha in ((1.0, 1.0), (0.5, -2.0), (0, 1.5)):
          lambda c, x, y, b=_beta, a=_alpha: b * c + a * product(x, y), CUBE, CUBE[:, :, :2],
          CUBE[:, :2] * 0.5)  # fmt: skip
 
-# ---------- one operand: also in the tests of every row ----------
+# ---------- one operand, used in the tests of every row, too ----------
 
 for _name, _kept in (("tril", lambda i, j, d: j - i <= d), ("triu", lambda i, j, d: j - i >= d)):
     for _diagonal in (0, 1, -1, 5):
@@ -265,7 +265,7 @@ for _name, _kept in (("tril", lambda i, j, d: j - i <= d), ("triu", lambda i, j,
 
 
 def filled_diagonal(offset: int, wrap: bool) -> Callable[[np.ndarray], np.ndarray]:
-    """Walk over the elements with the step of a diagonal, as Paddle's documentation describes."""
+    """Fill the diagonal by stepping over the flattened elements, as Paddle's documentation describes."""
 
     def reference(x: np.ndarray) -> np.ndarray:
         result, columns = x.copy(), x.shape[1]
@@ -309,7 +309,7 @@ sample("isnan", np.vectorize(lambda e: e != e, otypes=[bool]), SPECIAL)
 sample("isinf", np.vectorize(lambda e: abs(e) == np.inf, otypes=[bool]), SPECIAL)
 sample("isfinite", np.vectorize(lambda e: abs(e) < np.inf, otypes=[bool]), SPECIAL)
 
-#: Rows with samples in :data:`CASES` or with separate tests, which have no sample for every row.
+#: Rows that have cases in :data:`CASES` or separate tests instead of samples.
 ELSEWHERE = {c.name for c in CASES} - {"where"} | {
     *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift"),
     *("bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal", "random", "uniform"),
@@ -321,5 +321,5 @@ IN_PLACE = [c for c in CASES if ROWS[c.name].in_place]
 
 
 def tensors(given: Case) -> list[mt.Tensor]:
-    """Return the operands of a case, which want no gradient."""
+    """Return the operands of a case as tensors that require no gradient."""
     return [mt.to_tensor(array) for array in given.arrays]

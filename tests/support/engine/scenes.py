@@ -1,4 +1,4 @@
-"""Targets of in-place operations, the tensors that could notice a write, and every way to write.
+"""Targets of in-place operations, the tensors on which a write could have an effect, and all ways to write.
 
 A scene is a tensor of shape [2, 3] with positive numbers and the tensors around it. A failed operation
 must not change values, dtype, shape, strides, version, history, ``stop_gradient``, the write log, the allocated bytes,
@@ -23,7 +23,7 @@ Attempt = Callable[[mt.Tensor], object]
 
 
 class Scene:
-    """Target to write, the tensors that could notice, and a result to run backward from (or None)."""
+    """A target to write, the tensors on which the write could have an effect, and a result for backward (or None)."""
 
     def __init__(self, target: mt.Tensor, **around: mt.Tensor) -> None:
         self.target, self.around = target, around
@@ -74,7 +74,7 @@ RECORDED = {name: f for name, f in TARGETS.items() if name not in ("plain", "pla
 
 
 def backward_values(scene: Scene) -> list[object]:
-    """Return the gradient of the leaf after backward from everything that wants a gradient."""
+    """Return the gradient of the leaf after backward from all tensors that require a gradient."""
     leaf = scene.around.get("w")
     if leaf is None:
         return []
@@ -90,7 +90,7 @@ def backward_values(scene: Scene) -> list[object]:
 def expect_no_trace(make: Callable[[], Scene], attempt: Attempt, error: type[Exception], match: str) -> None:
     scene = make()
     before = Moment(**scene.everything())
-    for _ in range(2):  # a second attempt uses the same tensor
+    for _ in range(2):  # a second call uses the same tensor
         with pytest.raises(error, match=match):
             attempt(scene.target)
         before.expect_unchanged()
@@ -99,9 +99,9 @@ def expect_no_trace(make: Callable[[], Scene], attempt: Attempt, error: type[Exc
 
 # ---------- the operations ----------
 
-#: One way to call each operation that can write the numbers of a scene, which are floating.
+#: A sample of each operation that can write a floating tensor.
 SAMPLE = {s.name: s for s in IN_PLACE_ONCE if s.arrays[s.target].dtype.kind == "f"}
-#: Operations of two operands, and those among them that do arithmetic: truth values fit into any dtype.
+#: Operations of two operands; and those of them that compute numbers, because bools fit into any dtype.
 BINARY = sorted(name for name in SAMPLE if len(ROWS[name].operands) == 2)
 ARITHMETIC = sorted(name for name in BINARY if not ROWS[name].not_differentiable)
 ALL = sorted(SAMPLE)

@@ -1,4 +1,4 @@
-"""The visible state of tensors, to compare one moment with another."""
+"""The visible state of tensors, for comparisons of two moments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.engine.memory import allocated
 
 
 def state_of(x: mt.Tensor) -> dict[str, Any]:
-    """Return the state of one tensor. History is compared by identity, so with the objects ``grad_fn`` and ``grad``."""
+    """Return the state of one tensor. The objects ``grad_fn`` and ``grad`` in it are compared by identity."""
     return {
         "values": x.numpy().tobytes(),
         "dtype": x.dtype.name,
@@ -30,7 +30,7 @@ def state_of(x: mt.Tensor) -> dict[str, Any]:
 
 
 class Moment:
-    """State of some tensors, the write log and the meter; ``expect_unchanged`` compares it with the later one.
+    """The state of some tensors, the write log and the counters; ``expect_unchanged`` compares it with the later state.
 
     The garbage collector is off until the test ends, because it would free the leftovers of other tests.
     """

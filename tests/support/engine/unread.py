@@ -6,7 +6,7 @@ if small steps do not change the result, for example outside the bounds of clip,
 running the program on other numbers, without any gradient rule. Then, in the first and in the second order,
 
 * an incoming gradient of inf or nan contributes exactly 0 to unread and flat elements;
-* unread numbers may be inf or nan, and no gradient or result changes.
+* no gradient or result changes if an unread number is inf or nan.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ STEP = 1e-4
 
 @dataclass
 class Reads:
-    """Unread and flat elements of a function, determined once on the host for every program that computes it.
+    """The unread and flat elements of a function, determined once on the host for all programs that compute it.
 
-    If a program reads more than the others of its function, in place or on another device, then the numbers in unread
-    places reveal it.
+    If a program reads more elements, in place or on another device, inf and nan in unread elements reveal that.
 
     Attributes:
-        unread: for every input and every element of the result, the elements of the input that it does not read.
+        unread: for every input and every element of the result, the elements of the input that the element does not
+            read.
         flat: for every input, the elements of the result that are constant around the input's elements.
     """
 
@@ -47,10 +47,9 @@ class Program:
     """``run(*tensors)`` on the numbers of ``arrays``.
 
     Attributes:
-        smooth: its zeros are factors that are 0 by chance, as in ``0 * x``, so inf times 0 is rightly nan.
-        composed: it contains products that are multiplied further. The gradient 0 of a product is multiplied by its
-            other
-            factor, so 0 times inf is rightly nan.
+        smooth: true if factors are 0 by chance, as in ``0 * x``, so that a gradient of inf times 0 is rightly nan.
+        composed: true if it multiplies products. The gradient 0 of a product is multiplied by its other factor, so 0
+            times inf is rightly nan.
         reads: the elements that its function reads. Programs that compute the same from the same numbers share it.
     """
 
@@ -65,7 +64,7 @@ class Program:
         return self.name
 
     def result(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the numbers of the result, without a history."""
+        """Return the numbers of the result, computed without a history."""
         mt.seed(0)
         with mt.no_grad(), silence():
             return self.run(*(mt.to_tensor(a) for a in arrays)).numpy()
@@ -80,11 +79,10 @@ def silence() -> Iterator[None]:
 
 
 def changes(program: Program, others: Callable[[float], Sequence[float]]) -> list[np.ndarray]:
-    """Return for every input a table, result elements by input elements: True if one of the ``others`` changes the
-    result.
+    """Return for every input a table of result elements by input elements: True if ``others`` change the result.
 
-    It is determined twice, the second time with slightly different numbers, so that an element does not count as unread
-    because another number is 0 by chance.
+    The program runs a second time with slightly different numbers, so that no element counts as unread because another
+    number is 0 by chance.
     """
     tables = [np.zeros((program.result(program.arrays).size, a.size), bool) for a in program.arrays]
     for nearby in (0.0, STEP):
@@ -101,7 +99,7 @@ def changes(program: Program, others: Callable[[float], Sequence[float]]) -> lis
 
 
 def unread(program: Program) -> list[np.ndarray]:
-    """Return for every input a table, result elements by input elements: True if the result does not read the input."""
+    """Return for every input a table of result elements by input elements: True if the element is not read."""
     if program.reads.unread is None:
         with on_the_host():
             found = changes(program, lambda old: (*NOT_FINITE, old + 1.7, old - 2.3, -old, 0.0))
@@ -120,7 +118,7 @@ def flat(program: Program) -> list[np.ndarray]:
 
 @dataclass
 class Gradients:
-    """First gradients, one per input, and the gradients of their weighted sum for the inputs and for ``g``."""
+    """The first gradients, one per input, and the gradients of their weighted sum for the inputs and for ``g``."""
 
     first: list[np.ndarray]
     recorded: list[np.ndarray]
@@ -129,7 +127,7 @@ class Gradients:
 
 
 def gradients(program: Program, arrays: Sequence[np.ndarray], g: np.ndarray, v: Sequence[np.ndarray]) -> Gradients:
-    """Return all gradients for the incoming gradient ``g``, and the second ones for the weights ``v`` of the first."""
+    """Return the first gradients for the incoming gradient ``g``, and the second ones for the weights ``v``."""
     with silence():
         mt.seed(0)
         leaves = [mt.to_tensor(a, stop_gradient=False) for a in arrays]
@@ -165,12 +163,12 @@ def equal(got: np.ndarray, want: np.ndarray, where: np.ndarray, what: str) -> No
     got, want = got.ravel()[where], want.ravel()[where]
     assert np.isfinite(got).all(), f"{what}: {got}"
     if np.array_equal(got, want):
-        return  # most are equal, and a full comparison takes long
+        return  # most arrays are equal, and the comparison of elements takes long
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12, err_msg=what)
 
 
 def check(program: Program) -> None:
-    """Check every statement at the top of this module."""
+    """Check a program against every statement in the docstring of this module."""
     arrays = program.arrays
     shape = program.result(arrays).shape
     size = int(np.prod(shape, dtype=int))
@@ -184,7 +182,7 @@ def check(program: Program) -> None:
         for kind in ("first", "recorded", "second"):
             equal(getattr(want, kind)[k], np.zeros(arrays[k].shape), nowhere, f"{kind} order, input {k}, finite")
 
-    # An incoming gradient that is not finite: everywhere, and at one element of the result (the first, the last, ...).
+    # The incoming gradient is not finite at all elements of the result, or at one (the first, the last, ...).
     for poison in NOT_FINITE:
         got = gradients(program, arrays, np.full(shape, poison), ones)
         for k in range(len(arrays)):
@@ -203,7 +201,7 @@ def check(program: Program) -> None:
 
     if program.composed:
         return
-    # Numbers that no element of the result reads.
+    # Replace numbers that no element of the result reads.
     nobody = [table.all(axis=0).reshape(a.shape) for table, a in zip(ignored, arrays, strict=True)]
     for poison in NOT_FINITE:
         moved = [np.where(dead, poison, a) for dead, a in zip(nobody, arrays, strict=True)]

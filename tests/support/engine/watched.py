@@ -1,4 +1,4 @@
-"""Helpers for tests of listeners: the counters of a device, and programs that report everything they observe."""
+"""Helpers for tests of listeners: the counters of a device, and programs that report their values and memory."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ PROGRAMS = [training, groups, errors, hooks]
 
 
 def run(program: Callable[[Report], None]) -> list[Any]:
-    """Return everything the program reports: values, layouts and versions of tensors, and bytes above the start."""
+    """Return the report of a program: values, layouts and versions of tensors, and bytes above those at the start."""
     gc.collect()
     gc.disable()
     base = allocated()
@@ -112,12 +112,12 @@ def run(program: Callable[[Report], None]) -> list[Any]:
 
 
 def counters(device: str) -> ModuleType:
-    """Return the module with the byte counters of a device, which no listener under test uses."""
+    """Return the module with the byte counters of a device. The tested listeners do not use these."""
     return mt.device.cpu if device == "cpu" else mt.device.cuda
 
 
 def report_of(program: Callable[[Report], None], device: str, watcher: Any = None) -> list[Any]:
-    """Return everything that ``program`` reports: values, layout and version of tensors, and bytes above the start."""
+    """Return the report of ``program``: values, layouts and versions of tensors, and bytes above those at the start."""
     gc.collect()
     gc.disable()
     count = counters(device)
@@ -140,7 +140,7 @@ def report_of(program: Callable[[Report], None], device: str, watcher: Any = Non
 
 
 def small_step(x: mt.Tensor, w: mt.Tensor) -> mt.Tensor:
-    """Run a step of training: a layer, its loss, backward."""
+    """Run a training step: a layer, its loss and backward."""
     h = x @ w
     h.tanh_()
     loss = (h * h).mean()

@@ -16,7 +16,7 @@ SEED = os.environ.get("MINITENSOR_SEED", "in place")
 
 
 def blocks(allocator: CachingAllocator) -> list[list[tuple[float, bool]]]:
-    """Return for each segment the MiB of each block and whether it is in use."""
+    """Return for each segment the size of each block in MiB, and True if the block is in use."""
     return [[(block.size / MIB, block.in_use) for block in segment.blocks] for segment in allocator.segments()]
 
 
@@ -69,13 +69,13 @@ def test_torch_rounds_to_512_in_a_shared_segment(nbytes, counted):
 @pytest.mark.parametrize(
     "asked, segment, counted",
     [
-        (10.5, 12, 10.5),  # 1.5 MiB remain: split off
+        (10.5, 12, 10.5),  # 1.5 MiB remain and are split off
         (10.9, 12, 10.9),
-        (11.5, 12, 12),  # 0.5 MiB remain: not split
-        (11, 12, 12),  # exactly 1 MiB remains: not split either
-        (11 - 512 / MIB, 12, 11 - 512 / MIB),  # 512 bytes more remain: split off
+        (11.5, 12, 12),  # 0.5 MiB remain and are not split off
+        (11, 12, 12),  # exactly 1 MiB remains and is not split off
+        (11 - 512 / MIB, 12, 11 - 512 / MIB),  # 512 bytes more remain and are split off
         (10, 10, 10),
-        (10 - 512 / MIB, 20, 10 - 512 / MIB),  # below 10 MiB: a shared segment of 20
+        (10 - 512 / MIB, 20, 10 - 512 / MIB),  # a request below 10 MiB reserves a shared segment of 20 MiB
         (1 + 512 / MIB, 20, 1 + 512 / MIB),
         (1, 2, 1),
         (381.5, 382, 382),
@@ -92,12 +92,12 @@ def test_torch_splits_off_the_rest_only_if_it_is_large_enough(asked, segment, co
 
 def test_small_and_large_requests_never_share_a_segment():
     allocator = CachingAllocator(GIB, "torch")
-    allocator.allocate(2 * MIB)  # leaves 18 MiB free
+    allocator.allocate(2 * MIB)  # 18 MiB remain free
     allocator.allocate(MIB)
     assert [(segment.pool, segment.size // MIB) for segment in allocator.segments()] == [("large", 20), ("small", 2)]
 
 
-def test_the_smallest_block_that_fits_is_taken_and_of_equal_ones_the_first():
+def test_the_first_of_the_smallest_blocks_that_fit_is_used():
     allocator = CachingAllocator(GIB, "torch")
     held = [allocator.allocate(size * MIB) for size in (4, 2, 6, 2, 4)]
     for gap in (0, 2, 4):

@@ -51,12 +51,12 @@ def test_a_negative_size_is_refused(given):
         CachingAllocator(given)
 
 
-def test_a_size_beyond_any_device_is_out_of_memory():
+def test_a_size_beyond_any_device_raises_out_of_memory():
     with pytest.raises(OutOfMemoryError):
         CachingAllocator(GIB).allocate(10**30)
 
 
-def test_a_block_is_freed_once():
+def test_a_block_cannot_be_freed_twice():
     allocator = CachingAllocator(GIB, "torch")
     block = allocator.allocate(1000)
     allocator.free(block)

@@ -1,4 +1,4 @@
-"""PyTorch's command line reads our snapshots, if there is a Python with torch.
+"""PyTorch's command line reads minitensor's snapshots, if there is a Python with torch.
 
 It is this Python, or the one that ``MINITENSOR_TORCH_PYTHON`` names.
 """

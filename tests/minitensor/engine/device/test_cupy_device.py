@@ -1,6 +1,4 @@
-"""Test that the engine searches for a CUDA device once, reports a missing one, and counts the memory of the one it
-finds.
-"""
+"""Test that the engine searches for a CUDA device once, explains why there is none, and counts its memory."""
 
 from __future__ import annotations
 

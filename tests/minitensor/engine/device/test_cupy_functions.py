@@ -47,7 +47,7 @@ def dtypes(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> set[Asked]:
-    """Record calls for arrays on the device during a test: kind, name, positional arguments, keywords, dtypes."""
+    """Record the calls for arrays on the device during a test: kind, name, positional arguments, keywords, dtypes."""
     found: set[Asked] = set()
     on_ufunc, on_function = DeviceArray.__array_ufunc__, DeviceArray.__array_function__
 
@@ -85,7 +85,7 @@ def loop_of(name: str, given: tuple[Any, ...]) -> str | None:
 
 
 def refusals(asked: set[Asked]) -> Iterator[str]:
-    """Return the calls that CuPy would refuse, or answer in another dtype."""
+    """Return the calls that CuPy would refuse, or would compute in another dtype."""
     for kind, name, positional, keywords, types in sorted(asked, key=str):
         if kind == "ufunc":
             method, *names = keywords
@@ -102,7 +102,7 @@ def refusals(asked: set[Asked]) -> Iterator[str]:
             offered = FACTS["functions" if kind == "function" else "methods"].get(name, "none")
             if offered == "none":
                 yield f"the {kind} {name}"
-            elif name in ("reshape", "transpose"):  # their shape may come in several arguments
+            elif name in ("reshape", "transpose"):  # their shape may be given as several arguments
                 continue
             elif not set(keywords) <= set(offered) or positional > len(offered):
                 yield f"the {kind} {name} with {positional} arguments and {keywords}; CuPy's parameters are {offered}"
@@ -158,7 +158,7 @@ def test_cupy_computes_in_the_dtypes_of_numpy() -> None:
     assert differ == set(OTHER_DTYPES)
 
 
-def test_a_call_that_cupy_refuses_is_noticed(asked: set[Asked]) -> None:
+def test_the_check_finds_a_call_that_cupy_refuses(asked: set[Asked]) -> None:
     array = current.simulated.put(np.arange(3.0))
     np.spacing(array)
     np.add(array, 1.0, where=array > 1.0, out=array)

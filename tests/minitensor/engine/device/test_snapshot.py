@@ -1,4 +1,4 @@
-"""Snapshots and the log they are made from: our JSON, and the file that PyTorch's memory viewer opens."""
+"""Snapshots and the log from which they are made, as JSON and as a file that PyTorch's memory viewer opens."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_an_empty_device_can_be_opened(tmp_path):
 
 def test_unknown_is_a_category_only_if_another_one_exists(tmp_path):
     log = MemoryLog(CachingAllocator(GIB))
-    log.close()  # no segment events: the one event below has a category, and no other could be unknown
+    log.close()  # without segment events, the only event is the one below, which has a category
     block = log.allocate(5, "x")
     assert not any("category" in event for event in expect_openable(written(tmp_path, log))["device_traces"][0])
     log.free(block)

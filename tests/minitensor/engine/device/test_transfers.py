@@ -61,7 +61,7 @@ def test_an_index_is_checked_on_its_device() -> None:
         assert waits > 0, f"{name}: nobody looked at the index"
 
 
-def test_random_numbers_are_drawn_on_the_host_and_cross_once() -> None:
+def test_random_numbers_are_drawn_on_the_host_and_copied_to_the_device_once() -> None:
     """Every device gets the same numbers."""
     x = mt.zeros([3, 4])
     for fill in ("bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "uniform_"):

@@ -12,7 +12,7 @@ MIB = 1 << 20
 
 
 def training_step(log: MemoryLog) -> dict[str, Block]:
-    """Make the requests of one training step of a small network, and return the blocks that stay."""
+    """Request the memory of a training step of a small network, and return the blocks that remain in use."""
     made: dict[str, Block] = {}
 
     def take(name: str, nbytes: int, op: str, line: int, category: str = "") -> None:

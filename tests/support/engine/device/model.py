@@ -1,7 +1,7 @@
 """A second, simple allocator for comparison with the real one.
 
-Memory is a list of segments, a segment is a list of pieces, and every query searches all of it. The rules follow the
-published descriptions of the two frameworks' allocators and not the profiles.
+Memory is a list of segments, a segment is a list of pieces, and every query searches the whole list. The rules are
+written from the published descriptions of the two frameworks' allocators and not from the profiles.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MIB = 1024 * 1024
 
 
 class Wanted(NamedTuple):
-    """Sizes, in bytes, that the rules give for one request."""
+    """The sizes in bytes that the rules give for one request."""
 
     size: int
     pool: str
@@ -222,7 +222,7 @@ def expect_tiled(segment: SegmentView) -> None:
 
 # ---------- random programs ----------
 
-#: Sizes at which the rules change, in bytes, and their neighbours.
+#: The sizes in bytes at which the rules change, and the sizes next to them.
 EDGES = [
     edge + near
     for edge in (512, MIB // 2, MIB - 512, MIB, 2 * MIB, 9 * MIB, 10 * MIB, 11 * MIB, 12 * MIB, 19 * MIB, 20 * MIB)
@@ -238,13 +238,13 @@ class Step(NamedTuple):
 
 
 def random_program(seed: str, length: int = 250, scale: int = 1) -> list[Step]:
-    """Return a program of allocations of all sizes, frees in any order, and now and then another call."""
+    """Return a program of allocations of all sizes, of frees in any order, and of a few other calls."""
     draw = random.Random(seed)
     steps = []
     share = 0.6
     for count in range(length):
         if count % 40 == 0:
-            share = draw.choice((0.35, 0.6, 0.8))  # phases in which memory grows or shrinks
+            share = draw.choice((0.35, 0.6, 0.8))  # memory grows in some phases and shrinks in others
         chance = draw.random()
         if chance < 0.03:
             steps.append(Step(draw.choice(("empty", "reset"))))
@@ -263,7 +263,7 @@ def random_program(seed: str, length: int = 250, scale: int = 1) -> list[Step]:
 
 
 def run_beside_model(allocator: CachingAllocator, model: Model, program: list[Step]) -> int:
-    """Run ``program`` on both, compare after every step, and return how often memory ran out."""
+    """Run ``program`` on both allocators and compare them after every step; return how often memory ran out."""
     live: list[tuple[Block, Piece]] = []
     ran_out = 0
     for step in program:
@@ -306,7 +306,7 @@ def _allocate_on_both(allocator: CachingAllocator, model: Model, nbytes: int, li
 
 
 def expect_same(allocator: CachingAllocator, model: Model) -> None:
-    """Assert that both have the same segments and blocks in the same order, and the same figures."""
+    """Assert that both allocators have the same segments and blocks in the same order, and the same counters."""
     layout = [
         (segment.pool, [(block.size, block.in_use, block.requested) for block in segment.blocks])
         for segment in allocator.segments()

@@ -10,11 +10,11 @@ from tests.support.engine import samples, samples_functions, samples_indexed
 from tests.support.engine.samples import Sample
 from tests.support.engine.samples_indexed import Case
 
-assert samples_functions  # imported for its samples
+assert samples_functions  # imported because it registers samples
 
 
 def crossed(work: Callable[[], object]) -> tuple[int, int, int]:
-    """Count arrays moved to the device, arrays moved to the host, and numbers waited for, during ``work``."""
+    """Return how many arrays ``work`` copies to the device and to the host, and for how many numbers it waits."""
     transfers = current.simulated.transfers
     before = transfers.to_device, transfers.to_host, transfers.waits
     work()
@@ -23,7 +23,7 @@ def crossed(work: Callable[[], object]) -> tuple[int, int, int]:
 
 
 def forward_and_backward(sample: Sample, in_place: bool) -> tuple[int, int, int]:
-    """Count the transfers of an operation and of its backward."""
+    """Return the transfers of an operation and its backward."""
     tensors = sample.tensors(*sample.wanting(in_place))
     target = tensors[sample.target]
     if in_place and not target.stop_gradient:
@@ -40,7 +40,7 @@ def forward_and_backward(sample: Sample, in_place: bool) -> tuple[int, int, int]
 
 
 def only_backward(case: Case, in_place: bool) -> tuple[int, int, int]:
-    """Count the transfers of the backward of an indexed operation; the case makes its index on the host."""
+    """Return the transfers of the backward of an indexed operation, whose forward copies its index."""
     tensors = samples_indexed.tensors(case)
     for tensor in tensors:
         tensor.stop_gradient = False
@@ -50,7 +50,7 @@ def only_backward(case: Case, in_place: bool) -> tuple[int, int, int]:
 
 
 def everything() -> Iterator[tuple[str, tuple[int, int, int]]]:
-    """Return the transfers of every sample, by the name of its operation."""
+    """Yield the name of the operation and the transfers of every sample."""
     for in_place, given in ((False, samples.NORMAL), (True, samples.IN_PLACE)):
         for sample in given:
             yield sample.name, forward_and_backward(sample, in_place)

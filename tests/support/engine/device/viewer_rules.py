@@ -1,7 +1,7 @@
-"""Rules that PyTorch's memory viewer has for a file, checked without the code that writes it.
+"""Check that a file follows the rules of PyTorch's memory viewer, without the code that writes the file.
 
-The rules are those of ``facts/allocators.md``. Besides the shape of the data,
-the check follows the viewer from the last state backwards: after every event each block must be inside a segment.
+``facts/allocators.md`` lists the rules. The check tests the form of the data. Then, like the viewer, it goes from the
+last state backwards through the events: after every event, each block must be inside a segment.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pickle
 import pickletools
 from typing import Any
 
-#: Everything that the viewer's unpickler reads.
+#: The opcodes that the viewer's unpickler can read.
 OPCODES = {
     *("PROTO", "FRAME", "STOP", "MARK", "MEMOIZE", "BINGET", "LONG_BINGET", "BINPUT", "LONG_BINPUT"),
     *("EMPTY_DICT", "EMPTY_LIST", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "LIST", "DICT"),
@@ -20,11 +20,11 @@ OPCODES = {
 PLAIN = (dict, list, tuple, str, int, float, bool, type(None))
 STATES = ("active_allocated", "active_pending_free", "inactive")
 ACTIONS = ("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "oom", "snapshot")
-LARGEST_EXACT = 2**53  # JavaScript's numbers
+LARGEST_EXACT = 2**53  # the largest exact integer of JavaScript
 
 
 def expect_openable(content: bytes) -> dict[str, Any]:
-    """Return the data in ``content``; raise an AssertionError that names a broken rule."""
+    """Return the data in ``content``. If a rule is broken, raise an AssertionError that names it."""
     names = {opcode.name for opcode, _, _ in pickletools.genops(content)}
     assert names <= OPCODES, f"opcodes that the viewer does not read: {sorted(names - OPCODES)}"
     assert content[0] == 0x80 and 2 <= content[1] <= 4, "the protocol must be 2 to 4"
@@ -94,7 +94,7 @@ def expect_frames(frames: list[dict[str, Any]]) -> None:
 
 
 def expect_categories(data: dict[str, Any]) -> None:
-    """Assert that "unknown" is among the categories of all events if there are any; otherwise the viewer fails."""
+    """Assert that "unknown" is among the categories if there are any; the viewer fails without it."""
     found = {event["category"] for trace in data["device_traces"] for event in trace if "category" in event}
     assert not found or "unknown" in found, "categories without 'unknown'"
 
