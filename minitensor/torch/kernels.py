@@ -113,7 +113,7 @@ def _fill(out: Array, drawn: Array) -> Array:
 
 def _writable(out: Array, only_floats: bool = True) -> None:
     if only_floats and out.dtype not in FLOATS:
-        raise TypeError(f"such random numbers are not of dtype {out.dtype.name}")
+        raise TypeError(f"such random numbers cannot be stored in dtype {out.dtype.name}")
     if not writeable(out):
         raise ValueError("assignment destination is read-only")
 

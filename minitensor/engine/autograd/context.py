@@ -167,7 +167,9 @@ class LayerCall:
             )
         for x in self.constants:
             if not any(x is out for out in outputs):
-                raise ValueError(f"{self.name}: mark_non_differentiable takes outputs of forward; {_show(x)} is none")
+                raise ValueError(
+                    f"{self.name}: mark_non_differentiable takes outputs of forward; {_show(x)} is not one"
+                )
 
     def source(self, i: int, outputs: list[Tensor]) -> tuple[str, int]:
         """Return the origin of saved tensor ``i``, which ``create_graph`` needs."""
@@ -235,7 +237,7 @@ class PyLayerContext:
 
     def _forward(self, what: str) -> LayerCall:
         if self._call is None:
-            raise RuntimeError(f"{self._layer.__name__}: ctx.{what} is called in forward")
+            raise RuntimeError(f"{self._layer.__name__}: ctx.{what} may only be called in forward")
         found: LayerCall = self._call
         return found
 
@@ -296,7 +298,7 @@ class PyLayerContext:
         """
         node = self._node
         if node is None:
-            raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensor() is called in backward")
+            raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensor() may only be called in backward")
         return tuple(self._lend(node, i, source) for i, source in enumerate(self._sources))
 
     def _lend(self, node: Node, i: int, source: tuple[str, int]) -> Tensor | None:

@@ -268,7 +268,7 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
             continue
         if not isinstance(x, Tensor):
             raise TypeError(
-                f"{name} returned {type(x).__name__} as the gradient of input {k}; a Tensor or None is right"
+                f"{name} returned {type(x).__name__} as the gradient of input {k}; it must be a Tensor or None"
             )
         if gpu_of(x._array) is not gpu:
             raise TypeError(
@@ -341,7 +341,7 @@ def run_on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
         else:
             if x._current() is None and x._array.any():
                 raise RuntimeError(
-                    f"{node.op.name}.backward worked out the gradient of input {k} outside recorded operations (with "
+                    f"{node.op.name}.backward computed the gradient of input {k} outside recorded operations (with "
                     f"numpy, or under no_grad), so it has no gradient itself, and create_graph asks for one. Compute "
                     f"it from the tensors that backward is given, with operations of minitensor."
                 )

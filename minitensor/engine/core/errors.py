@@ -89,8 +89,8 @@ def not_writeable(op: str, x: Tensor) -> RuntimeError:
 def overlapping_group(op: str, x: Tensor) -> RuntimeError:
     """Error: recorded ``op`` would write through ``x``, and the tensor of which ``x`` is a view overlaps itself."""
     return RuntimeError(
-        f"`{op}` would write into memory that a tensor with overlapping elements shares, and it requires a gradient: "
-        f"which element the gradient belongs to is not defined. Nothing was written.\n"
+        f"`{op}` would write into memory that a tensor with overlapping elements shares, and a gradient is required, "
+        f"but it is not defined to which element the gradient belongs. Nothing was written.\n"
         f"Write into a `clone()`."
     )
 

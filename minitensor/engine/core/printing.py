@@ -28,8 +28,8 @@ class PrintOptions:
     precision: int = 8  # digits after the decimal point
     threshold: int = 1000  # an array with more elements than this is summarised
     edgeitems: int = 3  # elements shown at either end of a summarised dimension
-    sci_mode: bool = False  # floats as 1.00000000e+02
-    linewidth: int = 80  # characters
+    sci_mode: bool = False  # True prints floats as 1.00000000e+02
+    linewidth: int = 80  # the most characters of a line
 
 
 _options = PrintOptions()

@@ -313,7 +313,7 @@ class Tensor(metaclass=TensorType):
                     f"dtype, not {gradient.shape} and {gradient.dtype.name}"
                 )
             if gpu_of(gradient._array) is not gpu_of(self._array):
-                raise ValueError(f"grad of a tensor on {self.place} must be there, too, not on {gradient.place}")
+                raise ValueError(f"grad of a tensor on {self.place} must be on that device, not on {gradient.place}")
             if copies and node.saved is not None:
                 node.saved.set_value(gradient)
                 return

@@ -127,7 +127,7 @@ def _normal(op: str, mean: Any, std: Any, shape: Any) -> Any:
         x._array if isinstance(x, Tensor) else kernels.finite(op, "mean or std", x) for x in (mean, std)
     )
     if np.any(np.less(deviation, 0)):
-        raise ValueError(f"{op}: std is not below 0")
+        raise ValueError(f"{op}: std must not be below 0")
     kernels.normal(drawn, 0.0, 1.0, drawn)
     with np.errstate(all="ignore"):
         return as_array(drawn * deviation + middle).astype(drawn.dtype, copy=False)

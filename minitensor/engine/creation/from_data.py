@@ -87,7 +87,7 @@ def _without_tensors(op: str, data: Any, dim: int = 0) -> Any:
         if dim == MOST_DIMENSIONS:
             raise ValueError(
                 f"{op}: lists nested deeper than {MOST_DIMENSIONS} dimensions, the most that a tensor has. "
-                f"Does one of them hold itself?"
+                f"Does a list contain itself?"
             )
         return [_without_tensors(op, item, dim + 1) for item in data]
     return data

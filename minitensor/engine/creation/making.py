@@ -89,8 +89,8 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
     return lengths
 
 
-#: The number of 8-byte elements in the largest address range of today's processors (2**47 bytes); of 4-byte elements in
-#: that of a browser (2**31 bytes).
+#: The largest number of elements: 8-byte elements in the address range of today's processors (2**47 bytes), or 4-byte
+#: elements in that of a browser (2**31 bytes).
 MOST_ELEMENTS = min(2**44, sys.maxsize >> 2)
 
 
@@ -175,7 +175,7 @@ def float_dtype(op: str, dtype: Any) -> np.dtype:
     """Return the requested floating dtype; float32 by default.
 
     Raises:
-        TypeError: for any other.
+        TypeError: for a dtype that is not floating.
     """
     wanted = float32 if dtype is None else dtype_of(dtype)
     if wanted.numpy not in FLOATS:

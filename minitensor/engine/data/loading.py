@@ -48,7 +48,7 @@ class Loader:
             raise TypeError(f"{name}: share is True, False or None, not {self.share!r}")
         if self.share and not isinstance(self.dataset, Rows):
             raise TypeError(
-                f"{name}: share=True hands out views of the tensors of a TensorDataset; the data set is a "
+                f"{name}: share=True returns views of the tensors of a TensorDataset; the data set is a "
                 f"{type(self.dataset).__name__}"
             )
 
@@ -91,7 +91,7 @@ class Loader:
             rows = run_of(indices)
             if rows is None:
                 raise ValueError(
-                    f"{type(self).__name__}: share=True hands out views, and a view has rows that follow each other; "
+                    f"{type(self).__name__}: share=True returns views, and the rows of a view are consecutive; "
                     f"this batch has the rows {indices}. Leave out what reorders them, or share=True."
                 )
             return [each[rows] for each in self.dataset.tensors]

@@ -137,7 +137,7 @@ class CudaGpu:
             TypeError: for bfloat16, which CuPy's functions do not support.
         """
         if host.dtype.name == "bfloat16":
-            raise TypeError(f"a tensor of bfloat16 stays on the host; {self.name} computes in float16, say")
+            raise TypeError(f"a tensor of bfloat16 stays on the host; {self.name} computes in float16, for example")
         return cupy.array(host)
 
     def address(self, array: cupy.ndarray) -> int:

@@ -80,7 +80,7 @@ class OutOfMemoryError(RuntimeError):
         if self.unallocated >= self.requested:
             return (
                 f"enough bytes are reserved and unused, but in pieces that do not serve this request (the longest has "
-                f"{bytes_text(self.largest_free)}). Drop the tensors that lie between them, then call `empty_cache()`; "
+                f"{bytes_text(self.largest_free)}). Drop the tensors between them, then call `empty_cache()`; "
                 f"or allocate the large tensors first."
             )
         return (

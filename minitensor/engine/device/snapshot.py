@@ -146,7 +146,7 @@ def _makers(
     wrong |= reserved - {segment.address for segment in segments}
     if wrong:
         raise ValueError(
-            f"The events do not end in the present state of the allocator: they differ at address {min(wrong):#x}. "
+            f"The events do not end in the current state of the allocator: they differ at address {min(wrong):#x}. "
             f"Log every allocation or none, and take the snapshot right after the last event."
         )
     return {address: event for address, event in {**live, **made}.items() if address in in_use}

@@ -70,7 +70,7 @@ class Encoder:
         if kind not in (list, tuple, set, frozenset, dict, OrderedDict):
             raise self._refused(value, path)
         if id(value) in self._inside:
-            raise TypeError(f"{self._op}: {_place(path)} holds itself, and would have no end in a file")
+            raise TypeError(f"{self._op}: {_place(path)} contains itself, which cannot be written into a file")
         self._inside.add(id(value))
         encoded: Any
         if kind in (dict, OrderedDict):

@@ -43,7 +43,8 @@ def spread_index(index: Array, shape: tuple[int, ...], axis: int, broadcast: boo
     """
     if index.ndim != len(shape):
         raise ValueError(
-            f"the index has as many dimensions as the tensor; their shapes are {list(index.shape)} and {list(shape)}"
+            f"the index must have as many dimensions as the tensor; their shapes are {list(index.shape)} and "
+            f"{list(shape)}"
         )
     axis = from_front(axis, len(shape))
     covered = (*shape[:axis], index.shape[axis], *shape[axis + 1 :])
@@ -52,13 +53,13 @@ def spread_index(index: Array, shape: tuple[int, ...], axis: int, broadcast: boo
             index = np.broadcast_to(index, covered)
         except ValueError:
             raise ValueError(
-                f"an index of shape {list(index.shape)} cannot be spread to {list(covered)}: but for axis {axis} its "
-                f"lengths are 1 or those of the tensor"
+                f"an index of shape {list(index.shape)} cannot be spread to {list(covered)}: except along axis {axis} "
+                f"its lengths must be 1 or those of the tensor"
             ) from None
     elif any(have > most for have, most in zip(index.shape, covered, strict=True)):
         raise ValueError(
-            f"an index of shape {list(index.shape)} does not fit into a tensor of shape {list(shape)}: but for axis "
-            f"{axis} no length may be larger"
+            f"an index of shape {list(index.shape)} does not fit into a tensor of shape {list(shape)}: except along "
+            f"axis {axis} no length may be larger"
         )
     return checked(index, shape[axis], axis)
 
@@ -242,7 +243,7 @@ def put_along_axis_mean(
     """``a``, with the mean of ``values`` (and of itself) at the elements that ``index`` lists; float32 for integers."""
     if a.dtype not in FLOATS:
         if out is not None:
-            raise TypeError(f"a mean is not of dtype {out.dtype.name}, and the dtype never changes in place")
+            raise TypeError(f"a mean cannot be stored in dtype {out.dtype.name}, and the dtype never changes in place")
         a, values = a.astype(np.float32), values.astype(np.float32)
     out, flat, values = _start(a, index, values, axis, broadcast, out)
     # A device may run out of memory between the two writes, so the first one writes a copy.
@@ -261,7 +262,7 @@ def scatter_add(a: Array, index: Array, src: Array, dim: int, out: Array | None 
     """``a``, with the part of ``src`` that the index covers added at the elements that the index lists."""
     if src.ndim != index.ndim:
         raise ValueError(
-            f"index and src have as many dimensions as each other; their shapes are {list(index.shape)} and "
+            f"index and src must have the same number of dimensions; their shapes are {list(index.shape)} and "
             f"{list(src.shape)}"
         )
     return put_along_axis_add(a, index, src, dim, True, False, out)

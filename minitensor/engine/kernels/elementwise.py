@@ -64,7 +64,7 @@ def _for_result(op: str, a: Array, numbers: list[Any], out: Array | None) -> Arr
     if a.dtype in FLOATS or all(n is None or isinstance(n, int) for n in numbers):
         return a
     if out is not None:
-        raise TypeError(f"{op}: the result is not of dtype {a.dtype.name}")
+        raise TypeError(f"{op}: the result cannot be stored in dtype {a.dtype.name}")
     return a.astype(np.float32)
 
 

@@ -25,7 +25,7 @@ def floating(a: Array, out: Array | None = None) -> Array:
     if a.dtype in FLOATS:
         return a
     if out is not None:
-        raise TypeError(f"the result is not of dtype {a.dtype.name}")
+        raise TypeError(f"the result cannot be stored in dtype {a.dtype.name}")
     return a.astype(np.float32)
 
 

@@ -80,7 +80,7 @@ def checked(index: Array, length: int, axis: int) -> Array:
         IndexError: if an entry is out of range.
     """
     if index.dtype not in INDICES:
-        raise TypeError(f"an index holds integers, not {index.dtype.name}")
+        raise TypeError(f"an index must hold integers, not {index.dtype.name}")
     index = index.astype(np.int64, order="C")
     if not index.size:
         return index
@@ -97,7 +97,7 @@ def checked(index: Array, length: int, axis: int) -> Array:
 
 def _one_row(index: Array) -> Array:
     if index.ndim > 1:
-        raise ValueError(f"the index has one dimension; its shape is {list(index.shape)}")
+        raise ValueError(f"the index must have one dimension; its shape is {list(index.shape)}")
     return index.reshape(-1)
 
 
@@ -190,7 +190,7 @@ def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: 
     if a.dtype not in FLOATS:
         alpha = without_fraction(alpha)
         if isinstance(alpha, float) or (a.dtype == np.bool_ and alpha != 1):
-            raise TypeError(f"alpha={alpha} times integers or bools is not of dtype {a.dtype.name}")
+            raise TypeError(f"alpha={alpha} times integers or bools cannot be stored in dtype {a.dtype.name}")
     with np.errstate(all="ignore"):
         value = value if alpha == 1 else value * a.dtype.type(alpha)
         out = _target(a, out)
@@ -247,7 +247,7 @@ def index_fill(a: Array, index: Array, value: Array, axis: int, out: Array | Non
     axis = from_front(axis, a.ndim)
     rows = checked(_one_row(index), a.shape[axis], axis)
     if value.size != 1:
-        raise ValueError(f"value is one number; its shape is {list(value.shape)}")
+        raise ValueError(f"value must be one number; its shape is {list(value.shape)}")
     one = value.reshape(())[()] if value.ndim else value[()]
     out = _target(a, out)
     _first(out, axis)[rows] = one

@@ -50,7 +50,7 @@ def matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
         if "broadcast" not in str(error):  # the result is too large
             raise
         raise ValueError(
-            f"shapes {list(a.shape)} and {list(b.shape)} do not fit: but for the last two dimensions they must be "
+            f"shapes {list(a.shape)} and {list(b.shape)} do not fit: except for the last two dimensions they must be "
             f"equal, or 1 in one of them"
         ) from None
 
@@ -82,7 +82,7 @@ def _add_product(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: int,
     if a.dtype not in FLOATS:
         beta, alpha = without_fraction(beta), without_fraction(alpha)
         if isinstance(beta, float) or isinstance(alpha, float):
-            raise TypeError(f"beta={beta} and alpha={alpha} times {a.dtype.name} are not of that dtype")
+            raise TypeError(f"beta={beta} and alpha={alpha} times {a.dtype.name} cannot be stored in that dtype")
     if gpu_of(c) is not gpu_of(a):
         raise TypeError("the operands are on two devices")  # without this check, nothing would raise if beta is 0
     with np.errstate(all="ignore"):

@@ -29,7 +29,7 @@ def _generator(seed: int = 0) -> np.random.Generator:
 
 def _writable(out: Array, only_floats: bool = True) -> None:
     if only_floats and out.dtype not in FLOATS:
-        raise TypeError(f"such random numbers are not of dtype {out.dtype.name}")
+        raise TypeError(f"such random numbers cannot be stored in dtype {out.dtype.name}")
     if not writeable(out):
         raise ValueError("assignment destination is read-only")
 
@@ -126,7 +126,7 @@ def mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
     """
     middle, deviation = finite(op, "mean", mean), finite(op, "std", std)
     if deviation < 0:
-        raise ValueError(f"{op}: std is not below 0; it is {deviation}")
+        raise ValueError(f"{op}: std must not be below 0; it is {deviation}")
     return middle, deviation
 
 
@@ -221,7 +221,7 @@ def geometric(a: Array, probs: Any, out: Array) -> Array:
     """Fill ``out`` with the number of trials until one of probability ``probs`` succeeds: 1, 2, ..."""
     _writable(out, only_floats=False)
     if out.dtype == np.bool_:
-        raise TypeError("numbers of trials are not of dtype bool")
+        raise TypeError("numbers of trials cannot be stored in dtype bool")
     _probability_fits("probs", probs, out)
     trials = _generator().geometric(probs, out.shape)
     if out.dtype not in FLOATS:

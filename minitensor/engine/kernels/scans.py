@@ -55,7 +55,7 @@ def _prepare(a: Array, axis: int | None, out: Array | None) -> tuple[Array, int,
     """Return the array to scan, the axis, and the array for the result."""
     if a.dtype == np.bool_:
         if out is not None:
-            raise TypeError("the result is not of dtype bool")
+            raise TypeError("the result cannot be stored in dtype bool")
         a = a.astype(np.int64)
     if a.dtype in SMALL and out is None:
         a = a.astype(np.int64)  # a sum of uint8 beyond 255 would wrap around

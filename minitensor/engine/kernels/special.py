@@ -32,7 +32,7 @@ def _scipy(op: str, name: str) -> Callable[..., Array]:
         from scipy import special
     except ImportError as missing:
         raise ImportError(
-            f"{op} needs scipy, which is not installed: pip install scipy (Python in a page has none)"
+            f"{op} needs scipy, which is not installed: pip install scipy (in a browser it is not available)"
         ) from missing
     return getattr(special, name)
 

@@ -21,8 +21,8 @@ def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
 
     Args:
         x: float32 or float64, of any shape; the result has its shape and dtype.
-        inplace: overwrite ``x`` and return it. The gradient needs the input, so the input is copied first if a gradient
-            is wanted, which saves no memory.
+        inplace: overwrite ``x`` and return it. If a gradient is required, this saves no memory, because the gradient
+            needs the input, which is copied first.
 
     Raises:
         TypeError: if ``x`` is not a tensor of floats.
@@ -209,7 +209,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
         TypeError: if ``x`` is not a tensor of floats.
     """
     if not isinstance(p, (int, float)) or not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout: p is a probability from 0 to 1, not {p!r}")
+        raise ValueError(f"dropout: p must be a probability from 0 to 1, not {p!r}")
     training, inplace = checks.flag("dropout", "training", training), checks.flag("dropout", "inplace", inplace)
     (x,) = floats_of("dropout", x=x)  # type: ignore[assignment]  # one result per argument
     if not training or p == 0:

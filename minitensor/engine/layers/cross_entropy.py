@@ -46,7 +46,7 @@ def _beside(label: Array, input: Array, axis: int) -> Array:
 
 
 def _one_hot(label: Array, input: Array, axis: int) -> Array:
-    """Return a mask of ``shape`` that is True at the class of each row. ``label`` has length 1 along ``axis``."""
+    """Return a mask in the shape of ``input``, True at the class of each row. ``label`` has length 1 along ``axis``."""
     numbers = np.arange(input.shape[axis], dtype=label.dtype)
     return np.equal(label, like(numbers.reshape([-1 if d == axis else 1 for d in range(input.ndim)]), label))
 

@@ -252,12 +252,14 @@ def _apply(op: str, x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
         raise TypeError(f"{op}: func is a function of a tensor, not {type(func).__name__}")
     if not x.stop_gradient and (not paused.threads or modes.grad):
         raise RuntimeError(
-            f"{op}: this tensor requires a gradient, and the work of a function need not be recorded. Nothing was "
+            f"{op}: this tensor requires a gradient, and the operations of a function may not be recorded. Nothing was "
             f"written. Call the function itself, as in `y = func(x)`, or use `{op}` under `no_grad()`."
         )
     result = func(x)
     if not isinstance(result, Tensor):
-        raise TypeError(f"{op}: func returned {type(result).__name__}; it is given the whole tensor and returns one")
+        raise TypeError(
+            f"{op}: func returned {type(result).__name__}; it gets the whole tensor and must return a tensor"
+        )
     if result._array.shape != x._array.shape:
         raise ValueError(f"{op}: func returned a tensor of shape {result.shape}; x has shape {x.shape}")
     return result

@@ -188,7 +188,7 @@ def test_values_saved_for_a_second_derivative_are_preserved():
     assert gradient(cube, w) == [3, 12, 27, 48]
 
 
-def test_writes_between_two_backwards_with_the_graph_retained():
+def test_writes_between_backwards_of_a_retained_graph_change_no_gradient():
     mt.set_inplace_policy("copy_on_write")
     w, x = four()
     result = x * x
@@ -202,7 +202,7 @@ def test_writes_between_two_backwards_with_the_graph_retained():
 
 
 @pytest.mark.parametrize("shape", [[], [0], [3, 0], [1], [1, 1]])
-def test_tensors_without_elements_or_dimensions(shape: list[int]):
+def test_tensors_without_elements_or_dimensions_are_preserved(shape: list[int]):
     mt.set_inplace_policy("copy_on_write")
     w = mt.to_tensor(np.full(shape, 3.0), stop_gradient=False)
     x = w * 1.0

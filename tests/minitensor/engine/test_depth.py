@@ -133,7 +133,7 @@ def test_a_deep_graph_is_walked_and_dropped_on_the_default_stack(graph: str, no_
     assert allocated() == before
 
 
-def test_a_deep_graph_is_dropped_when_backward_fails_too(no_collector):
+def test_a_deep_graph_is_freed_even_if_backward_fails(no_collector):
     before = allocated()
     w = leaf([1.0])
     x = w * 1

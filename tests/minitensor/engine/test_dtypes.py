@@ -182,7 +182,7 @@ def test_an_integer_tensor_and_a_whole_number_give_integers():
     assert (x**2).dtype == "int32" and (x**0.5).dtype == "float32" and abs(-x).dtype == "int32"
 
 
-def test_integers_compare_with_numbers_of_any_kind():
+def test_integers_can_be_compared_with_numbers_of_any_kind():
     x = mt.to_tensor([1, 2, 3])
     assert (x > 1.5).tolist() == [False, True, True]
     assert (x == 2.0).tolist() == [False, True, False]

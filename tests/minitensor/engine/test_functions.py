@@ -254,7 +254,7 @@ def test_a_scan_in_place_of_a_leaf_changes_nothing(how: dict):
     assert w.tolist() == [[1, 2]] and w.dtype == "float64" and w.inplace_version == 0 and w.shape == [1, 2]
 
 
-def test_a_dtype_is_that_of_the_result():
+def test_the_argument_dtype_is_the_dtype_of_the_result():
     whole = mt.to_tensor([1, 2], "int32")
     assert whole.cumsum().dtype == "int32" and whole.cumsum(dtype="float64").dtype == "float64"
     assert mt.to_tensor([True, True]).cumsum().tolist() == [1, 2]
@@ -333,7 +333,7 @@ def test_polygamma_far_below_zero_is_that_of_the_reflection_formula():
     assert mt.to_tensor([-31.0, 0.0]).polygamma(1).tolist() == [INF, INF]
 
 
-def test_orders_are_whole_numbers():
+def test_orders_must_be_integers():
     x = mt.to_tensor([2.5, 3.5])
     for wrong in (-1, 1.5, "a"):
         expect_named(lambda wrong=wrong: x.polygamma_(wrong), "polygamma", "n must be", error=(ValueError, TypeError))

@@ -53,7 +53,7 @@ def test_grad_for_an_output_is_the_gradient_it_starts_from():
     assert gz.tolist() == [1, 1] and gy.tolist() == [6, 12]
 
 
-def test_grad_where_one_output_depends_on_another():
+def test_grad_is_right_if_one_output_depends_on_another():
     w = leaf([2.0])
     y = w * 3
     z = y * y
@@ -98,7 +98,7 @@ def test_grad_for_a_value_made_in_place_is_that_of_the_new_value():
     assert gx.tolist() == [10, 20] and gw.tolist() == [50, 100]
 
 
-def test_grad_for_a_view_and_for_the_whole():
+def test_grad_returns_gradients_for_a_view_and_for_the_whole():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1
     view = x[0:2]

@@ -195,11 +195,11 @@ def differences(function: Callable[..., np.ndarray], arrays: list[np.ndarray]) -
 
 
 @pytest.mark.parametrize(("name", "form"), FORMS)
-def test_gradients(name: str, form: str, lines: dict[str, str]) -> None:
+def test_gradients_of_both_orders_equal_differences(name: str, form: str, lines: dict[str, str]) -> None:
     tried = cases(name, form)
     if not tried:
         pytest.importorskip("scipy")  # without it the special functions have no samples
-    assert tried, f"no sample of {name} has a floating operand that a gradient is wanted for"
+    assert tried, f"no sample of {name} has a floating operand that requires a gradient"
     worst, elements = [0.0, 0.0], 0
     for number, case in enumerate(tried):
         start, inner = starts(case)

@@ -210,7 +210,7 @@ def test_embedding_renorm_scales_rows_as_under_no_grad():
 # ---------- sizes without elements, tensors without dimensions ----------
 
 
-def test_empty_tensors_and_empty_indices():
+def test_empty_tensors_and_empty_indices_are_accepted():
     nothing = mt.zeros([0, 3], "float64")
     assert nothing.index_fill_(whole([]), 0, 1.0).shape == [0, 3] and nothing.inplace_version == 1
     assert nothing.index_add(whole([1]), 1, mt.zeros([0, 1], "float64")).shape == [0, 3]

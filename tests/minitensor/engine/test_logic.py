@@ -30,7 +30,7 @@ def test_bit_operations_equal_those_of_python_integers(name: str, dtype: str):
     expect_named(lambda: getattr(mt.ones([2]), name + "_")(mt.ones([2])), name, "float32", error=TypeError)
 
 
-def test_shifts_beyond_the_bits_of_the_dtype_and_logical_shifts():
+def test_shifts_beyond_the_bits_of_the_dtype_and_logical_shifts_are_right():
     x = mt.to_tensor([-1, 1, -8], "int32")
     assert x.bitwise_right_shift(40).tolist() == [-1, 0, -1]
     assert x.bitwise_left_shift(40).tolist() == [0, 0, 0]
@@ -42,7 +42,7 @@ def test_shifts_beyond_the_bits_of_the_dtype_and_logical_shifts():
     expect_named(lambda: x.bitwise_left_shift_(1, out=out), "out", error=TypeError)
 
 
-def test_bit_operations_on_bools_and_the_two_names_of_not():
+def test_bit_operations_on_bools_are_logic_and_not_has_two_names():
     x = mt.to_tensor([True, False])
     assert x.bitwise_not().tolist() == [False, True] == mt.bitwise_invert(x).tolist()
     assert mt.to_tensor([5, -1]).bitwise_invert_().tolist() == [-6, 0]

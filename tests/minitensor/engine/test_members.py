@@ -58,7 +58,7 @@ def test_a_view_does_not_retain_the_gradient_of_a_value_overwritten_by_another_m
 
 
 @pytest.mark.parametrize("through", [slice(0, 4), slice(0, 3)], ids=["all of it", "a part of it"])
-def test_a_write_through_part_of_a_group_with_negative_strides(through: slice):
+def test_a_write_through_a_part_of_a_group_with_negative_strides_is_recorded(through: slice):
     x = mt.zeros([4], "float64")
     backwards = x[::-1].detach()  # the base of a group with negative strides
     value = leaf([5.0, 6.0])
@@ -71,7 +71,7 @@ def test_a_write_through_part_of_a_group_with_negative_strides(through: slice):
     assert value.grad.tolist() == [10.0, 112.0]
 
 
-def test_second_derivatives_through_a_view_of_a_group_in_column_order():
+def test_second_derivatives_pass_through_a_view_of_a_group_in_column_order():
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
     x = (w * 1.0).t_()  # the results of operations on it are in row order
     assert x.strides == [1, 2]

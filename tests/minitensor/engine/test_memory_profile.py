@@ -331,7 +331,7 @@ def test_a_callable_without_lines_is_refused(what, reported):
 
 
 @pytest.mark.cpu_only
-def test_one_profile_inside_another_and_a_measure_around():
+def test_profiles_can_be_nested_in_each_other_and_in_a_measure():
     @quiet
     def inner() -> mt.Tensor:
         return mt.ones(SHAPE)

@@ -809,7 +809,7 @@ def test_a_gradient_computed_by_numpy_is_refused_under_create_graph():
         mt.grad(square.apply(w), w, create_graph=True)
 
 
-def test_third_derivatives():
+def test_third_derivatives_are_right():
     w = leaf([0.3, -0.8])
     out = SinInPlace.apply(Exp.apply(w) * 1)
     gradients = [out.sum()]
@@ -820,7 +820,7 @@ def test_third_derivatives():
     np.testing.assert_allclose(gradients[3].numpy(), want)
 
 
-def test_second_derivatives_through_several_outputs_and_a_later_write():
+def test_second_derivatives_pass_through_several_outputs_and_a_later_write():
     def function(x, y):
         product, _, total = Product.apply(x, y, factor=3.0)
         product.sin_()

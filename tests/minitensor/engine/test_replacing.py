@@ -170,7 +170,7 @@ def test_a_part_that_grows_never_shows_its_neighbours():
 
 
 @pytest.mark.parametrize("shape", [[], [0], [0, 3], [1, 1], [5]])
-def test_resize_to_any_shape(shape: list[int], base: int):
+def test_resize_accepts_any_shape(shape: list[int], base: int):
     x = mt.ones([16])
     x.resize_(shape)
     assert x.shape == shape and x.tolist() == np.ones(16)[: int(np.prod(shape))].reshape(shape).tolist()
@@ -248,7 +248,7 @@ def test_set_under_no_grad_is_a_detached_alias():
     assert x.stop_gradient and x.tolist() == [3] and x.data_ptr() == source.data_ptr()
 
 
-def test_set_of_a_part_of_itself_and_of_a_retained_tensor():
+def test_a_tensor_with_a_retained_gradient_may_be_set_to_a_part_of_itself():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 2
     x.retain_grads()

@@ -151,7 +151,7 @@ def test_a_write_beside_saved_cells_is_reported_as_having_overwritten_none(part,
         mt.grad(result, w)
 
 
-def test_an_operand_that_begins_inside_the_target_and_ends_behind_it():
+def test_an_operand_that_overlaps_the_end_of_the_target_is_saved_before_the_write():
     w = leaf([1.0, 2.0, 3.0, 4.0])
     x = w * 1.0
     x[0:3].multiply_(x[1:4])

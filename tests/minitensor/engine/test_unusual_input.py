@@ -90,7 +90,7 @@ def test_bools_add_and_multiply_like_or_and_and():
     assert FLAGS.sum().item() == 1 and FLAGS.max().item() is True
 
 
-def test_negative_steps_are_fine():
+def test_negative_steps_are_accepted():
     x = mt.to_tensor(np.arange(5.0))
     assert x[::-1].tolist() == [4, 3, 2, 1, 0] and x[3:0:-2].tolist() == [3, 1] and x[::-9].tolist() == [4]
     x[::-2] = [10.0, 20.0, 30.0]

@@ -154,7 +154,7 @@ on_tensors(
     "Second order: the slope of a product along an axis includes the element itself.",
     "_where(constant(itself.copy()), 1.0, pairs)",
     "_where(constant(itself.copy()), 2.0, pairs)",
-    "gradients_of_every_op::test_gradients[prod]",
+    "gradients_of_every_op::test_gradients_of_both_orders_equal_differences[prod]",
 )  # fmt: skip
 on_tensors(
     "mixed-slope-of-a-power-cut-off",
