@@ -64,12 +64,14 @@ def options(arguments: list[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str]) -> None:
-    """Measure the chosen subjects, print and save the results; after a full run, also plot them and measure pages."""
+    """Measure the chosen subjects, and print and save the results. After a full run, also plot them and measure
+    pages.
+    """
     given = options(arguments)
     if given.quick:
         os.environ["MINITENSOR_BENCH_QUICK"] = "1"
         given.rounds = 1
-    # Import the rows after the environment is set, because they read it.
+    # The rows are imported after the environment is set, because they read it.
     from benchmarks.running import measure
 
     libraries = {name: each for name, each in installed().items() if name not in PEERS or name in (given.over or PEERS)}

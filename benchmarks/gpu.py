@@ -26,10 +26,10 @@ from minitensor.engine.device.places import current
 
 RESULT = Path(__file__).parents[1] / "facts/gpu.json"
 
-#: Number of bursts of a case, and of repetitions in a burst. The figure is the median of the bursts.
+#: The bursts of a case, and the repetitions in a burst. The result is the median of the bursts.
 BURSTS, TIMES = 7, 20
 
-#: A square matrix of float32: 64 MiB.
+#: The side of a square float32 matrix of 64 MiB.
 SIDE = 4096
 
 #: The article's tensors.
@@ -40,15 +40,15 @@ BATCH, WIDTHS = 512, (1024, 2048, 2048, 10)
 
 
 class Library:
-    """Functions of a library that return the bytes in use and their peak, and that wait for the device."""
+    """Functions of a library: the bytes in use, their peak, and waiting for the device."""
 
     def __init__(self, wait: Callable[[], Any], used: Callable[[], int], reset: Callable[[], Any], peak: Any) -> None:
         self.wait, self.used, self.reset, self.peak = wait, used, reset, peak
 
 
 def measured(library: Library, work: Callable[[], Any]) -> dict[str, Any]:
-    """Return the peak bytes of ``work``, beyond those in use before, and its seconds."""
-    for _ in range(3):  # compile kernels and fill the cache
+    """Return the peak bytes of ``work``, beyond those in use before it, and its seconds."""
+    for _ in range(3):  # compiles kernels and fills the cache
         work()
     library.wait()
     library.reset()
@@ -111,7 +111,7 @@ def minitensor_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
 def cupy_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
     import cupy
 
-    cuda = mt.device.cuda  # its hook on CuPy's pool counts for both
+    cuda = mt.device.cuda  # its hook on CuPy's pool counts the bytes of both
     library = Library(
         cuda.synchronize, cuda.memory_allocated, cuda.reset_max_memory_allocated, cuda.max_memory_allocated
     )

@@ -1,9 +1,9 @@
 """Measure Python in the page until its first answer: ``python -m benchmarks.live_page``.
 
 It is compared with a bare Pyodide with numpy, in alternating rounds: the same files from this machine, in a worker of a
-fresh window of headless Chromium. Ours ends with a recorded stage of five lines, the other with a sum in numpy. The
-output has seconds, bytes as a server sends them, and ratios: median, lowest and highest of the rounds. ``--record``
-also writes ``facts/live-page.json``.
+fresh window of headless Chromium. The book's page ends with a recorded stage of five lines, the bare one with a sum in
+numpy. The output has seconds, bytes as a server sends them, and ratios: median, lowest and highest of the rounds.
+``--record`` also writes ``facts/live-page.json``.
 
 This needs playwright, a Chromium and the files that `tools/live.py` fetches; a message names a missing one.
 """
@@ -43,7 +43,7 @@ y.sum().backward()
 '''
 answer = str(len(stage.record(program).data["variants"][0]["steps"]) >= 5)
 """
-#: Contestant -> its program, its wheels beside Pyodide by their key in live.json, and its answer.
+#: Maps a contestant to its program, its wheels beside Pyodide (by their keys in live.json), and its answer.
 CONTESTANTS = {"bare": (BARE, ["numpy"], "6.0"), "ours": (OURS, ["numpy", "minitensor"], "True")}
 
 _WORKER = """
@@ -75,7 +75,7 @@ _RUN = """([program, keys]) => new Promise((done, failed) => {
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *arguments: object) -> None:
-        """Log nothing."""
+        """Log nothing, so that the output has only the figures."""
 
 
 def measure(rounds: int = ROUNDS) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
         for number in range(rounds):
-            for name in sorted(CONTESTANTS, reverse=bool(number % 2)):  # take turns in beginning a round
+            for name in sorted(CONTESTANTS, reverse=bool(number % 2)):  # each contestant begins every other round
                 seconds[name].append(_once(browser, server.server_port, name))
         version = browser.version
         browser.close()
@@ -138,7 +138,7 @@ def _once(browser: Any, port: int, name: str) -> dict[str, float]:
 
 
 def _bytes(described: dict[str, Any]) -> dict[str, Any]:
-    """Return the compressed bytes that a page requests, and the share of a bare Pyodide with numpy."""
+    """Return the compressed bytes that a page requests, and the part of them that a bare Pyodide with numpy needs."""
     ours = described["compressed"]
     bare = ours - sum(described["files"][name]["compressed"] for name in (described["minitensor"], "editor.js"))
     return {"ours": ours, "bare": bare, "ratio": round(ours / bare, 3)}

@@ -1,11 +1,11 @@
 """Measure the memory that `memory-stage explain` adds to a long training of PyTorch.
 
-``python -m benchmarks.long_run`` trains the same small network twice, each time in a fresh process: alone, and watched.
-Every tenth of the iterations it notes the resident bytes of the process. It prints both, and writes
+``python -m benchmarks.long_run`` trains the same small network twice, each time in a fresh process: unwatched and
+watched. After every tenth of the iterations it records the resident bytes of the process. It prints both, and writes
 ``_build/bench/long_run.json``; with ``--record`` also ``facts/long-run.json``. Linux only.
 
 The training writes in place in several lines, makes new storages in each iteration, and clips its gradients, so that
-each log of the watching gets entries.
+each log of the watch gets entries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 RESULT, RECORD = ROOT / "_build" / "bench" / "long_run.json", ROOT / "facts" / "long-run.json"
 ITERATIONS = 100_000
 
-#: The memory that watching may add over the whole run: of the unwatched process, and in bytes.
+#: The most memory that watching may add over the whole run: a share of the unwatched process, and bytes.
 MOST_SHARE, MOST_BYTES = 0.05, 100_000_000
 
 
@@ -37,8 +37,8 @@ def train(iterations: int, at: Callable[[int], None]) -> None:
     """Train a small network.
 
     Args:
-        iterations: how many.
-        at: called with the number of the iteration after each.
+        iterations: the number of iterations.
+        at: called after each iteration with its number.
     """
     import torch
 
@@ -60,7 +60,7 @@ def train(iterations: int, at: Callable[[int], None]) -> None:
 
 
 def resident() -> int:
-    """Return the bytes of this process that are in memory."""
+    """Return the resident bytes of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
@@ -83,7 +83,7 @@ def measure(iterations: int, is_watched: bool) -> dict[str, Any]:
 
 
 def compared(iterations: int) -> dict[str, Any]:
-    """Run both trainings in fresh processes of an environment that has torch, and return what they measured."""
+    """Run both trainings in fresh processes of an environment that has torch. Return their results."""
     libraries = peers.installed()
     if "torch" not in libraries:
         raise SystemExit("the training needs torch: MINITENSOR_TORCH_PYTHON=/somewhere/bin/python")

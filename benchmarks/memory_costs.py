@@ -29,10 +29,9 @@ from benchmarks.rows.dispatch import CASES
 ROOT = Path(__file__).parents[1]
 RESULT = Path("_build/bench/memory_costs.json")
 
-#: Nanoseconds that devices, counters and events may add to an operation that allocates, and to one that works in place
-#: or returns a view.
+#: Nanoseconds that devices, counters and events may add to an operation that allocates, and to one that does not.
 BARS = {"allocates": 60, "in place or a view": 20}
-#: Cases that allocate a storage: for the result, or for the copy that ``sin_`` saves.
+#: Cases that allocate a storage, for the result or for the copy that ``sin_`` saves.
 ALLOCATING = ("add", "add, recording", "sin_, recording")
 
 _EVENTS = """
@@ -40,7 +39,7 @@ _EVENTS = """
         watch.listener({})
 """
 
-#: File -> texts to remove from it, each with its replacement.
+#: Maps a file to the texts to remove from it, each with a replacement.
 Cuts = dict[str, list[tuple[str, str]]]
 
 DEVICES: Cuts = {
@@ -144,7 +143,7 @@ def fastest(folders: dict[str, Path], rounds: int) -> dict[str, dict[str, float]
 
 
 def looking() -> dict[str, dict[str, float]]:
-    """Return the seconds of each case for each kind of listener, in this process."""
+    """Return the seconds of each case with each kind of listener, in this process."""
     from benchmarks.rows.dispatch import seconds
     from minitensor import memory
 

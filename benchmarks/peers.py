@@ -1,7 +1,7 @@
 """Find the libraries to compare, with an interpreter for each.
 
-A peer is used from the interpreter that an environment variable names, because not all of them can be installed in one
-environment: ``MINITENSOR_TORCH_PYTHON=/somewhere/bin/python``. If the variable is not set, it is used from this one.
+A peer runs in the interpreter in its environment variable, because not all peers can be installed in one environment:
+``MINITENSOR_TORCH_PYTHON=/somewhere/bin/python``. If the variable is not set, it runs in this interpreter.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-#: Library -> the environment variable that names its interpreter, and the distributions that contain it.
+#: Maps a library to the environment variable with its interpreter, and to the distributions that contain it.
 PEERS = {
     "torch": ("MINITENSOR_TORCH_PYTHON", ("torch",)),
     "paddle": ("MINITENSOR_PADDLE_PYTHON", ("paddlepaddle", "paddlepaddle-gpu")),

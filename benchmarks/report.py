@@ -21,7 +21,7 @@ _SCALES = {
 
 
 def shown(value: float, unit: str) -> str:
-    """Return a figure with three digits in a suitable unit, for example ``1.27 us``."""
+    """Return a figure as text with three digits in a suitable unit, for example ``1.27 us``."""
     if unit not in _SCALES:
         return f"{value:g}"
     if value == 0 or (unit == "bytes" and value < 0.005):
@@ -70,7 +70,7 @@ def _verdict(line: Line) -> str:
 
 
 def summary(lines: Mapping[str, Iterable[Line | Fit]]) -> str:
-    """Return the number of targets that are reached, and the rows that miss theirs."""
+    """Return the number of targets that are reached, and the rows that miss their targets."""
     asked = [
         (title, line)
         for title, each in lines.items()
@@ -134,7 +134,9 @@ def record(
 
 
 def subject(title: str, lines: Iterable[Line | Fit], failures: Mapping[str, str]) -> dict[str, Any]:
-    """Return the record of a subject. Figures are rounded to four digits, and infinity is None, which JSON lacks."""
+    """Return the record of a subject. Figures are rounded to four digits, and infinity, which JSON lacks,
+    becomes None.
+    """
     rows, curves = [], []
     for line in lines:
         (curves if isinstance(line, Fit) else rows).append(_rounded(dataclasses.asdict(line)))

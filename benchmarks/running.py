@@ -35,19 +35,19 @@ _ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "",
 }
 
-#: With this setting glibc returns freed memory to the system at once, so the system's peak is that of the program.
+#: With this setting glibc returns freed memory to the system immediately, so the system's peak is the program's peak.
 _GIVES_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
 
 #: Allowed relative difference between results of two libraries, which add float32 numbers in different orders.
 _SAME = 1e-3
 
-#: Seconds after which a process counts as hanging.
+#: The seconds after which a process is killed.
 _PATIENCE = 300
 
 
 @dataclass
 class Measured:
-    """The figures of a subject, library -> name -> one for each round, and the reasons of libraries that failed."""
+    """The figures of a subject by library and name, one for each round, and the errors of libraries that failed."""
 
     figures: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Measured:
 
 
 class Failed(Exception):
-    """A measuring process has failed; the message is the reason, in one line."""
+    """Raised if a measuring process fails. The message is the reason, in one line."""
 
 
 def measure(name: str, libraries: Iterable[Library], rounds: int) -> Measured:
@@ -130,6 +130,6 @@ def once(subject: str, library: Library, *more: str) -> dict[str, float]:
 
 
 def say(what: str) -> None:
-    """Replace the last line of progress, if the output is a terminal."""
+    """Print a line of progress over the last one, if the output is a terminal."""
     if sys.stderr.isatty():
         print(f"\r{what:60}", end="\r" if not what else "", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Measure stages on a page in headless Chromium, to paint and to answer a key: ``python -m benchmarks.stage_page``.
+"""Measure the time of stages on a page, to paint and to answer a key: ``python -m benchmarks.stage_page``.
 
 * First paint: from the start of loading a page, which is a file with the script beside it, as in the book, to the
   frame after the last of five stages was drawn.
@@ -28,7 +28,7 @@ RESULT = Path(__file__).parents[1] / "_build/bench/stage_page.json"
 ROUNDS = 9
 PRESSES = 60
 
-#: Targets: seconds for the first paint of five stages, and for a key press with 500 steps.
+#: The targets: seconds for the first paint of five stages, and for a key press with 500 steps.
 PAINT, ANSWER = 1.0, 0.050
 
 
@@ -81,7 +81,7 @@ _LISTEN = """() => {
 
 
 def five_stages() -> list[dict[str, Any]]:
-    """Return traces like those on a page of the book: short programs, most with variants."""
+    """Return traces as on a page of the book: short programs, most of them with variants."""
     view = "x = mt.ones([2, 3])\ny = x.reshape([3, 2])\ndel x"
     kinds = {"normal": "x = mt.ones([3])\ny = x + 1", "view": view, "in place": "x = mt.ones([3])\ny = x.add_(1)"}
     leaf = "x = mt.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)"
@@ -120,7 +120,7 @@ def _page(traces: list[dict[str, Any]], folder: Path, name: str) -> str:
 
 
 def _first_paint(browser: Any, address: str) -> float:
-    """Return the seconds, in a window with empty caches."""
+    """Return the seconds until the first paint, in a window with empty caches."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.goto(address)
@@ -131,7 +131,9 @@ def _first_paint(browser: Any, address: str) -> float:
 
 
 def _answers(browser: Any, address: str) -> tuple[dict[str, list[float]], dict[str, float]]:
-    """Return seconds for each key (next step, from end to end, next hit of a search), and seconds of work for a key."""
+    """Return the seconds for each kind of key (next step, end to end, next hit of a search), and the seconds of work
+    for a key.
+    """
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -155,7 +157,7 @@ def _answers(browser: Any, address: str) -> tuple[dict[str, list[float]], dict[s
         since, before = page.evaluate("performance.now()"), worked()
         for press in range(PRESSES):
             page.keyboard.press(keys[press % len(keys)])
-            page.wait_for_timeout(20)  # like a finger; otherwise two keys may share a frame
+            page.wait_for_timeout(20)  # the pauses are as for a finger; otherwise two keys may share a frame
         page.wait_for_timeout(300)
         work[name] = (worked() - before) / PRESSES
         slow = page.evaluate("since => [...answers].filter(([at]) => at >= since).map(([, took]) => took)", since)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Library -> name -> one figure for each round.
+#: Maps a library and the name of a figure to the figures of all rounds.
 Figures = Mapping[str, Mapping[str, Sequence[float]]]
 
 OURS = "minitensor"
@@ -38,9 +38,9 @@ class Line:
     """A measured row.
 
     Attributes:
-        ours, theirs: in ``unit`` ("s", "bytes" or a name of the things counted); theirs is None for a limit.
+        ours, theirs: figures in ``unit`` ("s", "bytes" or a noun for what is counted); theirs is None for a limit.
         ratio: ours divided by theirs; None for a limit.
-        most: the target, an upper limit of the ratio or the figure; None if there is none.
+        most: the target, which is an upper limit for the ratio or the figure; None without a target.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Ratio:
     """A figure of minitensor divided by that of another library, or by another figure.
 
     Attributes:
-        name: the row's name, and the figure's name in both libraries, unless ``ours`` or ``theirs`` is given.
+        name: the name of the row. It is also the name of both figures, unless ``ours`` or ``theirs`` is given.
         over: the library to divide by.
         most: the target.
         of: the library of the first figure, if it is not minitensor.
@@ -115,9 +115,9 @@ class Fit:
     """A measured curve, and the straight line ``fixed + slope * x`` through it.
 
     Attributes:
-        points: x and figure, the smallest of the rounds.
-        fixed: in ``unit``.
-        slope: in ``unit``, for each ``per``.
+        points: pairs of x and the smallest figure of all rounds.
+        fixed: the figure at x = 0, in ``unit``.
+        slope: the increase in ``unit`` for each ``per``.
         worst: the largest distance of a point from the line, relative to the line there.
     """
 
@@ -132,7 +132,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Curve:
-    """Figures of minitensor with names ``NAME @ X``, and a straight line through them.
+    """Figures of minitensor whose names have the form ``NAME @ X``, and a straight line through them.
 
     The line minimizes the squares of relative distances, so that a point at 12 bytes has the same weight as one at
     400 MB.
@@ -167,7 +167,7 @@ def straight(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
         return 0.0, 0.0
     x, y = np.array(kept, np.float64).T
     line = np.array([y.min(), y[-1] / x[-1]])
-    for _ in range(100):  # Gauss-Newton steps, each at most halfway to 0
+    for _ in range(100):  # steps of the Gauss-Newton method, in each of which a value decreases by at most one half
         expected = line[0] + line[1] * x
         rates = np.stack([1 / expected, x / expected], axis=1) * line
         step = np.linalg.lstsq(rates, np.log(y / expected), rcond=None)[0]

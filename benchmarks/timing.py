@@ -16,17 +16,19 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-#: True for a quick test that everything runs: small tensors, short chains, one call of each program.
+#: True for a quick test that everything runs, with small tensors, short chains, and one call of each program.
 QUICK = os.environ.get("MINITENSOR_BENCH_QUICK") == "1"
 
-#: The memory of a process varies by this many bytes, in pages, even if nothing is allocated: fewer count as 0.
+#: The memory of a process varies by this many bytes even if nothing is allocated, so fewer bytes count as 0.
 _NOISE = 64 << 10
 
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def fastest(work: Callable[[], Any], seconds: float = 0.25, least: int = 3) -> float:
-    """Return the seconds of the fastest call after a warm-up, of at least ``least`` calls and ``seconds``."""
+    """Return the seconds of the fastest call after a warm-up. There are at least ``least`` calls in at least
+    ``seconds``.
+    """
     if QUICK:
         seconds, least = 0.0, 1
     work()
@@ -46,18 +48,20 @@ def fastest_statement(statement: str, setup: str, scope: dict[str, Any], burst: 
 
 
 def resident_bytes(field: str = "VmRSS") -> int | None:
-    """Return a figure of this process's memory in bytes (``VmHWM`` is the peak so far); None if Linux has none."""
+    """Return a figure of this process's memory in bytes (``VmHWM`` is the peak so far); None if the system has none."""
     if not _STATUS.exists():
         return None
     return next(int(line.split()[1]) << 10 for line in _STATUS.read_text().splitlines() if line.startswith(field))
 
 
 def peak_bytes(work: Callable[[], Any]) -> int | None:
-    """Return the peak bytes of the process during ``work``, beyond those before; None if they are not available."""
+    """Return the peak bytes of the process during ``work``, beyond those before it; None if the system does not count
+    them.
+    """
     gc.collect()
     before = resident_bytes()
     try:
-        _RESET.write_text("5")  # the peak becomes the current memory
+        _RESET.write_text("5")  # resets the peak to the present memory
     except OSError:
         return None
     work()
@@ -71,7 +75,7 @@ def peak_traced(work: Callable[[], Any]) -> int:
     """Return the peak bytes of Python objects and numpy arrays during ``work``, beyond those before."""
     tracemalloc.start()
     try:
-        work()  # objects that the first call creates and keeps do not count
+        work()  # so that objects that only the first call creates are not counted
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
         work()

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.timing import fastest, peak_bytes, peak_traced
 
-#: Libraries with numbers in arrays of numpy, which Python can trace.
+#: Libraries whose numbers are in arrays of numpy, which Python can trace.
 _TRACED = ("minitensor", "numpy")
 
 
@@ -30,7 +30,7 @@ def peaks(subject: Any, library: str) -> dict[str, float]:
     figures: dict[str, float | None] = {}
     programs = subject.PROGRAMS[library]()
     if library == "minitensor":
-        # A buffer kept for the next call would hide the memory that the call needs.
+        # A buffer that is kept for the next call would hide the memory that the call needs.
         importlib.import_module("minitensor").device.cpu.set_reuse_limit(0)
     for name, program in programs.items():
         if name not in subject.PEAKS:

@@ -2,7 +2,7 @@
 
 python facts/alias_programs.py      in an environment that has torch
 
-If a program has lines with a second spelling, it runs in both: `as written` and `as accepted`.
+If lines of a program have a second spelling, the program runs in both spellings: `as written` and `as accepted`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def makes(**programs: str) -> tuple[dict[str, str], list[str]]:
 
 
 def everywhere(line: str) -> tuple[dict[str, str], list[str]]:
-    """Return the same line for all three."""
+    """Return the same line for all three libraries."""
     return makes(**dict.fromkeys(LIBRARIES, line))
 
 

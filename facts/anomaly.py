@@ -41,7 +41,7 @@ NAN = f"{LEAF}y = ((w - 1.0).sqrt() * 0.0).sum()\ny.backward()\n"
 
 
 def watched(program: str, arguments: str = "True") -> str:
-    """Return the program with anomaly mode switched on around it."""
+    """Return the program with anomaly mode around it."""
     return f"with torch.autograd.set_detect_anomaly({arguments}):\n" + textwrap.indent(program, "    ")
 
 
@@ -72,14 +72,14 @@ QUESTIONS: recording.Questions = {
     )
     for question, program in PROGRAMS.items()
 }
-#: The line of the program that a warning quotes.
+#: Matches the line of the program that a warning quotes.
 QUOTED = re.compile(rf"\"{re.escape(recording.PROGRAM)}\", line (\d+), in <module>\n +(.+)")
-#: The line that Paddle logs, without the time and the place in its source.
+#: Matches the line that Paddle logs, without the time and the place in Paddle's source.
 LOGGED = re.compile(r"While running Node [^\n]*")
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run the program with its text where tracebacks find it, and return what it printed and the values."""
+    """Run a program, registered so that tracebacks find its text. Return the printed text and the values."""
     lines = program.splitlines(keepends=True)
     linecache.cache[recording.PROGRAM] = (len(program), None, lines, recording.PROGRAM)
     printed, logged = logging(lambda: recording.printed(program, {library: importlib.import_module(library)}))
@@ -93,7 +93,7 @@ def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
 
 
 def logging(run: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], str]:
-    """Return the result of `run` and the text that the process, C++ included, wrote to its standard error."""
+    """Return the result of `run`, and the text that the process, including C++, wrote to its standard error."""
     kept = os.dup(2)
     with tempfile.TemporaryFile() as file:
         os.dup2(file.fileno(), 2)
@@ -107,7 +107,7 @@ def logging(run: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], str]:
 
 
 def milliseconds_of_a_step() -> dict[str, float]:
-    """Return the time of a training step with each setting, the shortest of many in turns, on one thread."""
+    """Return the time of a training step with each setting: the shortest of many alternating runs on one thread."""
     import torch
 
     torch.manual_seed(0)

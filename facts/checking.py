@@ -29,7 +29,7 @@ import recording
 
 HERE = Path(__file__).parent
 CHAPTERS = HERE.parent / "chapters"
-#: Allowed relative difference of numbers, because versions of a library add in different orders.
+#: The allowed relative difference of numbers, because versions of a library add in different orders.
 ALIKE = 1e-6
 
 Answers = dict[str, Any]
@@ -91,7 +91,7 @@ def _answers(record: dict[str, Any]) -> Answers:
 
 
 def nearest(installed: str, recorded: list[str]) -> str:
-    """Return the recorded version to compare with."""
+    """Return the recorded version to compare the installed version with."""
     in_order = sorted(recorded, key=_number)
     before = [version for version in in_order if _number(version) <= _number(installed)]
     return before[-1] if before else in_order[0]
@@ -126,7 +126,8 @@ def check(file: str, library: str) -> Checked | None:
         return None
 
     def ask() -> dict[str, Any]:
-        warnings.simplefilter("ignore")  # the programs' warnings; a record that needs them catches them itself
+        # the warnings of the programs; a record that is about warnings catches them itself
+        warnings.simplefilter("ignore")
         there = importlib.import_module(library)
         return {"answers": answered(records()[file], library), "version": there.__version__.partition("+")[0]}
 

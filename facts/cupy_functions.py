@@ -31,7 +31,9 @@ def _parameters(function: Any) -> list[str] | None:
 
 
 def _loops(ufunc: Any) -> list[str]:
-    """Return the ufunc's type signatures that use only ``KINDS`` and ``q``, in the order CuPy tries them."""
+    """Return those type signatures of a ufunc that use only ``KINDS`` and ``q``, in the order in which CuPy
+    tries them.
+    """
     return [loop for loop in ufunc.types if set(loop.replace("->", "")) <= set(KINDS + "q")]
 
 

@@ -26,7 +26,7 @@ class Difference:
     Attributes:
         frameworks: the frameworks that differ, with the recorded version.
         operations: the in-place names, or :data:`EVERY`.
-        seen: the fact that differs, with the names of the recording: a situation and an observation.
+        seen: the fact that differs, by its names in the record: a situation and an observation.
         reason: the behaviour of the framework, that of minitensor, and why.
         but: exceptions from :data:`EVERY`, which do not differ.
     """
@@ -345,7 +345,9 @@ def reason(framework: str, operation: str, seen: str) -> str | None:
 
 
 def in_words(seen: str) -> str:
-    """Return, for example, "version afterwards, on a tensor that is not a leaf" for ``nonleaf.version_after``."""
+    """Return a phrase for a fact: "version afterwards, on a tensor that is not a leaf" for
+    ``nonleaf.version_after``.
+    """
     situation, _, what = seen.partition(".")
     return f"{WHAT[what]}, {SITUATIONS[situation]}"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from recording import Questions, write
 
-#: The first line of a program: a tensor with these numbers, with or without a gradient.
+#: The first line of a program, which makes a tensor with these numbers, with or without a gradient.
 LEAF = {
     "torch": "{0} = torch.tensor({1}, requires_grad=True)\n",
     "paddle": "{0} = paddle.to_tensor({1}, stop_gradient=False)\n",

@@ -4,7 +4,7 @@ python facts/gradients.py torch      in an environment that has torch
 python facts/gradients.py paddle
 
 A program calls `look(step, x, kept)` after each step. It records the gradient of `x`, its version, its strides, and if
-it requires a gradient itself. It also records the gradient that the program kept before: its numbers, its version, if
+it requires a gradient itself. It also records the gradient that the program kept earlier: its numbers, its version, if
 `x.grad` is still the same object, and if both have the same address. `note(what, value)` adds one value.
 """
 
@@ -33,7 +33,7 @@ AGAIN = "(x * 3.0).sum().backward()\nlook('next backward', x, kept)\n"
 def both(
     torch: str | None, paddle: str | None = None, start: dict[str, str] = LEAF
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the program for both libraries, on a leaf `x` that requires a gradient; one text if it is the same."""
+    """Return the program for both libraries, on a leaf `x` that requires a gradient. One text is used for both."""
     lines = {"torch": torch, "paddle": torch if paddle is None else paddle}
     return {library: start[library] + text for library, text in lines.items() if text}, []
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-#: Name, the layer or function of `x` and further inputs, and the inputs: a shape of floats, or a list of integers.
+#: For each case: the name, the layer or function of `x` and further inputs, and the inputs: a float shape or integers.
 CASES = [
     ("conv2d", "nn.Conv2d(2, 4, 3, stride=2, padding=1)", [(2, 2, 7, 6)]),
     ("conv2d in groups", "nn.Conv2d(4, 4, (3, 2), groups=2, dilation=(1, 2), bias=False)", [(1, 4, 6, 7)]),

@@ -3,10 +3,10 @@
     python facts/layouts.py torch       in an environment that has torch
     python facts/layouts.py paddle      in one that has Paddle 3.3, and again in one that has Paddle 2.6
 
-A program runs once for each of its scenes: the names of the layouts of its operands `x`, `y` and `z`. `xi` is the same
-layout with integers. An answer is the shape of each result; then a colon and the strides, if they are not those of a
-contiguous tensor of that shape; and `&` in front if the result is in the memory of an operand. Strides are counted in
-elements. A result that is a bool is True or False; a program that raised an error has the answer null.
+A program runs once for each of its scenes. A scene is the names of the layouts of the operands `x`, `y` and `z`. `xi`
+is the same layout with integers. An answer is the shape of each result; then a colon and the strides, if they are not
+those of a contiguous tensor of that shape; and `&` in front if the result is in the memory of an operand. Strides are
+counted in elements. A result that is a bool is True or False; a program that raised an error has the answer null.
 
 minitensor follows Paddle 3.3 if Paddle 2.6 differs: `python facts/layouts.py` prints the programs for which it does.
 """
@@ -26,7 +26,7 @@ FILE = Path(__file__).with_name("layouts.json")
 
 # ---------- scenes ----------
 
-#: Name -> shape, strides and offset of an operand.
+#: Maps the name of a layout to the shape, the strides and the offset of an operand.
 LAYOUTS: dict[str, tuple[tuple[int, ...], tuple[int, ...], int]] = {
     "a number": ((), (), 0),
     "a vector": ((2,), (1,), 0),
@@ -206,13 +206,13 @@ WHOLE = ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitw
 ACTIVATIONS = ["elu", "gelu", "hardtanh", "leaky_relu", "relu", "relu6", "sigmoid", "silu", "tanh"]
 LOSSES = ["l1_loss", "mse_loss", "smooth_l1_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"]
 
-#: Operations whose results are made of more than one element of an operand, or put elements elsewhere.
+#: Operations whose result elements depend on several elements of an operand, or are in another order.
 OTHERS = [
     *("F.softmax(x, -1)", "L.cumsum(x, 0)", "L.sum(x, 0)", "L.flip(x, [0])", "L.sort(x, 0)[0]", "x[at([1, 0])]"),
     *("L.zeros_like(x)", "F.layer_norm(x, x.shape[1:])", "L.matmul(x, L.ones(x.shape[-1:]))", "L.concat([x, x])"),
 ]
 
-#: A list of scenes, and the programs that run in them.
+#: Pairs of a list of scenes and the programs that run in them.
 Asked = tuple[Scenes, tuple[str, ...]]
 
 
@@ -230,7 +230,7 @@ def _programs(*asked: Asked) -> dict[str, Scenes]:
     return programs
 
 
-#: Programs that both libraries spell alike: `L` is the library, `F` its module of functions, `at` makes an index.
+#: Programs with the same text for both libraries: `L` is the library, `F` its module of functions, `at` makes an index.
 BOTH: list[Asked] = [
     _ask(FEW, *(f"L.{name}(x)" for name in UNARY), "L.bitwise_not(xi)", "xi + 1.5", "xi / 2", "L.tanh(xi)"),
     _ask(ALL, "x", "L.tanh(x)", "L.isnan(x)", "L.clone(x)", "x.contiguous()", "x + 1", "1 - x", "x == 1", "x ** 2"),
@@ -289,7 +289,7 @@ BOTH: list[Asked] = [
     ),
     _ask(SEVERAL, *(f"follows({text}, lambda y: y.reshape([-1]))" for text in OTHERS)),
     _ask(PAIRS, *(f"follows({text}, lambda z: z.reshape([-1]))" for text in ("x + y", "L.where(x > 0.5, x, y)"))),
-    # gradients, which a leaf of that layout gets
+    # gradients of a leaf with this layout
     _ask(ALL, "gradient(lambda x: x * 2, x)", "gradient(lambda x: x.reshape([-1]) * 2, x)"),
     _ask(SEVERAL, "gradient(L.sum, x)", "gradient(L.tanh, x)", "gradient(lambda x: L.sum(x, 0), x)"),
     _ask(SEVERAL, "gradient(lambda x: x[1:] * 2, x)", "gradient(lambda x: x.T * 2, x)"),
@@ -368,7 +368,7 @@ PROGRAMS = {"torch": _programs(*BOTH, *TORCH), "paddle": _programs(*BOTH, *PADDL
 
 
 class Scene:
-    """The names of a program, for one list of layouts."""
+    """The global names of a program, for one list of layouts."""
 
     def __init__(self, module: str, library: str, scene: list[str]) -> None:
         """`module` has the functions of `library`: the library itself, or minitensor's vocabulary of it."""
@@ -408,7 +408,7 @@ class Scene:
         return self._tensor(numbers, "int64")
 
     def follows(self, y: Any, function: Callable[[Any], Any]) -> bool:
-        """Return if a write to all of `y` changes the tensor that `function` made from it."""
+        """True if a write to all of `y` changes the tensor that `function` made from it."""
         made = function(y)
         before = made.tolist()
         y.fill_(9.0)
@@ -469,7 +469,7 @@ def record(library: str, module: str = "") -> dict[str, Any]:
 
 
 def differing(one: dict[str, Any], other: dict[str, Any]) -> dict[str, list[tuple[str, str]]]:
-    """Return the programs to which both records have answers that differ, with the pairs of answers."""
+    """Return the programs for which two records have different answers, with the pairs of answers."""
     found = {}
     for program, answers in one["answers"].items():
         pairs = zip(answers, other["answers"].get(program, []), strict=False)

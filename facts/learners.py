@@ -27,7 +27,7 @@ def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
 
 
 def of(library: str, group: str, start: str, *lines: str) -> Questions:
-    """Return one question for each expression or line; an expression is printed."""
+    """Return one question for each expression or line. The value of an expression is printed."""
     return {f"{group}: {line}": ({library: start + shown(line)}, NO_EXPRESSIONS) for line in lines}
 
 
@@ -661,7 +661,7 @@ PADDLE_WARNINGS = of(
 
 # ---- refused, and answered ------------------------------------------------------------------------------------------
 
-#: Functions of `x` ([0.5, 2.0]), which requires a gradient; the input or the result is written before backward.
+#: Functions of `x` ([0.5, 2.0]), which requires a gradient. The input or the result is overwritten before backward.
 FUNCTIONS = """x * x|x ** 2|x ** 3|x * 2|x / 2|2 / x|x + 1|x - 1|-x|exp|log|sin|cos|tan|tanh|sigmoid|relu|sqrt|rsqrt|abs
 |square|log1p|expm1|erf|atan|asin(x / 4)|softmax|log_softmax|logsumexp|softplus|silu|gelu|elu|leaky_relu
 |hardtanh|clamp|floor|sign|sum|mean|prod|max|min|amax|std|var|norm|cumsum|cumprod|sort|topk|flip|reshape

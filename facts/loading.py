@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class Halving:
-    """A data set of two numbers that halves a number in place when a loader reads it."""
+    """A data set of two numbers, which halves a number in place when a loader reads it."""
 
     def __init__(self, numbers) -> None:
         self.numbers = numbers
@@ -21,7 +21,7 @@ class Halving:
         return self.numbers[i].mul_(0.5)
 
 
-#: Loaders that read `Halving` with workers, which are separate processes, and without.
+#: Loaders that read `Halving`, with workers in separate processes and without.
 WORKERS = {
     "no worker": {},
     "one worker by fork": {"num_workers": 1, "multiprocessing_context": "fork"},
@@ -33,7 +33,7 @@ NAMES = [
     *("BatchSampler", "ConcatDataset", "DataLoader", "RandomSampler", "SequentialSampler", "SubsetRandomSampler"),
     *("TensorDataset", "WeightedRandomSampler", "default_collate", "random_split"),
 ]
-#: Expressions over `data`, six numbered rows; each is evaluated after `torch.manual_seed(7)`.
+#: Expressions of `data`, six numbered rows. Each is evaluated after `torch.manual_seed(7)`.
 CASES = [
     "[numbers.tolist() for _, numbers in DataLoader(data, 4)]",
     "[numbers.tolist() for _, numbers in DataLoader(data, batch_size=4, drop_last=True)]",
@@ -57,7 +57,7 @@ CASES = [
     "[x.mul_(0.5).tolist() for d in [TensorDataset(torch.ones(2))] for _ in range(2) for x, in "
     "DataLoader(d, batch_size=None)]",
 ]
-#: Expressions that are refused.
+#: Expressions that raise an error.
 REFUSED = [
     "DataLoader(data, batch_size=0)",
     "DataLoader(data, batch_size=2.5)",

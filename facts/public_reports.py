@@ -3,10 +3,9 @@
 python facts/public_reports.py torch      in an environment that has torch, numpy and memory_stage
 python facts/public_reports.py paddle
 
-A report scores one point if the explanation names the line that is to blame, and one if its fixes hold: each edit is
-applied, and the program then has the output of the one that was put right by hand, and no fault. If the reader has to
-choose between two meanings, there is a right program for each. A fix in words, which no test can apply, scores half a
-point.
+A report scores one point if the explanation contains the faulty line, and one if its fixes work: each edit is applied,
+and the program then must have no fault and the output of the manually corrected program. If the reader has to choose
+between two meanings, there is a right program for each. A fix in words, which no test can apply, scores half a point.
 """
 
 from __future__ import annotations

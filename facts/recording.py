@@ -21,14 +21,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-#: Question -> the program of each library, and the expressions to evaluate afterwards.
+#: Maps a question to the program of each library, and to the expressions to evaluate afterwards.
 Questions = dict[str, tuple[dict[str, str], list[str]]]
 #: A function that runs the program of a library and evaluates the expressions.
 Ask = Callable[[str, str, list[str]], dict[str, Any]]
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run `program`, then evaluate the expressions; skip those that raise."""
+    """Run `program`, then evaluate the expressions. Skip those that raise an error."""
     names: dict[str, Any] = {library: importlib.import_module(library)}
     answer: dict[str, Any] = {"program": program}
     try:
@@ -79,7 +79,7 @@ def write_cases(file: Path, library: str, answers: dict[str, Any], digits: int =
     print(f"{file.name}: {len(answers)} cases of {library} {version}")
 
 
-#: The exit status of a process if the recorder itself failed.
+#: The exit status of a process in which the recorder itself failed.
 RECORDER_FAILED = 70
 
 
@@ -119,7 +119,7 @@ def apart(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 PLACES = re.compile(r"/[^\s'\"()]*/site-packages/")
 #: Frames of a traceback that belong to the recorder.
 FRAMES = re.compile(r'  File "(?:[^"]*/facts/\w+\.py|<frozen runpy>)", line \d+, in \S+\n(?:    .*\n)?')
-#: The same frames in the format of Paddle's C++; frames of Paddle begin with its name.
+#: The same frames in Paddle's C++ format; frames of Paddle begin with its name.
 CALLS = re.compile(r"\n +/\S+\.py\(\d+\): [^\n]*")
 ADDRESSES = re.compile(r"\b0x[0-9a-f]{6,}\b")
 #: A temporary folder of a program.
@@ -129,7 +129,7 @@ PROGRAM = "program.py"
 
 
 def without_places(text: str) -> str:
-    """Return the text without folders and addresses of this machine."""
+    """Return the text without folders and addresses, which differ between machines."""
     text = CALLS.sub("", PLACES.sub("", FRAMES.sub("", text)))
     return FOLDERS.sub("...", ADDRESSES.sub("0x...", text))
 

@@ -29,18 +29,18 @@ OWN = FILE.with_name("short-programs-minitensor.json")
 LENGTH = 2
 
 X = [0.31, 0.83, 0.57, 0.22]
-DIRECTION = np.array([0.74, -1.31, 0.92, 1.17])  # in this direction a wrong gradient does not look right by chance
-STEP = 1e-30  # its square is negligible compared with every number
-LARGEST = 1e3  # rounding hides the gradients of larger numbers
+DIRECTION = np.array([0.74, -1.31, 0.92, 1.17])  # a direction in which a wrong gradient does not look right by chance
+STEP = 1e-30  # so small that its square is negligible compared with every number
+LARGEST = 1e3  # the largest numbers; rounding hides the gradients of larger ones
 CLOSE = 1e-9
 
-#: Each statement in Paddle, minitensor and, mostly, PyTorch -> the same in numpy.
+#: Maps a statement in Paddle, minitensor and mostly PyTorch to the same statement in numpy.
 STATEMENTS = {
     "{0}[:2]": "{0}[:2]",
     "{0}[1:]": "{0}[1:]",
     "{0}[::2]": "{0}[::2]",
     "{0}[0]": "{0}[0, ...]",  # a view, because numpy would return a number
-    "{0}.detach()": "{0}.real",  # the same memory without the derivatives
+    "{0}.detach()": "{0}.real",  # the same memory, without the derivatives
     "{0} * {1}": "{0} * {1}",
     "{0}.exp()": "numpy.exp({0})",
     "{0}.exp_()": "numpy.exp({0}, out={0})",
@@ -61,7 +61,7 @@ Program = tuple[str, ...]
 
 
 class Step(NamedTuple):
-    """One statement: its entry in STATEMENTS, the names of its operands, and the name of its result, if it has one."""
+    """One statement: its entry in STATEMENTS, the names of its operands, and the name of its result or ""."""
 
     template: str
     operands: tuple[str, ...]
@@ -77,7 +77,7 @@ OVERLAP = Step("{0}[::2]", ("a",), "b"), Step("{0}[0]", ("a",), "c"), Step("{0}.
 
 
 class NoSense(Exception):
-    """The statement does not apply: shapes do not fit, or the write must not affect a gradient."""
+    """Raised if a statement does not apply: shapes do not fit, or the write must not affect a gradient."""
 
 
 def writes(statement: str) -> bool:
@@ -110,7 +110,7 @@ def opening() -> Names:
 
 
 def meant(program: Sequence[Step]) -> Names | None:
-    """Return the exact numbers of all names after a program; None if it overwrites the leaf.
+    """Return the exact numbers of all tensors by name after a program; None if it overwrites the leaf.
 
     Raises:
         NoSense: if a statement does not apply.
@@ -159,7 +159,7 @@ def programs(length: int = LENGTH) -> Iterator[tuple[Program, Names | None]]:
 
 
 def steps(names: Sequence[str]) -> Iterator[Step]:
-    """Yield every statement over these names; a result gets the next letter."""
+    """Yield every statement over these names. Its result is named with the next letter."""
     for template in STATEMENTS:
         for operands in itertools.product(names, repeat=1 + ("{1}" in template)):
             yield Step(template, operands, "" if writes(template) else "abcdefg"[len(names) - 1])
@@ -209,7 +209,7 @@ def answer(library: Any, program: Sequence[object], shown: str = "") -> dict[str
 
 
 def verdict(answered: dict[str, Any], names: Names | None) -> str:
-    """Return `right`, `refused` or `wrong`; a library is wrong if it runs a program that overwrites the leaf."""
+    """Return `right`, `refused` or `wrong`. Running a program that overwrites the leaf is wrong."""
     if "refused" in answered:
         return "refused"
     if names is None:
@@ -219,7 +219,9 @@ def verdict(answered: dict[str, Any], names: Names | None) -> str:
 
 
 def counted(library: Any, length: int) -> dict[str, dict[str, int]]:
-    """Count the programs that are right, refused and wrong, and separately those that overwrite the leaf."""
+    """Return the numbers of programs that are right, refused and wrong; separately for those that overwrite the
+    leaf.
+    """
     count = {"leaf kept": Counter(right=0, refused=0, wrong=0), "leaf overwritten": Counter(refused=0, wrong=0)}
     for program, names in programs(length):
         count["leaf kept" if names is not None else "leaf overwritten"][verdict(answer(library, program), names)] += 1

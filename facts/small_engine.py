@@ -28,7 +28,7 @@ SETS = {
     "at most three statements of thirteen kinds": (3, "small"),
     "at most three statements of sixteen kinds": (3, "wide"),
 }
-SECONDS = 5  # after this time an engine without one of its statements counts as never ending
+SECONDS = 5  # seconds after which an engine without one of its statements is assumed to run forever
 
 
 def ladder(length: int, vocabulary: str) -> dict[str, dict[str, int]]:
@@ -39,7 +39,7 @@ def ladder(length: int, vocabulary: str) -> dict[str, dict[str, int]]:
 
 
 def deleted() -> dict[str, object]:
-    """Return the number of statements whose removal a short program detects, and the lines of the others."""
+    """Return the number of statements whose removal a short program detects, and the lines of the other statements."""
     text = workshop.FINISHED.read_text(encoding="utf-8")
     lines = text.splitlines()
     statements = [
@@ -56,7 +56,7 @@ def without(lines: list[str], node: ast.stmt) -> str:
 
 
 def is_missed(text: str) -> bool:
-    """True if an engine is wrong about a short program, breaks, or does not end."""
+    """True if an engine gives a wrong result for a short program, raises an error, or does not end."""
     signal.alarm(SECONDS)
     try:
         engine = workshop.loaded(text)

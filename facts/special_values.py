@@ -34,11 +34,11 @@ ROWS = [
     *([-0.0, 0.0, 0.0], [-0.0, -0.0, -0.0], [0.0, 0.0, 2.0], [3.0, 0.0, -1.0], [-INF, 2.0, -INF], [100.0, -100.0, 0.0]),
     [2.0, 2.0, 2.0],
 ]
-#: A question that takes longer kills its process.
+#: The seconds after which a question's process is killed.
 SECONDS = 10
 FLOAT, LONG = "float32", "int64"
 
-#: Name -> dtype and numbers of each tensor.
+#: Maps the name of an input to the dtype and the numbers of each tensor.
 INPUTS: dict[str, list[tuple[str, Any]]] = {
     "points": [(FLOAT, POINTS)],
     "pairs": [(FLOAT, [a for a in LEFT for _ in LEFT]), (FLOAT, LEFT * len(LEFT))],
@@ -408,7 +408,7 @@ def main() -> None:
     library = importlib.import_module(used)
     if len(sys.argv) > 2:
         for question in questions(used)[int(sys.argv[2]) :]:
-            signal.alarm(SECONDS)  # Paddle never ends an integer power of -1
+            signal.alarm(SECONDS)  # because Paddle never finishes computing an integer power of -1
             print("answer", json.dumps(ask(used, library, question)), flush=True)
         return
     version = library.__version__.partition("+")[0]

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-SIDES = (100, 1000)  # 40 KB, which fit into the caches of a processor; and 4 MB: three of these do not
-NUMBERS = 10_000_000  # written in a round
+SIDES = (100, 1000)  # 40 KB, which fit into the caches of a processor, and 4 MB, of which three do not
+NUMBERS = 10_000_000  # the numbers that are written in a round
 ROUNDS = 60
 
 

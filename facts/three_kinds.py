@@ -91,7 +91,7 @@ QUESTIONS: Questions = {
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run `program`, then evaluate the expressions, which may name the `{library}`; an error is the only entry."""
+    """Run `program`, then evaluate the expressions, in which `{library}` is replaced. An error is the only entry."""
     names = {library: importlib.import_module(library)}
     asked = [expression.format(library=library) for expression in expressions]
     try:

@@ -30,7 +30,7 @@ if __name__ == "__main__":
 
     torch.set_num_threads(1)
     counts, wrong = predicting.run(0, STALE)
-    undisturbed.outcome(undisturbed.unwatched, "x = torch.ones(2)", True)  # the first allocations of the profiler
+    undisturbed.outcome(undisturbed.unwatched, "x = torch.ones(2)", True)  # the profiler allocates at its first use
     other = {
         number: found
         for number in range(UNDISTURBED)

@@ -37,7 +37,7 @@ def printed(program: str, torch: Any) -> str:
 
 
 def each(expressions: str, before: str = "") -> str:
-    """Return a program that prints every expression on a line, or the error that it raises."""
+    """Return a program that prints each expression on a line, or the error that it raises."""
     return f"{before}\nfor text in {expressions.strip().splitlines()!r}:\n" + (
         "    try:\n        print(text, '->', repr(eval(text)))\n"
         "    except Exception as error:\n"

@@ -25,7 +25,7 @@ EXPRESSIONS = ["numbers", "gradient"]
 
 
 def program(torch: str, paddle: str = "") -> tuple[dict[str, str], list[str]]:
-    """Return the same lines for both libraries, unless Paddle's are given."""
+    """Return the program for both libraries: the same lines, unless others are given for Paddle."""
     lines = {"torch": torch, "paddle": paddle or torch.replace(".mul_(10)", ".scale_(10.0)")}
     return {library: START[library] + lines[library] + END[library] for library in lines}, EXPRESSIONS
 

@@ -110,7 +110,7 @@ def mygrad() -> dict[str, Program]:
 
 
 def tinygrad() -> dict[str, Program]:
-    """Compute one step at a time, because tinygrad would otherwise compute all 100 in one pass."""
+    """Compute one step at a time, because otherwise tinygrad would compute all 100 steps in one pass."""
     from tinygrad import Tensor, dtypes
 
     x, y = (Tensor.ones(SIDE, SIDE, dtype=dtypes.float32).contiguous().realize() for _ in range(2))

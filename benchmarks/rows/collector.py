@@ -1,6 +1,6 @@
 """Training without the garbage collector: memory stays constant if there are no reference cycles.
 
-The steps are those of the networks in ``mlp.py`` and ``cnn.py``, and one that writes through views of its results.
+The training steps are those of the networks in ``mlp.py`` and ``cnn.py``, and one that writes through views.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from benchmarks.timing import QUICK
 
 TITLE = "training steps with the garbage collector off"
 
-#: Number of steps in a run, and the largest number of runs.
+#: The steps of a run, and the most runs.
 STEPS = {"views": 500, "mlp": 150, "mlp with layers": 150, "cnn": 40}
 RUNS = 20
 if QUICK:
     STEPS, RUNS = dict.fromkeys(STEPS, 5), 2
 ROUNDS = 1
 
-#: Bytes of the smallest object of Python: if fewer bytes are left in each step, no object is left in each step.
+#: The bytes of Python's smallest object. If a step leaves fewer bytes, it leaves no object.
 LEAST_OBJECT = 16
 
 
@@ -46,7 +46,7 @@ def minitensor() -> dict[str, float]:
 
     networks = mlp.minitensor()
     programs: dict[str, Callable[[], Any]] = {
-        "views": views,  # first, because it fills the log of the last 1,024 writes
+        "views": views,  # this runs first, because it fills the log of the last 1,024 writes
         "mlp": networks["step"],
         "mlp with layers": networks["step with layers"],
         "cnn": cnn.minitensor()["step"],
@@ -60,7 +60,7 @@ def minitensor() -> dict[str, float]:
 
 
 def growth(program: Callable[[], Any], steps: int) -> dict[str, float]:
-    """Return the bytes left in each step, of tensors and in all, and the objects that the collector then finds.
+    """Return the bytes that a step leaves, of tensors and in total, and the number of objects that the collector finds.
 
     A leak in every step makes memory grow in every run, so the run with the least growth is returned: by then, caches
     and logs of bounded length are full. One run without growth is enough.

@@ -2,7 +2,7 @@
 
 By size: an addition of two tensors, normal and in place, and its peak bytes beyond the operands. By depth: a chain of
 ``add_`` on 3x4 float32 that requires a gradient, forward and backward, from 1 operation to 1,000,000, and the bytes of
-its graph. The name of a figure has its place on the curve: ``add, seconds @ 4000``.
+its graph. The name of a figure contains its position on the curve: ``add, seconds @ 4000``.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ TITLE = "cost curves"
 PARTS = ("size", "depth", "graph")
 ROUNDS = 2
 
-#: Bytes of a tensor: three sizes in each power of ten, beginning with three float32.
+#: The bytes of a tensor: three sizes in each power of ten, beginning with three float32.
 SIZES = [12, *(4 * round(10 ** (k / 3) / 4) for k in range(4, 26)), 400_000_000][: 9 if QUICK else None]
 DEPTHS = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000][: 6 if QUICK else None]
 
 
 def size() -> dict[str, float]:
-    """Return the curves by the bytes of a tensor."""
+    """Return the figures for the curves over the bytes of a tensor."""
     import minitensor as mt
 
     figures: dict[str, float] = {}
@@ -55,7 +55,7 @@ def repeated(program: Callable[[], Any], times: int) -> Callable[[], None]:
 
 
 def chain(depth: int) -> tuple[float, float]:
-    """Return the seconds of forward and of backward."""
+    """Return the seconds of forward and of backward of a chain."""
     import minitensor as mt
 
     y, g = mt.ones([3, 4]), mt.ones([3, 4])
@@ -70,7 +70,7 @@ def chain(depth: int) -> tuple[float, float]:
 
 
 def depth() -> dict[str, float]:
-    """Return the curves of time by the length of a chain."""
+    """Return the figures for the curves of time over the length of a chain."""
     figures: dict[str, float] = {}
     for depth in DEPTHS:
         gc.collect()
@@ -81,7 +81,7 @@ def depth() -> dict[str, float]:
 
 
 def graph() -> dict[str, float]:
-    """Return the curve of the bytes of a chain by its length."""
+    """Return the figures for the curve of a chain's bytes over its length."""
     import minitensor as mt
 
     y, g = mt.ones([3, 4]), mt.ones([3, 4])

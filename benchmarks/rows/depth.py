@@ -22,7 +22,9 @@ PARTS = ("add", "add_")
 
 
 def measured(name: str, start: Callable[[], Any], step: Callable[[Any], Any], length: int) -> dict[str, float]:
-    """Return the seconds of every part and the bytes per node. ``start`` returns a new result of a leaf."""
+    """Return the seconds of every part and the bytes per node. ``start`` returns the tensor with which a chain
+    begins.
+    """
     figures: dict[str, float] = {}
     gc.collect()
     before, begun = resident_bytes(), perf_counter()

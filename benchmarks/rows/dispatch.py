@@ -15,7 +15,7 @@ from benchmarks.timing import fastest_statement
 
 TITLE = "one operation on 3x4 float32"
 
-#: Bursts of a case; nothing has interrupted the fastest of them.
+#: The number of bursts of a case. The fastest one was not interrupted by other programs.
 BURSTS = 150
 
 
@@ -88,7 +88,7 @@ def seconds(library: str) -> dict[str, float]:
 
 FIGURES = {library: lambda library=library: seconds(library) for library in IMPORTS}
 
-#: Case -> the largest allowed share of PyTorch's time.
+#: Maps a case to the largest allowed ratio to PyTorch's time.
 _MOST = {
     "add": 0.8,
     "add_": 0.7,

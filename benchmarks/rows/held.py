@@ -18,7 +18,9 @@ ROUNDS = 1
 
 
 def under_no_grad(name: str) -> int | None:
-    """Return the bytes held after the operation ``name`` under no_grad; None if it allocates another storage."""
+    """Return the bytes that stay allocated after the operation ``name`` under no_grad; None if it gets another
+    storage.
+    """
     import minitensor as mt
     from book_kit.data import sample_calls
 

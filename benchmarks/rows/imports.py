@@ -1,4 +1,4 @@
-"""``import minitensor`` over ``import numpy``: seconds, and bytes in the computer's memory.
+"""The cost of ``import minitensor`` compared with ``import numpy``: seconds, and bytes of memory.
 
 Each import runs in a separate process that has imported numpy, and the fastest one counts. The first import after an
 installation also compiles the sources, if the installer did not, so it is a separate figure.

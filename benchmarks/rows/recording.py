@@ -1,4 +1,4 @@
-"""The cost of a recorded line: a chain of small operations with gradients, on the stage and without it.
+"""The cost of a recorded line: a chain of small operations with gradients, recorded and not recorded.
 
 Both run alternately in one process. The time of a recording includes running the program, dividing it into steps, and
 writing the sentences, but not drawing.
@@ -20,7 +20,7 @@ ROUNDS = 3
 
 
 def line_of_a_chain(start: str, names: dict[str, Any]) -> dict[str, float]:
-    """Return the seconds per line of the fastest turn; ``start`` creates ``y``."""
+    """Return the seconds per line in the fastest run. ``start`` creates ``y``."""
     import memory_stage as stage
 
     source = start + "y = y * 1.5\n" * LINES

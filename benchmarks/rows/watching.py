@@ -1,4 +1,4 @@
-"""The cost of explaining a whole run, beside torch's anomaly mode and the run without either.
+"""The cost of explaining a whole run, compared with torch's anomaly mode and with the plain run.
 
 Each program is a training of several steps. The three ways run alternately in one process.
 """
@@ -27,7 +27,7 @@ def _transformer(width: int, batch: int, length: int) -> Callable[[], None]:
 
 
 def _convolutions() -> Callable[[], None]:
-    """Return a step of a residual network of eight blocks, as wide as a small ResNet."""
+    """Return a training step of a residual network of eight blocks, as wide as a small ResNet."""
     import torch
     from torch import nn
 
@@ -109,7 +109,7 @@ def torch() -> dict[str, float]:
 
 FIGURES = {"torch": torch}
 
-#: The largest ratio that is accepted.
+#: The largest accepted ratio of the watched to the plain run.
 _MOST = dict(zip(PROGRAMS, (1.2, 1.2, 2.5, 15.0), strict=True))
 
 ROWS = [
