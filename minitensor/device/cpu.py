@@ -65,7 +65,7 @@ def set_reuse_limit(nbytes: int) -> None:
     The default is 1 GiB. If more is cached than a new limit allows, the excess is freed at once.
 
     Raises:
-        TypeError, ValueError: ``nbytes`` is not an integer, or negative.
+        TypeError, ValueError: if ``nbytes`` is not an integer, or is negative.
     """
     host_buffer_cache.buffer_cache.limit = limit = _count("set_reuse_limit", "nbytes", nbytes, 0)
     host_buffer_cache.buffer_cache.trim(limit)
@@ -83,7 +83,7 @@ def set_num_threads(n: int) -> None:
     ``MINITENSOR_NUM_THREADS`` sets another number. The results are bitwise the same for any number.
 
     Raises:
-        TypeError, ValueError: ``n`` is not an integer, or less than 1.
+        TypeError, ValueError: if ``n`` is not an integer, or is less than 1.
     """
     threads.threads.number = _count("set_num_threads", "n", n, 1)
 

@@ -27,7 +27,7 @@ def memory_allocated(device: Any = None) -> int:
     """Return the bytes in use, as the allocator counts them.
 
     Raises:
-        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
     """
     return _gpu(device).counters().allocated
 
@@ -36,7 +36,7 @@ def max_memory_allocated(device: Any = None) -> int:
     """Return the peak of bytes in use since the start or the last reset.
 
     Raises:
-        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
     """
     return _gpu(device).counters().max_allocated
 
@@ -45,7 +45,7 @@ def memory_reserved(device: Any = None) -> int:
     """Return the bytes that the allocator has reserved: those in use, and those cached for later requests.
 
     Raises:
-        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
     """
     return _gpu(device).counters().reserved
 
@@ -54,7 +54,7 @@ def max_memory_reserved(device: Any = None) -> int:
     """Return the peak of reserved bytes since the start or the last reset.
 
     Raises:
-        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
     """
     return _gpu(device).counters().max_reserved
 
@@ -63,7 +63,7 @@ def reset_max_memory_allocated(device: Any = None) -> None:
     """Reset the peak of bytes in use to the current number.
 
     Raises:
-        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
     """
     counters = _gpu(device).counters()
     counters.max_allocated = counters.allocated
@@ -73,7 +73,7 @@ def reset_max_memory_reserved(device: Any = None) -> None:
     """Reset the peak of reserved bytes to the current number.
 
     Raises:
-        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
     """
     counters = _gpu(device).counters()
     counters.max_reserved = counters.reserved
@@ -83,7 +83,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     """Reset both peaks.
 
     Raises:
-        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
     """
     reset_max_memory_allocated(device)
     reset_max_memory_reserved(device)
@@ -98,7 +98,7 @@ def synchronize(device: Any = None) -> None:
     """Wait until the device has finished all its work.
 
     Raises:
-        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
     """
     _gpu(device).synchronize()
 

@@ -147,7 +147,7 @@ def _check_ranks(op: str, tensors: list[Tensor]) -> Link:
             raise TypeError(f'{op}: bools are not numbers; convert them with `x.astype("int32")`')
         if modes.grad and x._current() is not None:
             raise RuntimeError(
-                f"{op}: this tensor wants a gradient, and its history does not contain the computation of other ranks. "
+                f"{op}: this tensor needs a gradient, and its history does not contain the computation of other ranks. "
                 f"Call it under `no_grad()`, or use `distributed.sum_over_ranks(x)`, a new tensor that has a gradient."
             )
         if not writeable(x._array):

@@ -45,7 +45,7 @@ class Mpi:
         self._on_buffer(array, lambda buffer: self._wait(reduce(self._mpi.IN_PLACE, buffer, operation), what))
 
     def broadcast(self, array: Array, source: int, what: str) -> None:
-        """Overwrite ``array`` with that of rank ``source``."""
+        """Overwrite ``array`` with the array of rank ``source``."""
         self._on_buffer(array, lambda buffer: self._wait(self.comm.Ibcast(buffer, source), what))
 
     def _on_buffer(self, array: Array, send: Any) -> None:

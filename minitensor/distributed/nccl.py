@@ -53,7 +53,7 @@ class Nccl:
         self._nccl.allReduce(pointer, pointer, count, dtype, OPERATIONS[op], self._stream().ptr)
 
     def broadcast(self, array: Array, source: int, what: str) -> None:
-        """Overwrite ``array`` with that of rank ``source``."""
+        """Overwrite ``array`` with the array of rank ``source``."""
         pointer, count, dtype = self._describe(array, what)
         self._mpi.barrier(what)
         self._nccl.broadcast(pointer, pointer, count, dtype, source, self._stream().ptr)

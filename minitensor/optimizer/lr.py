@@ -74,7 +74,7 @@ class StepDecay(LRScheduler):
     """``learning_rate * gamma ** (step // step_size)``.
 
     Raises:
-        ValueError: if ``step_size`` is below 1, or if the rate is not a number from 0 on.
+        ValueError: if ``step_size`` is below 1, or if the rate is not a number of at least 0.
     """
 
     def __init__(self, learning_rate: float, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -91,7 +91,7 @@ class CosineAnnealingDecay(LRScheduler):
     """Decrease ``learning_rate`` to ``eta_min`` along half a cosine in ``T_max`` steps, then increase it (SGDR, 2017).
 
     Raises:
-        ValueError: if ``T_max`` is not above 0, or if the rate is not a number from 0 on.
+        ValueError: if ``T_max`` is not above 0, or if the rate is not a number of at least 0.
     """
 
     def __init__(self, learning_rate: float, T_max: float, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803  # Paddle's name
@@ -150,7 +150,7 @@ class NoamDecay(LRScheduler):
     """``learning_rate * d_model ** -0.5 * min(step ** -0.5, step * warmup_steps ** -1.5)`` (Vaswani and others 2017).
 
     Raises:
-        ValueError: if ``d_model`` is not above 0, or the rate is not a number from 0 on.
+        ValueError: if ``d_model`` is not above 0, or the rate is not a number of at least 0.
     """
 
     def __init__(self, d_model: int, warmup_steps: int, learning_rate: float = 1.0, last_epoch: int = -1) -> None:
@@ -200,7 +200,7 @@ class NaturalExpDecay(_Falling):
     """``learning_rate * exp(-gamma * step)``.
 
     Raises:
-        ValueError: if the rate is not a number from 0 on.
+        ValueError: if the rate is not a number of at least 0.
     """
 
     def get_lr(self) -> float:
@@ -213,7 +213,7 @@ class InverseTimeDecay(_Falling):
     """``learning_rate / (1 + gamma * step)``.
 
     Raises:
-        ValueError: if the rate is not a number from 0 on.
+        ValueError: if the rate is not a number of at least 0.
     """
 
     def get_lr(self) -> float:
@@ -226,7 +226,7 @@ class ExponentialDecay(_Falling):
     """``learning_rate * gamma ** step``.
 
     Raises:
-        ValueError: if the rate is not a number from 0 on.
+        ValueError: if the rate is not a number of at least 0.
     """
 
     def get_lr(self) -> float:
@@ -241,7 +241,7 @@ class PolynomialDecay(LRScheduler):
     multiple of ``decay_steps``.
 
     Raises:
-        ValueError: if ``decay_steps`` is below 1, or the rate is not a number from 0 on.
+        ValueError: if ``decay_steps`` is below 1, or the rate is not a number of at least 0.
     """
 
     def __init__(
@@ -273,7 +273,7 @@ class MultiStepDecay(LRScheduler):
     """Multiply the rate by ``gamma`` at each of the ``milestones``.
 
     Raises:
-        ValueError: if the milestones do not increase, or the rate is not a number from 0 on.
+        ValueError: if the milestones do not increase, or the rate is not a number of at least 0.
     """
 
     def __init__(self, learning_rate: float, milestones: Any, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -293,7 +293,7 @@ class LambdaDecay(LRScheduler):
 
     Raises:
         TypeError: if ``lr_lambda`` is not a function.
-        ValueError: if the rate is not a number from 0 on.
+        ValueError: if the rate is not a number of at least 0.
     """
 
     def __init__(self, learning_rate: float, lr_lambda: Any, last_epoch: int = -1) -> None:
@@ -310,7 +310,7 @@ class MultiplicativeDecay(LRScheduler):
 
     Raises:
         TypeError: if ``lr_lambda`` is not a function.
-        ValueError: if the rate is not a number from 0 on.
+        ValueError: if the rate is not a number of at least 0.
     """
 
     def __init__(self, learning_rate: float, lr_lambda: Any, last_epoch: int = -1) -> None:
@@ -338,7 +338,7 @@ class ReduceOnPlateau(LRScheduler):
         epsilon: a change of the rate that is smaller than this is not made.
 
     Raises:
-        ValueError: if ``factor`` is 1 or above, a mode is unknown, or the rate is not a number from 0 on.
+        ValueError: if ``factor`` is 1 or above, a mode is unknown, or the rate is not a number of at least 0.
     """
 
     def __init__(

@@ -126,7 +126,7 @@ def repeat_interleave(x: Tensor, repeats: Any, axis: int | None = None, name: st
         A tensor of the shape of ``x`` with another length along ``axis``.
 
     Raises:
-        ValueError: if a number is negative, or there is not one for each position.
+        ValueError: if a number is negative, or if their count is wrong.
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """

@@ -5,11 +5,11 @@ number given to ``manual_seed``. The numbers are computed from its 32-bit draws 
 ``ATen/core/DistributionsHelper.h`` and ``ATen/native/cpu/DistributionTemplates.h``:
 
 * uniform, float32: the low 24 bits of one draw; float64: the low 53 bits of two, the first of which is the high word;
-* normal, fewer than 16 elements or not contiguous: Box and Muller's pair in double precision of two 53-bit draws, whose
-  second number is cached for the next call;
-* normal, 16 elements and more: uniform numbers, transformed in place in pairs 8 elements apart; if the count is not
-  a multiple of 16, the last 16 elements are drawn again. PyTorch computes these logarithms and cosines with its own
-  vector code, so a result may differ in the last bit.
+* normal, fewer than 16 elements or not contiguous: Box and Muller's method makes two numbers of two 53-bit draws, in
+  double precision; the second number is cached for the next call;
+* normal, 16 elements and more: uniform numbers, which are transformed in place in pairs 8 elements apart; if the count
+  is not a multiple of 16, the last 16 elements are drawn again. PyTorch computes these logarithms and cosines with its
+  own vector code, so a result may differ in the last bit.
 """
 
 from __future__ import annotations

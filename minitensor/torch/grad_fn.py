@@ -50,7 +50,7 @@ def function_name(node: Node) -> str:
     if not node.inputs and op.name == "leaf":
         return "torch::autograd::AccumulateGrad"
     if op.name == "setitem" and op.saved_names:
-        return "IndexPutBackward0"  # an advanced index
+        return "IndexPutBackward0"  # an assignment with an advanced index
     return operation_name(op.name)
 
 

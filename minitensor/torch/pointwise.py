@@ -23,8 +23,8 @@ from minitensor.torch.tensor import Tensor
 def _common(*tensors: Tensor) -> dtype | None:
     """Return the dtype to which operands are converted before the computation; None if all have it already.
 
-    Otherwise the product of two operands could overflow in a dtype that is narrower than that of the result, or in 16
-    bits.
+    Without this conversion the product of two operands could overflow in 16 bits, or in a dtype that is narrower than
+    that of the result.
     """
     found = functools.reduce(promoted, (each._array.dtype for each in tensors))
     found = float32.numpy if found in HALVES else found

@@ -245,7 +245,7 @@ def var(
 
     Args:
         dim: one dimension or several; all by default.
-        keepdim: True to keep them with length 1.
+        keepdim: True to keep the reduced dimensions with length 1.
         correction: the number to subtract from the count, by default 1. ``unbiased=False`` means 0.
 
     Raises:
@@ -294,7 +294,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
     Args:
         p: a number, inf, -inf, or "fro", which means 2.
         dim: one dimension or several; all by default.
-        keepdim: True to keep them with length 1.
+        keepdim: True to keep the reduced dimensions with length 1.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -325,7 +325,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     """Return the sum of all elements that are not nan, or of those along ``dim``, one dimension or several.
 
     Args:
-        dtype: that of the result; the input is converted first.
+        dtype: the dtype of the result, to which the input is converted first.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -372,7 +372,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """Return the logarithm of softmax without intermediate overflow.
 
     Args:
-        dtype: that of the result; the input is converted first.
+        dtype: the dtype of the result, to which the input is converted first.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -393,7 +393,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 
     Args:
         dim: one dimension or several.
-        keepdim: True to keep them with length 1.
+        keepdim: True to keep the reduced dimensions with length 1.
 
     Raises:
         IndexError: if ``input`` has no such dimension.

@@ -49,7 +49,7 @@ def expand(input: Tensor, *size: Any) -> Tensor:
             of 1 may become any other; -1 keeps the length.
 
     Raises:
-        RuntimeError: if a new length differs from one that is not 1.
+        RuntimeError: if a length other than 1 would change.
     """
     have = input._array.shape
     sizes = sizes_of("expand", size)
@@ -91,7 +91,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
         A tensor of shape ``size``.
 
     Raises:
-        RuntimeError: if a new length differs from one that is not 1.
+        RuntimeError: if a length other than 1 would change.
     """
     return expand(input, size)
 
@@ -100,7 +100,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Return a view of the shape of ``other`` that repeats ``input`` without a copy.
 
     Raises:
-        RuntimeError: if a new length differs from one that is not 1.
+        RuntimeError: if a length other than 1 would change.
         TypeError: if ``other`` is not a tensor.
     """
     need_tensor("expand_as", other, name="other")
@@ -364,7 +364,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
         A tensor of the shape of ``input`` with another length along ``dim``.
 
     Raises:
-        RuntimeError: if a number is negative, or there is not one for each position.
+        RuntimeError: if a number is negative, or if their count is wrong.
         IndexError: if ``input`` has no such dimension.
         TypeError: if ``input`` is not a tensor.
     """

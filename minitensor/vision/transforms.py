@@ -167,7 +167,7 @@ def color_jitter(
             changes, any number of channels is allowed.
 
     Raises:
-        ValueError: if ``img`` has another shape, or if a setting is not a number from 0 on.
+        ValueError: if ``img`` has another shape, or if a setting is not a number of at least 0.
         TypeError: if ``img`` is not a tensor.
     """
     changes = ((adjust_brightness, brightness), (adjust_contrast, contrast), (adjust_saturation, saturation))

@@ -120,7 +120,7 @@ class _Recurrent(Module):
 class RNNCell(_Recurrent):
     """One step: ``tanh(x @ weight_ih.T + bias_ih + hx @ weight_hh.T + bias_hh)`` (Elman 1990).
 
-    From input [batch, input_size] and a state [batch, hidden_size], or without batch; the default state is zeros.
+    The input is [batch, input_size] and the state [batch, hidden_size], by default zeros; or both lack ``batch``.
     ``weight_ih`` has the shape [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].
 
     Raises:
@@ -145,7 +145,7 @@ class LSTMCell(_Recurrent):
     """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
     Cummins 2000): the new output and the new cell, both [batch, hidden_size].
 
-    From input [batch, input_size] and two states [batch, hidden_size], or without batch; the default states are zeros.
+    The input is [batch, input_size] and both states are [batch, hidden_size], by default zeros; or all lack ``batch``.
     ``weight_ih`` has the shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
 
     Raises:
@@ -165,7 +165,7 @@ class LSTMCell(_Recurrent):
 class GRUCell(_Recurrent):
     """One step of a gated recurrent unit (Cho and others 2014): the new state [batch, hidden_size].
 
-    From input [batch, input_size] and a state [batch, hidden_size], or without batch; the default state is zeros.
+    The input is [batch, input_size] and the state [batch, hidden_size], by default zeros; or both lack ``batch``.
     ``weight_ih`` has the shape [3 * hidden_size, input_size], ``weight_hh`` [3 * hidden_size, hidden_size].
 
     Raises:
@@ -251,10 +251,10 @@ class RNN(_RunOfOneState):
     """A recurrent network over a sequence (see :class:`RNNCell`): all outputs, and the last state [1, batch,
     hidden_size].
 
-    From [time, batch, input_size] to [time, batch, hidden_size], or batch first, or without batch.
+    The input [time, batch, input_size] gives outputs [time, batch, hidden_size]; ``batch`` may come first or be absent.
 
     Raises:
-        ValueError: for more than one layer, or if the input has not two or three dimensions.
+        ValueError: if ``num_layers`` is not 1, or if the input does not have two or three dimensions.
         RuntimeError: if input and state have other shapes, or there is no time step.
     """
 
@@ -265,10 +265,10 @@ class RNN(_RunOfOneState):
 class GRU(_RunOfOneState):
     """A gated recurrent unit over a sequence: all outputs, and the last state [1, batch, hidden_size].
 
-    From [time, batch, input_size] to [time, batch, hidden_size], or batch first, or without batch.
+    The input [time, batch, input_size] gives outputs [time, batch, hidden_size]; ``batch`` may come first or be absent.
 
     Raises:
-        ValueError: for more than one layer, or if the input has not two or three dimensions.
+        ValueError: if ``num_layers`` is not 1, or if the input does not have two or three dimensions.
         RuntimeError: if input and state have other shapes, or there is no time step.
     """
 
@@ -280,10 +280,10 @@ class GRU(_RunOfOneState):
 class LSTM(_Run):
     """A long short-term memory over a sequence: all outputs, and the last output and cell [1, batch, hidden_size].
 
-    From [time, batch, input_size] to [time, batch, hidden_size], or batch first, or without batch.
+    The input [time, batch, input_size] gives outputs [time, batch, hidden_size]; ``batch`` may come first or be absent.
 
     Raises:
-        ValueError: for more than one layer, or if the input has not two or three dimensions.
+        ValueError: if ``num_layers`` is not 1, or if the input does not have two or three dimensions.
         RuntimeError: if input and state have other shapes, or there is no time step.
     """
 

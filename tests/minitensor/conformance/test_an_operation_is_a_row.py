@@ -82,11 +82,11 @@ def test_the_change_touches_at_most_four_files():
     assert 0 < len(re.findall(r"^\+\+\+ b/", change(), re.M)) <= 4
 
 
-def test_the_operation_is_a_function_and_a_method_everywhere(copy: Path):
+def test_the_new_operation_is_a_function_and_a_method_in_both_vocabularies(copy: Path):
     assert str(copy) in run(copy, "-c", PROGRAM)
 
 
-def test_the_tests_of_every_operation_include_it(copy: Path):
+def test_the_tests_of_every_operation_include_the_new_one(copy: Path):
     files = [f"tests/minitensor/engine/test_{name}.py" for name in ASKED]
     reported = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "squareplus and not sim", *files)
     passed = re.search(r"(\d+) passed", reported)
