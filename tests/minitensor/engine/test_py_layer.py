@@ -1,4 +1,4 @@
-"""Test operations written by users: right results, also in place, refusals, and no cycles."""
+"""Test user-defined operations: results, in-place writes, refused mistakes, and freed memory."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_nothing_is_recorded_if_no_gradient_is_required():
         assert Exp.apply(w).stop_gradient
     assert Exp.apply(w.detach()).stop_gradient
     with mt.no_grad():
-        SinInPlace.apply(w)  # as an optimizer does
+        SinInPlace.apply(w)  # overwrite it, as an optimizer does
     assert w.is_leaf and w.tolist() == [np.sin(1.0)]
 
 
@@ -409,7 +409,7 @@ def test_an_output_marked_as_constant_requires_no_gradient():
     assert w.grad.tolist() == [6]
 
 
-def test_written_in_place_with_a_constant_the_old_value_has_gradient_0():
+def test_a_value_overwritten_in_place_with_a_constant_has_gradient_0():
     def forward(ctx, x, y):
         ctx.mark_dirty(x)
         x.fill_(4.0)

@@ -192,7 +192,7 @@ class Model:
 
 
 def expect_sound(allocator: CachingAllocator) -> None:
-    """Assert that blocks tile their segments, free neighbours are merged and counters are the sums."""
+    """Assert that blocks tile their segments, free neighbours are merged, and counters are the sums over all blocks."""
     segments = allocator.segments()
     for before, after in itertools.pairwise(segments):
         assert before.address + before.size <= after.address, "segments overlap or are out of order"
