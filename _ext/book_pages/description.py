@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape, unescape
 from typing import Any
+from urllib.parse import urljoin
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
 from .navigation import TITLE
+from .translated import Version, edition_of
 
 GIVEN = re.compile(
     r'<meta[^>]*name="description"[^>]*content="([^"]*)"|<meta[^>]*content="([^"]*)"[^>]*name="description"'
@@ -24,8 +27,9 @@ def describe_page(
 ) -> None:
     """Add a description of the page to its head.
 
-    The description is that in the page's front matter or, without one, the first paragraph. If the address of
-    the book is known (``book_address``), the head also has the page's address and the picture for sharing.
+    The description is that in the page's front matter or, without one, the first paragraph. If the address of the book
+    is known (``book_address``), the head also has the page's address in each language and the picture for sharing.
+    Search engines ignore alternates whose address is not absolute.
     """
     given = GIVEN.search(context.get("metatags") or "")
     text = unescape(given[1] or given[2]) if given else _first_paragraph(doctree) or f"{context['page_title']}."
@@ -39,15 +43,31 @@ def describe_page(
         _tag("name", "color-scheme", "light dark"),
     ]
     if address := app.config.book_address.rstrip("/"):
-        page = "" if pagename == app.config.root_doc else f"{pagename}.html"
+        edition = edition_of(app)
+        folder = f"{address}/{edition.code}" if edition else address
+        page = f"{folder}/" if pagename == app.config.root_doc else f"{folder}/{pagename}.html"
         tags += [
-            f'<link rel="canonical" href="{escape(f"{address}/{page}", quote=True)}">',
-            _tag("property", "og:url", f"{address}/{page}"),
+            f'<link rel="canonical" href="{escape(page, quote=True)}">',
+            *alternates(page, context["tag"], context["versions"]),
+            _tag("property", "og:url", page),
             _tag("property", "og:image", f"{address}/_static/{CARD}"),
             _tag("property", "og:image:alt", CARD_SAYS),
             _tag("name", "twitter:card", "summary_large_image"),
         ]
     context["metatags"] = "\n".join([context.get("metatags") or "", *tags])
+
+
+def alternates(page: str, tag: str, versions: Sequence[Version]) -> list[str]:
+    """Return links to a page in all its languages; none if it exists in one.
+
+    Args:
+        page: its address.
+        tag: its language.
+        versions: the page in other languages, with addresses relative to ``page``.
+    """
+    others = {version.tag: urljoin(page, version.address) for version in versions if not version.note}
+    found = {tag: page, **others} if others else {}
+    return [f'<link rel="alternate" hreflang="{key}" href="{escape(found[key], quote=True)}">' for key in found]
 
 
 def _tag(kind: str, name: str, content: str) -> str:

@@ -207,3 +207,17 @@ def test_without_scripts_a_picture_keeps_its_size_and_scrolls_in_its_box(site, v
     drawn = seen.page.locator(".stage-fallback svg").first
     assert box_of(drawn)["width"] == int(drawn.get_attribute("width"))
     assert seen.overflow() == 0
+
+
+@pytest.mark.parametrize("name", ["fifteen_confusions", "09_automatic_detection"])
+def test_a_page_with_stages_beside_its_text_does_not_move_while_it_opens(site, visit, name):
+    """The script finds that some stages are too tall for two columns."""
+    page = visit(f"{site}chapters/{name}.html", width=1350, whole=False).page
+    assert soon(page.locator(".beside.tall").count)
+    moved = """() => new Promise(done => {
+        const sum = list => list.getEntries().reduce((total, { value = 0 }) => total + value, 0);
+        const observer = new PerformanceObserver(list => done(sum(list)));
+        observer.observe({ type: 'layout-shift', buffered: true });
+        observer.observe({ type: 'navigation', buffered: true });  // one, so there is an answer without shifts, too
+    })"""
+    assert page.evaluate(moved) < 0.1

@@ -10,8 +10,10 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import expect
 
+from _ext.book_pages.description import alternates
 from _ext.book_pages.languages import editions
 from _ext.book_pages.terms import anchor, forms, glossary
+from _ext.book_pages.translated import Version
 from book_kit.tables.table_words import translated
 from tests.support.chapters.chapter import ROOT, pages
 from tests.support.waiting import soon
@@ -23,7 +25,7 @@ GLOSSARY = glossary(ROOT)
 MEANINGS = {anchor(term): translated(term["meaning"], "zh").replace("`", "") for term in GLOSSARY}
 SECTION = re.compile(r'<section[^>]* id="([^"]+)"')
 LANGUAGE = re.compile(r'<html lang="([^"]+)"')
-ALTERNATE = re.compile(r'<link rel="alternate" hreflang="([^"]+)" href="([^"]+)"')
+ALTERNATE = re.compile(r'<a lang="[^"]+" hreflang="([^"]+)" href="([^"]+)"')
 #: Parts of a page that stay English: code, outputs of programs, sources, and what is marked as English.
 MAY_STAY = "pre, code, .citation-list, [role=doc-bibliography], [lang=en], .in-english, script, style, svg, .mt-claims"
 #: Six English words in a row are a sentence, not a name.
@@ -86,6 +88,22 @@ def test_a_page_and_the_english_page_name_each_other_and_their_languages(book, p
         assert LANGUAGE.search(text(book, own))[1] == language
         addresses = dict(ALTERNATE.findall(text(book, own)))
         assert (book / f"{own}.html").parent.joinpath(addresses[other_language]).resolve() == book / f"{other}.html"
+
+
+def test_a_page_names_its_absolute_addresses_in_all_languages_to_search_engines():
+    chinese = Version("zh-CN", "中文", "../zh/chapters/a.html")
+    english = Version("en", "English", "../../chapters/a.html")
+    link = '<link rel="alternate" hreflang="{}" href="https://example.org/book/{}">'
+    both = {link.format("en", "chapters/a.html"), link.format("zh-CN", "zh/chapters/a.html")}
+    assert set(alternates("https://example.org/book/chapters/a.html", "en", [chinese])) == both
+    assert set(alternates("https://example.org/book/zh/chapters/a.html", "zh-CN", [english])) == both
+    missing = Version("zh-CN", "中文", "../zh/index.html", "not translated")
+    assert alternates("https://example.org/book/chapters/a.html", "en", [missing]) == []
+
+
+def test_a_book_without_an_address_names_no_alternate(book):
+    """Search engines report an alternate with a relative address as a fault."""
+    assert 'rel="alternate"' not in text(book, "index")
 
 
 def test_only_pages_in_another_language_load_the_words_of_their_stages_and_figures(book):

@@ -261,6 +261,7 @@ function start() {
   const onScroll = () => {
     frame ||= requestAnimationFrame(() => {
       frame = 0;
+      document.body.classList.add('scrolled');
       for (const reading of followed) reading.onScroll();
     });
     restLater();

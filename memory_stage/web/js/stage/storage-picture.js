@@ -25,10 +25,11 @@ export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
   const left = nameMost - nameW - 10;
   let said = size;
   while (widthOf(said) > left && said.includes(', ')) said = said.slice(0, said.lastIndexOf(', '));
+  const isSaid = !freed && left >= Math.min(24, widthOf(said));
   return (
     svgRect(x, y, w, bottom, ground, 4) +
     svgText(x + 10, capY, name, { bold: true, color: freed ? 'muted' : 'ink', max: nameMost }) +
-    (left > 24 && !freed ? svgText(x + 10 + nameW + 10, capY, said, { color: 'muted', max: left }) : '') +
+    (isSaid ? svgText(x + 10 + nameW + 10, capY, said, { color: 'muted', max: left }) : '') +
     svgText(x + w - 10, capY, state, { bold: loud, color: loud ? 'ink' : 'muted', anchor: 'end', max: w - 40 })
   );
 }
