@@ -119,6 +119,34 @@ def test_the_comparison_notices_a_planted_fault_of_integers(fault):
     pytest.fail(f"no program noticed: {fault.__doc__}")
 
 
+#: Operations with a number that float16 and bfloat16 cannot hold.
+WITH_NUMBERS = [
+    "x.scale(1.1, bias=0.46)",
+    "x.scale(1.1)",
+    "x * 1.1",
+    "x + 0.46",
+    "0.46 - x",
+    "1.1 / x",
+    "x / 1.1",
+    "x.maximum(0.46)",
+    "x.clip(-0.46, 1.1)",
+    "x.fill_(1.1)",
+    "x.scale_(1.1, bias=0.46)",
+]
+
+
+@pytest.mark.parametrize("statement", WITH_NUMBERS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_the_reference_rounds_numbers_to_16_bits_as_the_engine_does(statement, dtype):
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    found = []
+    for library in (minitensor, World()):
+        x = library.to_tensor([[-1.72, 1.82, -0.43], [0.72, 1.69, -0.44]], dtype=dtype)
+        found.append(eval(statement, {"x": x}).numpy())
+    assert (found[0] == found[1]).all(), found
+
+
 @pytest.mark.parametrize("first", range(0, 1_000, CHUNK))
 def test_gradients_of_gradients_are_right_under_copy_on_write(first):
     checked = 0

@@ -44,3 +44,12 @@ def test_a_run_writes_its_counts(tmp_path, monkeypatch):
     assert written["programs"] == written["dtypes"]["float64"] == record.LENGTHS[2, 9]
     assert written.keys() == RUN.keys() and not written["kinds"]
     assert written["programs"] == sum(written["verdicts"].values())
+
+
+def test_the_record_adds_up_and_every_difference_in_it_is_mended():
+    whole = json.loads(record.RECORD.read_text(encoding="utf-8"))
+    assert whole == record.summed(whole["runs"])
+    for run in whole["runs"]:
+        assert run["programs"] == sum(run["verdicts"].values()) == sum(run["dtypes"].values())
+        assert sum(run["kinds"].values()) == run["verdicts"].get("wrong", 0) + run["verdicts"].get("invalid", 0)
+        assert run["commit"] != "unknown" and all(each["mended"] for each in run["differences"])

@@ -37,6 +37,11 @@ def promoted(dtypes: list[np.dtype]) -> np.dtype:
     return DTYPES["float32"] if len(floats) == 2 and NAMES[widest] in SPACING else widest
 
 
+def rounded(given: object, dtype: np.dtype) -> object:
+    """Return a Python float as the nearest number of ``dtype``, and anything else unchanged."""
+    return float(np.asarray(given).astype(dtype)) if type(given) is float else given
+
+
 def computed(dtype: np.dtype) -> np.dtype:
     """Return the dtype in which operations on ``dtype`` are computed before their result is rounded."""
     return DTYPES["float32"] if NAMES[dtype] in SPACING else dtype

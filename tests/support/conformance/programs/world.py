@@ -13,7 +13,7 @@ import numpy as np
 
 from . import cells as c
 from .calculus import BINARY, REDUCTIONS, RULES, Dual, OutsideDomain, broadcast_shapes, constant, moderate, require
-from .dtypes import DTYPES, computed, is_float, promoted
+from .dtypes import DTYPES, computed, is_float, promoted, rounded
 from .needs import NEEDS_OWN_INPUT, OUT, needed
 from .tensor import CellTensor
 
@@ -213,6 +213,9 @@ class World:
             require(self.dual(operands[0]).v > 0)  # for other bases the derivative by the exponent is nan
         dtype = self.result_dtype(name, operands, params)
         wide = computed(dtype)
+        if wide != dtype:  # as in Paddle, a number is rounded to the dtype of 16 bits, but not the result of each step
+            operands = [rounded(o, dtype) for o in operands]
+            params = {key: rounded(value, dtype) for key, value in params.items()}
         duals = [self.dual(o, None if name == "where" and i == 0 else wide) for i, o in enumerate(operands)]
         result = moderate(RULES[name](*duals, **params))
         return Dual(result.v.astype(dtype), result.t)
