@@ -32,18 +32,18 @@ from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_sta
 from memory_stage.recorder.window import RecordingWindow
 from memory_stage.recorder.window_options import parsed_number, parsed_steps, window_of
 
-#: Steps of ``--steps FROM:TO``. One statement may have several, such as those of a backward pass.
+#: The most steps of ``--steps FROM:TO``. One statement may have several steps, such as those of a backward pass.
 MOST_OF_WINDOW = 3_000
 
 if has_minitensor():
     from memory_stage.explanation.minitensor import Listener
 
 
-_STEPS = f"record at most so many, by default {LIMIT}; or statements FROM to TO of the run, counted as they run"
-_LINE = "record from the first time that this line of the program runs; with --steps FROM:TO, open the stage there"
+_STEPS = f"record at most N steps, by default {LIMIT}, or statements FROM to TO of the run, counted as they run"
+_LINE = "record from the first time that this line of the program runs; with --steps FROM:TO, show this line first"
 _ITERATION = """\
 record this iteration of the innermost loop around --line, counted from 1 over the whole run; without --line, of the
-loop that first gets to it
+loop that reaches it first
 """
 
 
@@ -97,17 +97,17 @@ def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m memory_stage", description="Run a program and leave its stage, as one HTML file."
     )
-    parser.add_argument("--output", metavar="FILE", help="the file to write; by default NAME.stage.html, of NAME.py")
-    parser.add_argument("--title", help="names the stage; by default the name of the program's file")
+    parser.add_argument("--output", metavar="FILE", help="the file to write; by default NAME.stage.html for NAME.py")
+    parser.add_argument("--title", help="the name of the stage; by default that of the program's file")
     parser.add_argument("--explain", action="store_true", help="print what each in-place operation did, and what to do")
-    parser.add_argument("--language", choices=codes(), help="of the stage and of the report of --explain")
-    parser.add_argument("--policy", choices=list(POLICIES), help="the in-place policy to run the program under")
+    parser.add_argument("--language", choices=codes(), help="the language of the stage and of the report of --explain")
+    parser.add_argument("--policy", choices=list(POLICIES), help="the in-place policy during the run")
     parser.add_argument("--steps", metavar="N|FROM:TO", type=parsed_steps, default=LIMIT, help=_STEPS)
     parser.add_argument("--line", metavar="N", type=parsed_number, help=_LINE)
     parser.add_argument("--iteration", metavar="N", type=parsed_number, help=_ITERATION)
     parser.add_argument("--end-after-steps", action="store_true", help="end the program after the step TO of --steps")
-    parser.add_argument("program", help="a file of Python")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="those of the program")
+    parser.add_argument("program", help="a Python file")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the arguments of the program")
     return parser
 
 

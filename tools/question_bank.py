@@ -56,7 +56,7 @@ class AnswerOption:
 class BankQuestion:
     """A prediction with two or more options, or an exercise without options."""
 
-    chapter: str  # "3. Views"
+    chapter: str  # such as "3. Views"
     key: str  # a key that is the same in all formats
     text: list[ContentBlock]
     options: list[AnswerOption]
@@ -126,7 +126,8 @@ def write_bank(folder: Path, questions: list[BankQuestion]) -> None:
         for name, content in qti_files(questions):
             data = ET.tostring(content, encoding="utf-8", xml_declaration=True)
             package.writestr(zipfile.ZipInfo(name, DAY), data, zipfile.ZIP_DEFLATED)
-    with (folder / "questions.csv").open("w", encoding="utf-8-sig", newline="") as file:  # Excel needs the mark
+    # without a byte order mark, Excel does not read UTF-8
+    with (folder / "questions.csv").open("w", encoding="utf-8-sig", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(COLUMNS)
         rows.writerows(_rows(questions))

@@ -8,7 +8,7 @@ on the tests. A process starts a browser once and keeps it. The book is built at
 not need it run. There is one process more than cores, because a test of a page sometimes waits for the page.
 Every half minute a line lists the files that are running and for how long.
 
-`tests/longest.txt` lists the files that take long; `--record` writes it again.
+`tests/longest.txt` lists the files that take long; `--record` updates it.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ from tools import build  # noqa: E402
 from tools.taking_turns import CONNECTION, NOW, SHARED, Unit  # noqa: E402
 
 LONGEST = ROOT / "tests" / "longest.txt"
-EVERY = 30  # seconds between two lines that list the running files
-POLL = 0.2  # seconds between two looks at the process that builds the book
-SHARE = 30  # seconds: a file that takes longer is divided into shares
-RECORDED = 3  # seconds: a file that takes less is not listed
-FIRST = ("tests/in_the_browser/test_in_the_browser.py", "tests/site/test_live_")  # long with LIVE=1, short without
-NEED_THE_BOOK = ("tests/site/", "tests/chapters/test_run.py")  # they run after the book is built
-DO_WITHOUT = ("tests/site/test_build.py", "tests/site/test_notebooks.py", "tests/site/test_tools.py")  # but not these
+EVERY = 30  # the seconds between two lines that list the running files
+POLL = 0.2  # the seconds between two checks of the process that builds the book
+SHARE = 30  # a file that takes more seconds is divided into shares
+RECORDED = 3  # a file that takes fewer seconds is not listed
+FIRST = ("tests/in_the_browser/test_in_the_browser.py", "tests/site/test_live_")  # files that take long with LIVE=1
+NEED_THE_BOOK = ("tests/site/", "tests/chapters/test_run.py")  # files that run after the book is built
+# exceptions, which do not need the book
+DO_WITHOUT = ("tests/site/test_build.py", "tests/site/test_notebooks.py", "tests/site/test_tools.py")
 
 
 @dataclass
@@ -54,8 +55,8 @@ class Process:
     connection: Connection | None = None
     output: Path | None = None
     now: Path | None = None
-    unit: Unit | None = None  # the one that it runs
-    since: float = field(default_factory=time.perf_counter)  # when it started, or received its unit
+    unit: Unit | None = None  # the unit that the process runs
+    since: float = field(default_factory=time.perf_counter)  # the time at which it started or received its unit
     done: bool = False
     waiting: bool = False
 
@@ -93,7 +94,7 @@ class Run:
         output, now = self.folder / f"{number}.txt", self.folder / f"{number}.now"
         environment = {**os.environ, **build.share_compiled(self.folder)}
         environment |= {CONNECTION: str(theirs.fileno()), SHARED: str(self.folder), NOW: str(now)}
-        # Other installed plugins (xdist, anyio) are not needed, and each looks at every test.
+        # Other installed plugins (xdist, anyio) are not needed, and they would process every test.
         environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         command = [sys.executable, "-m", "pytest", "-p", "tools.taking_turns", "-p", "no:cacheprovider", "-q"]
         command += [f"--basetemp={self.folder / f'tmp{number}'}", *self.options]
@@ -223,7 +224,7 @@ def longest() -> dict[str, float]:
 
 
 def record(seconds: Counter[str]) -> None:
-    """Write the files that took long to `tests/longest.txt`."""
+    """Write the files that took long, with their seconds, to `tests/longest.txt`."""
     lines = [f"{took:4.0f} {path}" for path, took in seconds.most_common() if took >= RECORDED]
     head = "# Files that take long, in seconds: python tools/run_tests.py --record"
     LONGEST.write_text("\n".join([head, *lines, ""]), encoding="utf-8")
@@ -279,7 +280,8 @@ def main(arguments: list[str]) -> int:
             run.stop()
         status = report(run)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cores_used = f"{used.ru_utime + used.ru_stime:.0f} s of one core, without browsers"  # those are not waited for
+    # the run does not wait for browsers, so their time is unknown
+    cores_used = f"{used.ru_utime + used.ru_stime:.0f} s of one core, without browsers"
     log(f"{summary(run.counts)} in {time.perf_counter() - began:.0f} s; {cores_used}")
     if chosen.record and status == 0:
         record(run.seconds)

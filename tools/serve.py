@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"
 TRIES = 20
-# A page runs only scripts from the book's files, and requests nothing from other hosts.
+# A page runs only scripts from the book's files, and loads nothing from other hosts.
 POLICY = {
     "default-src": "'self'",
     "script-src": "'self'",
@@ -28,7 +28,7 @@ POLICY = {
     "connect-src": "'self'",
     "form-action": "'self'",
 }
-# Python in the page is WebAssembly in a worker. Even so, no text is evaluated as a script.
+# Python in the page is WebAssembly in a worker. This permits it, but no text may be evaluated as a script.
 LIVE_POLICY = {**POLICY, "script-src": "'self' 'wasm-unsafe-eval'", "worker-src": "'self'"}
 LIVE = Path("_static", "live", "live.json")
 NOT_FOUND = "404.html"
@@ -68,7 +68,7 @@ class Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Send the book's page for a missing address, as the hosts of books do."""
+        """Send the book's page for an unknown address, as the hosts of books do."""
         page = Path(self.directory) / NOT_FOUND
         if code != 404 or not page.is_file():
             return super().send_error(code, message, explain)

@@ -35,9 +35,9 @@ MODULES = (
     "minitensor.torch.nn.functional",
 )
 FROM_TYPING = "from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence\nfrom typing import Any"
-#: Methods differ from those that the class of the engine declares, and functions of Paddle have names of builtins.
+#: mypy ignores that methods differ from those of the engine's class, and that functions have names of builtins.
 FOR_MYPY = ('# mypy: disable-error-code="override,misc,assignment,no-redef,valid-type"', "")
-#: The names that annotations in a stub may use; an annotation with another name becomes Any.
+#: The names that annotations in a stub may use. An annotation with another name becomes Any.
 KNOWN = {
     *("Any", "Callable", "Iterable", "Iterator", "Mapping", "Sequence", "Tensor", "np", "ndarray"),
     *(name for name, value in vars(builtins).items() if isinstance(value, type)),
@@ -99,7 +99,7 @@ def _class(name: str, value: type) -> list[str]:
 
 
 def _defines(file: Path, name: str) -> bool:
-    """Return True if a source file has a statement that defines the class ``name``."""
+    """True if a source file has a statement that defines the class ``name``."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     return any(isinstance(node, ast.ClassDef) and node.name == name for node in tree.body)
 

@@ -18,9 +18,9 @@ import pytest
 CONNECTION = "TESTS_CONNECTION"  # the file descriptor of the connection that delivers units
 SHARED = "TESTS_FOLDER"  # the folder that the processes of one run share
 NOW = "TESTS_NOW"  # the file to which a process writes the name of its current test
-WIDEST = 1000  # bytes to which a name in that file is padded, so that it overwrites a longer one
+WIDEST = 1000  # the bytes to which the name is padded, so that it overwrites a longer one
 
-#: A file, the index of the share, and the number of shares.
+#: A unit: the file, the index of the share, and the number of shares.
 Unit = tuple[str, int, int]
 
 
@@ -51,7 +51,7 @@ class Turns:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> bool:
-        """Find the files without reading them: a process reads only the files that it receives."""
+        """List the files without reading them, because a process reads only the files that it receives."""
         session.perform_collect(genitems=False)
         return True
 
@@ -59,7 +59,7 @@ class Turns:
     def pytest_collection_modifyitems(self, items: list[pytest.Item | pytest.Collector]) -> None:
         if not self.modules:
             self.modules = {node.path: node for node in items}
-            items.clear()  # other plugins expect tests here, and these are files
+            items.clear()  # other plugins expect tests here, but these items are files
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -67,7 +67,7 @@ class Turns:
         while unit is not None:
             began = time.perf_counter()
             for item, following in zip(items, [*items[1:], session], strict=False):
-                # After the last test comes the session, so that pytest removes all fixtures but the session's.
+                # The last test is followed by the session, so that pytest removes all fixtures except the session's.
                 os.pwrite(self.now, item.nodeid.encode().ljust(WIDEST), 0)
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if session.shouldstop:

@@ -39,16 +39,16 @@ class NotTraced:
 
 
 _options = MagicOptions("%%stage")
-_options.add_argument("--title", help="names the stage to a screen reader and in print")
+_options.add_argument("--title", help="the name of the stage for a screen reader and in print")
 _options.add_argument("--ask", help="a question to think about before stepping")
-_options.add_argument("--ignore", action="append", default=[], metavar="NAME", help="a name to leave out")
-_options.add_argument("--steps", type=int, default=LIMIT, metavar="N", help="record at most so many")
-_options.add_argument("--key", nargs="+", metavar="STEP", help="the step it opens with; before it a variant's label")
+_options.add_argument("--ignore", action="append", default=[], metavar="NAME", help="a name that the stage leaves out")
+_options.add_argument("--steps", type=int, default=LIMIT, metavar="N", help="the most steps to record")
+_options.add_argument("--key", nargs="+", metavar="STEP", help="the first shown step; before it its variant's label")
 _options.add_argument("--depth", choices=DEPTHS, help="how much the picture shows at first")
-_options.add_argument("--language", choices=codes(), help="of the sentences, and of the words around the picture")
-_options.add_argument("--compare", action="store_true", help="the cell holds variants, each after a line `# --- label`")
+_options.add_argument("--language", choices=codes(), help="the language of sentences and words")
+_options.add_argument("--compare", action="store_true", help="run variants, each after a line `# --- label`")
 _options.add_argument("--policies", nargs="+", choices=list(POLICIES), default=[], help="a variant for each policy")
-_options.add_argument("--heading", help="of the table of variants")
+_options.add_argument("--heading", help="the heading of the table of variants")
 
 
 @magics_class
@@ -64,8 +64,9 @@ class StageMagic(Magics):
         [--depth memory|tensors|history] [--language en|zh]: run the cell and show it step by step.
 
         %%stage --compare [--heading TEXT]: the cell contains variants, each after a line ``# --- label``. The lines
-        before the first label belong to all variants. --key LABEL STEP chooses the step that is shown first. %%stage
-        --compare --policies NAME NAME ...: run the cell under each policy.
+        before the first label belong to all variants. --key LABEL STEP chooses the step that is shown first.
+
+        %%stage --compare --policies NAME NAME ...: run the cell under each policy.
         """
         __tracebackhide__ = True
         options = _options.of(line)

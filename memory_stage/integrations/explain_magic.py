@@ -38,7 +38,7 @@ if has_minitensor():
 _options = MagicOptions("%%explain")
 _options.add_argument("--policy", choices=list(POLICIES), help="the in-place policy of minitensor for the cell")
 _options.add_argument("--all", action="store_true", help="also list the lines that write in place without a fault")
-_options.add_argument("--language", choices=codes(), help="of the report; by default English")
+_options.add_argument("--language", choices=codes(), help="the language of the report; by default English")
 
 
 @magics_class

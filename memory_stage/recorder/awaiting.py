@@ -19,7 +19,7 @@ class Awaiting:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def finish(self, statement: Coroutine[Any, Any, None]) -> None:
-        """Run a statement that awaits to its end.
+        """Run a statement that awaits, until it ends.
 
         Raises:
             BaseException: the error that the statement raises.

@@ -53,7 +53,7 @@ class Bystander(TorchFunctionMode):
             raise
 
     def about(self, real: Any) -> Callable[..., Any]:
-        """Return a patch of ``function``, which runs a thread or a task of a pool."""
+        """Return a patch of the function ``real``, which runs a thread or a task of a pool."""
 
         def run(this: Any, *args: Any) -> Any:
             thread = threading.get_ident()

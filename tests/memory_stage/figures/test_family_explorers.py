@@ -142,8 +142,7 @@ def test_segments_released_on_the_way_are_reported():
         {"program": program}, batches=[1], sizes=[2048], capacities=["40 MiB", "24 MiB"], capacity="40 MiB"
     ).data
     # 16 MiB are freed before 32 MiB are allocated. This reserves 48 MiB if there is room; 40 MiB are enough, because
-    # the first
-    # segment can be released
+    # the first segment can be released
     assert data["kinds"][0]["reserved"] == [[48 << 20]]
     assert [end[0][0] for end in data["kinds"][0]["ends"]] == [2, 1]
 
