@@ -362,7 +362,7 @@ def test_the_error_for_an_unsupported_value_names_its_place(library):
     cyclic.append({"again": cyclic})
     for value, said in (
         ({"f": [1, len]}, r"the entry \['f'\]\[1\] is a builtin_function_or_method"),
-        (cyclic, r"the entry \[0\]\['again'\] holds itself"),
+        (cyclic, r"the entry \[0\]\['again'\] contains itself"),
         (np.array([None]), "dtype object"),
         (np.zeros(1, "V2"), "dtype"),
         ({tensor(library, [1.0]): 1}, "a key .* is a tensor"),

@@ -143,7 +143,7 @@ def test_events_that_do_not_end_in_the_present_state_are_refused(tmp_path):
     log.free(block)
     path = tmp_path / "memory.pickle"
     path.write_bytes(b"something else")
-    with pytest.raises(ValueError, match=rf"do not end in the present state .* {block.address:#x}"):
+    with pytest.raises(ValueError, match=rf"do not end in the current state .* {block.address:#x}"):
         dump_snapshot(path, log.allocator, events)
     assert path.read_bytes() == b"something else"
     unlogged = log.allocator.allocate(1000)
