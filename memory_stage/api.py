@@ -208,11 +208,7 @@ def set_depth(depth: str | None) -> None:
 
 
 def checked_depth(depth: str) -> str:
-    """Return ``depth`` unchanged if it is valid.
-
-    Raises:
-        ValueError: if there is no such depth.
-    """
+    """Return ``depth``; raise ValueError if there is no such depth."""
     if depth not in DEPTHS:
         raise ValueError(f"depth is one of {', '.join(map(repr, DEPTHS))}, not {depth!r}")
     return depth
@@ -486,11 +482,7 @@ def explain(
 
 
 def checked_steps(steps: int) -> int:
-    """Return ``steps`` unchanged if it is valid.
-
-    Raises:
-        ValueError: if it is not a whole number from 1.
-    """
+    """Return ``steps``; raise ValueError if it is not an integer of at least 1."""
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
         raise ValueError(f"steps is how many steps to record, a whole number from 1, not {steps!r}")
     return steps
