@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m memory_stage", description="Run a program and leave its stage, as one HTML file."
+        prog="python -m memory_stage", description="Run a program and write its stage to an HTML file."
     )
     parser.add_argument("--output", metavar="FILE", help="the file to write; by default NAME.stage.html for NAME.py")
     parser.add_argument("--title", help="the name of the stage; by default that of the program's file")

@@ -67,7 +67,7 @@ test('bounds are the lowest and the highest cell', () => {
   }
 });
 
-test('two tensors share cells if they have one in common', () => {
+test('two tensors share cells if the lists of their cells have a common one', () => {
   VIEWS.forEach((a, i) => {
     const b = VIEWS[(i + 1) % VIEWS.length];
     const cells = new Set(allCells(a));
@@ -79,7 +79,7 @@ test('two tensors share cells if they have one in common', () => {
   });
 });
 
-test('runs cover the cells of a tensor, and are counted beyond the limit', () => {
+test('runs cover the cells of a tensor, and all runs are counted even beyond the limit', () => {
   for (const view of VIEWS) {
     const { runs, total, each } = cellRuns(view, 1000);
     const covered = runs.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, i) => first + i));
@@ -90,7 +90,7 @@ test('runs cover the cells of a tensor, and are counted beyond the limit', () =>
   }
 });
 
-test('rows that meet are one run only where there would be too many', () => {
+test('rows without a gap between them are one run only if there are too many runs', () => {
   const matrix = { shape: [4, 3], strides: [3, 1], offset: 0 };
   assert.deepEqual(cellRuns(matrix, 4).total, 4);
   assert.deepEqual(cellRuns(matrix, 3), { runs: [[0, 11]], total: 1, each: 12 });

@@ -11,7 +11,7 @@ const partsOf = programs => {
   return places?.map(({ line, from, to }, i) => [line, codes[i][line].slice(from, to)]);
 };
 
-test('the first part that differs is found with whole words', () => {
+test('the first part that differs between programs consists of whole words', () => {
   const first = 'x = mt.ones([2])\n';
   assert.deepEqual(partsOf([`${first}y = x.add(1.0)`, `${first}y = x[0]`, `${first}y = x.add_(1.0)`]), [
     [1, '.add(1.0)'],
@@ -29,13 +29,13 @@ test('the first part that differs is found with whole words', () => {
   ]);
 });
 
-test('there is no handle for equal programs, for one that ends before, and for a long part', () => {
+test('there is no handle for equal programs, for a program that ends early, and for a long part', () => {
   assert.equal(partsOf(['x = 1', 'x = 1']), undefined);
   assert.equal(partsOf(['x = 1', 'x = 1\ny = 2']), undefined);
   assert.equal(partsOf(['x = 1', `x = ${'1 + '.repeat(30)}2`]), undefined);
 });
 
-test('a number keeps its form and does not get below zero', () => {
+test('a changed number keeps its form and does not become negative', () => {
   assert.equal(steppedNumber('2', 1), '3');
   assert.equal(steppedNumber('2.0', -1), '1.0');
   assert.equal(steppedNumber('0.5', 1), '0.6');
@@ -43,7 +43,7 @@ test('a number keeps its form and does not get below zero', () => {
   assert.equal(steppedNumber('1', -4), '0');
 });
 
-test('numbers are handles, but not those in names, texts and comments', () => {
+test('numbers are handles, except in names, texts and comments', () => {
   const html = numbersHtml("x1 = y[0:12] * 0.5 + f('7 <b>')  # 8", 3, 0, escapeHtml);
   assert.deepEqual(
     [...html.matchAll(/aria-valuenow="([^"]+)" data-line="3" data-column="(\d+)"/g)].map(m => [m[1], +m[2]]),

@@ -22,13 +22,13 @@ const generations = () =>
     return list.filter(gen => gen.items.length).map((gen, i) => [`${name}, generation ${i + 1}`, gen, plan.runs[v]]);
   });
 
-test('there are histories, and chains that are folded', () => {
+test('the recorded traces contain histories and folded chains', () => {
   const all = generations();
   assert.ok(all.length > 10);
   assert.ok(all.some(([, gen]) => gen.items.some(item => item.members.length > 1)));
 });
 
-test('the items of a generation hold every operation once', () => {
+test('the items of a generation contain every operation once', () => {
   for (const [name, gen] of generations()) {
     const members = gen.items.flatMap(item => item.members.map(node => node.id));
     assert.deepEqual(members.toSorted(), [...gen.nodes.keys()].toSorted(), name);
@@ -41,7 +41,7 @@ test('the items of a generation hold every operation once', () => {
   }
 });
 
-test('a folded chain reads what its operations read, less what they make for each other', () => {
+test('a folded chain reads the states that its operations read, except those that they make', () => {
   for (const [name, gen] of generations()) {
     for (const { members, ins, out } of gen.items) {
       assert.equal(out, members.at(-1).out, name);
@@ -62,7 +62,7 @@ test('a state that two operations read ends a chain', () => {
   assert.ok(gen.items.length > 1 && !inner.includes('s15'));
 });
 
-test('an operation is right of all it reads and left of the state it makes, and no place is taken twice', () => {
+test('an operation is between the states that it reads and the one that it makes, and no position is used twice', () => {
   for (const [name, gen] of generations()) {
     const { col, lane } = gridOf(gen);
     const taken = new Map();
@@ -79,7 +79,7 @@ test('an operation is right of all it reads and left of the state it makes, and 
   }
 });
 
-test('bands hold every operation once within the width, and edges run from states to operations', () => {
+test('bands contain every operation once within the width, and edges lead from states to operations', () => {
   for (const [name, gen, frames] of generations()) {
     const last = frames.at(-1);
     const now = { isThere: () => true, who: new Set(), grads: true, groups: [...last.groups.values()] };
@@ -102,7 +102,7 @@ test('bands hold every operation once within the width, and edges run from state
   }
 });
 
-test('a title names one operation, its repetitions, or the period of a loop', () => {
+test('the title of a folded chain is an operation, its repetitions, or the period of a loop', () => {
   const of = (...ops) => ops.map((op, i) => ({ op, line: 1 + (i % 2) }));
   assert.equal(titleOf(of('add')), 'add');
   assert.equal(titleOf(of('add', 'add', 'add')), '3 × add');

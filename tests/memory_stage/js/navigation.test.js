@@ -6,7 +6,7 @@ import { eventSteps, loopsOf, nextOf, outline, stepsWithText } from '../../../me
 import { answer } from '../../../memory_stage/web/js/stage/questions.js';
 import { trace, variants } from './traces.js';
 
-test('the steps of a kind are those with such an event', () => {
+test('the steps of a kind are the steps with an event of this kind', () => {
   for (const [name, variant, found, v] of variants()) {
     const steps = eventSteps(found, v);
     const writes = variant.steps.flatMap(({ events }, k) => (events.some(event => event.do === 'write') ? [k] : []));
@@ -44,14 +44,14 @@ test('the passes of a loop follow each other without gaps', () => {
   }
 });
 
-test('a search ignores case and the width of spaces', () => {
+test('a search ignores case and the number of spaces', () => {
   const found = trace('three');
   const expected = found.variants[0].steps.flatMap(({ say }, k) => (say.includes('new storage') ? [k] : []));
   assert.deepEqual(stepsWithText(found, 0, ' NEW   storage '), expected);
   assert.deepEqual(stepsWithText(found, 0, ''), []);
 });
 
-test('an answer names the holders of a storage, and the step that freed it', () => {
+test('an answer lists the references to a storage, or the step that freed it', () => {
   const found = trace('three');
   assert.match(answer(found, { variant: 0, step: 1, storage: '1' }), /is held by `x`\..*without `x` it would be freed/);
   assert.match(answer(found, { variant: 0, step: 2, storage: '1' }), /was freed at step 3 \(line 4\)/);

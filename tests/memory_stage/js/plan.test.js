@@ -14,7 +14,7 @@ const isTogether = (a, b, variant) => {
   return Boolean(s && t && s[0] <= t[1] && t[0] <= s[1]);
 };
 
-test('a tensor has a hue, and two aliases that live at the same time have different ones', () => {
+test('every tensor has a hue, and two aliases that exist at the same time have different hues', () => {
   let pairs = 0;
   for (const name of NAMES) {
     const found = trace(name);
@@ -34,7 +34,7 @@ test('a tensor has a hue, and two aliases that live at the same time have differ
   assert.ok(pairs > 10);
 });
 
-test('storages that live at the same time have different places', () => {
+test('storages that exist at the same time have different places', () => {
   for (const [name, , found, v] of variants()) {
     const plan = planOf(found);
     const places = placesOf(plan, v);
@@ -63,7 +63,7 @@ test('the rows of a storage do not overlap', () => {
   }
 });
 
-test('all steps of one backward share a window, and every other step has its own', () => {
+test('all steps of one backward share a layout, and every other step has a separate one', () => {
   for (const [name, variant, found, v] of variants()) {
     const frames = planOf(found).runs[v];
     variant.steps.forEach(({ phase }, k) => {
@@ -116,13 +116,13 @@ test('a track covers the slots of the cells that a tensor reads', () => {
   assert.deepEqual(piecesOf(cells, { shape: [0], strides: [1], offset: 0 }), []);
 });
 
-test('text is as wide as its glyphs', () => {
+test('the width of a text is the sum of the widths of its glyphs', () => {
   assert.equal(widthOf(''), 0);
   assert.equal(widthOf('ab', { mono: true, size: 10 }), 2 * 6.15);
   assert.ok(widthOf('中文') > widthOf('ab') && widthOf('ab', { bold: true }) > widthOf('ab'));
 });
 
-test('after the first picture of a backward, a picture of another of its steps reads the memory of that step only', () => {
+test('after the first picture of a backward, the picture of another step reads the memory of that step only', () => {
   const loop = trace('loop');
   const plan = planOf(loop);
   const frames = plan.runs[0];

@@ -16,7 +16,7 @@ const PARTS = ['names', 'tensors', 'storages', 'nodes', 'states', 'groups'];
 /** Return the memory of a frame as plain data. */
 const snapshot = frame => JSON.stringify(PARTS.map(part => [...frame[part]]).concat(frame.flight));
 
-test('there are traces', () => assert.ok(NAMES.length >= 15));
+test('the folder of recorded traces is not empty', () => assert.ok(NAMES.length >= 15));
 
 test('every frame has the facts of its step', () => {
   for (const [name, variant] of variants()) {
@@ -47,7 +47,7 @@ test('frames are the same forward, backward and in leaps', () => {
   }
 });
 
-test('a walk visits the memory of every step, and the entities that the step touched', () => {
+test('a walk visits the memory of every step, with the things that the step touched', () => {
   for (const [name, variant] of variants()) {
     const frames = replay(variant);
     const seen = [];
@@ -80,7 +80,7 @@ test('the bytes of live storages are the allocated bytes of the trace', () => {
   assert.ok(compared > 100, `${compared} steps are equal`);
 });
 
-test('a write replaces cells, keeps the old ones, and moves the version', () => {
+test('a write replaces cells, keeps their old numbers, and changes the version', () => {
   for (const [name, variant] of variants()) {
     const frames = replay(variant);
     frames.walk(() => {});
@@ -100,7 +100,7 @@ test('a write replaces cells, keeps the old ones, and moves the version', () => 
   }
 });
 
-test('a deleted name is there at its step, and gone at the next', () => {
+test('a deleted name is in the frame of its step, and not in the next frame', () => {
   const frames = replay(trace('three').variants[0]);
   frames.walk(() => {});
   assert.equal(frames[2].names.get('x').gone, 2);
@@ -135,7 +135,7 @@ test('the numbers of a state are overwritten once its storage has another versio
   assert.equal(isOverwritten({ storages: new Map() }, states.get('m1')), true);
 });
 
-test('references to a tensor are those that read one of its cells', () => {
+test('the references to a tensor are the tensors that read one of its cells', () => {
   const view = (id, offset, more = {}) => ({ id, storage: '1', shape: [2], strides: [1], offset, ...more });
   const tensors = [view('a', 0), view('b', 1), view('c', 4), view('s', 0, { saved: true, node: 'n1' }), view('f', 0, { freed: 1 })]; // prettier-ignore
   const frame = {
@@ -149,7 +149,7 @@ test('references to a tensor are those that read one of its cells', () => {
   assert.deepEqual(referencesTo(frame, { storage: '1' }).ids, new Set(['a', 'b', 'c', 's']));
 });
 
-test('several writes of one step are one write, with the cells as they were before the step', () => {
+test('several writes of one step are shown as one, with the old numbers from before the step', () => {
   const step = events => ({ line: 1, end: 1, phase: 'forward', say: '', allocated: 0, peak: 0, events });
   const storage = {
     do: 'storage',
