@@ -36,7 +36,7 @@ def test_the_error_names_the_saver_and_the_changed_bytes():
     array, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():
-        y = w * x  # this line saves x
+        y = w * x  # saved here
         array[1], array[2] = 9.0, 8.0
         with pytest.raises(RuntimeError, match="overwritten from outside the engine") as caught:
             y.sum().backward()
