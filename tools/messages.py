@@ -181,7 +181,7 @@ def as_script(package: Package) -> bytes:
         words[code] = {
             _key(message): _translation(message)
             for message in updated(package, code)
-            if message.id and any(place.endswith(".js") for place, _ in message.locations)
+            if message.id and _translation(message) and any(place.endswith(".js") for place, _ in message.locations)
         }
     return (json.dumps(words, ensure_ascii=False, indent=2) + "\n").encode()
 

@@ -55,7 +55,7 @@ class Language:
         """Return a text with the capital or small letter that its place in a sentence needs. Chinese has no
         capitals.
         """
-        if self.code != "en":
+        if self.code == "zh":
             return text
         if capital:
             return text[:1].upper() + text[1:]

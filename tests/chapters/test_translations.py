@@ -230,3 +230,7 @@ def test_the_causes_of_messages_are_translated_with_the_same_code(edition):
         assert set(cause) == {"title", "what", "do", "where"}
         for name, said in cause.items():
             assert list(prose_faults(english[key][name], said)) == [], (key, name)
+
+
+def test_an_edition_without_words_has_no_catalogue(tmp_path):
+    assert words.catalogue(tmp_path / words.CATALOGUE) == {}

@@ -54,6 +54,7 @@ QUESTIONS = {
         "视图的梯度": "chapters/10_views_meet_gradients",
         "detach 和 clone 的区别": "chapters/11_clone_and_detach",
         "下载 notebook 怎么运行": "index",
+        "怎么运行 notebook": "index",
         "inplace 省显存吗": "index",
         "每一个原位操作的代价": "chapters/A_every_in_place_operation",
         "109 个原位操作": "chapters/A_every_in_place_operation",

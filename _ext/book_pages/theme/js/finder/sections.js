@@ -108,7 +108,7 @@ export function spelled(query) {
 
 /** Weigh a section by its kind: a chapter explains, an appendix is looked up, and summaries repeat what others say. */
 function kindWeight({ page, place }) {
-  const ofPage = /^index$/.test(page) ? 0.4 : /\/[A-Z]_|your_error$/.test(page) ? 0.6 : 1;
+  const ofPage = page === 'index' && place !== 'how-to-run-it' ? 0.4 : /\/[A-Z]_|your_error$/.test(page) ? 0.6 : 1;
   return ofPage * (/^(what-to-remember|exercises|where-the-facts-come-from)$/.test(place) ? 0.6 : 1);
 }
 
