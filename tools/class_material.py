@@ -3,7 +3,8 @@
     python tools/class_material.py [folder of the built book] [--to _build/class]
 
 The folder gets `exercises` (for students), `solutions` (for teachers), `nbgrader` (a course with one assignment for
-each chapter) and `questions` (Moodle XML, QTI 2.1 and CSV).
+each chapter) and `questions` (Moodle XML, QTI 2.1 and CSV). The first three are also written for each edition with a
+class, into a folder with its name, such as `zh`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if __package__ in (None, ""):  # if this runs as a script, Python finds only the modules beside it
     sys.path.insert(0, str(ROOT))
 
+from _ext.book_pages.languages import editions  # noqa: E402
 from _ext.book_pages.teaching import BuiltPage  # noqa: E402
 from tools.class_notebooks import read_sheets, write_notebooks  # noqa: E402
 from tools.question_bank import read_exercises, read_predictions, write_bank  # noqa: E402
@@ -35,6 +37,9 @@ def main() -> None:
     questions = read_predictions(pages)
     write_bank(options.to / "questions", [*questions, *read_exercises(sheets)])
     points = write_notebooks(options.to, sheets)
+    for edition in editions(ROOT):
+        if edition.data("class"):
+            write_notebooks(options.to / edition.code, read_sheets(edition))
     count = sum(len(sheet.exercises) for sheet in sheets)
     print(f"{options.to}: {len(questions)} predictions; {count} exercises, {points} points; {len(sheets)} chapters.")
 

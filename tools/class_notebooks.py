@@ -31,10 +31,17 @@ if __package__ in (None, ""):  # if this runs as a script, Python finds only the
     sys.path.insert(0, str(ROOT))
 
 from _ext.book_pages.exercise_cells import exercises  # noqa: E402
+from _ext.book_pages.languages import Edition  # noqa: E402
+from _ext.book_pages.teaching import PLAN  # noqa: E402
 
 CHAPTERS = ROOT / "chapters"
 IMPORTS = "from book_kit import check, require"
-FACTS = re.compile(r"\.\./facts/([\w-]+\.json)")
+SPEAK = """from memory_stage import set_language
+
+set_language({code!r})
+"""
+FACTS = re.compile(r"(?:\.\./)+facts/([\w-]+\.json)")
+SECTION = re.compile(r"\A.*^## (?:Exercises?|练习)\s*$", re.MULTILINE | re.DOTALL)
 DROPDOWN = re.compile(r"^(:{3,})\{dropdown\} (.*?)\n(.*?)\n\1\s*$", re.MULTILINE | re.DOTALL)
 CITATION = re.compile(r"\{cite\}`\d+-([\w-]+)`")
 PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
@@ -89,6 +96,7 @@ class ExerciseSheet:
     name: str  # such as "03_views"
     title: str  # such as "Views"
     exercises: list[PortableExercise]
+    words: dict[str, str]  # those of the notebook in its language: `notebooks` in the plan of the class
 
     def count_cases(self, folder: Path) -> list[int]:
         """Run every exercise in `folder` and return the number of its cases.
@@ -121,7 +129,7 @@ class ExerciseSheet:
             cells += [new_markdown_cell(each.hint)] if each.hint else []
             if solutions:
                 cells += [
-                    new_markdown_cell(f"The solution of *{each.title}*:"),
+                    new_markdown_cell(self.words["solution"].format(title=each.title)),
                     new_code_cell(f"{each.solution}\n\n{each.check}"),
                 ]
         return _numbered(cells, self.name)
@@ -157,14 +165,12 @@ class ExerciseSheet:
                 shutil.copytree(module, folder / module.name, ignore=ignored, dirs_exist_ok=True)
 
     def _opening(self) -> nbformat.NotebookNode:
-        return new_markdown_cell(
-            f"# {self.title}: exercises\n\nThey need the packages `minitensor`, `memory_stage` and `book_kit` of the "
-            f"book *In Place*. Complete each function and run its cell: the report names the first case that differs."
-        )
+        title = self.words["title"].format(title=self.title)
+        return new_markdown_cell(f"# {title}\n\n{self.words['opening']}")
 
 
-def read_sheet(file: Path) -> ExerciseSheet:
-    """Return the exercises of a chapter.
+def read_sheet(file: Path, edition: Edition | None = None) -> ExerciseSheet:
+    """Return the exercises of a chapter, which may belong to an edition in another language.
 
     Raises:
         ValueError: if a `check` has no solution with `require` after it.
@@ -186,7 +192,12 @@ def read_sheet(file: Path) -> ExerciseSheet:
         if call and call[0] == "check":
             asked, name, check = cell.source, call[1], call[2]
         elif call and call[0] == "require" and asked:
-            setup = IMPORTS + "\n" + FACTS.sub(r"facts/\1", next(before).before)
+            setup = (
+                IMPORTS
+                + "\n"
+                + (SPEAK.format(code=edition.code) if edition else "")
+                + FACTS.sub(r"facts/\1", next(before).before)
+            )
             solution = re.sub(rf"\b{call[1]}\b", name, cell.source[: cell.source.rindex("require(")]).strip()
             statement = _statement(text)
             heading = STARTS.search(statement)
@@ -205,12 +216,14 @@ def read_sheet(file: Path) -> ExerciseSheet:
             asked, hint = None, ""
     if asked:
         raise ValueError(f"{file.name}: the exercise {name!r} has no solution with require(...) after it")
-    return ExerciseSheet(file.stem, title.group(1), found)
+    plan = edition.data("class") if edition else json.loads((ROOT / PLAN).read_text(encoding="utf-8"))
+    return ExerciseSheet(file.stem, title.group(1), found, plan["notebooks"])
 
 
-def read_sheets() -> list[ExerciseSheet]:
-    """Return the exercises of all chapters that have some."""
-    sheets = [read_sheet(file) for file in sorted(CHAPTERS.glob("[0-9][0-9]_*.md"))]
+def read_sheets(edition: Edition | None = None) -> list[ExerciseSheet]:
+    """Return the exercises of all chapters that have some, of the book or of an edition."""
+    chapters = edition.folder / "chapters" if edition else CHAPTERS
+    sheets = [read_sheet(file, edition) for file in sorted(chapters.glob("[0-9][0-9]_*.md"))]
     return [sheet for sheet in sheets if sheet.exercises]
 
 
@@ -253,7 +266,7 @@ def _statement(text: str) -> str:
     start = STARTS.search(text)
     if start:
         text = text[start.start() :]
-    return _plain(re.sub(r"\A.*^## Exercises?\s*$", "", text, flags=re.MULTILINE | re.DOTALL))
+    return _plain(SECTION.sub("", text))
 
 
 def _plain(text: str) -> str:

@@ -12,6 +12,7 @@ import jsonschema
 import nbformat
 import pytest
 
+from _ext.book_pages.languages import editions
 from tools import class_notebooks
 from tools.build import ROOT
 from tools.class_notebooks import CHAPTERS, read_sheet, read_sheets, write_notebooks
@@ -61,6 +62,24 @@ def test_every_exercise_of_every_chapter_has_a_title_a_text_a_start_and_a_soluti
         assert f"def {each.name}(" in each.starter
         assert re.search(rf"\b{each.name}\b", each.solution) and "_solution" not in each.solution
         assert not re.search(r"\{(dropdown|cite)\}|:::", each.text + each.hint)
+
+
+@pytest.mark.parametrize("edition", [each for each in editions(ROOT) if each.data("class")], ids=lambda each: each.code)
+def test_the_notebooks_of_an_edition_have_the_exercises_and_points_of_the_english_ones(edition, tmp_path):
+    english, translated = read_sheets(), read_sheets(edition)
+    names = [[each.name for each in sheet.exercises] for sheet in english]
+    assert [[each.name for each in sheet.exercises] for sheet in translated] == names
+    for sheet in translated:
+        for each in sheet.exercises:
+            assert each.text.startswith("**") and not each.text.isascii()
+    chosen = [sheet for sheet in translated if sheet.name == "03_views"]
+    (same,) = (sheet for sheet in english if sheet.name == "03_views")
+    assert write_notebooks(tmp_path, chosen) == sum(same.count_cases(CHAPTERS))
+    students = read(tmp_path / "exercises" / "03_views.ipynb")
+    assert any(
+        f"set_language('{edition.code}')" in cell.source or f'set_language("{edition.code}")' in cell.source
+        for cell in students.cells
+    )
 
 
 def test_students_notebooks_have_no_solution_and_teachers_notebooks_have_all(course):
