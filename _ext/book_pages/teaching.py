@@ -154,9 +154,6 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
         shutil.copyfile(source, folder / source.name)
     write = partial(_write, folder, _words_of_templates(edition_of(app), say))
     write("questions.html", "questions.html", questions=_sheet(book, ""), answers=_sheet(book, "answers"))
-    about = say("One page of A4 for each chapter, to print.")
-    content = class_papers.hand_outs(book, say)
-    write("handouts.html", "paper.html", title=say("Hand-outs"), about=about, content=content)
     if app.config.edition:
         torch = say("The English class has slides with those of PyTorch")
         _write_deck(write, "", plan, book, say, f"<a href='../../{FOLDER}/torch.html'>{torch}</a>")
@@ -185,7 +182,7 @@ def _words_of_templates(edition: Edition | None, say: Say) -> dict[str, Any]:
 def _write_deck(
     write: Callable[..., None], prefix: str, plan: dict[str, Any], book: dict[str, BuiltPage], say: Say, other: str
 ) -> None:
-    """Write the slides of a class, and the handouts that belong to them: notes, sheet and answers.
+    """Write the slides of a class, and their papers: notes, sheet of questions, answers, and pages to hand out.
 
     Args:
         write: a function that writes a file from a template.
@@ -205,6 +202,9 @@ def _write_deck(
     about = say("The letters of the sheet, and the mistake in each option.")
     key = class_papers.key(plan, book)
     write(f"{prefix}key.html", "paper.html", title=say("The key"), about=about, content=key)
+    about = say("One page of A4 for each chapter, to print.")
+    content = class_papers.hand_outs(book, say)
+    write(f"{prefix}handouts.html", "paper.html", title=say("Hand-outs"), about=about, content=content)
 
 
 def kind_and_words(piece: dict[str, Any]) -> tuple[str, str]:

@@ -40,7 +40,9 @@ OWN_DECKS = [f"{code}/slides/index" for code in EDITIONS]
 DECKS = ["slides/index", "slides/torch", *OWN_DECKS]
 NOTES = ["notes", "torch-notes"]
 OWN_PAPERS = ["index", "notes", "questions", "sheet", "key", "handouts"]
-PAPERS = [f"slides/{name}" for name in (*OWN_PAPERS, "torch", "torch-notes", "torch-sheet", "torch-key")]
+PAPERS = [
+    f"slides/{name}" for name in (*OWN_PAPERS, "torch", "torch-notes", "torch-sheet", "torch-key", "torch-handouts")
+]
 PAPERS += [f"{code}/slides/{name}" for code in EDITIONS for name in OWN_PAPERS]
 WORDS_A_MINUTE = 150  # of a calm speaker
 CHARACTERS_A_MINUTE = 250  # of one who speaks Chinese
@@ -320,6 +322,23 @@ def test_a_hand_out_of_each_chapter_is_one_page_of_paper(book, visit):
         assert paper.locator("ul > li").count() == 3
         assert paper.locator(".address").is_visible()
     assert papers.locator("figure svg").count() >= papers.count() - 2  # chapters without a stage for a question
+
+
+def test_each_chapter_of_the_class_has_one_page_of_paper_with_the_names_of_pytorch(book, visit):
+    asked = dict.fromkeys(page for page, kind, _ in SHOWN if kind == "question")
+    seen = visit((book / "slides/torch-handouts.html").as_uri())
+    papers = seen.page.locator(".hand-out")
+    assert papers.locator("h2").all_text_contents() == [
+        read(book / f"{name}.html").article.h1.find(string=True) for name in asked
+    ]
+    printed = seen.page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == papers.count()
+    on_slides = [question.get_text() for question in read(book / "slides/torch.html").select(".mt-question")]
+    for paper in read(book / "slides/torch-handouts.html").select(".hand-out"):
+        assert paper.p.get_text() in on_slides
+        assert paper.select_one("figure svg") is not None
+        assert len(paper.select("ul > li")) == 3
+        assert not [code for code in paper.select("code") if re.search(r"\bmt\.", code.get_text())]
 
 
 def test_the_slide_of_the_exercise_has_a_picture(slides):
