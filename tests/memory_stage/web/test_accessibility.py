@@ -10,6 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.support import accessibility
+from tests.support.waiting import soon
 
 ONLY_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "preload": False}
 STYLE = """p, li, button { color: #222; background: #fff } .far { position: absolute; left: 0 } .sun { color: #222 }
@@ -87,3 +88,26 @@ def test_a_wrong_colour_inside_a_stage_is_found_where_axe_finds_it(show, name, s
     places = {place(node["html"]) for rule in asked for node in rule["nodes"]}
     found = {place(line.partition(": ")[2]) for line in accessibility.violations(page, all_else=False)}
     assert found >= places != set()
+
+
+def test_a_step_is_announced_once_and_its_picture_says_what_it_shows(show):
+    """An element ``<output>`` would announce the number of the step as well, even while the reader only scrolls."""
+    page = show("stale")
+    stage = page.locator("memory-stage")
+    listen = """stage => {
+        globalThis.heard = [];
+        const nearest = text => text.closest('[aria-live], [role=status], [role=alert], output');
+        const isLive = region => (region?.ariaLive ?? 'polite') !== 'off';
+        for (const region of stage.shadowRoot.querySelectorAll('[aria-live], [role=status], [role=alert], output')) {
+            new MutationObserver(() => {
+                const text = region.textContent.trim();
+                if (text && isLive(nearest(region))) heard.push(text);
+            }).observe(region, { childList: true, characterData: true, subtree: true });
+        }
+    }"""
+    stage.evaluate(listen)
+    for step in range(4):
+        stage.evaluate("(stage, step) => { heard.length = 0; stage.go(step); }", step)
+        sentence = stage.locator(".sentence").inner_text()
+        assert soon(page.evaluate, "heard") == [sentence]
+        assert f'img "{sentence}"' in stage.aria_snapshot()

@@ -23,7 +23,7 @@ const askBar = () =>
 const timeBar = () => `<div class="time">
   <button class="back">${t('Back')}</button><button class="next">${t('Next')}</button>
   <input type="range" min="1" step="1" aria-label="${t('Step')}"></div>
-  <div class="foot"><output></output><dl class="nums"></dl>
+  <div class="foot"><output aria-live="off"></output><dl class="nums"></dl>
     <button class="deeper" aria-expanded="false" aria-controls="panel">${t('Details')}</button></div>`;
 
 const meaningOf = depth => ({ memory: t('memory'), tensors: t('and tensors'), history: t('and history') })[depth];
