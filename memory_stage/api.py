@@ -34,6 +34,7 @@ from memory_stage.recorder import record as recording
 from memory_stage.recorder.align_variants import align
 from memory_stage.recorder.key_step import Key, name_key_steps
 from memory_stage.recorder.program_source import check_syntax, dedented, parameter_names
+from memory_stage.recorder.window_options import checked_steps
 from memory_stage.sentences.versions import leave_out_versions
 from memory_stage.web import picture
 from memory_stage.web.embed import page_assets, whole_page
@@ -441,12 +442,12 @@ def explain(
 ) -> Report | Explanation:
     """Explain the faults of a program.
 
-    ``with explain() as why:`` watches a block of a program of PyTorch, of any length, and ``print(why)`` explains its
-    faults (:class:`~memory_stage.explanation.whole_run.explanation.Explanation`). ``@explain()`` above a function
-    watches each of its calls, and prints new faults when a call ends.
+    ``with explain() as why:`` watches a block of a program, of any length, and ``print(why)`` explains its faults
+    (:class:`~memory_stage.explanation.whole_run.explanation.Explanation`). ``@explain()`` above a function watches each
+    of its calls, and prints new faults when a call ends.
 
-    With a function, call ``function(*args, **kwargs)``, record the call, and report its in-place operations. This works
-    for programs of PyTorch and Paddle. For minitensor, ``minitensor.explain`` costs less.
+    With a function, call it, record the call, and report the in-place operations of PyTorch and Paddle in it. For
+    minitensor, ``minitensor.explain`` costs less.
 
     Args:
         function: the program as a function. Without it, a context manager is returned.
@@ -462,30 +463,22 @@ def explain(
     if function is None:
         if args or kwargs or catch:
             raise TypeError(
-                "explain() as a context manager takes no arguments; explain(function, ...) calls a function"
+                "explain() as a context manager takes only language; explain(function, ...) calls a function"
             )
         return watching(language=language)
     chosen = find_language(language)
     reporter = StepReporter(chosen)
-    names = {"__name__": "__main__", "function": function, "args": args, "kwargs": kwargs}
-    source = "function(*args, **kwargs)"
-    done = run_and_release(source, names, functions=(function,), limit=MOST_STEPS, on_step=reporter.on_step)
+    names = {"__name__": "__main__", "f": function, "args": args, "kwargs": kwargs}
+    done = run_and_release(
+        "f(*args, **kwargs)", names, functions=(function,), limit=MOST_STEPS, on_step=reporter.on_step
+    )
     write_in(chosen, done.texts)
     report = reporter.report(done.variant)
-    if done.error is None:
-        return report
-    if not (catch and isinstance(done.error, Exception)):
+    if done.error is not None and not (catch and isinstance(done.error, Exception)):
         done.error.explained = report  # type: ignore[attr-defined]  # a tool finds the report there
         raise done.error
     report.error = done.error
     return report
-
-
-def checked_steps(steps: int) -> int:
-    """Return ``steps``; raise ValueError if it is not an integer of at least 1."""
-    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-        raise ValueError(f"steps is how many steps to record, a whole number from 1, not {steps!r}")
-    return steps
 
 
 def _names(given: dict[str, Any] | None) -> dict[str, Any]:

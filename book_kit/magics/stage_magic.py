@@ -18,13 +18,14 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
-from memory_stage.api import DEPTHS, Stage, checked_steps, run
+from memory_stage.api import DEPTHS, Stage, run
 from memory_stage.cell_variants import compare_parts
 from memory_stage.integrations.magic_options import MagicOptions
 from memory_stage.messages import Text, message, said
 from memory_stage.messages.catalogues import codes
 from memory_stage.recorder.key_step import Key
 from memory_stage.recorder.record import LIMIT
+from memory_stage.recorder.window_options import checked_steps
 from minitensor.engine.modes import POLICIES
 
 

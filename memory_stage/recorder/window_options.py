@@ -7,6 +7,17 @@ import argparse
 from memory_stage.recorder.window import IterationWindow, LineWindow, RecordingWindow, StatementWindow, head_of_loop
 
 
+def checked_steps(steps: int) -> int:
+    """Return ``steps`` unchanged if it is valid.
+
+    Raises:
+        ValueError: if it is not a whole number from 1.
+    """
+    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+        raise ValueError(f"steps is how many steps to record, a whole number from 1, not {steps!r}")
+    return steps
+
+
 def parsed_number(text: str) -> int:
     """Return the whole number in an option's text, which must be at least 1.
 
