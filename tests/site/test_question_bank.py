@@ -1,0 +1,90 @@
+"""Test every question of the bank: those of all built chapters, as the bank reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from xml.etree import ElementTree
+
+import pytest
+
+from _ext.book_pages.teaching import BuiltPage
+from tests.support.chapters.chapter import in_order
+from tests.support.question_formats import moodle_faults, qti_faults
+from tools.class_notebooks import read_sheets
+from tools.question_bank import QTI, read_exercises, read_predictions, write_bank
+
+
+@pytest.fixture(scope="module")
+def chapters(book):
+    names = [f"chapters/{name}" for name in in_order()]
+    return [BuiltPage(name, (book / f"{name}.html").read_text(encoding="utf-8")) for name in names]
+
+
+@pytest.fixture(scope="module")
+def predictions(chapters):
+    return read_predictions(chapters)
+
+
+def words(blocks):
+    return " ".join(block.plain for block in blocks)
+
+
+def test_the_bank_has_every_prediction_of_every_chapter(chapters, predictions):
+    asked = [(page.title, question.select_one(".mt-question")) for page in chapters for question in page.questions]
+    assert [each.chapter for each in predictions] == [title for title, _ in asked]
+    for each, (_, question) in zip(predictions, asked, strict=True):
+        assert re.sub(r"\s", "", words(each.text)) == re.sub(r"\s", "", question.get_text())
+    assert len(predictions) > 3 * 10
+
+
+def test_every_prediction_has_two_different_options_or_more_and_one_is_right(predictions):
+    for each in predictions:
+        options = [words(option.text) for option in each.options]
+        assert len(set(options)) == len(options) >= 2, each.name
+        assert all(options), each.name
+        assert sum(option.right for option in each.options) == 1, each.name
+
+
+def test_every_option_has_feedback_that_no_other_option_has(predictions):
+    for each in predictions:
+        feedback = [words(option.feedback) for option in each.options]
+        assert all(len(text.split()) >= 2 for text in feedback), each.name
+        assert len(set(feedback)) == len(feedback), each.name
+
+
+def test_the_right_option_is_the_answer_that_the_page_shows(chapters, predictions):
+    shown = [question.select_one(".mt-answer").get_text() for page in chapters for question in page.questions]
+    right = [words(option.text) for each in predictions for option in each.options if option.right]
+    assert [re.sub(r"\s", "", text) for text in right] == [re.sub(r"\s", "", text) for text in shown]
+
+
+def test_every_question_that_names_a_picture_has_it_on_its_page(chapters):
+    named = 0
+    for page in chapters:
+        traces = [json.loads(each.script.string) for each in page.body.select("memory-stage") if each.script]
+        pictures = {trace["title"]: {each["label"] for each in trace["variants"]} for trace in traces}
+        for proof in page.body.select("predict-first .mt-proof[data-stage]"):
+            named += 1
+            assert proof["data-stage"] in pictures, page.name
+            if label := proof.get("data-variant"):
+                assert label in pictures[proof["data-stage"]], page.name
+    assert named > 10
+
+
+def test_every_exercise_has_a_text_code_to_begin_with_and_another_solution():
+    for each in read_exercises(read_sheets()):
+        assert words(each.text) and each.starter.strip() and each.solution.strip(), each.key
+        assert each.starter != each.solution and not each.options, each.key
+
+
+def test_the_whole_bank_keeps_the_rules_of_both_formats(predictions, tmp_path):
+    questions = [*predictions, *read_exercises(read_sheets())]
+    write_bank(tmp_path, questions)
+    assert list(moodle_faults(ElementTree.parse(tmp_path / "moodle.xml").getroot())) == []
+    with zipfile.ZipFile(tmp_path / "qti.zip") as package:
+        items = [name for name in package.namelist() if name.startswith("items/")]
+        assert len(items) == len(questions)
+        faults = {name: list(qti_faults(ElementTree.fromstring(package.read(name)), QTI)) for name in items}
+    assert not {name: found for name, found in faults.items() if found}
