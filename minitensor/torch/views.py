@@ -15,6 +15,7 @@ import numpy as np
 from minitensor.engine.core.history import Node, is_protected, new_node, repeated
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.dtypes import DType
+from minitensor.engine.events import TensorWritten, watch
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.saved.writing import write
 from minitensor.engine.views import parts, reshaping, transposing
@@ -409,7 +410,10 @@ def count_as_write(x: BaseTensor, name: str) -> None:
 
     PyTorch does so if an in-place operation changes the shape. Backward then refuses values that were saved before.
     """
-    write(x._storage, x._array[..., np.newaxis][..., :0], name, None, lambda: None)
+    nothing = x._array[..., np.newaxis][..., :0]
+    write(x._storage, nothing, name, None, lambda: None)
+    if watch.listener is not None:
+        watch.listener(TensorWritten(x, name, (x,), nothing))
 
 
 def _reshape(x: Tensor, op: View, array: np.ndarray, saved: tuple[int, ...]) -> Tensor:

@@ -18,7 +18,9 @@ import warnings
 
 import pytest
 
+import memory_stage
 import minitensor as mt
+import minitensor.torch
 from memory_stage.recorder import record
 from tests.support.stage.replay import Memory
 
@@ -327,3 +329,11 @@ def test_memory_after_each_line_equals_the_truth(text: str) -> None:
             step, last = next(steps), step
         reported, right = frame(memory, last), wanted(truth)
         assert with_masks(reported, right) == right.replace("?,", "?"), f"after line {number}: {line}"
+
+
+def test_a_change_of_the_shape_in_pytorchs_vocabulary_raises_the_version_and_writes_no_cell() -> None:
+    recorded = memory_stage.record("x = torch.ones([2, 3])\nx.t_()", {"torch": minitensor.torch})
+    last = recorded.data["variants"][0]["steps"][-1]
+    (write,) = (event for event in last["events"] if event["do"] == "write")
+    assert write == {"do": "write", "storage": "1", "cells": {}, "count": 0, "version": 1}
+    assert "`t_` writes no cell" in last["say"]
