@@ -328,7 +328,7 @@ def test_a_block_is_watched_and_its_own_variables_are_searched_for_graphs():
     (fault,) = why.faults
     assert fault.kind == "leak" and "`total` keeps the graphs of 4 iterations" in fault.verdict
     assert "+" in str(why) and "total += loss.item()" in str(why)
-    with pytest.raises(TypeError, match="as a context manager takes no arguments"):
+    with pytest.raises(TypeError, match="as a context manager takes only language"):
         memory_stage.explain(catch=True)
 
 

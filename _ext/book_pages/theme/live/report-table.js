@@ -55,7 +55,7 @@ function rowOf({ place, code, name, tensor, view_of: viewOf, version, sign, kind
   const judged = part('td', 'cell', { className: KINDS.includes(kind) ? `mt-${kind}` : '' }, mark, ` ${verdict}`);
   const reasons = why.flatMap(([heading, text]) => [
     make('dt', {}, String(heading)),
-    make('dd', {}, ...(heading === 'Error' ? [make('pre', {}, String(text))] : prose(String(text)))),
+    make('dd', {}, ...(heading === t('Error') ? [make('pre', {}, String(text))] : prose(String(text)))),
   ]);
   return part(
     'tr',
