@@ -15,15 +15,15 @@ for _name, _doc in {
     "logical_xor": "True where just one is true",
 }.items():
     op(_name, getattr(np, _name), "x y", f"{_doc}; a bool tensor.", not_differentiable=True)
-op("logical_not", np.logical_not, "x", "True where x is not; a bool tensor.", not_differentiable=True)
+op("logical_not", np.logical_not, "x", "True where x is false; a bool tensor.", not_differentiable=True)
 
 for _name, _doc in {
-    "bitwise_and": "The bits that both have.",
-    "bitwise_or": "The bits that one or both have.",
-    "bitwise_xor": "The bits that just one has.",
+    "bitwise_and": "The bits that are set in both operands.",
+    "bitwise_or": "The bits that are set in one or both operands.",
+    "bitwise_xor": "The bits that are set in exactly one operand.",
 }.items():
     op(_name, getattr(np, _name), "x y", _doc)
-op("bitwise_not", np.bitwise_not, "x", "The bits that x does not have.", aliases=("bitwise_invert",))
+op("bitwise_not", np.bitwise_not, "x", "x with every bit inverted.", aliases=("bitwise_invert",))
 
 _SHIFT = {
     "arguments": ("is_arithmetic=True",),

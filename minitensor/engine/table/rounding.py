@@ -7,7 +7,7 @@ each("ceil", kernels.ceil, "x", "The smallest integer not below x.", x="zeros_li
 each("floor", kernels.floor, "x", "The largest integer not above x.", x="zeros_like(g)")
 each("trunc", kernels.trunc, "input", "input without its fraction.", input="zeros_like(g)")
 each("frac", kernels.frac, "x", "The fraction of x, with the sign of x.", x="g")
-op("round", kernels.round_, "x", "x with so many decimal places (hundreds for -2), halves away from zero.",
+op("round", kernels.round_, "x", "x rounded to a number of decimal places (to hundreds for -2), halves away from zero.",
    arguments=("decimals=0",), prepare=kernels.round_arguments,
    refuses=("TypeError: for decimals that is not an integer.",), x="zeros_like(g)")  # fmt: skip
 each("floor_divide", kernels.floor_divide, "x y", "x / y, rounded down.", x="zeros_like(g)", y="zeros_like(g)")
