@@ -41,9 +41,12 @@ def test_if_nothing_can_be_copied_the_link_is_in_the_address_bar(site, book, vis
     page = visit(address).page
     page.context.clear_permissions()
     page.evaluate("() => { Object.defineProperty(navigator, 'clipboard', { value: undefined }); }")
+    drawn(page)  # all stages of the page, so that nothing moves under the click
     stage = page.locator("memory-stage").first
     stage.evaluate("stage => stage.choose(1)")
-    stage.get_by_role("button", name="Details").click()
+    details = stage.get_by_role("button", name="Details")
+    details.click()
+    expect(details).to_have_attribute("aria-expanded", "true")
     stage.get_by_role("button", name="Copy link").click()
     stage.get_by_text("In the address bar").wait_for()
     assert page.url.startswith(f"{address}#stage-")

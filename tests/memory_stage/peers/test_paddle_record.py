@@ -207,7 +207,7 @@ def test_explain_names_both_writes_even_the_one_that_paddle_misses(tmp_path: Pat
     done = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True)
     reported = " ".join(done.stderr.split())
     assert "line 5: b.set_value(paddle.zeros([4]))" in reported and "its gradients will be wrong" in reported
-    assert "line 6: b.scale_(10.)" in reported and "a backward through it raises" in reported
+    assert "line 6: b.scale_(10.)" in reported and "A backward pass through it raises an error" in reported
 
 
 def test_the_trace_keeps_no_object_of_the_program_alive():
