@@ -3,10 +3,14 @@
 Predictions are read from the built pages, because their cells compute the right option. Each option keeps its
 feedback: the reason that it is right, or the mistake in it. Exercises become questions with a free answer, which a
 teacher grades: the unfinished function is the text to begin with, and the solution is a note for the teacher.
+
+If a stage of the page proves the answer to a prediction, the question has the picture of the stage's first step, the
+one that the hand-outs show. Without the optional package mini-racer the bank has no pictures.
 """
 
 from __future__ import annotations
 
+import base64
 import csv
 import sys
 import xml.etree.ElementTree as ET
@@ -22,12 +26,15 @@ ROOT = Path(__file__).resolve().parent.parent
 if __package__ in (None, ""):  # if this runs as a script, Python finds only the modules beside it
     sys.path.insert(0, str(ROOT))
 
+from _ext.book_pages.class_papers import draw_start, stage_of  # noqa: E402
+from _ext.book_pages.stills import as_file  # noqa: E402
 from _ext.book_pages.teaching import BuiltPage  # noqa: E402
 from tools.class_notebooks import ExerciseSheet  # noqa: E402
 
 QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
 PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
-COLUMNS = ("chapter", "id", "kind", "question", "option", "right", "feedback")
+COLUMNS = ("chapter", "id", "kind", "question", "picture", "option", "right", "feedback")
+PICTURES = "pictures"  # the folder of the pictures beside the table, and in the QTI package
 LONGEST_NAME = 70  # the most characters of a question's name in a list
 DAY = (2026, 1, 1, 0, 0, 0)  # the date of all files in the package, so that equal questions give equal bytes
 
@@ -53,6 +60,16 @@ class AnswerOption:
 
 
 @dataclass(frozen=True)
+class StartPicture:
+    """The memory after the first line of the program that a prediction is about."""
+
+    svg: str
+    line: str  # the source of that line
+    alt: str  # the sentence of the stage about that line
+    is_asked: bool  # False if the stage has a similar program, not the lines of the question
+
+
+@dataclass(frozen=True)
 class BankQuestion:
     """A prediction with two or more options, or an exercise without options."""
 
@@ -62,6 +79,24 @@ class BankQuestion:
     options: list[AnswerOption]
     starter: str = ""  # the unfinished function of an exercise
     solution: str = ""
+    picture: StartPicture | None = None
+
+    @property
+    def file(self) -> str:
+        """Return the name of the file of the question's picture."""
+        return f"{self.key}.svg"
+
+    def asked(self, folder: str) -> list[ContentBlock]:
+        """Return the text, and below it the picture from a folder, with the line that it belongs to."""
+        if self.picture is None:
+            return self.text
+        caption, around = ET.Element("p"), ET.Element("p")
+        caption.text = "The memory after " if self.picture.is_asked else "The memory of a similar program after "
+        code = ET.SubElement(caption, "code")
+        code.text, code.tail = self.picture.line, ":"
+        # the class by which Moodle's themes fit a picture into a narrow window
+        ET.SubElement(around, "img", src=f"{folder}/{self.file}", alt=self.picture.alt, attrib={"class": "img-fluid"})
+        return [*self.text, ContentBlock(caption), ContentBlock(around)]
 
     @property
     def name(self) -> str:
@@ -93,7 +128,8 @@ def read_predictions(pages: list[BuiltPage]) -> list[BankQuestion]:
                 for number, option in enumerate(question.select(".mt-options > li"))
             ]
             text = _blocks(question.select_one(".mt-question"))
-            found.append(BankQuestion(page.title, f"q{question['data-name']}", text, options))
+            drawn = _drawn(page, question)
+            found.append(BankQuestion(page.title, f"q{question['data-name']}", text, options, picture=drawn))
     keys = [each.key for each in found]
     if repeated := {key for key in keys if keys.count(key) > 1}:
         names = [each.name for each in found if each.key in repeated]
@@ -119,13 +155,21 @@ def read_exercises(sheets: list[ExerciseSheet]) -> list[BankQuestion]:
 
 
 def write_bank(folder: Path, questions: list[BankQuestion]) -> None:
-    """Write `moodle.xml`, `qti.zip` and `questions.csv` into the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write `moodle.xml`, `qti.zip`, `questions.csv` and the pictures of the table into the folder."""
+    pictures = folder / PICTURES
+    pictures.mkdir(parents=True, exist_ok=True)
+    for old in pictures.glob("*.svg"):
+        old.unlink()
+    drawn = [(each.file, each.picture.svg) for each in questions if each.picture]
+    for name, svg in drawn:
+        (pictures / name).write_text(svg, encoding="utf-8")
     (folder / "moodle.xml").write_bytes(ET.tostring(moodle(questions), encoding="utf-8", xml_declaration=True))
     with zipfile.ZipFile(folder / "qti.zip", "w") as package:
         for name, content in qti_files(questions):
             data = ET.tostring(content, encoding="utf-8", xml_declaration=True)
             package.writestr(zipfile.ZipInfo(name, DAY), data, zipfile.ZIP_DEFLATED)
+        for name, svg in drawn:
+            package.writestr(zipfile.ZipInfo(f"{PICTURES}/{name}", DAY), svg.encode(), zipfile.ZIP_DEFLATED)
     # without a byte order mark, Excel does not read UTF-8
     with (folder / "questions.csv").open("w", encoding="utf-8-sig", newline="") as file:
         rows = csv.writer(file)
@@ -146,7 +190,11 @@ def moodle(questions: list[BankQuestion]) -> ET.Element:
             _text(ET.SubElement(category, "category"), f"$course$/top/In Place/{chapter.replace('/', '//')}")
         question = ET.SubElement(quiz, "question", type="multichoice" if each.options else "essay")
         _text(ET.SubElement(question, "name"), each.name)
-        _html(question, "questiontext", each.text)
+        _html(question, "questiontext", each.asked("@@PLUGINFILE@@"))
+        if each.picture:
+            kept = {"name": each.file, "path": "/", "encoding": "base64"}
+            file = ET.SubElement(question[-1], "file", kept)
+            file.text = base64.b64encode(each.picture.svg.encode()).decode()
         _html(question, "generalfeedback", [])
         for name, value in {"defaultgrade": "1", "penalty": "0.3333333", "hidden": "0", "idnumber": each.key}.items():
             ET.SubElement(question, name).text = value
@@ -182,7 +230,7 @@ def _as_html(blocks: list[ContentBlock]) -> str:
 
 
 def qti_files(questions: list[BankQuestion]) -> Iterator[tuple[str, ET.Element]]:
-    """Return the files of a QTI package: one for each question, and the manifest."""
+    """Return the XML files of a QTI package: one for each question, and the manifest, which lists the pictures too."""
     manifest = ET.Element("manifest", xmlns=PACKAGE, identifier="in-place")
     metadata = ET.SubElement(manifest, "metadata")
     ET.SubElement(metadata, "schema").text = "QTIv2.1 Package"
@@ -192,7 +240,9 @@ def qti_files(questions: list[BankQuestion]) -> Iterator[tuple[str, ET.Element]]
     for each in questions:
         name = f"items/{each.key}.xml"
         kind = {"type": "imsqti_item_xmlv2p1", "href": name}
-        ET.SubElement(ET.SubElement(resources, "resource", identifier=each.key, **kind), "file", href=name)
+        resource = ET.SubElement(resources, "resource", identifier=each.key, **kind)
+        for file in (name, f"{PICTURES}/{each.file}") if each.picture else (name,):
+            ET.SubElement(resource, "file", href=file)
         yield name, qti_item(each)
     yield "imsmanifest.xml", manifest
 
@@ -214,7 +264,7 @@ def qti_item(question: BankQuestion) -> ET.Element:
         feedback = {"identifier": "FEEDBACK", "cardinality": "single", "baseType": "identifier"}
         ET.SubElement(item, "outcomeDeclaration", feedback)
     body = ET.SubElement(item, "itemBody")
-    body.extend(block.element for block in question.text)
+    body.extend(block.element for block in question.asked(f"../{PICTURES}"))
     if not question.options:
         rubric = ET.SubElement(body, "rubricBlock", view="scorer")
         rubric.append(_code(question.solution).element)
@@ -251,10 +301,11 @@ def _rows(questions: list[BankQuestion]) -> Iterator[tuple[str, ...]]:
     """Return one row for each option, and one for each exercise, whose feedback is the solution."""
     for each in questions:
         start = (each.chapter, each.key, "prediction" if each.options else "exercise", _as_text(each.text))
+        drawn = f"{PICTURES}/{each.file}" if each.picture else ""
         for option in each.options:
-            yield (*start, _as_text(option.text), "yes" if option.right else "no", _as_text(option.feedback))
+            yield (*start, drawn, _as_text(option.text), "yes" if option.right else "no", _as_text(option.feedback))
         if not each.options:
-            yield (*start[:3], f"{start[3]}\n\n{each.starter}", "", "", each.solution)
+            yield (*start[:3], f"{start[3]}\n\n{each.starter}", drawn, "", "", each.solution)
 
 
 def _as_text(blocks: list[ContentBlock]) -> str:
@@ -265,6 +316,21 @@ def _code(text: str) -> ContentBlock:
     block = ET.Element("pre")
     ET.SubElement(block, "code").text = text
     return ContentBlock(block)
+
+
+def _drawn(page: BuiltPage, question: Tag) -> StartPicture | None:
+    """Return the picture of a prediction; None if no stage proves its answer, or V8 is not installed."""
+    stage = stage_of(page, question)
+    svg = draw_start(*stage) if stage else ""
+    if not stage or not svg:
+        return None
+    trace, number = stage
+    variant = trace["variants"][number]
+    step = variant["steps"][0]
+    line = "\n".join(variant["code"][step["line"] - 1 : step["end"]])
+    text = question.select_one(".mt-question")
+    assert text is not None
+    return StartPicture(as_file(svg), line, step["say"].replace("`", ""), is_asked=line in text.get_text())
 
 
 def _blocks(piece: Tag | None) -> list[ContentBlock]:

@@ -63,6 +63,26 @@ def draw_program(lines: list[str]) -> str:
     return f"<figure>{drawing}<figcaption><code>{escape(program)}</code></figcaption></figure>"
 
 
+def stage_of(page: BuiltPage, question: Tag) -> tuple[dict[str, Any], int] | None:
+    """Return the trace of the stage that proves the answer to a question, and its variant; None if no stage does."""
+    proof = question.select_one(".mt-proof")
+    if proof is None:
+        return None
+    title, label = proof.get("data-stage"), proof.get("data-variant")
+    # as in quiz.js, a question that names no stage belongs to the next one
+    stages = page.body.select("memory-stage") if title else question.find_all_next("memory-stage", limit=1)
+    for trace in filter(None, map(_trace, stages)):
+        if not title or trace["title"] == title:
+            labels = [each["label"] for each in trace["variants"]]
+            return trace, labels.index(label) if label in labels else 0
+    return None
+
+
+def draw_start(trace: dict[str, Any], variant: int) -> str:
+    """Return the picture of a variant's first step, which shows no answer; an empty text if V8 is not installed."""
+    return picture.svg(trace, variant, 0, WIDTH) if picture.available() else ""
+
+
 def _questions(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[tuple[BuiltPage, Tag]]:
     for part in plan["parts"]:
         for piece in part["show"]:
@@ -80,14 +100,12 @@ def _mistake(question: Tag, number: int) -> str:
 
 
 def _hand_out(page: BuiltPage, say: Say) -> str:
-    traces = {trace["title"]: trace for trace in map(_trace, page.body.select("memory-stage")) if trace}
-    proofs = [(question, question.select_one(".mt-proof")) for question in page.questions]
-    drawn = [(question, proof) for question, proof in proofs if proof and proof.get("data-stage") in traces]
-    question, proof = drawn[0] if drawn else (page.questions[0], None)
+    proved = ((question, stage_of(page, question)) for question in page.questions)
+    question, stage = next((pair for pair in proved if pair[1]), (page.questions[0], None))
     kept = [
         str(line) for line in page.to_remember(say("What to remember")).find_all("li", recursive=False)[:LINES_TO_KEEP]
     ]
-    shown = _picture(traces[proof["data-stage"]], proof.get("data-variant"), say) if proof else ""
+    shown = _picture(*stage, say) if stage else ""
     return (
         f"<section class='hand-out'>\n<h2>{escape(page.title)}</h2>\n{_asked(question)}\n{shown}\n"
         f"<h3>{say('Three lines to keep')}</h3>\n<ul>{''.join(kept)}</ul>\n"
@@ -99,11 +117,10 @@ def _trace(stage: Tag) -> dict[str, Any] | None:
     return json.loads(stage.script.string) if stage.script else None
 
 
-def _picture(trace: dict[str, Any], label: str | None, say: Say) -> str:
+def _picture(trace: dict[str, Any], variant: int, say: Say) -> str:
     """Return the picture of a variant's first step, if V8 is installed. Students draw the other steps into it."""
-    if not picture.available():
+    drawing = draw_start(trace, variant)
+    if not drawing:
         return ""
-    variant = next((n for n, each in enumerate(trace["variants"]) if each["label"] == label), 0)
-    drawing = picture.svg(trace, variant, 0, WIDTH)
     told = say("After line 1. Draw what the other lines change.")
     return f"<figure>{drawing}<figcaption>{told}</figcaption></figure>"

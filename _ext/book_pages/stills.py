@@ -59,12 +59,19 @@ def add_to_notebook(notebook: NotebookNode, words: Callable[[str], str] = said) 
             cell.source = cell.source[: mark.start()] + text + cell.source[end:]
 
 
+def as_file(svg: str) -> str:
+    """Return a picture for a file: with a background, because it cannot know that of the document that shows it, and
+    without animations, because a picture that is printed before it was on the screen would lack the new elements.
+    """
+    still = svg.replace("</style>", ".memory-picture :is(.new,.flip){animation:none}</style>", 1)
+    return still.replace("background:none", "background:var(--paper)", 1)
+
+
 def _attached(cell: NotebookNode, trace: Trace, moment: Moment) -> str:
     """Attach the picture of a moment to a cell, and return the Markdown that shows it."""
     variant = trace["variants"][moment.variant]
     name = f"{variant['id']}-{moment.step + 1}.svg"
-    # The picture has a background, because it cannot know that of the notebook.
-    svg = picture.svg(trace, *moment, WIDTH).replace("background:none", "background:var(--paper)", 1)
+    svg = as_file(picture.svg(trace, *moment, WIDTH))
     attachments = cell.setdefault("attachments", {})
     attachments[name] = {"image/svg+xml": base64.b64encode(svg.encode()).decode()}
     sentence = SPECIAL.sub(r"\\\g<0>", variant["steps"][moment.step]["say"].replace("`", ""))

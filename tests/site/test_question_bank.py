@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import zipfile
@@ -13,18 +14,40 @@ from _ext.book_pages.teaching import BuiltPage
 from tests.support.chapters.chapter import in_order
 from tests.support.question_formats import moodle_faults, qti_faults
 from tools.class_notebooks import read_sheets
-from tools.question_bank import QTI, read_exercises, read_predictions, write_bank
+from tools.question_bank import PACKAGE, PICTURES, QTI, read_exercises, read_predictions, write_bank
 
 
 @pytest.fixture(scope="module")
 def chapters(book):
-    names = [f"chapters/{name}" for name in in_order()]
-    return [BuiltPage(name, (book / f"{name}.html").read_text(encoding="utf-8")) for name in names]
+    """Return all pages that `tools/class_material.py` reads: the chapters and the other pages with questions."""
+    files = sorted((book / "chapters").glob("*.html"))
+    assert {file.stem for file in files} >= set(in_order())
+    return [BuiltPage(f"chapters/{file.stem}", file.read_text(encoding="utf-8")) for file in files]
 
 
 @pytest.fixture(scope="module")
 def predictions(chapters):
     return read_predictions(chapters)
+
+
+@pytest.fixture(scope="module")
+def proved(chapters, predictions):
+    """Return each question that a stage proves, with the program that it steps and the line of the proof."""
+    found = []
+    asked = [(page, question) for page in chapters for question in page.questions]
+    for each, (page, question) in zip(predictions, asked, strict=True):
+        proof = question.select_one(".mt-proof")
+        if proof is None:
+            continue
+        if title := proof.get("data-stage"):
+            traces = [json.loads(stage.script.string) for stage in page.body.select("memory-stage") if stage.script]
+            trace = next(trace for trace in traces if trace["title"] == title)
+        else:
+            trace = json.loads(question.find_next("memory-stage").script.string)
+        label = proof.get("data-variant")
+        program = next(each for each in trace["variants"] if label is None or each["label"] == label)
+        found.append((each, program, int(proof["data-line"])))
+    return found
 
 
 def words(blocks):
@@ -73,6 +96,24 @@ def test_every_question_that_names_a_picture_has_it_on_its_page(chapters):
     assert named > 10
 
 
+def test_every_question_that_a_stage_proves_has_a_picture_and_no_other_has(predictions, proved):
+    assert len(proved) > 30
+    drawn = [each.key for each in predictions if each.picture]
+    assert drawn == [each.key for each, _, _ in proved]
+
+
+def test_no_picture_shows_the_step_that_proves_the_answer(proved):
+    for each, program, line in proved:
+        first, *later = program["steps"]
+        svg = ElementTree.fromstring(each.picture.svg)
+        assert svg.tag == "{http://www.w3.org/2000/svg}svg", each.name
+        # the label of a picture is the sentence of its step
+        assert svg.get("aria-label") == each.picture.alt == first["say"].replace("`", ""), each.name
+        assert each.picture.alt.strip() and each.picture.line.strip(), each.name
+        assert first["line"] != line, each.name
+        assert line in [step["line"] for step in later], each.name
+
+
 def test_every_exercise_has_a_text_code_to_begin_with_and_another_solution():
     for each in read_exercises(read_sheets()):
         assert words(each.text) and each.starter.strip() and each.solution.strip(), each.key
@@ -87,4 +128,13 @@ def test_the_whole_bank_keeps_the_rules_of_both_formats(predictions, tmp_path):
         items = [name for name in package.namelist() if name.startswith("items/")]
         assert len(items) == len(questions)
         faults = {name: list(qti_faults(ElementTree.fromstring(package.read(name)), QTI)) for name in items}
+        manifest = ElementTree.fromstring(package.read("imsmanifest.xml"))
+        listed = [file.get("href") for file in manifest.iter(f"{{{PACKAGE}}}file")]
+        assert sorted([*listed, "imsmanifest.xml"]) == sorted(package.namelist())
+        pictures = {name: package.read(name) for name in listed if name.startswith(f"{PICTURES}/")}
     assert not {name: found for name, found in faults.items() if found}
+    expected = {f"{each.key}.svg": each.picture.svg.encode() for each in predictions if each.picture}
+    assert pictures == {f"{PICTURES}/{name}": svg for name, svg in expected.items()}
+    assert {file.name: file.read_bytes() for file in (tmp_path / PICTURES).iterdir()} == expected
+    files = ElementTree.parse(tmp_path / "moodle.xml").getroot().iter("file")
+    assert {file.get("name"): base64.b64decode(file.text) for file in files} == expected

@@ -8,6 +8,7 @@ bank uses, and rules of the specification that no schema can express.
 
 from __future__ import annotations
 
+import base64
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ DECLARED = {
     "baseType": (False, "identifier|boolean|integer|float|string"),
 }
 STATIC = "(p |pre |ul |ol )"
-INLINE = "(code |strong |em |a )*"
+IN_LINES = "(code |strong |em |a )*"  # lines of code have no pictures
+INLINE = "(code |strong |em |a |img )*"
 EXPRESSION = "(match |variable |correct |baseValue )"
 RULE = "(setOutcomeValue |responseCondition )"
 #: The children of each element of an item, in order, and its attributes: whether they are required, and their values.
@@ -43,10 +45,11 @@ ITEM = {
     "strong": (INLINE, {}),
     "em": (INLINE, {}),
     "a": (INLINE, {"href": (True, ".+")}),
+    "img": ("", {"src": (True, ".+"), "alt": (True, ".+"), "class": (False, ".+")}),
     "ul": ("(li )*", {}),
     "ol": ("(li )*", {}),
     "li": (f"({INLINE}|{STATIC}*)", {}),
-    "pre": (INLINE, {}),
+    "pre": (IN_LINES, {}),
     "code": ("", {"class": (False, ".+")}),
     "rubricBlock": (f"{STATIC}*", {"view": (True, "author|candidate|proctor|scorer|testConstructor|tutor")}),
     "choiceInteraction": (
@@ -206,6 +209,7 @@ def _faults_of_question(question: ET.Element, kind: str) -> Iterator[str]:
                 yield f"the HTML of {text.tag}: {error}"
     if not question.findtext("questiontext/text"):
         yield "no text"
+    yield from _faults_of_files(question)
     for number, least, most in (("defaultgrade", 0, 1000), ("penalty", 0, 1)):
         if not least <= float(question.findtext(number) or -1) <= most:
             yield f"{number} is {question.findtext(number)!r}"
@@ -230,6 +234,26 @@ def _faults_of_question(question: ET.Element, kind: str) -> Iterator[str]:
                 yield f"{number} is {question.findtext(number)!r}"
         if not question.findtext("responsetemplate/text") or not question.findtext("graderinfo/text"):
             yield "no text to begin with, or no note for the grader"
+
+
+def _faults_of_files(question: ET.Element) -> Iterator[str]:
+    """Yield the pictures of a question's text that lack their file, and the files that Moodle would not store."""
+    asked = question.findtext("questiontext/text") or ""
+    shown = re.findall(r'<img [^>]*src="([^"]*)"', asked)
+    files = question.findall("questiontext/file")
+    if sorted(shown) != sorted(f"@@PLUGINFILE@@/{file.get('name')}" for file in files):
+        yield f"the pictures {shown} have the files {[file.get('name') for file in files]}"
+    if len(re.findall(r'<img [^>]*alt="[^"]+"', asked)) != len(shown):
+        yield "a picture has no alternative text"
+    for file in files:
+        if file.get("path") != "/" or file.get("encoding") != "base64":
+            yield f"a file has the path {file.get('path')!r} and the encoding {file.get('encoding')!r}"
+        try:
+            base64.b64decode(file.text or "", validate=True)
+        except ValueError as error:
+            yield f"a file is not base64: {error}"
+    if len(question.findall(".//file")) != len(files):
+        yield "a file belongs to another text than the question's"
 
 
 def _name(element: ET.Element) -> str:
