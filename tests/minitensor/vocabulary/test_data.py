@@ -106,7 +106,7 @@ def test_a_batch_is_a_view_on_request(v, device):
 
 @both
 def test_a_view_of_rows_that_are_not_consecutive_is_refused(v):
-    with pytest.raises(ValueError, match=r"a view has rows that follow each other; this batch has the rows \[5, 0\]"):
+    with pytest.raises(ValueError, match=r"the rows of a view are consecutive; this batch has the rows \[5, 0\]"):
         list(v.Loader(six(v), batch_sampler=[[5, 0]], share=True))
     with pytest.raises(TypeError, match="views of the tensors of a TensorDataset; the data set is a list"):
         v.Loader([1, 2], share=True)

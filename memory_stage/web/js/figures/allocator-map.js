@@ -1,6 +1,6 @@
 import { paint } from '../shared/colors.js';
 import { shorten, widthOf } from '../shared/measure.js';
-import { t, tIn } from '../shared/messages.js';
+import { t } from '../shared/messages.js';
 import { colorOf, patternDef } from '../shared/patterns.js';
 import { cross, px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { bytesText, countText, listed } from '../shared/text.js';
@@ -99,8 +99,8 @@ function gapsOf({ blocks, bytes }) {
   return gaps;
 }
 
-/** Return the word for free space; without its context, "free" is a verdict of the stage. */
-const freeWord = () => tIn('allocator', 'free');
+/** Return the word for free space; "free" alone is a verdict of the stage. */
+const freeWord = () => t('free {size}', { size: '' }).trim();
 
 export const allocatorMap = {
   start: data => ({ step: data.opens }),

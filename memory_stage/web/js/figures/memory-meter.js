@@ -1,6 +1,6 @@
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
-import { t, tIn } from '../shared/messages.js';
+import { t } from '../shared/messages.js';
 import { px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { bytesText } from '../shared/text.js';
 import { areaDef, areaFill } from './areas.js';
@@ -23,7 +23,7 @@ export const memoryMeter = {
   tables: data => [
     {
       caption: t('The last cells on {device}', { device: data.device }),
-      head: [tIn('notebook', 'cell'), t('change'), t('allocated'), t('reserved')],
+      head: [t('the cell'), t('change'), t('allocated'), t('reserved')],
       rows: data.cells
         .map(c => [c.label, changeText(c.change), bytesText(c.allocated), bytesText(c.reserved)])
         .reverse(),

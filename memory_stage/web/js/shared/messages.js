@@ -29,13 +29,6 @@ export const speakFor = element => speak(element.data?.language ?? element.close
 export const t = (text, values = {}) => filled(spoken?.texts[text] ?? text, values);
 
 /**
- * Return the translation of a text that has several meanings; the context says which, such as a notebook's cell.
- * @param {string} context
- * @param {string} text
- */
-export const tIn = (context, text) => spaced(spoken?.texts[`${context}\u0004${text}`] ?? text);
-
-/**
  * Return the one of two texts that a language uses for a count. `{count}` is replaced by the count.
  * @param {string} one
  * @param {string} several
