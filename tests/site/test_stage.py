@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.waiting import box_of, drawn, soon
+from tests.support.waiting import box_of, drawn, scrolled, soon
 
 MOMENT = "stage => [stage.variant.id, stage.at.step]"
 
@@ -42,6 +42,7 @@ def test_if_nothing_can_be_copied_the_link_is_in_the_address_bar(site, book, vis
     page.context.clear_permissions()
     page.evaluate("() => { Object.defineProperty(navigator, 'clipboard', { value: undefined }); }")
     drawn(page)  # all stages of the page, so that nothing moves under the click
+    scrolled(page)
     stage = page.locator("memory-stage").first
     stage.evaluate("stage => stage.choose(1)")
     details = stage.get_by_role("button", name="Details")
@@ -60,6 +61,7 @@ def test_the_legend_is_drawn_when_it_is_opened(site, visit):
     stage = seen.page.locator("memory-stage").first
     assert not any("stage-legend" in request.url for request in seen.finished)
     drawn(seen.page)  # all stages of the page, so that nothing moves under the click
+    scrolled(seen.page)
     details = stage.get_by_role("button", name="Details")
     details.click()
     expect(details).to_have_attribute("aria-expanded", "true")

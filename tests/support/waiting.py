@@ -109,3 +109,9 @@ class soon:
 
     def __repr__(self) -> str:
         return f"soon({self._last!r})"
+
+
+def scrolled(page: Page) -> None:
+    """Scroll a little and wait until the page's stages stick, because the first scroll moves them under a click."""
+    page.evaluate("scrollBy(0, 1)")
+    page.locator("body.scrolled").wait_for()
