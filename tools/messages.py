@@ -38,7 +38,7 @@ CALLS = {"message": None, "plural": (1, 2), "in_context": ((1, "c"), 2)}
 #: Matches a call that marks a message in JavaScript, in the format of prettier.
 LITERAL = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _TEXT = rf"(?:{LITERAL})(?:\s*\+\s*(?:{LITERAL}))*"
-CALL = re.compile(rf"(?<![\w.])(?P<function>tIn|t|plural)\(\s*(?P<one>{_TEXT})(?:,\s*(?P<several>{_TEXT}))?")
+CALL = re.compile(rf"(?<![\w.])(?P<function>t|plural)\(\s*(?P<one>{_TEXT})(?:,\s*(?P<several>{_TEXT}))?")
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -108,13 +108,7 @@ def in_script(source: str) -> Iterator[Extracted]:
     """Yield the messages in a module of JavaScript, including those inside template literals, which Babel misses."""
     for call in CALL.finditer(source):
         texts = tuple(_joined(call[group]) for group in ("one", "several") if call[group] is not None)
-        match call["function"]:
-            case "plural":
-                yield Extracted(texts)
-            case "tIn":
-                yield Extracted(texts[1], texts[0])
-            case _:
-                yield Extracted(texts[0])
+        yield Extracted(texts if call["function"] == "plural" else texts[0])
 
 
 def _joined(literals: str) -> str:

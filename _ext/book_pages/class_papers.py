@@ -122,5 +122,5 @@ def _picture(trace: dict[str, Any], variant: int, say: Say) -> str:
     drawing = draw_start(trace, variant)
     if not drawing:
         return ""
-    told = say("After line 1. Draw what the other lines change.")
-    return f"<figure>{drawing}<figcaption>{told}</figcaption></figure>"
+    caption = say("After line 1. Draw what the other lines change.")
+    return f"<figure>{drawing}<figcaption>{caption}</figcaption></figure>"

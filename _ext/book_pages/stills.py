@@ -1,8 +1,6 @@
 """Draw the still picture of the step that a paragraph refers to, for readers without scripts, print and notebooks.
 
 The script of the page draws it in V8, as it does for a stage.
-
-The page's own script draws them in V8, as for the stage.
 """
 
 from __future__ import annotations

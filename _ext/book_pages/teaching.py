@@ -292,12 +292,12 @@ def _note(page: BuiltPage, kind: str, words: str, quiet: float, say: Say) -> str
     trace = json.loads(page.stage(words).script.string)
     programs = ", ".join(f"<code>{escape(each['label'])}</code>" for each in trace["variants"] if each["label"])
     values = {"title": escape(words), "minutes": _minutes(quiet, say)}
-    told = say("The stage <em>{title}</em>. Let them guess for {minutes}, then step it.", **values)
+    note = say("The stage <em>{title}</em>. Let them guess for {minutes}, then step it.", **values)
     if programs:
-        told = f"{told} {say('Choose its programs one after the other: {programs}.', programs=programs)}"
+        note = f"{note} {say('Choose its programs one after the other: {programs}.', programs=programs)}"
     ask = f"<p>{prose(trace['ask'])}</p>\n" if trace["ask"] else ""
     return (
-        ask + _do(told) + "\n" + "\n".join(re.sub(r":</p>$", ".</p>", str(each)) for each in page.paragraphs_of(words))
+        ask + _do(note) + "\n" + "\n".join(re.sub(r":</p>$", ".</p>", str(each)) for each in page.paragraphs_of(words))
     )
 
 

@@ -1,8 +1,7 @@
 """The element types of tensors, and the rules that promote two of them to one.
 
-Of two floats or two integers, the wider one wins; float16 with bfloat16 gives
-float32, and uint8 with int8 gives int16; an integer with a float gives that float; integer division gives float32, and
-a Python number never widens a tensor.
+Of two floats or two integers, the wider one wins; float16 with bfloat16 gives float32, and uint8 with int8 gives int16;
+an integer with a float gives that float; integer division gives float32, and a Python number never widens a tensor.
 
 numpy has no bfloat16. The optional package ml_dtypes adds it; all other dtypes work without that package. The package
 takes 2 MB of memory, so it is imported when a program first uses bfloat16.
@@ -77,7 +76,7 @@ class DType:
         if isinstance(other, (np.dtype, type)):
             try:
                 made = np.dtype(_as_everywhere(other))
-                return made.name == self.name and self.numpy == made
+                return made.name == self.name if self._numpy is None else bool(self._numpy == made)
             except TypeError:
                 return False
         return NotImplemented
@@ -137,7 +136,7 @@ def _load_bfloat16() -> np.dtype:
 
 def is_supported(dtype: np.dtype) -> bool:
     """True if tensors have the elements of arrays of this numpy dtype."""
-    return dtype in BY_NUMPY or dtype.name == bfloat16.name
+    return dtype in BY_NUMPY or (dtype.name == bfloat16.name and dtype == bfloat16.numpy)
 
 
 def dtype_of(given: Any) -> DType:

@@ -33,13 +33,6 @@ def questions():
 
 
 @pytest.fixture(scope="module")
-def bank(questions, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bank")
-    write_bank(folder, questions)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def items(bank):
     """Return the files of the QTI package, by name."""
     with zipfile.ZipFile(bank / "qti.zip") as package:

@@ -52,13 +52,6 @@ def questions(stages):
 
 
 @pytest.fixture(scope="module")
-def bank(questions, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pictures")
-    write_bank(folder, questions)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def package(bank):
     with zipfile.ZipFile(bank / "qti.zip") as file:
         return {name: file.read(name) for name in file.namelist()}

@@ -156,13 +156,14 @@ class Explanation:
         Args:
             with_harmless: list the lines that write in place and are in no fault, too.
         """
-        with speaking(self.language):
-            return as_text(self.faults, self.unseen, rank_words(), self.harmless if with_harmless else ())
+        return self.text_of(self.faults, self.unseen, self.harmless if with_harmless else ())
 
-    def text_of(self, faults: Sequence[Fault]) -> str:
-        """Return the text about some of the faults."""
+    def text_of(
+        self, faults: Sequence[Fault], unseen: Sequence[str] = (), harmless: Sequence[HarmlessWrites] = ()
+    ) -> str:
+        """Return the text about these faults."""
         with speaking(self.language):
-            return as_text(faults, [], rank_words())
+            return as_text(faults, unseen, rank_words(), harmless)
 
     def __str__(self) -> str:
         return self.text()
