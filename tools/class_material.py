@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 if __package__ in (None, ""):  # if this runs as a script, Python finds only the modules beside it
     sys.path.insert(0, str(ROOT))
 
+from _ext.book_pages.built_page import BuiltPage  # noqa: E402
 from _ext.book_pages.languages import editions  # noqa: E402
-from _ext.book_pages.teaching import BuiltPage  # noqa: E402
 from tools.class_notebooks import read_sheets, write_notebooks  # noqa: E402
 from tools.question_bank import read_exercises, read_predictions, write_bank  # noqa: E402
 

@@ -30,9 +30,9 @@ ROOT = Path(__file__).resolve().parent.parent
 if __package__ in (None, ""):  # if this runs as a script, Python finds only the modules beside it
     sys.path.insert(0, str(ROOT))
 
+from _ext.book_pages.built_page import PLAN  # noqa: E402
 from _ext.book_pages.exercise_cells import exercises  # noqa: E402
 from _ext.book_pages.languages import Edition  # noqa: E402
-from _ext.book_pages.teaching import PLAN  # noqa: E402
 
 CHAPTERS = ROOT / "chapters"
 IMPORTS = "from book_kit import check, require"

@@ -26,9 +26,9 @@ ROOT = Path(__file__).resolve().parent.parent
 if __package__ in (None, ""):  # if this runs as a script, Python finds only the modules beside it
     sys.path.insert(0, str(ROOT))
 
+from _ext.book_pages.built_page import BuiltPage  # noqa: E402
 from _ext.book_pages.class_papers import draw_start, stage_of  # noqa: E402
 from _ext.book_pages.stills import as_file  # noqa: E402
-from _ext.book_pages.teaching import BuiltPage  # noqa: E402
 from tools.class_notebooks import ExerciseSheet  # noqa: E402
 
 QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bs4 import Tag
 
@@ -15,8 +15,7 @@ import memory_stage
 import minitensor.torch
 from memory_stage.web import picture
 
-if TYPE_CHECKING:
-    from .teaching import BuiltPage, Say
+from .built_page import BuiltPage, Say
 
 LINES_TO_KEEP = 3  # the lines of "What to remember" on a handout
 WIDTH = 700  # the width in px of a picture on a handout

@@ -17,16 +17,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jupytext
 from bs4 import BeautifulSoup
 from sphinx.errors import ExtensionError
 
+from .built_page import BuiltPage, kind_and_words
 from .exercise_cells import needed_before
-
-if TYPE_CHECKING:
-    from .teaching import BuiltPage
 
 VOCABULARY = "book/class_torch.json"
 # functions that change how later cells run or what they show
@@ -139,7 +137,7 @@ def _sources(pieces: list[dict[str, str]], root: Path, name: str) -> Iterator[st
         each.source for each in jupytext.read(root / f"{name}.md", fmt="md:myst").cells if each.cell_type == "code"
     ]
     for piece in pieces:
-        kind, words = next(iter(piece.items()))
+        kind, words = kind_and_words(piece)
         if kind != "exercise":
             number = _cell_of(cells, kind, words, name)
             yield RESET + needed_before(cells, number, SETTINGS)

@@ -17,122 +17,30 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from html import escape
 from importlib.metadata import distribution
-from itertools import count, takewhile
+from itertools import count
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 from jinja2 import Environment, FileSystemLoader
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
 
 from memory_stage.web.embed import prose
 
 from . import class_papers, class_vocabulary, frame_words
 from .assets import BUNDLES, WORDS
+from .built_page import PLAN, REMEMBER, BuiltPage, Say, kind_and_words
 from .languages import Edition
 from .translated import edition_of
 
-PLAN = "book/class.json"
 FOLDER = "slides"  # the folder of the slides in the built book
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "LICENSE")
 TEMPLATES = Path(__file__).parent / "theme" / "teaching"
 # the library and the file of each deck, by the prefix of its handouts
 DECKS = {"": ("Paddle", "index.html"), "torch-": ("PyTorch", "torch.html")}
-REMEMBER = "What to remember"  # the title of a section in each chapter
-
-Say: TypeAlias = Callable[..., str]  # returns a text in the language of the pages, as `frame_words.say` does
-
-
-@dataclass(frozen=True)
-class BuiltPage:
-    """A built page, with the pieces that slides can show."""
-
-    name: str  # "chapters/03_views"
-    text: str
-
-    @cached_property
-    def body(self) -> Tag:
-        """Return the article, without the links of headings."""
-        body = BeautifulSoup(self.text, "html.parser").article
-        assert body is not None, self.name
-        for link in body.select(".headerlink"):
-            link.decompose()
-        for stage in body.select("memory-stage, memory-figure"):
-            del stage["loading"]  # started together with its slide, because slides do not scroll
-        return body
-
-    @property
-    def title(self) -> str:
-        """Return the heading of the page, for example "3. Views"."""
-        return self.body.h1.get_text(strip=True)
-
-    @property
-    def questions(self) -> list[Tag]:
-        """Return all predictions of the page, in order."""
-        return self.body.select("predict-first")
-
-    def question(self, words: str) -> Tag:
-        """Return the only question with these words."""
-        pieces = {
-            " ".join(question.select_one(".mt-question").get_text().split()): question for question in self.questions
-        }
-        return self._one("question with the words", words, pieces, lambda text: words in text)
-
-    def stage(self, title: str) -> Tag:
-        """Return the stage with this title, opened at its first step, so that a class can vote before the answer."""
-        pieces = {json.loads(stage.script.string)["title"]: stage for stage in self.body.select("memory-stage")}
-        found = self._one("stage", title, pieces, lambda text: text == title)
-        found["step"] = "1"
-        return found
-
-    def exercise(self, title: str) -> Tag:
-        """Return the text and the unfinished code of the exercise with these words in its bold title."""
-        text, code = self._exercise(title)
-        return BeautifulSoup(f"<div>{text}{code}</div>", "html.parser").div
-
-    def _exercise(self, title: str) -> tuple[Tag, Tag]:
-        pieces = {bold.get_text(): bold.find_parent("p") for bold in self.body.select("p > strong:first-child")}
-        text = self._one("exercise", title, pieces, lambda text: title in text)
-        code = text.find_next("div", class_="highlight")
-        if code is None:
-            raise ExtensionError(f"{PLAN}: {self.name} has no code after the exercise {title!r}.")
-        return text, code
-
-    def paragraphs_of(self, title: str) -> list[Tag]:
-        """Return the paragraphs after the stage with this title, up to the last one that refers to a step of it."""
-        marks = [mark for mark in self.body.select(".step-mark") if mark.get("data-stage") == title]
-        if not marks:
-            return []
-        last = marks[-1].find_parent("p")
-        earlier = takewhile(lambda each: each.name in ("p", "noscript"), last.find_previous_siblings(True))
-        return [*reversed([each for each in earlier if each.name == "p"]), last]
-
-    def help(self, title: str) -> tuple[Tag, Tag]:
-        """Return the hint for an exercise, and the code of its solution."""
-        _, code = self._exercise(title)
-        hint = code.find_next("details", class_="sd-dropdown").select_one(".sd-summary-content")
-        return hint, code.find_next("details", class_="hide").find("div", class_="highlight")
-
-    def to_remember(self, title: str = REMEMBER) -> Tag:
-        """Return the list under "What to remember". The caller passes this title in the language of the page."""
-        heading = self.body.find(["h2", "h3"], string=lambda text: text and text.strip() == title)
-        if heading is None:
-            raise ExtensionError(f"{PLAN}: {self.name} has no section {title!r}.")
-        return heading.find_next("ul")
-
-    def _one(self, kind: str, words: str, pieces: dict[str, Tag], fits: Any) -> Tag:
-        found = [piece for text, piece in pieces.items() if fits(text)]
-        if len(found) != 1:
-            raise ExtensionError(
-                f"{PLAN}: {self.name} has {len(found) or 'no'} {kind} {words!r}, not one. It has: "
-                + "; ".join(repr(text[:90]) for text in pieces)
-            )
-        return found[0]
 
 
 def write_class(app: Sphinx, exception: Exception | None) -> None:
@@ -205,12 +113,6 @@ def _write_deck(
     about = say("One page of A4 for each chapter, to print.")
     content = class_papers.hand_outs(book, say)
     write(f"{prefix}handouts.html", "paper.html", title=say("Hand-outs"), about=about, content=content)
-
-
-def kind_and_words(piece: dict[str, Any]) -> tuple[str, str]:
-    """Return the kind of a piece of the plan, such as "stage", and the words by which it is found on its page."""
-    kind, words = next(iter(piece.items()))
-    return kind, words
 
 
 def _aim(part: dict[str, Any]) -> str:

@@ -10,8 +10,8 @@ import re
 
 import pytest
 
+from _ext.book_pages.built_page import kind_and_words
 from _ext.book_pages.languages import editions
-from _ext.book_pages.teaching import kind_and_words
 from tests.support.chapters.chapter import ROOT, Chapter
 
 KINDS = {"question", "stage", "exercise"}

@@ -7,7 +7,7 @@ import json
 import pytest
 from bs4 import BeautifulSoup
 
-from _ext.book_pages.teaching import BuiltPage
+from _ext.book_pages.built_page import BuiltPage
 from tests.support.stage.replay import after_each_line
 from tools.build import ROOT
 

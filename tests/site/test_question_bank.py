@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from _ext.book_pages.teaching import BuiltPage
+from _ext.book_pages.built_page import BuiltPage
 from tests.support.chapters.chapter import in_order
 from tests.support.question_formats import moodle_faults, qti_faults
 from tools.class_notebooks import read_sheets

@@ -11,9 +11,10 @@ from types import SimpleNamespace
 import pytest
 from bs4 import BeautifulSoup
 
+from _ext.book_pages.built_page import PLAN, BuiltPage, kind_and_words
 from _ext.book_pages.class_vocabulary import VOCABULARY
 from _ext.book_pages.languages import editions
-from _ext.book_pages.teaching import PLAN, BuiltPage, kind_and_words, write_class
+from _ext.book_pages.teaching import write_class
 from tests.support.chapters.chapter import Chapter, in_order, pages
 from tests.support.waiting import box_of, soon
 from tools import pack

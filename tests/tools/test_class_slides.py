@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from _ext.book_pages.teaching import BuiltPage, _notes
+from _ext.book_pages.built_page import BuiltPage
+from _ext.book_pages.teaching import _notes
 from book_kit import predict
 
 DATA = '{"title": "A view", "ask": "Who reads `x`?", "variants": [{"label": ""}]}'

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from _ext.book_pages.built_page import BuiltPage
 from _ext.book_pages.class_vocabulary import VOCABULARY, in_other_names
-from _ext.book_pages.teaching import BuiltPage
 
 # In Paddle `y += 1.0` makes a new tensor, so the right option is another one with PyTorch's names.
 CHAPTER = """---

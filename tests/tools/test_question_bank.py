@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from _ext.book_pages.teaching import BuiltPage
+from _ext.book_pages.built_page import BuiltPage
 from book_kit import predict
 from tests.support.question_formats import moodle_faults, qti_faults
 from tools.class_notebooks import CHAPTERS, read_sheet, read_sheets

@@ -11,8 +11,8 @@ import zipfile
 import pytest
 
 import memory_stage
+from _ext.book_pages.built_page import BuiltPage
 from _ext.book_pages.stills import as_file
-from _ext.book_pages.teaching import BuiltPage
 from book_kit import predict
 from memory_stage.web import picture, static_html
 from tests.support.question_formats import moodle_faults, qti_faults
