@@ -478,7 +478,9 @@ def test_the_logs_of_a_longer_training_have_no_more_entries(monkeypatch):
             if iteration in (150, 600):
                 writes, lines = watched.writes, len(watched.lines._lines)
                 assert len(watched.nodes) <= 500 and len(writes) <= 50
-                kept.append((lines, len(writes.totals), max(len(each) for each in writes._storages.values())))
+                # A storage has one entry for each line that writes to its address, however often the line runs.
+                assert max(len(each) for each in writes._storages.values()) <= len(writes.totals)
+                kept.append((lines, len(writes.totals)))
 
         long_run.train(600, count)
     assert why.faults == [] and kept[0] == kept[1]
