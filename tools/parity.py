@@ -44,6 +44,11 @@ PROMPTS = {"code_prompt_show", "code_prompt_hide"}
 #: Matches the width in the format of a value, such as 10 in ">10,".
 WIDTH = re.compile(r"[<>^=]?\d+(?!\d*f)")
 LOADED = "%load_ext book_kit"
+#: The first line of a block with a program that the page shows but does not run.
+PYTHON = "```python\n"
+#: Matches the program of a comparison in a mark such as {step}`3 in normal`. Its label is translated with the stage;
+#: on the built pages, a test compares the programs and steps that the marks refer to.
+OF_PROGRAM = re.compile(r" in .+")
 
 
 def faults(english: SourceBlock, other: SourceBlock, code: str) -> Iterator[str]:
@@ -63,6 +68,8 @@ def faults(english: SourceBlock, other: SourceBlock, code: str) -> Iterator[str]
         own_settings, own_source = cell_parts(other.text)
         yield from _compared("settings of the cell", _settings(settings), _settings(own_settings))
         yield from code_faults(source, own_source, code)
+    elif english.kind == "code" and english.text.startswith(PYTHON) and other.text.startswith(PYTHON):
+        yield from code_faults(_inside(english.text), _inside(other.text), code)
     elif english.kind == "code":
         uncommented = [re.sub(r"#.*", "", text).split() for text in (english.text, other.text)]
         yield from _compared("code", *uncommented)
@@ -75,7 +82,7 @@ def faults(english: SourceBlock, other: SourceBlock, code: str) -> Iterator[str]
 def prose_faults(english: str, other: str) -> Iterator[str]:
     """Yield differences in links, marks, code, tags and numbers, and text that is not translated."""
     yield from _compared("links", _links(english, deeper=True), _links(other, deeper=False))
-    yield from _compared("roles", Counter(ROLE.findall(english)), Counter(ROLE.findall(other)))
+    yield from _compared("roles", _roles(english), _roles(other))
     plain, own_plain = ROLE.sub("", english), ROLE.sub("", other)
     yield from _compared("code", set(CODE.findall(plain)), set(CODE.findall(own_plain)))
     yield from _compared(
@@ -84,6 +91,11 @@ def prose_faults(english: str, other: str) -> Iterator[str]:
     if _has_star(own_plain) and not _has_star(plain):
         yield "prints a star: bold and italics begin and end beside a letter, not beside punctuation"
     yield from text_left(plain, own_plain)
+
+
+def _roles(text: str) -> Counter[tuple[str, str]]:
+    """Return the roles with their texts, and the marks of steps without the labels of programs."""
+    return Counter((role, OF_PROGRAM.sub(" in", said) if role == "step" else said) for role, said in ROLE.findall(text))
 
 
 def _has_star(text: str) -> bool:
@@ -115,6 +127,11 @@ def _words(text: str) -> str:
 
 
 # ---- code ------------------------------------------------------------------------------------------------------------
+
+
+def _inside(block: str) -> str:
+    """Return the lines between the fences of a block."""
+    return "\n".join(block.splitlines()[1:-1])
 
 
 def code_faults(english: str, other: str, edition: str) -> Iterator[str]:

@@ -61,6 +61,19 @@ def test_a_translation_of_a_paragraph_has_no_faults():
     assert found(english, "{step}`3` 第 3 行通过 `v` 写入 16 MiB（[第 3 章](03_views.md#a-part)）。") == ""
 
 
+def test_the_label_of_a_program_in_a_mark_is_translated_and_its_step_is_kept():
+    english = "{step}`3#last in a new tensor` Three blocks."
+    assert found(english, "{step}`3#last in 新张量` 三块。") == ""
+    assert "roles" in found(english, "{step}`4#last in 新张量` 三块。")
+    assert "roles" in found(english, "{step}`3#last` 三块。")
+
+
+def test_texts_of_a_program_that_the_page_does_not_run_are_translated_and_its_code_is_kept():
+    english = '```python\n%%stage --title "A write"\nx.add_(1.0)  # a note\n```'
+    assert found(english, '```python\n%%stage --title "一次写入"\nx.add_(1.0)  # 注释\n```') == ""
+    assert "has other code" in found(english, '```python\n%%stage --title "一次写入"\nx.add_(2.0)\n```')
+
+
 def test_a_file_beside_the_english_chapters_is_linked_from_the_folder_of_the_edition():
     english = "Download [the judge](small_engine/judge.py), and see [chapter 3](03_views.md)."
     linked = "下载[裁判]({})，并看[第 3 章](03_views.md)。"

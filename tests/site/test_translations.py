@@ -81,6 +81,20 @@ def test_a_page_has_the_anchors_of_the_english_page(book, page):
         assert SECTION.findall(text(book, page)) == SECTION.findall(text(book, english))
 
 
+def steps_of_marks(shown: BeautifulSoup) -> list[tuple[str, str]]:
+    return [(mark["data-variant"], mark["data-step"]) for mark in shown.select(".step-mark[data-stage]")]
+
+
+@pytest.mark.parametrize("page", TRANSLATED)
+def test_a_mark_leads_to_the_program_and_the_step_of_the_english_mark(book, page):
+    """The labels of programs are translated, so the sources do not show that a mark names the right one."""
+    code, _, english = page.partition("/")
+    edition = next(edition for edition in EDITIONS if edition.code == code)
+    if not edition.changed(english):
+        pages = [BeautifulSoup(text(book, name), "html.parser") for name in (page, english)]
+        assert steps_of_marks(pages[0]) == steps_of_marks(pages[1])
+
+
 @pytest.mark.parametrize("page", TRANSLATED)
 def test_a_page_and_the_english_page_name_each_other_and_their_languages(book, page):
     code, _, english = page.partition("/")
