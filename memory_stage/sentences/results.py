@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 from memory_stage.messages import Text, joined, message, sentences
-from memory_stage.model.changes import Made, Named, Operated, Reshaped, Viewed
+from memory_stage.messages.message import words_in
+from memory_stage.model.changes import Made, Named, Operated, Reshaped, Viewed, Wrote
 from memory_stage.model.entries import NodeEntry, StorageEntry, TensorEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import has_own_history, say_histories_apart, say_unknown
 from memory_stage.sentences.naming import called, kept, moved, name_of
+from memory_stage.sentences.savers import stale_text
 from memory_stage.sentences.sharing import say_borrowed
-from memory_stage.sentences.words import cell_count_text, code, fitting, numbers_text
+from memory_stage.sentences.words import MOST_WORDS, cell_count_text, code, fitting, numbers_text
 from memory_stage.sentences.writes import distinct, kept_for_backward
 from memory_stage.trace.amounts import bytes_message
 
@@ -244,36 +247,65 @@ def _as_bytes(subject: Text, tensor: TensorEntry, storage: StorageEntry) -> Text
     )
 
 
-def say_reshaped(done: FinishedStep, fact: Reshaped) -> Text:
-    """Describe a tensor whose shape or strides changed, on the same storage."""
-    tensor, old, new = fact.tensor, fact.old, fact.tensor.look
-    values: dict[str, Text | int] = {"operation": code(fact.called), "tensor": called(done, tensor)}
-    if old["shape"] != new["shape"]:
-        first = message(
-            "{operation} changes the shape of {tensor} from {old} to {new}.",
-            old=str(old["shape"]),
-            new=str(new["shape"]),
+def say_reshaped(done: FinishedStep, fact: Reshaped, raised: Wrote | None = None) -> Text:
+    """Describe a tensor whose shape or strides changed, on the same storage.
+
+    Args:
+        raised: the write of no cell that raised the version; None if the version stays.
+    """
+    tensor, storage = fact.tensor, fact.tensor.storage
+    names = [named.name for named in done.all(Named) if named.tensor is tensor]
+    values: dict[str, Text | int] = {"storage": storage.id, "version": storage.version}
+    if raised is None:
+        version = message("It writes nothing: storage {storage} stays at version {version}.", **values)
+    else:
+        version = message(
+            "It writes no cell, but storage {storage} goes from version {before} to version {version}.",
+            before=raised.before,
             **values,
         )
-    elif old["strides"] != new["strides"]:
-        first = message(
-            "{operation} changes the strides of {tensor} from {old} to {new}.",
-            old=str(old["strides"]),
-            new=str(new["strides"]),
+    rest = (
+        () if raised is None else stale_text(raised),
+        message("{name} is a second name for the same tensor.", name=code(names[-1])) if names else "",
+        version,
+    )
+    long, short = _new_layout(done, fact)
+    said = fitting(short, *rest)
+    return fitting(long, *rest) if words_in([said]) + words_in([long]) - words_in([short]) <= MOST_WORDS else said
+
+
+def _new_layout(done: FinishedStep, fact: Reshaped) -> tuple[Text, Text]:
+    """Return a sentence about the shape and strides of a tensor that an operation changed, and a shorter one."""
+    old, new = fact.old, fact.tensor.look
+    values: dict[str, Text | int] = {"operation": code(fact.called), "tensor": called(done, fact.tensor)}
+    strides = {"old_strides": str(old["strides"]), "new_strides": str(new["strides"])}
+    if old["shape"] != new["shape"]:
+        values |= {"old": str(old["shape"]), "new": str(new["shape"])}
+        long = message(
+            "{operation} changes the shape of {tensor} from {old} to {new} and its strides from {old_strides} to "
+            "{new_strides}.",
             **values,
+            **strides,
+        )
+        short = message("{operation} changes the shape of {tensor} from {old} to {new}.", **values)
+        return (short if old["strides"] == new["strides"] else long), short
+    if old["strides"] != new["strides"]:
+        text = message(
+            "{operation} changes the strides of {tensor} from {old_strides} to {new_strides}.", **values, **strides
         )
     else:
-        return message("{operation} changes neither shape nor strides of {tensor}, and writes nothing.", **values)
-    names = [named.name for named in done.all(Named) if named.tensor is tensor]
-    return fitting(
-        first,
-        message("{name} is a second name for the same tensor.", name=code(names[-1])) if names else "",
-        message(
-            "It writes nothing: storage {storage} stays at version {version}.",
-            storage=tensor.storage.id,
-            version=tensor.storage.version,
-        ),
-    )
+        text = message("{operation} changes neither shape nor strides of {tensor}.", **values)
+    return text, text
+
+
+def raises_only(ops: list[Any]) -> list[Wrote]:
+    """Return the writes of no cell with which PyTorch's operations such as ``t_`` raise the version."""
+    reshaped = {(id(fact.tensor), fact.op) for fact in ops if isinstance(fact, Reshaped)}
+    return [
+        fact
+        for fact in ops
+        if isinstance(fact, Wrote) and fact.cover.count == 0 and (id(fact.tensor), fact.op) in reshaped
+    ]
 
 
 def _subject(done: FinishedStep, fact: Operated) -> Text:

@@ -31,7 +31,7 @@ from memory_stage.sentences.backward import say_backward
 from memory_stage.sentences.calls import say_call, say_resumed, say_return
 from memory_stage.sentences.naming import say_names
 from memory_stage.sentences.refusals import say_error
-from memory_stage.sentences.results import say_made, say_reshaped, say_viewed
+from memory_stage.sentences.results import raises_only, say_made, say_reshaped, say_viewed
 from memory_stage.sentences.several import say_several
 from memory_stage.sentences.sharing import say_elsewhere, say_moved, say_unversioned
 from memory_stage.sentences.writes import say_write
@@ -73,6 +73,9 @@ def _forward(done: FinishedStep) -> Text:
         return say_resumed(done, ops)
     if not ops:
         return _describe_released(done) or say_names(done)
+    raised = raises_only(ops)
+    if len(raised) == 1 and len(ops) == 2:
+        return say_reshaped(done, next(fact for fact in ops if fact is not raised[0]), raised[0])
     if len(ops) > 1:
         return say_several(done, ops)
     (fact,) = ops

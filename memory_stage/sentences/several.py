@@ -9,6 +9,7 @@ from memory_stage.model.changes import Elsewhere, Made, Moved, Unversioned, View
 from memory_stage.model.entries import StorageEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.naming import called, kept, moved
+from memory_stage.sentences.results import raises_only
 from memory_stage.sentences.savers import preserved_text, stale_text
 from memory_stage.sentences.sharing import brief_moved, brief_unversioned, unnoticed
 from memory_stage.sentences.words import code, fitting
@@ -20,6 +21,7 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
     """Describe the operations of a line: each operation if there are few, or else their totals."""
     if all(isinstance(fact, Viewed) for fact in ops) and len({(fact.op, fact.tensor.storage.id) for fact in ops}) == 1:
         return _views(done, ops)
+    raised = raises_only(ops)
     writes = [fact for fact in ops if isinstance(fact, Wrote)]
     made = [fact for fact in ops if isinstance(fact, Made)]
     outside = [fact for fact in ops if isinstance(fact, Unversioned)]
@@ -34,7 +36,7 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
     held = kept(done, staying[0]) if staying and not (named is not None and named.storage is staying[0]) else ""
     result = message("{tensor} names the last result.", tensor=called(done, named)) if named is not None else ""
     return fitting(
-        _describe_all(done, ops, made, writes),
+        _describe_all(done, [fact for fact in ops if fact not in raised], made),
         taken,
         moved(done) or result,
         _describe_temporary(gone),
@@ -43,8 +45,9 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
     )
 
 
-def _describe_all(done: FinishedStep, ops: list[Any], made: list[Made], writes: list[Wrote]) -> Text:
+def _describe_all(done: FinishedStep, ops: list[Any], made: list[Made]) -> Text:
     """Describe all operations of a line together."""
+    writes = [fact for fact in ops if isinstance(fact, Wrote)]
     if len(writes) == len(ops) > 1 and len({fact.op for fact in ops}) == 1:
         return message(
             "Line {line}: {operation} writes {storages}, and each version increases by 1.",

@@ -331,9 +331,36 @@ def test_memory_after_each_line_equals_the_truth(text: str) -> None:
         assert with_masks(reported, right) == right.replace("?,", "?"), f"after line {number}: {line}"
 
 
-def test_a_change_of_the_shape_in_pytorchs_vocabulary_raises_the_version_and_writes_no_cell() -> None:
-    recorded = memory_stage.record("x = torch.ones([2, 3])\nx.t_()", {"torch": minitensor.torch})
+@pytest.mark.parametrize(
+    ("call", "happened"),
+    [
+        ("t_()", "changes the shape of `x` from [2, 3] to [3, 2] and its strides from [3, 1] to [1, 3]"),
+        ("transpose_(0, 1)", "changes the shape of `x` from [2, 3] to [3, 2] and its strides from [3, 1] to [1, 3]"),
+        ("swapaxes_(0, 1)", "changes the shape of `x` from [2, 3] to [3, 2] and its strides from [3, 1] to [1, 3]"),
+        ("unsqueeze_(0)", "changes the shape of `x` from [2, 3] to [1, 2, 3]"),
+        ("squeeze_()", "changes neither shape nor strides of `x`"),
+    ],
+)
+def test_a_change_of_the_layout_in_pytorchs_vocabulary_raises_the_version_and_writes_no_cell(call, happened):
+    recorded = memory_stage.record(f"x = torch.ones([2, 3])\nx.{call}", {"torch": minitensor.torch})
     last = recorded.data["variants"][0]["steps"][-1]
     (write,) = (event for event in last["events"] if event["do"] == "write")
     assert write == {"do": "write", "storage": "1", "cells": {}, "count": 0, "version": 1}
-    assert "`t_` writes no cell" in last["say"]
+    name = call.partition("(")[0]
+    assert last["say"] == f"`{name}` {happened}. It writes no cell, but storage 1 goes from version 0 to version 1."
+
+
+def test_a_change_of_the_layout_names_the_saved_tensors_that_become_stale():
+    program = "x = torch.ones([2, 3], requires_grad=True)\ny = x * 1\nz = y * y\ny.t_()"
+    last = memory_stage.record(program, {"torch": minitensor.torch}).data["variants"][0]["steps"][-1]
+    assert last["say"] == (
+        "`t_` changes the shape of `y` from [2, 3] to [3, 2]. None of the bytes that `mul` (line 3) saved are "
+        "overwritten, but the version moved: `backward` will be refused."
+    )
+
+
+def test_several_changes_of_the_layout_in_one_line_are_no_writes():
+    program = "x = torch.ones([2, 3, 1])\nx.squeeze_().t_().unsqueeze_(0)"
+    last = memory_stage.record(program, {"torch": minitensor.torch}).data["variants"][0]["steps"][-1]
+    assert "`squeeze_` changes the shape of `x`; then `t_` changes the shape of `x`" in last["say"]
+    assert "write" not in last["say"]

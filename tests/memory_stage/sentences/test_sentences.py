@@ -93,7 +93,8 @@ SAYS = {
     "x = mt.ones([2, 3])\nx.reshape_([3, 2])": [
         "Line 1 allocates storage 1, 6 numbers in 24 bytes, for a tensor of shape [2, 3]. `x` is"
         " a name for that tensor.",
-        "`reshape_` changes the shape of `x` from [2, 3] to [3, 2]. It writes nothing: storage 1 stays at version 0.",
+        "`reshape_` changes the shape of `x` from [2, 3] to [3, 2] and its strides from [3, 1] to [2, 1]. It writes "
+        "nothing: storage 1 stays at version 0.",
     ],
     # leaves and histories
     LEAF + "v = x[0:2]\nv.add_(1)": [

@@ -160,12 +160,22 @@ def made(s: Said) -> set[str]:
 # ---------- shapes, and requires_grad ----------
 
 
-@rule(r"<N> changes the shape of <N>(?: from \[(.*)\] to \[(.*)\])?")
+@rule(r"<N> changes the shape of <N>(?: from \[([^\]]*)\] to \[([^\]]*)\])?")
 def _reshaped(s, m):
     was, now = tensor_called(s.before, m[2]), tensor_called(s.after, m[2])
     if m[3] is None:
         return was.cells[0] != now.cells[0]
     return was.cells[0] == sizes(m[3]) != now.cells[0] == sizes(m[4])
+
+
+@rule(r"<N> changes the shape of <N> from \[([^\]]*)\] to \[([^\]]*)\] and its strides from \[(.*)\] to \[(.*)\]")
+def _reshaped_and_restrided(s, m):
+    was, now = tensor_called(s.before, m[2]), tensor_called(s.after, m[2])
+    memory = s.after.storages[now.storage]
+    size = len(memory.numbers) // memory.length
+    strides = [tuple(size * each for each in sizes(text)) for text in (m[5], m[6])]
+    shapes = [sizes(m[3]), sizes(m[4])]
+    return [was.cells[0], now.cells[0]] == shapes and [was.cells[1], now.cells[1]] == strides and shapes[0] != shapes[1]
 
 
 @rule(r"<N> changes the strides of <N> from \[(.*)\] to \[(.*)\]")
@@ -182,9 +192,15 @@ def _writes_nothing(s, m):
     return kept_numbers(s) and version_is(s, m[1], m[2])
 
 
-@rule(r"<N> changes neither shape nor strides of <N>, and writes nothing")
+@rule(r"It writes no cell, but <S> goes from version (\d+) to version (\d+)")
+def _raises_the_version_only(s, m):
+    before, after = s.before.storages[m[1]], s.after.storages[m[1]]
+    return before.numbers == after.numbers and before.version == int(m[2]) < int(m[3]) == after.version
+
+
+@rule(r"<N> changes neither shape nor strides of <N>")
 def _as_they_were(s, m):
-    return s.was(m[2]).cells == s.named(m[2]).cells and kept_numbers(s)
+    return s.was(m[2]).cells == s.named(m[2]).cells
 
 
 @rule(r"No number moves")
