@@ -8,6 +8,7 @@ error.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from memory_stage.messages import Text, capitalized, continued, message, sentences
@@ -38,6 +39,17 @@ from memory_stage.sentences.writes import say_write
 from memory_stage.trace.amounts import bytes_message
 
 NOTHING = message("The program has no statement that touches memory.")
+
+#: For each kind of change that an operation makes, the function that describes a step with this change only.
+_SAYS: dict[type, Callable[[FinishedStep, Any], Text]] = {
+    Made: say_made,
+    Viewed: say_viewed,
+    Wrote: say_write,
+    Reshaped: say_reshaped,
+    Moved: say_moved,
+    Unversioned: say_unversioned,
+    Elsewhere: say_elsewhere,
+}
 
 
 def say(done: FinishedStep) -> Text:
@@ -79,24 +91,12 @@ def _forward(done: FinishedStep) -> Text:
     if len(ops) > 1:
         return say_several(done, ops)
     (fact,) = ops
-    if isinstance(fact, Made):
-        return say_made(done, fact)
-    if isinstance(fact, Viewed):
-        return say_viewed(done, fact)
-    if isinstance(fact, Wrote):
-        return say_write(done, fact)
-    if isinstance(fact, Moved):
-        return say_moved(done, fact)
-    if isinstance(fact, Unversioned):
-        return say_unversioned(done, fact)
-    if isinstance(fact, Elsewhere):
-        return say_elsewhere(done, fact)
-    return say_reshaped(done, fact)
+    return _SAYS[type(fact)](done, fact)
 
 
 def _main(done: FinishedStep) -> list[Any]:
     """Return the changes that operations made, without views that only served a write of the same line."""
-    ops = done.all(Made, Viewed, Wrote, Reshaped, Moved, Unversioned, Elsewhere)
+    ops = done.all(*_SAYS)
     ops = [fact for fact in ops if not (isinstance(fact, Elsewhere) and fact.storage.freed)]
     if any(isinstance(fact, Moved) and fact.op == "set_" for fact in ops):
         ops = [fact for fact in ops if not (isinstance(fact, Viewed) and fact.op == "as_strided" and fact.tensor.freed)]
