@@ -36,8 +36,8 @@ QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\*)\*([^*]+)\*(?!\*)")
 #: Matches a word that only code has, such as "facts/views.json", "mt.zeros" or "float32".
 IN_CODE_ONLY = re.compile(r"[A-Za-z_]*[_./\d][\w./]*")
 RELATIVE = re.compile(r"(?:\.\.(?:/|$)|(?:facts|book|minitensor|book_kit|chapters)/\S+\.\w+$)")
-#: Matches a file in a folder beside the chapters, such as "small_engine/judge.py". Only the English edition has the
-#: folder.
+#: Matches a file in a folder beside the chapters, such as "small_engine/judge.py". An edition links its own translation
+#: or the English file.
 BESIDE = re.compile(r"\w+/\w+\.py")
 OPTION = re.compile(r"^:[\w-]+:.*$", re.MULTILINE)
 PROMPTS = {"code_prompt_show", "code_prompt_hide"}
@@ -147,7 +147,7 @@ def code_faults(english: str, other: str, edition: str) -> Iterator[str]:
     try:
         trees = [ast.parse(program) for program in programs]
     except SyntaxError:
-        yield from _compared("code", *(program.split() for program in programs))
+        yield from _compared("code", *(_bare(program).split() for program in programs))
         return
     blanked, own_blanked = _Blanked(), _Blanked()
     dumped, own_dumped = ast.dump(blanked.visit(trees[0])), ast.dump(own_blanked.visit(trees[1]))
@@ -156,6 +156,11 @@ def code_faults(english: str, other: str, edition: str) -> Iterator[str]:
         return
     for text, own_text in zip(blanked.texts, own_blanked.texts, strict=True):
         yield from _text_faults(text, own_text, edition)
+
+
+def _bare(diff: str) -> str:
+    """Return a diff without docstrings, comments and the texts behind the numbers of its hunks."""
+    return re.sub(r'"""[^"]*"""|(?<!\S)#.*|(?<=@@) (?!-).*', "", diff)
 
 
 class _Blanked(ast.NodeTransformer):
@@ -264,7 +269,7 @@ def _links(text: str, *, deeper: bool) -> Counter[str]:
     folder.
     """
     found = ["".join(groups) for groups in LINK.findall(CODE.sub("", text))]
-    links = (_from_an_edition(link) if deeper else link for link in found)
+    links = (_from_an_edition(link) if deeper or BESIDE.fullmatch(link) else link for link in found)
     # a page may link to the slides of its edition or to the English ones
     return Counter(re.sub(r"^\.\./slides/", "../../slides/", link) for link in links)
 

@@ -207,6 +207,7 @@ def judge(engine, judged, first=None):
 
 # ---------- the command line ----------
 
+FIRST = "The first program that {}:\n{}"
 FAULTS = {
     "wrong": "is silently wrong",
     "leaf": "overwrites the leaf x without an error",
@@ -267,7 +268,7 @@ def main():
         )
     for kind, title in FAULTS.items():
         if kind in first and (chosen.show or kind == "crashed"):
-            print(f"\nThe first program that {title}:\n{shown(engine, *first[kind])}")
+            print("\n" + FIRST.format(title, shown(engine, *first[kind])))
 
 
 if __name__ == "__main__":

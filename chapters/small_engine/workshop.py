@@ -8,6 +8,9 @@
 
 There is no other copy of these lines: the lines that a cell shows are those that run. After the last step the text is
 that of ``engine.py``, which readers can copy.
+
+An edition in another language has its own ``engine.py`` and ``judge.py`` in a folder of this name beside its pages.
+Python finds these first, because ``small_engine`` is a namespace package.
 """
 
 from __future__ import annotations
@@ -149,7 +152,7 @@ def counts(text: str) -> dict[str, int]:
     engine, first = loaded(text), {}
     counted = judge.judge(engine, short_programs(), first)
     if "crashed" in first:
-        print(f"The first program that {judge.FAULTS['crashed']}:\n{judge.shown(engine, *first['crashed'])}")
+        print(judge.FIRST.format(judge.FAULTS["crashed"], judge.shown(engine, *first["crashed"])))
     return counted
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import tokenize
 
 import pytest
 
@@ -11,6 +13,7 @@ from _ext.book_pages import frame_words as words
 from _ext.book_pages.languages import SETTINGS, Edition, editions
 from _ext.book_pages.source_blocks import blocks
 from _ext.book_pages.translated import headings
+from chapters.small_engine import workshop
 from tests.support.chapters.chapter import ROOT
 from tools import translation
 from tools.parity import code_faults, faults, prose_faults
@@ -74,11 +77,34 @@ def test_texts_of_a_program_that_the_page_does_not_run_are_translated_and_its_co
     assert "has other code" in found(english, '```python\n%%stage --title "一次写入"\nx.add_(2.0)\n```')
 
 
-def test_a_file_beside_the_english_chapters_is_linked_from_the_folder_of_the_edition():
+def test_a_file_beside_the_chapters_is_linked_in_english_or_in_the_language_of_the_edition():
     english = "Download [the judge](small_engine/judge.py), and see [chapter 3](03_views.md)."
     linked = "下载[裁判]({})，并看[第 3 章](03_views.md)。"
     assert found(english, linked.format("../../chapters/small_engine/judge.py")) == ""
-    assert "links" in found(english, linked.format("small_engine/judge.py"))
+    assert found(english, linked.format("small_engine/judge.py")) == ""
+    assert "links" in found(english, linked.format("small_engine/engine.py"))
+
+
+BESIDE = [(edition, path) for edition in editions(ROOT) for path in sorted(edition.folder.glob("chapters/*/*.py"))]
+
+
+@pytest.mark.parametrize(("edition", "path"), BESIDE, ids=[str(path.relative_to(ROOT)) for _, path in BESIDE])
+def test_a_file_beside_the_chapters_keeps_the_code_and_translates_the_comments(edition, path):
+    own, english = (file.read_text(encoding="utf-8") for file in (path, ROOT / path.relative_to(edition.folder)))
+    assert "\n".join(code_faults(english, own, edition.code)) == ""
+    comments = [
+        token.string for token in tokenize.generate_tokens(io.StringIO(own).readline) if token.type == tokenize.COMMENT
+    ]
+    assert [comment for comment in comments if re.search(r"[a-z]{2,} [a-z]{2,}", comment)] == []
+
+
+def test_the_engine_of_an_edition_is_that_of_the_cells_on_its_page():
+    """Each cell and each diff has translated comments, which have to agree with each other and with the file."""
+    for edition in editions(ROOT):
+        cells = workshop.read((edition.folder / "chapters/16_an_engine_in_an_afternoon.md").read_text(encoding="utf-8"))
+        engine = edition.folder / "chapters/small_engine/engine.py"
+        assert cells.at(7) == engine.read_text(encoding="utf-8")
+        assert list(cells.ideas) == list(range(1, 8))
 
 
 def test_a_message_in_italics_or_quotes_stays_english_and_other_sentences_do_not():
@@ -146,6 +172,12 @@ def test_bold_and_italics_that_markdown_prints_as_stars_are_found(other, fault):
         ('Path("../book/class.json")', 'Path("../book/class.json")', ""),
         ('Path("../book/contents.json")', 'Path("../book/contents.json")', "path"),
         ("%load_ext book_kit", "%load_ext book_kit.zh", ""),
+        (
+            '%%step 2\n@@ -1,2 +1,2 @@ a\n-x  # one\n+"""Two."""',
+            '%%step 2\n@@ -1,2 +1,2 @@ b\n-x  # 一\n+"""二。"""',
+            "",
+        ),
+        ("%%step 2\n@@ -1,2 +1,2 @@\n-x\n+y", "%%step 2\n@@ -1,2 +1,2 @@\n-x\n+z", "code"),
         ("%load_ext book_kit", "%load_ext other_kit", "commands"),
     ],
 )
