@@ -17,7 +17,7 @@ from typing import Any
 from recording import Questions, write
 
 from book_kit.tables.own_program import stage_of, titled
-from memory_stage.messages.catalogues import LOCALES
+from memory_stage.messages.catalogues import LOCALES, codes
 
 STATE = """
 import torch
@@ -77,23 +77,26 @@ QUESTIONS: Questions = {
 }
 
 
-def explained(program: str) -> str:
-    """Return the output of ``python -m memory_stage --explain`` for a program."""
+def explained(program: str, code: str) -> str:
+    """Return the output of ``python -m memory_stage --explain`` for a program, in a language."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "program.py").write_text(program + "\n", encoding="utf-8")
-        command = [sys.executable, "-m", "memory_stage", "--explain", "program.py"]
+        command = [sys.executable, "-m", "memory_stage", "--explain", "--language", code, "program.py"]
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
         ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    found = re.search(r"^\d+ in-place operation.*(?=^program\.stage\.html:)", ran.stderr, re.DOTALL | re.MULTILINE)
-    return found[0].strip() if found else ""
+    found = re.search(r"^\d+ .*(?=^program\.stage\.html)", ran.stderr, re.DOTALL | re.MULTILINE)
+    if found is None:
+        raise RuntimeError(f"--explain has printed no report in {code!r}:\n{ran.stderr}")
+    return found[0].strip()
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Return the data of the stage of a program, also in the other languages, and its explanation in a terminal."""
+    """Return the data of the stage of a program, also in the other languages, and its explanations in a terminal."""
     (name,) = (name for name, (programs, _) in QUESTIONS.items() if programs.get(library) == program)
     stage = stage_of(program, titled(name, library))
     translated = {code: stage.translated(code).data for code in LOCALES}
-    return {"program": program, "stage": stage.data, "translated": translated, "explained": explained(program)}
+    explanations = {code: explained(program, code) for code in codes()}
+    return {"program": program, "stage": stage.data, "translated": translated, "explained": explanations}
 
 
 if __name__ == "__main__":

@@ -48,13 +48,13 @@ class Shown:
 
 
 def explained(file: str | Path, name: str, library: str) -> str:
-    """Return the output of ``python -m memory_stage --explain`` for a recorded program.
+    """Return the output of ``python -m memory_stage --explain`` for a recorded program, in the notebook's language.
 
     Raises:
         FileNotFoundError, LookupError: as :func:`show` does.
     """
     _, entry = _find(Path(file), name, library)
-    return str(entry["explained"])
+    return str(entry["explained"][language().code])
 
 
 def show(file: str | Path, name: str, library: str) -> Shown:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import types
 from pathlib import Path
 
@@ -147,5 +148,14 @@ def test_paddle_continues_with_the_new_weights():
 def test_the_report_on_a_terminal_mentions_the_line_that_the_stage_shows_first(library, name, answer):
     shown = answer["stage"]["variants"][0]
     line = shown["steps"][shown["key"]]["line"]
-    assert f"line {line}: " in answer["explained"]
+    assert f"line {line}: " in answer["explained"]["en"]
+    assert f"第 {line} 行：" in answer["explained"]["zh"]
     assert own_program.explained(RECORD, name, library)
+
+
+@pytest.mark.parametrize(("library", "name", "answer"), KEPT, ids=[f"{library}-{name}" for library, name, _ in KEPT])
+def test_the_report_on_a_terminal_is_in_the_language_of_the_notebook(library, name, answer, chinese):
+    said = own_program.explained(RECORD, name, library)
+    assert said.splitlines()[0].startswith(f"{answer['explained']['en'].split()[0]} 个原位操作")
+    numbers = [sorted(re.findall(r"\d+", text)) for text in answer["explained"].values()]
+    assert numbers[0] == numbers[1]
