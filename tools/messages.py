@@ -3,8 +3,9 @@
     python tools/messages.py           update and compile the catalogues, and write the words of the scripts
     python tools/messages.py --check   list what is missing or stale, and change nothing
 
-A catalogue (`.po`) is edited by hand: the English text is its key. Beside it lies its compiled form (`.mo`), which the
-programs read. The words of the scripts are written as JSON, of which a bundle is made.
+A catalogue (`.po`) is edited by hand: the English text is its key. Beside it lies its compiled form (`.mo`), which
+Python reads: its keys are digests, and it leaves out texts that only scripts use. The words of the scripts are written
+as JSON, of which a bundle is made.
 docs/contributing/translation.md describes how to translate.
 """
 
@@ -30,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from book_kit.tables import texts as data  # noqa: E402
-from memory_stage.messages.catalogues import LOCALES  # noqa: E402
+from memory_stage.messages.catalogues import LOCALES, digest_of  # noqa: E402
 
 #: Maps a function that marks a message in Python to those of its arguments that are texts.
 CALLS = {"message": None, "plural": (1, 2), "in_context": ((1, "c"), 2)}
@@ -162,9 +163,24 @@ def as_po(catalogue: Catalog) -> bytes:
 
 
 def as_mo(catalogue: Catalog) -> bytes:
-    """Return a catalogue as the bytes of its `.mo` file."""
+    """Return a catalogue as the bytes of its `.mo` file.
+
+    Raises:
+        ValueError: if two texts have the same digest.
+    """
+    compiled = Catalog(
+        locale=catalogue.locale, domain=catalogue.domain, creation_date=_LONG_AGO, revision_date=_LONG_AGO
+    )
+    for message in catalogue:
+        if not message.id or all(place.endswith(".js") for place, _ in message.locations):
+            continue
+        text = message.id if isinstance(message.id, str) else message.id[0]
+        digest = digest_of(text, message.context or "")
+        if compiled.get(digest) is not None:
+            raise ValueError(f"another text has the digest of {text!r}; change one of the two")
+        compiled.add(digest if text is message.id else (digest, digest), message.string, flags=message.flags)
     written = io.BytesIO()
-    write_mo(written, catalogue)
+    write_mo(written, compiled)
     return written.getvalue()
 
 

@@ -18,8 +18,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
+from book_kit.magics.cell_variants import compare_parts
 from memory_stage.api import DEPTHS, Stage, run
-from memory_stage.cell_variants import compare_parts
 from memory_stage.integrations.magic_options import MagicOptions
 from memory_stage.messages import Text, message, said
 from memory_stage.messages.catalogues import codes

@@ -12,7 +12,7 @@ from functools import cache, reduce
 from pathlib import Path
 
 from memory_stage.messages import Text, default_language, listed, message, render
-from memory_stage.messages.catalogues import LOCALES
+from memory_stage.messages.catalogues import ENGLISH, LOCALES, Language
 
 LOCALE = Path(__file__).parents[1] / "locale"
 CATALOGUE = "appendices"
@@ -25,7 +25,7 @@ def said(text: Text) -> str:
 
 def translated(text: str, code: str | None = None) -> str:
     """Return the translation of a text in a data file, by default to the language of the page."""
-    return _catalogue(code or default_language().code).gettext(text) if text else ""
+    return _language(code or default_language().code).template(text, None, 1) if text else ""
 
 
 def comma_list(parts: Iterable[Text]) -> str:
@@ -39,5 +39,8 @@ def semicolon_list(parts: Iterable[Text]) -> str:
 
 
 @cache
-def _catalogue(code: str) -> gettext.NullTranslations:
-    return gettext.translation(CATALOGUE, LOCALE, [LOCALES[code]]) if code in LOCALES else gettext.NullTranslations()
+def _language(code: str) -> Language:
+    """Return a language with the catalogue of the data files."""
+    if code not in LOCALES:
+        return ENGLISH
+    return Language(code, LOCALES[code].replace("_", "-"), gettext.translation(CATALOGUE, LOCALE, [LOCALES[code]]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gettext
+import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -45,11 +47,12 @@ class Language:
         """Return the translation of a text with its placeholders. A text without a translation is returned
         unchanged.
         """
-        if context:
-            return self._catalogue.pgettext(context, text)
+        digest = digest_of(text, context)
         if several is None:
-            return self._catalogue.gettext(text)
-        return self._catalogue.ngettext(text, several, count)
+            found = self._catalogue.gettext(digest)
+            return text if found == digest else found
+        found = self._catalogue.ngettext(digest, digest, count)
+        return (text if count == 1 else several) if found == digest else found
 
     def cased(self, text: str, capital: bool) -> str:
         """Return a text with the capital or small letter that its place in a sentence needs. Chinese has no
@@ -70,6 +73,12 @@ class Language:
             return text
         codes = iter(_CODE.findall(text))
         return re.sub("\0", lambda _: next(codes), _SUPERFLUOUS.sub("", _CODE.sub("\0", text)))
+
+
+def digest_of(text: str, context: str = "") -> str:
+    """Return the key of a text in a compiled catalogue, which is shorter than the text."""
+    hashed = hashlib.blake2b(f"{context}\x04{text}".encode(), digest_size=6).digest()
+    return base64.b64encode(hashed).decode()
 
 
 #: The language of the texts in the source.
