@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import linecache
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
 #: Files in the standard library and in the folders of installed packages do not belong to the program.
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 _PACKAGES = {"site-packages", "dist-packages"}
+
+FEWEST_REPETITIONS = 4
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,11 @@ class Lines:
 
     Args:
         own_packages: names of packages whose frames are never lines of the program.
+
+    Attributes:
+        count: how often a line was looked up, which happens for each logged operation.
+        on_repeated: called with the frame of a line that has been looked up 4 times, 8 times, 16 times and so on; None
+            for nothing.
     """
 
     def __init__(self, own_packages: tuple[str, ...] = ("memory_stage",)) -> None:
@@ -51,6 +59,9 @@ class Lines:
         # Code objects are identified by their ids, because hashing one takes time. A reference keeps each id valid.
         self._numbers: dict[tuple[int, int], int] = {}
         self._codes: dict[int, tuple[CodeType, bool]] = {}
+        self._counts = [0]
+        self.count = 0
+        self.on_repeated: Callable[[FrameType], None] | None = None
 
     def number_of(self, frame: FrameType | None) -> int:
         """Return the index of the innermost line of the program at or around ``frame``; 0 if there is none."""
@@ -64,6 +75,11 @@ class Lines:
                 if number is None:
                     number = numbers[key] = len(self._lines)
                     self._lines.append(ProgramLine(code.co_filename, frame.f_lineno or 0, code.co_name))
+                    self._counts.append(0)
+                self.count += 1
+                count = self._counts[number] = self._counts[number] + 1
+                if not count & (count - 1) and count >= FEWEST_REPETITIONS and self.on_repeated is not None:
+                    self.on_repeated(frame)
                 return number
             frame = frame.f_back
         return 0

@@ -40,6 +40,9 @@ class HeldGraphs(Protocol):
     def held_bytes(self, tensors: list[Any]) -> int:
         """Return the bytes that the graphs of tensors hold, without those of parameters."""
 
+    def node_count(self, tensors: list[Any]) -> int:
+        """Return the number of nodes in the graphs of tensors."""
+
 
 def diagnose_end(graphs: HeldGraphs, variables: dict[str, Any], file: str) -> list[Fault]:
     """Return a fault for each variable that still holds the graphs of several iterations when a program ends.
@@ -78,9 +81,32 @@ def _lists(path: str, value: Any, depth: int) -> Iterator[tuple[str, list[Any]]]
             yield from _lists(f"{path}[{key!r}]" if type(value) is dict else f"{path}.{key}", entry, depth - 1)
 
 
-def _of_sum(graphs: HeldGraphs, text: ProgramText, name: str, value: Any) -> Fault | None:
-    """Return a fault if a variable was added up from results of several iterations, with their graphs."""
-    statements = [each for each in text.statements() if _grows(each, name)]
+def of_local(graphs: HeldGraphs, text: ProgramText, function: ast.AST, name: str, value: Any) -> Fault | None:
+    """Return a fault if a local variable of a function that is still running holds the graphs of several iterations.
+
+    Args:
+        graphs: the graphs of one framework.
+        text: the file of the function.
+        function: the definition of the function.
+        name: the variable, which no line of the function hands on.
+        value: the variable's value.
+    """
+    if graphs.is_tensor(value):
+        return _of_sum(graphs, text, name, value, function) if graphs.holds_graph(value) else None
+    return _of_list(graphs, text, name, value, function) if type(value) is list else None
+
+
+def _of_sum(
+    graphs: HeldGraphs, text: ProgramText, name: str, value: Any, function: ast.AST | None = None
+) -> Fault | None:
+    """Return a fault if a variable was added up from results of several iterations, with their graphs.
+
+    Args:
+        graphs, text, name, value: as in :func:`of_local`.
+        function: the function that is still running; None for a variable that is left at the end of the program.
+    """
+    nodes = text.statements() if function is None else ast.walk(function)
+    statements = [each for each in nodes if isinstance(each, ast.stmt) and grows(each, name)]
     if len(statements) != 1 or _is_differentiated(text, name):
         return None
     statement = statements[0]
@@ -90,37 +116,50 @@ def _of_sum(graphs: HeldGraphs, text: ProgramText, name: str, value: Any) -> Fau
     if count < FEWEST_ITERATIONS or not nbytes:
         return None
     line = ProgramLine(text.file, statement.lineno, "")
+    amounts: dict[str, Any] = {"name": name, "count": f"{count:,}", "size": bytes_message(nbytes)}
     verdict = message(
         "`{name}` keeps the graphs of {count} iterations: {size} of saved tensors, and more with each iteration.",
-        name=name,
-        count=f"{count:,}",
-        size=bytes_message(nbytes),
+        **amounts,
     )
+    if function is not None:
+        verdict = message(
+            "`{name}` keeps the graphs of all iterations: after {count} of them {size} of saved tensors.", **amounts
+        )
     sentence = message("Add the number only; its graph is then freed at the end of the iteration.")
     edits: tuple[Edit, ...] = ()
-    if isinstance(statement, ast.Assign):
+    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
+        addend = statement.value.right
+        number = ".item()" if math.prod(value.shape) == 1 and not text.has(rf"\b{name}\.") else ".detach()"
+        is_simple = isinstance(addend, (ast.Name, ast.Attribute, ast.Call))
+        edits = text.wrapped(addend, f"{{}}{number}" if is_simple else f"({{}}){number}")
+    elif isinstance(statement, ast.Assign):
         sentence = message("Append the numbers only; their graph is then freed at the end of the iteration.")
         parts = _concatenated(statement)
         added = [each for each in parts if ast.unparse(each) != name]
         edits = text.wrapped(added[0], "{}.detach()") if len(added) == 1 and not isinstance(added[0], ast.BinOp) else ()
     elif isinstance(statement, ast.AugAssign) and text.is_alone(statement):
         number = ".item()" if math.prod(value.shape) == 1 and not text.has(rf"\b{name}\.") else ".detach()"
-        addend = ast.unparse(statement.value)
-        addend = addend if isinstance(statement.value, (ast.Name, ast.Attribute, ast.Call)) else f"({addend})"
-        source = f"{ast.unparse(statement).partition('=')[0]}= {addend}{number}"
+        added_text = ast.unparse(statement.value)
+        added_text = (
+            added_text if isinstance(statement.value, (ast.Name, ast.Attribute, ast.Call)) else f"({added_text})"
+        )
+        source = f"{ast.unparse(statement).partition('=')[0]}= {added_text}{number}"
         edits = (text.replace(statement, source),)
     evidence = (Evidence(line, said(message("adds to `{name}`, with its history", name=name))),)
     fix = Fix(said(sentence), text.file if edits else "", edits)
     return Fault("leak", said(verdict), evidence, said(_REASON), (fix,))
 
 
-def _grows(statement: ast.stmt, name: str) -> bool:
-    """Return True for ``name += value`` and ``name = torch.cat((name, value))``."""
+def grows(statement: ast.AST, name: str) -> bool:
+    """Return True for ``name += value``, ``name = name + value`` and ``name = torch.cat((name, value))``."""
     if isinstance(statement, ast.AugAssign):
         target = statement.target
         return isinstance(target, ast.Name) and target.id == name and name not in names_in(statement.value)
     if not isinstance(statement, ast.Assign) or ast.unparse(statement.targets[0]) != name:
         return False
+    value = statement.value
+    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)):
+        return ast.unparse(value.left) == name and name not in names_in(value.right)
     return name in [ast.unparse(each) for each in _concatenated(statement)]
 
 
@@ -133,13 +172,17 @@ def _concatenated(statement: ast.Assign) -> list[ast.expr]:
     return call.args[0].elts if function in ("cat", "concat", "concatenate", "vstack", "hstack") else []
 
 
-def _of_list(graphs: HeldGraphs, text: ProgramText, name: str, values: list[Any]) -> Fault | None:
+def _of_list(
+    graphs: HeldGraphs, text: ProgramText, name: str, values: list[Any], function: ast.AST | None = None
+) -> Fault | None:
     """Return a fault if a list keeps results of several iterations, each with its graph, and nothing reads them."""
     kept = [each for each in values if graphs.is_tensor(each) and graphs.holds_graph(each)]
     is_plain = name.isidentifier()
-    if is_plain and text.has(_uses(name)):
+    if is_plain and function is None and text.has(_uses(name)):
         return None
+    own = None if function is None else set(ast.walk(function))
     calls = [each for each in text.calls("append") if _inside(_owner(each)) == _inside(name)]
+    calls = [each for each in calls if own is None or each in own]
     last = re.escape(re.split(r"\[|\.", name)[-1].strip("]"))
     if not is_plain and (any(math.prod(x.shape) != 1 for x in kept) or text.has(rf"(stack|cat|sum|mean)\(.*{last}")):
         return None  # a later line may differentiate them together

@@ -9,6 +9,7 @@ from typing import Any
 
 from memory_stage.explanation.whole_run import leaks, paddle_faults, paddle_views
 from memory_stage.explanation.whole_run.faults import Fault
+from memory_stage.explanation.whole_run.function_leaks import FunctionLeaks
 from memory_stage.explanation.whole_run.guarded import FaultCollector
 from memory_stage.explanation.whole_run.paddle_graph import SavedState, saved_states
 from memory_stage.messages import Text, message
@@ -30,6 +31,8 @@ class PaddleDiagnosis:
         self._paddle = sys.modules["paddle"]
         self._run = WatchedPaddleRun(self._paddle, self._failed, self._suspected, note)
         self._known: set[Any] = set()  # silent faults that were found
+        self._graphs = _PaddleGraphs(self._run, self._paddle.__version__)
+        self._local_leaks = FunctionLeaks(self._graphs, self._run.calls.lines, collector)
 
     @property
     def failure(self) -> Exception | None:
@@ -39,9 +42,11 @@ class PaddleDiagnosis:
     def begin(self) -> None:
         """Watch this thread."""
         self._run.begin()
+        self._local_leaks.subscribe()
 
     def end(self) -> None:
         """Stop watching."""
+        self._local_leaks.unsubscribe()
         self._run.end()
 
     def diagnose_end(self, variables: dict[str, Any], file: str) -> list[Fault]:
@@ -51,7 +56,7 @@ class PaddleDiagnosis:
             variables: the variables of the program, in which graphs and views are searched.
             file: the program's file.
         """
-        found = leaks.diagnose_end(_PaddleGraphs(self._run, self._paddle.__version__), variables, file)
+        found = self._local_leaks.with_local(leaks.diagnose_end(self._graphs, variables, file))
         return found + paddle_views.diagnose_end(self._run, variables)
 
     def made_in(self, x: Any) -> ProgramLine:
@@ -100,6 +105,9 @@ class _PaddleGraphs:
         found = [self._run.calls.graph.find(node.node_ptr()) for node in nodes_behind([x])]
         names = ("add", "add_", "subtract", "subtract_")
         return [self._run.calls.lines[node.line] for node in found if node is not None and node.operation in names]
+
+    def node_count(self, tensors: list[Any]) -> int:
+        return sum(1 for _ in nodes_behind(tensors))
 
     def held_bytes(self, tensors: list[Any]) -> int:
         storages: dict[int, int] = {}

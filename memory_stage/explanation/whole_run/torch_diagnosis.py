@@ -21,6 +21,7 @@ from memory_stage.explanation.whole_run import (
     replaced_parameters,
 )
 from memory_stage.explanation.whole_run.faults import Fault
+from memory_stage.explanation.whole_run.function_leaks import FunctionLeaks
 from memory_stage.explanation.whole_run.guarded import FaultCollector
 from memory_stage.explanation.whole_run.program_names import address_of, is_tensor
 from memory_stage.explanation.whole_run.references import StateDicts
@@ -44,6 +45,8 @@ class TorchDiagnosis:
         self._run = WatchedRun(self._failed, self._suspected, note)
         self._state_dicts = StateDicts(self._run, collector)
         self._known: set[Any] = set()  # silent faults that were found
+        self._graphs = _TorchGraphs(self._run)
+        self._local_leaks = FunctionLeaks(self._graphs, self._run.lines, collector)
 
     @property
     def failure(self) -> Exception | None:
@@ -54,9 +57,11 @@ class TorchDiagnosis:
         """Watch this thread."""
         self._state_dicts.subscribe()
         self._run.__enter__()
+        self._local_leaks.subscribe()
 
     def end(self) -> None:
         """Stop watching."""
+        self._local_leaks.unsubscribe()
         self._run.__exit__(None, None, None)
         self._state_dicts.unsubscribe()
 
@@ -67,7 +72,7 @@ class TorchDiagnosis:
             variables: the variables of the program, in which graphs are searched.
             file: the program's file.
         """
-        found = leaks.diagnose_end(_TorchGraphs(self._run), variables, file)
+        found = self._local_leaks.with_local(leaks.diagnose_end(self._graphs, variables, file))
         found += array_faults.diagnose_readonly(self._run.arrays.readonly_writes, self._run.lines)
         found += array_faults.diagnose_repeated(self._run.arrays.repeated_writes, self._run.lines)
         passes = {(line.file, line.number) for line in (self._run.lines[each.line] for each in self._run.passes)}
@@ -116,18 +121,21 @@ class _TorchGraphs:
 
     def __init__(self, run: WatchedRun) -> None:
         self._run = run
-        self._kept = max((each.next_node for each in run.passes if each.keeps_graph), default=0)
 
     def is_tensor(self, value: Any) -> bool:
         return is_tensor(value)
 
     def holds_graph(self, x: torch.Tensor) -> bool:
         node = node_of(x)
-        return node is not None and node._sequence_nr() >= self._kept
+        kept = max((each.next_node for each in self._run.passes if each.keeps_graph), default=0)
+        return node is not None and node._sequence_nr() >= kept
 
     def addition_lines(self, x: torch.Tensor) -> list[ProgramLine]:
         made = [node for node in nodes_behind(x) if short_name(node.name()) in ("add", "sub", "cat")]
         return [self._run.lines[self._run.nodes.find(node._sequence_nr())[0]] for node in made]
+
+    def node_count(self, tensors: list[torch.Tensor]) -> int:
+        return sum(1 for _ in nodes_behind(tensors))
 
     def held_bytes(self, tensors: list[torch.Tensor]) -> int:
         storages: dict[int, int] = {}

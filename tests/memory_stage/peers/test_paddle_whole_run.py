@@ -264,3 +264,36 @@ def test_the_functions_of_paddle_are_restored(tmp_path):
     before = [getattr(paddle._C_ops, name) for name in names], vars(paddle.Tensor)["__add__"]
     explained(written(tmp_path, RIGHT["rows and masks of a tensor without a gradient"]))
     assert before == ([getattr(paddle._C_ops, name) for name in names], vars(paddle.Tensor)["__add__"])
+
+
+SUM = """
+import paddle
+paddle.seed(0)
+net = paddle.nn.Linear(4, 1)
+xs = [paddle.randn([5, 4]) for _ in range(12)]
+def main():
+    total = 0.0
+    for x in xs:
+        loss = net(x).square().mean()
+        {line}
+    {end}
+main()
+"""
+
+
+@pytest.mark.parametrize("line", ["total += loss", "total = total + loss"])
+def test_a_loss_that_a_function_adds_up_keeps_the_graphs(line, tmp_path):
+    source = SUM.format(line=line, end='print(f"{float(total):.4f}")')
+    explanation, output, error = explained(written(tmp_path, source))
+    assert error is None
+    (fault,) = explanation.faults
+    assert fault.kind == "leak" and fault.verdict.startswith("`total` keeps the graphs of all iterations")
+    assert fault.evidence[0].line.text == line
+    again, repaired, error = explained(written(tmp_path, fault.fixes[0].apply(source)))
+    assert error is None and again.faults == [] and repaired == output
+
+
+@pytest.mark.parametrize("end", ["total.backward()", "(total / 12).backward()", "return total"])
+def test_a_sum_that_a_function_differentiates_or_returns_is_no_leak(end, tmp_path):
+    explanation, _, error = explained(written(tmp_path, SUM.format(line="total += loss", end=end)))
+    assert error is None and explanation.faults == [], str(explanation)

@@ -1,0 +1,276 @@
+"""Find the graphs that the local variables of a function keep alive, which are gone when the program ends."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+
+from tests.support.peers.whole_runs import explained, written  # noqa: E402
+
+BEGIN = """
+import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+xs = [torch.randn(5, 4) for _ in range(12)]
+"""
+
+#: For each program: its text after BEGIN, the name that keeps graphs, and the statement that is to blame.
+LEAKS = {
+    "a loss that main adds up and prints": (
+        """
+def main():
+    total = 0.0
+    for x in xs:
+        loss = net(x).square().mean()
+        total += loss
+    print(f"{total.item() / len(xs):.6f}")
+main()
+""",
+        "total",
+        "total += loss",
+    ),
+    "a loss that is added without an in-place operation": (
+        """
+def main():
+    total = torch.zeros(())
+    for x in xs:
+        total = total + net(x).square().mean()
+    average = total / len(xs)
+    print(f"{average:.6f}")
+if __name__ == "__main__":
+    main()
+""",
+        "total",
+        "total = total + net(x).square().mean()",
+    ),
+    "outputs that an evaluation keeps and counts, after a training in the same function": (
+        """
+def main():
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for epoch in range(4):
+        for x in xs:
+            opt.zero_grad()
+            net(x).square().mean().backward()
+            opt.step()
+    kept = []
+    for x in xs:
+        out = net(x)
+        kept.append(out)
+    print(len(kept))
+main()
+""",
+        "kept",
+        "kept.append(out)",
+    ),
+    "a method of a class that a function calls": (
+        """
+class Trainer:
+    def __init__(self, net):
+        self.net = net
+    def evaluate(self):
+        total = 0
+        for x in xs:
+            total += self.net(x).sum()
+        print(round(float(total), 4))
+def main():
+    trainer = Trainer(net)
+    trainer.evaluate()
+main()
+""",
+        "total",
+        "total += self.net(x).sum()",
+    ),
+    "a function that ends with an error of something else": (
+        """
+def main():
+    running = 0
+    for i, x in enumerate(xs):
+        running += net(x).square().mean()
+        if i % 4 == 0:
+            print(i, running.item())
+    try:
+        {}["missing"]
+    except KeyError:
+        print("no key")
+main()
+""",
+        "running",
+        "running += net(x).square().mean()",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_a_variable_of_a_function_that_keeps_graphs_is_named_and_its_fix_keeps_none(name, tmp_path):
+    source, variable, blamed = LEAKS[name]
+    path = written(tmp_path, BEGIN + source)
+    explanation, output, error = explained(path)
+    assert error is None
+    (fault,) = explanation.faults
+    assert fault.kind == "leak" and fault.verdict.startswith(f"`{variable}` keeps "), str(explanation)
+    assert fault.verdict.endswith((" bytes of saved tensors.", " KiB of saved tensors."))
+    assert fault.evidence[0].line.text == blamed
+    (fix,) = fault.fixes
+    assert fix.edits, str(explanation)
+    again, repaired, error = explained(written(tmp_path, fix.apply(BEGIN + source)))
+    assert error is None and again.faults == [], str(again)
+    assert _numbers(repaired) == pytest.approx(_numbers(output), rel=1e-4)
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(word) for word in text.split() if word.replace(".", "").replace("-", "").isdigit()]
+
+
+def test_the_amount_is_the_one_that_was_counted_last(tmp_path):
+    source = (
+        BEGIN + "def main():\n    total = 0\n    for i in range({}):\n        total += net(xs[i % 12]).sum()\nmain()\n"
+    )
+    counts = []
+    for n in (20, 200):
+        explanation, _, _ = explained(written(tmp_path, source.replace("{}", str(n))))
+        (fault,) = explanation.faults
+        counts.append(int(fault.verdict.partition("after ")[2].split()[0]))
+        assert n / 2 - 2 <= counts[-1] <= n
+    assert counts[1] > 5 * counts[0]
+
+
+RIGHT = {
+    "a sum that the caller differentiates": """
+def loss_of(xs):
+    total = 0
+    for x in xs:
+        total += net(x).square().mean()
+    return total / len(xs)
+def main():
+    for _ in range(3):
+        net.zero_grad()
+        loss_of(xs).backward()
+main()
+""",
+    "a sum that is differentiated under another name": """
+def main():
+    total = 0
+    for x in xs:
+        total += net(x).square().mean()
+    loss = total / len(xs)
+    print(loss.item())
+    loss.backward()
+main()
+""",
+    "a sum that is differentiated in an expression": """
+def main():
+    total = 0
+    for x in xs:
+        total = total + net(x).square().mean()
+    (total / len(xs)).backward()
+main()
+""",
+    "a sum that a function of torch differentiates": """
+def main():
+    total = 0
+    for x in xs:
+        total += net(x).square().mean()
+    grads = torch.autograd.grad(total, list(net.parameters()))
+    print(len(grads))
+main()
+""",
+    "a list of losses that are stacked": """
+def main():
+    losses = []
+    for x in xs:
+        losses.append(net(x).square().mean())
+    torch.stack(losses).mean().backward()
+    print(len(losses))
+main()
+""",
+    "a list of losses, each of which is differentiated later": """
+def main():
+    losses = []
+    for x in xs:
+        losses.append(net(x).square().mean())
+    for loss in losses:
+        loss.backward()
+main()
+""",
+    "a penalty over the parameters of each step": """
+def main():
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x in xs:
+        penalty = 0
+        for p in net.parameters():
+            penalty = penalty + p.square().sum()
+        loss = net(x).square().mean() + 0.01 * penalty
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+main()
+""",
+    "a total of losses whose graphs a backward pass has freed, and a number": """
+def main():
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    total, count = 0.0, 0
+    for x in xs:
+        loss = net(x).square().mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        total += loss.item()
+        count += 1
+    print(total / count)
+main()
+""",
+    "a state that the next step reads": """
+def main():
+    h = torch.zeros(5, 4)
+    for x in xs:
+        h = h + net(x)
+        out = h.sin()
+    out.sum().backward()
+main()
+""",
+    "a validation without gradients": """
+def main():
+    total, kept = 0, []
+    with torch.no_grad():
+        for x in xs:
+            total += net(x).square().mean()
+            kept.append(net(x))
+    print(total, len(kept))
+main()
+""",
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_function_whose_graphs_are_needed_or_free_has_no_fault(name, tmp_path):
+    explanation, _, error = explained(written(tmp_path, BEGIN + RIGHT[name]))
+    assert error is None and explanation.faults == [], str(explanation)
+
+
+def test_the_search_keeps_no_tensor_alive(tmp_path):
+    source = (
+        BEGIN
+        + """
+import gc, weakref
+def main():
+    total = 0
+    seen = []
+    for x in xs:
+        out = net(x)
+        total += out.sum()
+        seen.append(weakref.ref(out))
+    print(total.item())
+    return seen
+seen = main()
+gc.collect()
+print(sum(each() is not None for each in seen))
+"""
+    )
+    explanation, output, error = explained(written(tmp_path, source))
+    assert error is None and output.splitlines()[-1] == "0" and len(explanation.faults) == 1
