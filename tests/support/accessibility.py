@@ -106,3 +106,17 @@ def violations(page: Page, *, contrast: bool = True, all_else: bool = True) -> l
         return page.evaluate(ASK, [rules, options])
     finally:
         page.evaluate(UNMARK, LOOK)
+
+
+# Notes each text that a screen reader announces when a live region inside an element changes.
+LISTEN = """element => {
+    globalThis.heard = [];
+    const nearest = text => text.closest('[aria-live], [role=status], [role=alert], output');
+    const isLive = region => (region?.ariaLive ?? 'polite') !== 'off';
+    for (const region of element.shadowRoot.querySelectorAll('[aria-live], [role=status], [role=alert], output')) {
+        new MutationObserver(() => {
+            const text = region.textContent.trim();
+            if (text && isLive(nearest(region))) heard.push(text);
+        }).observe(region, { childList: true, characterData: true, subtree: true });
+    }
+}"""

@@ -94,18 +94,7 @@ def test_a_step_is_announced_once_and_its_picture_says_what_it_shows(show):
     """An element ``<output>`` would announce the number of the step as well, even while the reader only scrolls."""
     page = show("stale")
     stage = page.locator("memory-stage")
-    listen = """stage => {
-        globalThis.heard = [];
-        const nearest = text => text.closest('[aria-live], [role=status], [role=alert], output');
-        const isLive = region => (region?.ariaLive ?? 'polite') !== 'off';
-        for (const region of stage.shadowRoot.querySelectorAll('[aria-live], [role=status], [role=alert], output')) {
-            new MutationObserver(() => {
-                const text = region.textContent.trim();
-                if (text && isLive(nearest(region))) heard.push(text);
-            }).observe(region, { childList: true, characterData: true, subtree: true });
-        }
-    }"""
-    stage.evaluate(listen)
+    stage.evaluate(accessibility.LISTEN)
     for step in range(4):
         stage.evaluate("(stage, step) => { heard.length = 0; stage.go(step); }", step)
         sentence = stage.locator(".sentence").inner_text()

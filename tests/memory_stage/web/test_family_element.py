@@ -9,7 +9,7 @@ import re
 import pytest
 
 from memory_stage.web import element
-from tests.support.accessibility import violations
+from tests.support.accessibility import LISTEN, violations
 from tests.support.waiting import box_of, drawn, soon
 from tests.support.web import family
 from tests.support.web.stepping import sentence, tab_to
@@ -69,6 +69,19 @@ def test_the_right_arrow_walks_through_every_event(shown, name):
     page.keyboard.press("Enter")
     page.locator(".all li").last.wait_for()
     assert page.locator(".all li").all_inner_texts() == [spoken(step) for step in figure.steps]
+
+
+@pytest.mark.parametrize("name", ["timeline", "allocator"])
+def test_an_event_is_announced_once(shown, name):
+    """An element ``<output>`` would announce the number of the event as well."""
+    page = shown(name)
+    page.locator("input[type=range]").focus()
+    page.keyboard.press("Home")
+    page.locator("memory-figure").evaluate(LISTEN)
+    for step in family.figures()[name].steps[1:4]:
+        page.evaluate("heard.length = 0")
+        page.keyboard.press("ArrowRight")
+        assert soon(page.evaluate, "heard") == [spoken(step)]
 
 
 def test_the_button_shows_the_peak_of_each_run(shown):

@@ -4,8 +4,8 @@ import { t } from '../shared/messages.js';
 import { colorOf, patternDef } from '../shared/patterns.js';
 import { cross, px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { bytesText, countText, listed } from '../shared/text.js';
-import { areaDef, areaEdge, areaFill, drawKeys, huesOfNames, swatch } from './areas.js';
-import { numbersUnder, stairs } from './axes.js';
+import { areaDef, areaEdge, areaFill, drawAmounts, drawKeys, huesOfNames, swatch } from './areas.js';
+import { numbersUnder, stairs, noteText } from './axes.js';
 import { figureId, figureSvg, oncePerData } from './figure-svg.js';
 
 const SHELF_GAP = 14;
@@ -197,19 +197,9 @@ function drawAllocator(data, { step: k }, width) {
     [t('scattered'), `${Math.round(100 * scatterOf(f))} %`],
   ];
   const least = width < 500 ? Math.min(width, (width - SHELF_GAP) / 2) : 196;
-  const columns = width < 500 ? 2 : 4;
-  const colW = width / columns;
-  let Y = 78;
-  figures.forEach(([word, value, mark], i) => {
-    const x = (i % columns) * colW;
-    const yy = Y + Math.floor(i / columns) * 40;
-    const shift = mark ? 18 : 0;
-    out +=
-      (mark ? `<g transform="translate(${px(x)} ${px(yy)})">${mark}</g>` : '') +
-      svgText(x + shift, yy + 10, word, { size: 12, color: 'muted' }) +
-      svgText(x + shift, yy + 27, value, { bold: true, size: 15 });
-  });
-  Y += 40 * Math.ceil(4 / columns) + 4;
+  const [amounts, below] = drawAmounts(figures, 78, width);
+  out += amounts;
+  let Y = below + 4;
   const near = data.capacity && data.capacity <= 4 * top;
   const whole = near ? data.capacity : top;
   const scale = width / whole;
@@ -237,9 +227,7 @@ function drawAllocator(data, { step: k }, width) {
       },
     ) +
     (left
-      ? svgText(width < 500 ? 0 : width, Y + (width < 500 ? 45 : 29), left, {
-          size: 12,
-          color: 'muted',
+      ? noteText(width < 500 ? 0 : width, Y + (width < 500 ? 45 : 29), left, {
           anchor: width < 500 ? undefined : 'end',
           max: width < 500 ? width : width * 0.4,
         })
@@ -319,11 +307,7 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, use
   if (s.gone) {
     return (
       svgRect(x + 0.5, y + 0.5, w - 1, h - 1, `fill:none;${stroke('ink', 1.75, '5 3')}`, 2) +
-      svgText(x + 8, y + h / 2 + 4.5, t('segment {segment} given back', { segment: s.segment }), {
-        size: 12,
-        color: 'muted',
-        max: w - 12,
-      })
+      noteText(x + 8, y + h / 2 + 4.5, t('segment {segment} given back', { segment: s.segment }), { max: w - 12 })
     );
   }
   let out = svgRect(
@@ -368,7 +352,7 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, use
     const tops = lines.length > 1 ? [14, 29] : [was ? 29 : 21.5];
     if (!lines.every(fits)) continue;
     lines.forEach((text, i) => {
-      out += svgText(gx + gw / 2, y + tops[i], text, { size: 12, color: 'muted', anchor: 'middle' });
+      out += noteText(gx + gw / 2, y + tops[i], text, { anchor: 'middle' });
     });
   }
   for (const b of s.blocks) {
@@ -429,10 +413,10 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, use
       .map(parts => listed(parts.filter(Boolean)))
       .find(text => widthOf(text, { size: 12 }) < w - wordW) ?? '';
   const sizeW = widthOf(size, { size: 12 });
-  out += svgText(x, cy, word, font) + svgText(x + wordW, cy, size, { size: 12, color: 'muted' });
+  out += svgText(x, cy, word, font) + noteText(x + wordW, cy, size);
   const share = t('{size} in use', { size: bytesText(inUse) });
   if (w > wordW + sizeW + widthOf(share, { size: 12 }) + 16) {
-    out += svgText(x + w, cy, share, { size: 12, color: 'muted', anchor: 'end' });
+    out += noteText(x + w, cy, share, { anchor: 'end' });
   }
   return out + marks;
 }

@@ -1,6 +1,7 @@
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
 import { colorOf, HUES } from '../shared/patterns.js';
+import { noteText } from './axes.js';
 import { px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 
 export function areaDef(prefix, hue) {
@@ -41,6 +42,28 @@ export function huesOfNames(most) {
     .map(([, name]) => name)
     .sort((a, b) => a - b);
   return new Map(own.map((name, i) => [name, i + 1]));
+}
+
+/**
+ * Draw amounts with their words and marks, two or four in a row. Return the SVG and its lower edge.
+ * @param {any[][]} amounts words, values and marks of 12 x 12
+ * @param {number} y
+ * @param {number} width
+ * @returns {any[]}
+ */
+export function drawAmounts(amounts, y, width) {
+  const columns = width < 500 ? 2 : 4;
+  const drawn = amounts.map(([word, value, mark], i) => {
+    const x = ((i % columns) * width) / columns;
+    const top = y + Math.floor(i / columns) * 40;
+    const shift = mark ? 18 : 0;
+    return (
+      (mark ? `<g transform="translate(${px(x)} ${px(top)})">${mark}</g>` : '') +
+      noteText(x + shift, top + 10, word) +
+      svgText(x + shift, top + 27, value, { bold: true, size: 15 })
+    );
+  });
+  return [drawn.join(''), y + (40 * amounts.length) / columns];
 }
 
 /**

@@ -16,17 +16,17 @@ export function tickText(b, top) {
   return b ? `${countText(+(b / 1024 ** unit).toFixed(2))} ${['B', 'KiB', 'MiB', 'GiB'][unit]}` : '0';
 }
 
+/** Return a small text in a quiet colour. */
+export const noteText = (x, y, text, font) => svgText(x, y, text, { size: 12, color: 'muted', ...font });
+
+/** Return a small text beside a row or above a column; it is bold if the reader has chosen that row or column. */
+export const axisText = (x, y, text, chosen, font) =>
+  svgText(x, y, text, { size: 12, anchor: 'middle', bold: chosen, color: chosen ? 'ink' : 'muted', ...font });
+
 /** Return numbers under an axis of `n` columns: the current one, the first, and round ones, as many as fit. */
 export function numbersUnder(n, at, x, y) {
   const room = k => widthOf(k + 1, { size: 12, mono: true }) / 2 + 4;
-  const put = k =>
-    svgText(x(k), y, k + 1, {
-      size: 12,
-      mono: true,
-      anchor: 'middle',
-      bold: k === at,
-      color: k === at ? 'ink' : 'muted',
-    });
+  const put = k => axisText(x(k), y, k + 1, k === at, { mono: true });
   let out = put(at);
   let free = -99;
   const every = ticksOf(n, false)[1] ?? 1;
@@ -58,16 +58,5 @@ export function stairs(values, x, y, to = values.length - 1, begin = 'M') {
 }
 
 /** Return the staircase of `stairs` as a path in the opposite direction. */
-export function stairsBack(values, x, y) {
-  const n = values.length;
-  let last = px(y(values[n - 1]));
-  let d = `V${last}`;
-  for (let k = n - 2; k >= 0; k--) {
-    const v = px(y(values[k]));
-    if (v !== last) {
-      d += `H${px(x(k + 1))}V${v}`;
-      last = v;
-    }
-  }
-  return `${d}H${px(x(0))}`;
-}
+export const stairsBack = (values, x, y) =>
+  stairs(values.toReversed(), k => x(values.length - k), y, values.length - 1, 'L');

@@ -23,7 +23,7 @@ function choicesTable({ heading, columns, rows }, name) {
 function timeBar(jumps) {
   const buttons = jumps.map(([text], i) => `<button type="button" data-jump="${i}">${text}</button>`);
   return `<div class="time"><button type="button" data-step="-1">${t('Back')}</button>
-    <button type="button" data-step="1">${t('Next')}</button>${buttons.join('')}<output></output>
+    <button type="button" data-step="1">${t('Next')}</button>${buttons.join('')}<output aria-live="off"></output>
     <input type="range" data-set="step" min="0" step="1" aria-label="${t('Event')}"></div>`;
 }
 

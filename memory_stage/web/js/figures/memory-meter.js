@@ -1,9 +1,10 @@
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
 import { t } from '../shared/messages.js';
-import { px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
+import { px, stroke, svgPath, svgRect } from '../shared/shapes.js';
 import { bytesText } from '../shared/text.js';
-import { areaDef, areaFill } from './areas.js';
+import { areaDef, areaFill, drawAmounts } from './areas.js';
+import { axisText, noteText } from './axes.js';
 import { figureId, figureSvg } from './figure-svg.js';
 
 export const memoryMeter = {
@@ -41,26 +42,15 @@ const cellWidth = c =>
 function drawMeter(data, at, width) {
   const { now, capacity, cells } = data;
   const prefix = figureId(data.title, data.say, width);
-  const narrow = width < 500;
   const marks = [
     [t('allocated'), bytesText(now.allocated), svgRect(0.5, 0.5, 11, 11, `fill:${paint('ink')}`)],
     [t('reserved'), bytesText(now.reserved), svgRect(0.5, 0.5, 11, 11, `${areaFill(prefix, 0)};${stroke('node', 1)}`)],
     [t('peak'), bytesText(now.peak), svgPath('M6 0V12', stroke('ink', 2))],
     [t('capacity'), capacity ? bytesText(capacity) : t('unknown'), ''],
   ];
-  const columns = narrow ? 2 : 4;
-  let out = '';
-  marks.forEach(([word, value, mark], i) => {
-    const x = ((i % columns) * width) / columns;
-    const y = Math.floor(i / columns) * 42 + 3;
-    const shift = mark ? 18 : 0;
-    out +=
-      (mark ? `<g transform="translate(${px(x)} ${px(y)})">${mark}</g>` : '') +
-      svgText(x + shift, y + 10, word, { size: 12, color: 'muted' }) +
-      svgText(x + shift, y + 28, value, { bold: true, size: 16 });
-  });
+  let [out, Y] = drawAmounts(marks, 3, width);
   // the device as one bar; for a large device only the used part, and the end of the bar is cut off
-  let Y = narrow ? 93 : 51;
+  Y += 8;
   const used = Math.max(1, now.reserved, now.peak);
   const near = capacity && capacity <= 8 * used;
   const whole = near ? capacity : used * 1.5;
@@ -86,7 +76,7 @@ function drawMeter(data, at, width) {
   const pitch = Math.min(84, width / Math.max(1, cells.length));
   const y = b => base - (b / top) * H;
   out +=
-    svgText(0, Y + 4, t('allocated and reserved after each cell'), { size: 12, color: 'muted' }) +
+    noteText(0, Y + 4, t('allocated and reserved after each cell')) +
     svgPath(`M0 ${base}H${px(Math.max(width * 0.4, pitch * cells.length))}`, stroke('line', 1));
   const every = Math.ceil(Math.max(0, ...cells.map(c => cellWidth(c) + 8)) / pitch) || 1;
   cells.forEach((c, i) => {
@@ -104,13 +94,7 @@ function drawMeter(data, at, width) {
     const tx = Math.max(half, Math.min(width - half, cx));
     if (!last && tx !== cx) return;
     out +=
-      svgText(tx, base + 15, c.label, { size: 12, anchor: 'middle', color: last ? 'ink' : 'muted' }) +
-      svgText(tx, base + 31, changeText(c.change), {
-        size: 12,
-        anchor: 'middle',
-        bold: last,
-        color: last ? 'ink' : 'muted',
-      });
+      axisText(tx, base + 15, c.label, last, { bold: false }) + axisText(tx, base + 31, changeText(c.change), last);
   });
   return figureSvg(width, base + 36, data.say, areaDef(prefix, 0), out);
 }

@@ -4,6 +4,7 @@ import { filled, plural, t } from '../shared/messages.js';
 import { patternDef, stripesDef } from '../shared/patterns.js';
 import { px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { bytesText, escapeHtml, listed, listText } from '../shared/text.js';
+import { axisText, noteText } from './axes.js';
 import { figureId, figureSvg } from './figure-svg.js';
 
 const MOST_ELEMENTS = 64;
@@ -11,6 +12,9 @@ const MOST_ELEMENTS = 64;
 const TERM_DASH = ['', '6 3', '2 2', '9 3 2 3'];
 
 const product = list => list.reduce((n, d) => n * d, 1);
+
+/** Return the index of a view that is nearest to an index of another one. */
+const nearest = (index, { shape }) => shape.map((n, d) => Math.min(n - 1, index[d] ?? 0));
 
 const cellOf = (v, index) => index.reduce((at, i, d) => at + i * v.strides[d], v.offset);
 
@@ -121,7 +125,7 @@ export const strideExplorer = {
       return {
         view: +value,
         ...viewOf(data, +value),
-        index: viewOf(data, +value).shape.map((n, d) => Math.min(n - 1, at.index[d] ?? 0)),
+        index: nearest(at.index, viewOf(data, +value)),
         typed: undefined,
         fault: null,
       };
@@ -155,7 +159,7 @@ export const strideExplorer = {
       view: same < 0 ? null : same,
       typed: { [key]: value },
       fault: null,
-      index: parsed.shape.map((n, d) => Math.min(n - 1, at.index[d] ?? 0)),
+      index: nearest(at.index, parsed),
     };
   },
   pick(data, at, pick) {
@@ -271,20 +275,10 @@ function drawStrides(data, at, width) {
     )}</g>`;
     if (wide) {
       if (pitch >= 18 || c % 2 === 0) {
-        out += svgText(x + w / 2, y + CELL_HEIGHT + 25, c, {
-          size: 12,
-          anchor: 'middle',
-          bold: c === here,
-          color: c === here ? 'ink' : 'muted',
-        });
+        out += axisText(x + w / 2, y + CELL_HEIGHT + 25, c, c === here);
       }
     } else {
-      out += svgText(x + w + 24, y + h / 2 + 4, c, {
-        size: 12,
-        anchor: 'end',
-        bold: c === here,
-        color: c === here ? 'ink' : 'muted',
-      });
+      out += axisText(x + w + 24, y + h / 2 + 4, c, c === here, { anchor: 'end' });
     }
     if (seen) {
       out += wide
@@ -295,27 +289,19 @@ function drawStrides(data, at, width) {
   out += wide
     ? svgRect(along + here * pitch, Y + across, pitch, CELL_HEIGHT, `fill:none;${stroke('ink', 3)}`)
     : svgRect(across, Y + here * pitch, 74, pitch, `fill:none;${stroke('ink', 3)}`);
+  /** Return a point at a distance along the cells, and at a distance from them. */
+  const place = (far, off) =>
+    wide ? `${px(far)} ${px(Y + across - 4 - off)}` : `${px(across - 4 - off)} ${px(Y + far)}`;
   for (const [a, b, d] of hops) {
     const p = center(a);
     const q = center(b);
-    const h = arch(Math.abs(b - a));
+    const h = arch(Math.abs(b - a)) + (wide ? 0 : 8);
     const token = d < 0 ? 'muted' : `a${d + 1}`;
-    const line = stroke(token, 2, TERM_DASH[Math.max(0, d)]);
-    if (wide) {
-      const y = Y + across - 4;
-      out +=
-        svgPath(`M${px(p)} ${px(y)}C${px(p)} ${px(y - h)} ${px(q)} ${px(y - h)} ${px(q)} ${px(y)}`, line) +
-        svgPath(`M${px(q - 4)} ${px(y - 6)}L${px(q)} ${px(y)}L${px(q + 4)} ${px(y - 6)}`, stroke(token, 2));
-    } else {
-      const x = across - 4;
-      const hh = h + 8;
-      out +=
-        svgPath(
-          `M${px(x)} ${px(Y + p)}C${px(x - hh)} ${px(Y + p)} ${px(x - hh)} ${px(Y + q)} ${px(x)} ${px(Y + q)}`,
-          line,
-        ) +
-        svgPath(`M${px(x - 6)} ${px(Y + q - 4)}L${px(x)} ${px(Y + q)}L${px(x - 6)} ${px(Y + q + 4)}`, stroke(token, 2));
-    }
+    out +=
+      svgPath(
+        `M${place(p, 0)}C${place(p, h)} ${place(q, h)} ${place(q, 0)}`,
+        stroke(token, 2, TERM_DASH[Math.max(0, d)]),
+      ) + svgPath(`M${place(q - 4, 6)}L${place(q, 0)}L${place(q + 4, 6)}`, stroke(token, 2));
   }
   const end = wide ? Y + across + CELL_HEIGHT + 32 : Y + n * pitch + 6;
   const word = t('storage: {cells}, {size}', {
@@ -324,8 +310,7 @@ function drawStrides(data, at, width) {
   });
   const unread = n - read.size;
   const more = unread ? t('{count} not read by this view', { count: unread }) : t('all read by this view');
-  out +=
-    svgText(0, end + 14, word, { bold: true }) + svgText(0, end + 30, more, { size: 12, color: 'muted', max: width });
+  out += svgText(0, end + 14, word, { bold: true }) + noteText(0, end + 30, more, { max: width });
   return figureSvg(
     width,
     end + 38,
@@ -366,7 +351,7 @@ function sumLine(data, { strides: s, offset, index }, width) {
     if (sign) out += svgText(x + sw / 2 - 1, y + 36, sign, { size: font.size, mono: true, anchor: 'middle' });
     x += sw;
     out +=
-      svgText(x + w / 2, y + 12, words[i], { size: 12, color: 'muted', anchor: 'middle' }) +
+      noteText(x + w / 2, y + 12, words[i], { anchor: 'middle' }) +
       svgText(x + w / 2, y + 36, text, { ...font, anchor: 'middle' });
     if (d >= 0) out += svgPath(`M${px(x + 2)} ${px(y + 43)}H${px(x + w - 2)}`, stroke(`a${d + 1}`, 2.5, TERM_DASH[d]));
     else if (d === -1 && offset) out += svgPath(`M${px(x + 2)} ${px(y + 43)}H${px(x + w - 2)}`, stroke('muted', 2.5));
@@ -396,24 +381,14 @@ function drawGrid(data, at, width, here) {
     const x0 = (p % perLine) * (planeW + 20) + 26;
     const y0 = Math.floor(p / perLine) * (planeH + 10) + 24 + (outer.length ? 16 : 0);
     if (outer.length) {
-      out += svgText(x0 - 26, y0 - 26, `index [${lead.join(', ')}, ·, ·]`, { size: 12, color: 'muted' });
+      out += noteText(x0 - 26, y0 - 26, `index [${lead.join(', ')}, ·, ·]`);
     }
     for (let c = 0; c < cols && rank; c++) {
-      out += svgText(x0 + c * w + w / 2, y0 - 7, c, {
-        size: 12,
-        color: c === index[rank - 1] ? 'ink' : 'muted',
-        bold: c === index[rank - 1],
-        anchor: 'middle',
-      });
+      out += axisText(x0 + c * w + w / 2, y0 - 7, c, c === index[rank - 1]);
     }
     for (let r = 0; r < rows; r++) {
       if (rank > 1) {
-        out += svgText(x0 - 8, y0 + r * h + 19.5, r, {
-          size: 12,
-          color: r === index[rank - 2] ? 'ink' : 'muted',
-          bold: r === index[rank - 2],
-          anchor: 'end',
-        });
+        out += axisText(x0 - 8, y0 + r * h + 19.5, r, r === index[rank - 2], { anchor: 'end' });
       }
       for (let c = 0; c < cols; c++) {
         const i = rank > 1 ? [...lead, r, c] : rank ? [c] : [];

@@ -4,7 +4,7 @@ import { t } from '../shared/messages.js';
 import { cross, px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { bytesText, countText } from '../shared/text.js';
 import { areaDef, areaEdge, areaFill, drawLegend, huesOfNames, lineMark, swatch } from './areas.js';
-import { numbersUnder, stairs, stairsBack, ticksOf, tickText } from './axes.js';
+import { numbersUnder, stairs, stairsBack, ticksOf, tickText, noteText } from './axes.js';
 import { figureId, figureSvg, oncePerData } from './figure-svg.js';
 
 const RUN_DASHES = ['6 3', '2 2', '9 3 2 3', '1 3'];
@@ -177,7 +177,7 @@ function drawTimeline(data, at, width) {
   for (const b of g.ticks) {
     out +=
       svgPath(`M${px(g.x0)} ${px(y(b))}H${px(g.x1)}`, stroke(b ? 'rule' : 'line', 1)) +
-      svgText(g.x0 - 7, y(b) + 4, tickText(b, g.top), { size: 12, color: 'muted', anchor: 'end' });
+      noteText(g.x0 - 7, y(b) + 4, tickText(b, g.top), { anchor: 'end' });
   }
 
   // the stack from the bottom up, with each name where its band has room
@@ -223,10 +223,7 @@ function drawTimeline(data, at, width) {
   const numbers = numbersUnder(g.n, k, middle, g.base + 17);
   const axis = t('event');
   out +=
-    numbers +
-    (g.x0 - widthOf(axis, { size: 12 }) > 12
-      ? svgText(g.x0 - 7, g.base + 17, axis, { size: 12, color: 'muted', anchor: 'end' })
-      : '');
+    numbers + (g.x0 - widthOf(axis, { size: 12 }) > 12 ? noteText(g.x0 - 7, g.base + 17, axis, { anchor: 'end' }) : '');
 
   const rows = [
     { heading: t('after event {event}', { event: k + 1 }) },

@@ -5,6 +5,7 @@ import { HUES } from '../shared/patterns.js';
 import { cross, px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { bytesText, escapeHtml } from '../shared/text.js';
 import { areaDef, areaEdge, areaFill, drawKeys } from './areas.js';
+import { axisText, noteText } from './axes.js';
 import { figureId, figureSvg } from './figure-svg.js';
 
 /**
@@ -219,8 +220,7 @@ function drawFits(data, at, width) {
       : svgPath(`M${px(x(capacity))} 18V${px(Y + ends.length * rowH + 4)}`, stroke('ink', 2))) + values;
   Y += ends.length * rowH + 12;
   out +=
-    svgPath(`M0 ${Y + 3}H14`, stroke('ink', 1.25, '2 3')) +
-    svgText(20, Y + 7, t('reserved by the allocator at most'), { size: 12, color: 'muted' });
+    svgPath(`M0 ${Y + 3}H14`, stroke('ink', 1.25, '2 3')) + noteText(20, Y + 7, t('reserved by the allocator at most'));
   Y += 34;
 
   // every batch and size, for the chosen program
@@ -234,15 +234,9 @@ function drawFits(data, at, width) {
     ) + 10;
   const cw = (width - left - 2) / data.batches.length;
   const ch = 30;
-  if (!narrow) out += svgText(0, Y + 4, data.sizeName, { size: 12, color: 'muted', max: left - 8 });
+  if (!narrow) out += noteText(0, Y + 4, data.sizeName, { max: left - 8 });
   data.batches.forEach((b, i) => {
-    out += svgText(left + (i + 0.5) * cw, Y + 4, b, {
-      size: 12,
-      anchor: 'middle',
-      bold: i === at.batch,
-      color: i === at.batch ? 'ink' : 'muted',
-      max: cw,
-    });
+    out += axisText(left + (i + 0.5) * cw, Y + 4, b, i === at.batch, { max: cw });
   });
   Y += 12;
   const cellText = (b, s) => {
@@ -253,12 +247,7 @@ function drawFits(data, at, width) {
   const rows = data.sizes.map((size, s) => [size, s]).reverse();
   rows.forEach(([size, s], r) => {
     const y = Y + r * ch;
-    out += svgText(left - 8, y + 19.5, size, {
-      size: 12,
-      anchor: 'end',
-      bold: s === at.size,
-      color: s === at.size ? 'ink' : 'muted',
-    });
+    out += axisText(left - 8, y + 19.5, size, s === at.size, { anchor: 'end' });
     data.batches.forEach((_, b) => {
       const e = outcomeOf(data, at, at.kind, b, s);
       const cx = left + b * cw;
