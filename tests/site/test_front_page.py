@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.waiting import box_of
+from tests.support.site.measures import SHIFT
+from tests.support.waiting import box_of, drawn
 
 WINDOWS = [(1440, 900), (1280, 720), (390, 844)]
 # The boxes of what a reader has to see before scrolling, by name.
@@ -36,6 +37,18 @@ def test_the_question_and_the_whole_picture_are_in_view_before_the_reader_scroll
     assert cut == set(), boxes
     picture, following = boxes["picture"], box_of(seen.page.locator(".ways.container"))["y"]
     assert (picture[2] - picture[0]) * (picture[3] - picture[1]) > 0 and following > picture[3]
+
+
+@pytest.mark.parametrize("edition", ["", "zh/"], ids=["en", "zh"])
+@pytest.mark.parametrize("size", WINDOWS, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_nothing_moves_while_the_page_opens(site, visit, size, edition):
+    """The place of the stage has the height that the drawn stage needs."""
+    page = visit(f"{site}{edition}index.html", width=size[0], whole=False).page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.reload()
+    page.locator("memory-stage .pic svg").wait_for()
+    drawn(page)
+    assert page.evaluate(SHIFT) < 0.02
 
 
 def test_the_picture_opens_where_the_question_is_answered(site, visit):

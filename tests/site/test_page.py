@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chapters.small_engine import workshop
+from tests.support.site.measures import SHIFT
 from tests.support.waiting import box_of, soon
 
 APPENDIX = "chapters/A_every_in_place_operation"
@@ -214,10 +215,4 @@ def test_a_page_with_stages_beside_its_text_does_not_move_while_it_opens(site, v
     """The script finds that some stages are too tall for two columns."""
     page = visit(f"{site}chapters/{name}.html", width=1350, whole=False).page
     assert soon(page.locator(".beside.tall").count)
-    moved = """() => new Promise(done => {
-        const sum = list => list.getEntries().reduce((total, { value = 0 }) => total + value, 0);
-        const observer = new PerformanceObserver(list => done(sum(list)));
-        observer.observe({ type: 'layout-shift', buffered: true });
-        observer.observe({ type: 'navigation', buffered: true });  // one, so there is an answer without shifts, too
-    })"""
-    assert page.evaluate(moved) < 0.1
+    assert page.evaluate(SHIFT) < 0.1

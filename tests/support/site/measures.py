@@ -102,3 +102,11 @@ NOW = """stage => [
 TITLED = "(title) => [...document.querySelectorAll('memory-stage')].find(stage => stage.data.title === title)"
 FOLLOWING = """question => [...document.querySelectorAll("memory-stage")].find(
     stage => question.compareDocumentPosition(stage) & Node.DOCUMENT_POSITION_FOLLOWING)"""
+
+# The sum of the layout shifts since the page began to load, without those that follow an input.
+SHIFT = """() => new Promise(done => {
+    const sum = list => list.getEntries().reduce((total, { value = 0 }) => total + value, 0);
+    const observer = new PerformanceObserver(list => done(sum(list)));
+    observer.observe({ type: 'layout-shift', buffered: true });
+    observer.observe({ type: 'navigation', buffered: true });  // one, so there is an answer without shifts, too
+})"""

@@ -40,8 +40,11 @@ export function startWhenNear() {
       wake(element);
       return true;
     });
-    observer.observe(element);
   }
+  // after the scripts of the elements, because an element without its mark no longer keeps its place
+  document.addEventListener('DOMContentLoaded', () => asleep.forEach(element => observer.observe(element)), {
+    once: true,
+  });
   const wakeLinked = () => {
     const id = decoded(location.hash.slice(1).split('/')[0]);
     for (const element of asleep) if (id && element.id === id) wake(element);
