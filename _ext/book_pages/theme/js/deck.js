@@ -1,7 +1,20 @@
-/** The slides: reveal.js turns them, the stage keeps its own keys, and a question leads to the slide of its stage. */
+/**
+ * The slides: reveal.js turns them, the stage keeps its own keys, and a question leads to the slide of its stage.
+ * Page Up and Page Down, the keys of a presenter's remote, turn the slides from everywhere.
+ */
 
-const OWN_KEYS = 'memory-stage, predict-first, input, button, select, textarea';
+const OWN_KEYS = 'memory-stage, input, select, textarea';
+const PRESSED = 'button, summary, a'; // Enter and Space press them
+const TURNS = ['PageDown', 'PageUp'];
 const { Reveal } = /** @type {any} */ (globalThis);
+
+/** @param {KeyboardEvent} event */
+function turnsSlides(event) {
+  const focused = /** @type {Element | null} */ (event.target ?? document.activeElement);
+  if (TURNS.includes(event.key)) return true;
+  if ([' ', 'Enter'].includes(event.key) && focused?.closest?.(PRESSED)) return false;
+  return !focused?.closest?.(OWN_KEYS);
+}
 
 Reveal.initialize({
   disableLayout: true, // a slide is as large as the window
@@ -9,7 +22,7 @@ Reveal.initialize({
   controlsTutorial: false,
   transition: 'none',
   slideNumber: 'c/t',
-  keyboardCondition: event => !(event.target ?? document.activeElement)?.closest?.(OWN_KEYS),
+  keyboardCondition: turnsSlides,
   keyboard: { 27: null }, // Escape would show all slides, too small to read a stage
   touch: false, // a stage is stepped with the same finger
 });
@@ -26,3 +39,10 @@ document.addEventListener(
   },
   { capture: true },
 );
+
+// On a page another program of a stage is shown at the same moment, which can be the answer of the next vote.
+document.addEventListener('input', event => {
+  const [chosen] = /** @type {HTMLInputElement[]} */ (event.composedPath());
+  const stage = /** @type {any} */ (event.target).closest?.('memory-stage');
+  if (stage && chosen.matches('.variants *, .chooser *')) stage.go(0);
+});
