@@ -4,8 +4,8 @@ Predictions are read from the built pages, because their cells compute the right
 feedback: the reason that it is right, or the mistake in it. Exercises become questions with a free answer, which a
 teacher grades: the unfinished function is the text to begin with, and the solution is a note for the teacher.
 
-If a stage of the page proves the answer to a prediction, the question has the picture of the stage's first step, the
-one that the hand-outs show. Without the optional package mini-racer the bank has no pictures.
+If a stage of the page shows the answer to a prediction, the question gets the picture of that stage's first step, as on
+the hand-outs. Without the optional package mini-racer the bank has no pictures.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tools.class_notebooks import ExerciseSheet  # noqa: E402
 QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
 PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
 COLUMNS = ("chapter", "id", "kind", "question", "picture", "option", "right", "feedback")
-PICTURES = "pictures"  # the folder of the pictures beside the table, and in the QTI package
+PICTURES = "pictures"  # the folder of the pictures, beside `questions.csv` and in the QTI package
 LONGEST_NAME = 70  # the most characters of a question's name in a list
 DAY = (2026, 1, 1, 0, 0, 0)  # the date of all files in the package, so that equal questions give equal bytes
 
@@ -86,7 +86,7 @@ class BankQuestion:
         """Return the name of the file of the question's picture."""
         return f"{self.key}.svg"
 
-    def asked(self, folder: str) -> list[ContentBlock]:
+    def text_with_picture(self, folder: str) -> list[ContentBlock]:
         """Return the text, and below it the picture from a folder, with the line that it belongs to."""
         if self.picture is None:
             return self.text
@@ -94,13 +94,13 @@ class BankQuestion:
         caption.text = "The memory after " if self.picture.is_asked else "The memory of a similar program after "
         code = ET.SubElement(caption, "code")
         code.text, code.tail = self.picture.line, ":"
-        # the class by which Moodle's themes fit a picture into a narrow window
+        # Moodle's themes use this class to fit a picture into a narrow window.
         ET.SubElement(around, "img", src=f"{folder}/{self.file}", alt=self.picture.alt, attrib={"class": "img-fluid"})
         return [*self.text, ContentBlock(caption), ContentBlock(around)]
 
     @property
     def name(self) -> str:
-        """Return the last sentence of the question as its name in a list."""
+        """Return the last paragraph of the question, shortened to LONGEST_NAME characters, as its name in a list."""
         text = " ".join(self.text[-1].plain.split())
         return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 2].rpartition(" ")[0] + " …"
 
@@ -109,7 +109,7 @@ def read_predictions(pages: list[BuiltPage]) -> list[BankQuestion]:
     """Return the predictions of built pages, in order.
 
     Raises:
-        ValueError: if two predictions have the same key.
+        ValueError: if a prediction occurs twice, because its key is made from the question and the options.
     """
     found = []
     for page in pages:
@@ -128,8 +128,8 @@ def read_predictions(pages: list[BuiltPage]) -> list[BankQuestion]:
                 for number, option in enumerate(question.select(".mt-options > li"))
             ]
             text = _blocks(question.select_one(".mt-question"))
-            drawn = _drawn(page, question)
-            found.append(BankQuestion(page.title, f"q{question['data-name']}", text, options, picture=drawn))
+            picture = _picture_of(page, question)
+            found.append(BankQuestion(page.title, f"q{question['data-name']}", text, options, picture=picture))
     keys = [each.key for each in found]
     if repeated := {key for key in keys if keys.count(key) > 1}:
         names = [each.name for each in found if each.key in repeated]
@@ -155,22 +155,22 @@ def read_exercises(sheets: list[ExerciseSheet]) -> list[BankQuestion]:
 
 
 def write_bank(folder: Path, questions: list[BankQuestion]) -> None:
-    """Write `moodle.xml`, `qti.zip`, `questions.csv` and the pictures of the table into the folder."""
+    """Write `moodle.xml`, `qti.zip`, `questions.csv` and the folder of its pictures into the folder."""
     pictures = folder / PICTURES
     pictures.mkdir(parents=True, exist_ok=True)
     for old in pictures.glob("*.svg"):
         old.unlink()
-    drawn = [(each.file, each.picture.svg) for each in questions if each.picture]
-    for name, svg in drawn:
+    drawings = [(each.file, each.picture.svg) for each in questions if each.picture]
+    for name, svg in drawings:
         (pictures / name).write_text(svg, encoding="utf-8")
     (folder / "moodle.xml").write_bytes(ET.tostring(moodle(questions), encoding="utf-8", xml_declaration=True))
     with zipfile.ZipFile(folder / "qti.zip", "w") as package:
         for name, content in qti_files(questions):
             data = ET.tostring(content, encoding="utf-8", xml_declaration=True)
             package.writestr(zipfile.ZipInfo(name, DAY), data, zipfile.ZIP_DEFLATED)
-        for name, svg in drawn:
+        for name, svg in drawings:
             package.writestr(zipfile.ZipInfo(f"{PICTURES}/{name}", DAY), svg.encode(), zipfile.ZIP_DEFLATED)
-    # without a byte order mark, Excel does not read UTF-8
+    # Excel reads UTF-8 only after a byte order mark, which "utf-8-sig" writes.
     with (folder / "questions.csv").open("w", encoding="utf-8-sig", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(COLUMNS)
@@ -187,15 +187,15 @@ def moodle(questions: list[BankQuestion]) -> ET.Element:
         if each.chapter != chapter:
             chapter = each.chapter
             category = ET.SubElement(quiz, "question", type="category")
-            _text(ET.SubElement(category, "category"), f"$course$/top/In Place/{chapter.replace('/', '//')}")
+            _add_text(ET.SubElement(category, "category"), f"$course$/top/In Place/{chapter.replace('/', '//')}")
         question = ET.SubElement(quiz, "question", type="multichoice" if each.options else "essay")
-        _text(ET.SubElement(question, "name"), each.name)
-        _html(question, "questiontext", each.asked("@@PLUGINFILE@@"))
+        _add_text(ET.SubElement(question, "name"), each.name)
+        _add_html(question, "questiontext", each.text_with_picture("@@PLUGINFILE@@"))
         if each.picture:
-            kept = {"name": each.file, "path": "/", "encoding": "base64"}
-            file = ET.SubElement(question[-1], "file", kept)
+            attributes = {"name": each.file, "path": "/", "encoding": "base64"}
+            file = ET.SubElement(question[-1], "file", attributes)
             file.text = base64.b64encode(each.picture.svg.encode()).decode()
-        _html(question, "generalfeedback", [])
+        _add_html(question, "generalfeedback", [])
         for name, value in {"defaultgrade": "1", "penalty": "0.3333333", "hidden": "0", "idnumber": each.key}.items():
             ET.SubElement(question, name).text = value
         if each.options:
@@ -204,22 +204,22 @@ def moodle(questions: list[BankQuestion]) -> ET.Element:
             for option in each.options:
                 answer = ET.SubElement(question, "answer", fraction="100" if option.right else "0", format="html")
                 ET.SubElement(answer, "text").text = _as_html(option.text)
-                _html(answer, "feedback", option.feedback)
+                _add_html(answer, "feedback", option.feedback)
         else:
             fields = {"responseformat": "monospaced", "responserequired": "1", "responsefieldlines": "15"}
             for name, value in {**fields, "attachments": "0", "attachmentsrequired": "0"}.items():
                 ET.SubElement(question, name).text = value
-            _html(question, "graderinfo", [_code(each.solution)])
-            _text(ET.SubElement(question, "responsetemplate", format="plain_text"), each.starter)
+            _add_html(question, "graderinfo", [_code(each.solution)])
+            _add_text(ET.SubElement(question, "responsetemplate", format="plain_text"), each.starter)
     return quiz
 
 
-def _text(parent: ET.Element, text: str) -> None:
+def _add_text(parent: ET.Element, text: str) -> None:
     ET.SubElement(parent, "text").text = text
 
 
-def _html(parent: ET.Element, name: str, blocks: list[ContentBlock]) -> None:
-    _text(ET.SubElement(parent, name, format="html"), _as_html(blocks))
+def _add_html(parent: ET.Element, name: str, blocks: list[ContentBlock]) -> None:
+    _add_text(ET.SubElement(parent, name, format="html"), _as_html(blocks))
 
 
 def _as_html(blocks: list[ContentBlock]) -> str:
@@ -264,7 +264,7 @@ def qti_item(question: BankQuestion) -> ET.Element:
         feedback = {"identifier": "FEEDBACK", "cardinality": "single", "baseType": "identifier"}
         ET.SubElement(item, "outcomeDeclaration", feedback)
     body = ET.SubElement(item, "itemBody")
-    body.extend(block.element for block in question.asked(f"../{PICTURES}"))
+    body.extend(block.element for block in question.text_with_picture(f"../{PICTURES}"))
     if not question.options:
         rubric = ET.SubElement(body, "rubricBlock", view="scorer")
         rubric.append(_code(question.solution).element)
@@ -301,11 +301,11 @@ def _rows(questions: list[BankQuestion]) -> Iterator[tuple[str, ...]]:
     """Return one row for each option, and one for each exercise, whose feedback is the solution."""
     for each in questions:
         start = (each.chapter, each.key, "prediction" if each.options else "exercise", _as_text(each.text))
-        drawn = f"{PICTURES}/{each.file}" if each.picture else ""
+        picture = f"{PICTURES}/{each.file}" if each.picture else ""
         for option in each.options:
-            yield (*start, drawn, _as_text(option.text), "yes" if option.right else "no", _as_text(option.feedback))
+            yield (*start, picture, _as_text(option.text), "yes" if option.right else "no", _as_text(option.feedback))
         if not each.options:
-            yield (*start[:3], f"{start[3]}\n\n{each.starter}", drawn, "", "", each.solution)
+            yield (*start[:3], f"{start[3]}\n\n{each.starter}", picture, "", "", each.solution)
 
 
 def _as_text(blocks: list[ContentBlock]) -> str:
@@ -318,8 +318,8 @@ def _code(text: str) -> ContentBlock:
     return ContentBlock(block)
 
 
-def _drawn(page: BuiltPage, question: Tag) -> StartPicture | None:
-    """Return the picture of a prediction; None if no stage proves its answer, or V8 is not installed."""
+def _picture_of(page: BuiltPage, question: Tag) -> StartPicture | None:
+    """Return the picture of a prediction; None if no stage shows its answer, or mini-racer is not installed."""
     stage = stage_of(page, question)
     svg = draw_start(*stage) if stage else ""
     if not stage or not svg:
@@ -334,7 +334,8 @@ def _drawn(page: BuiltPage, question: Tag) -> StartPicture | None:
 
 
 def _blocks(piece: Tag | None) -> list[ContentBlock]:
-    """Return the text of a page, whose only markup is code; code of several lines becomes a separate block.
+    """Return the text of an element, which may contain only text and code, as blocks. Code of several lines becomes a
+    separate block.
 
     Raises:
         ValueError: if the text contains another element, whose content would be lost.

@@ -1,6 +1,7 @@
-"""Draw the still picture of the step that a paragraph refers to, for readers without scripts, print and notebooks.
+"""Draw a still picture of the step that a paragraph refers to, for readers without JavaScript, print and notebooks.
 
-The script of the page draws it in V8, as it does for a stage.
+A mark (``step_mark``) is the place in a paragraph that refers to a step. mini-racer, an optional package with the
+JavaScript engine V8, runs the page's script to draw the picture.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from .step_marks import IN_SOURCE, STAGE, Moment, Trace, moment_of, pairs, said,
 WIDTH = 760  # the width of a picture in px
 IN_PAGE = '<noscript class="step-still"><figure class="step-still">{svg}</figure></noscript>'
 #: Matches a block of code, a heading, or a mark in the source of a page.
-PARTS = re.compile(rf"^(`{{3,}}|:{{3,}}).*?^\1\s*$|^(?P<heading>#{{1,6}} )|(?P<mark>{IN_SOURCE.pattern})", re.M | re.S)
-END = re.compile(r"\s*(?:\n[ \t]*\n|\n[ \t]*(?:[*+-]|\d+\.) |\Z)")  # matches the end of a paragraph
-SPECIAL = re.compile(r"[\\\[\]*_`<>]")  # matches characters that have a meaning in Markdown
+_PART = re.compile(rf"^(`{{3,}}|:{{3,}}).*?^\1\s*$|^(?P<heading>#{{1,6}} )|(?P<mark>{IN_SOURCE.pattern})", re.M | re.S)
+_PARAGRAPH_END = re.compile(r"\s*(?:\n[ \t]*\n|\n[ \t]*(?:[*+-]|\d+\.) |\Z)")  # matches the end of a paragraph
+_MARKDOWN = re.compile(r"[\\\[\]*_`<>]")  # matches characters that have a meaning in Markdown
 
 
 def add_to_page(trace: Trace, named: Sequence[step_mark]) -> None:
-    """Put a still picture after each paragraph that begins with one of these marks. Do nothing if V8 is not
-    installed.
+    """Put a still picture after each paragraph that begins with one of these marks. Do nothing if mini-racer is
+    not installed.
     """
     for mark in named if picture.available() else ():
         svg = picture.svg(trace, mark["variant"], mark["step"], WIDTH)
@@ -36,7 +37,7 @@ def add_to_page(trace: Trace, named: Sequence[step_mark]) -> None:
 
 
 def add_to_notebook(notebook: NotebookNode, words: Callable[[str], str] = said) -> None:
-    """Replace each mark of an executed notebook with words, and attach the still picture of its step to the cell.
+    """Replace each mark of an executed notebook by words for the step, and attach the step's picture to the cell.
 
     Args:
         notebook: the notebook to change.
@@ -49,7 +50,7 @@ def add_to_notebook(notebook: NotebookNode, words: Callable[[str], str] = said) 
         for mark in reversed([*_marks(cell.source)]):
             trace = stages[number, mark.start()]
             moment = moment_of(mark["names"], trace) if trace and picture.available() else None
-            end = END.search(cell.source, mark.end()).start()
+            end = _PARAGRAPH_END.search(cell.source, mark.end()).start()
             text = f"**{words(mark['names'])}**{cell.source[mark.end() : end]}"
             if moment:
                 indent = " " * (mark.start() - cell.source.rfind("\n", 0, mark.start()) - 1)
@@ -58,8 +59,10 @@ def add_to_notebook(notebook: NotebookNode, words: Callable[[str], str] = said) 
 
 
 def as_file(svg: str) -> str:
-    """Return a picture for a file: with a background, because it cannot know that of the document that shows it, and
-    without animations, because a picture that is printed before it was on the screen would lack the new elements.
+    """Return a picture for a file.
+
+    The picture gets its own background, because the background of the document that will show it is unknown. It gets
+    no animations: if it were printed before it was on the screen, the elements that fade in would be missing.
     """
     still = svg.replace("</style>", ".memory-picture :is(.new,.flip){animation:none}</style>", 1)
     return still.replace("background:none", "background:var(--paper)", 1)
@@ -72,15 +75,17 @@ def _attached(cell: NotebookNode, trace: Trace, moment: Moment) -> str:
     svg = as_file(picture.svg(trace, *moment, WIDTH))
     attachments = cell.setdefault("attachments", {})
     attachments[name] = {"image/svg+xml": base64.b64encode(svg.encode()).decode()}
-    sentence = SPECIAL.sub(r"\\\g<0>", variant["steps"][moment.step]["say"].replace("`", ""))
+    sentence = _MARKDOWN.sub(r"\\\g<0>", variant["steps"][moment.step]["say"].replace("`", ""))
     return f"![{sentence}](attachment:{name})"
 
 
 def _marks_and_stages(cells: Sequence[NotebookNode]) -> Iterator[tuple[Any, int, bool]]:
-    """Yield each mark with its cell and position, and the recording of each stage, both with their section."""
+    """Yield ``((cell number, position), section, False)`` for each mark and ``(trace, section, True)`` for each stage,
+    in the order of the page.
+    """
     section = 0
     for number, cell in enumerate(cells):
-        for part in PARTS.finditer(cell.source) if cell.cell_type == "markdown" else ():
+        for part in _PART.finditer(cell.source) if cell.cell_type == "markdown" else ():
             section += bool(part["heading"])
             if part["mark"]:
                 yield (number, part.start()), section, False
@@ -91,4 +96,4 @@ def _marks_and_stages(cells: Sequence[NotebookNode]) -> Iterator[tuple[Any, int,
 
 
 def _marks(source: str) -> Iterator[re.Match[str]]:
-    return (part for part in PARTS.finditer(source) if part["mark"])
+    return (part for part in _PART.finditer(source) if part["mark"])

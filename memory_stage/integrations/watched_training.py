@@ -1,4 +1,7 @@
-"""Watch a training that a trainer runs. Callbacks use this, because they learn only of its begin and its end."""
+"""Watch a training that a trainer runs.
+
+Callbacks use this module. They are called when the training begins and ends, so they cannot use a ``with`` block.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from memory_stage.explanation.whole_run.faults import Fault
 
 
 class WatchedTraining:
-    """Watches one training after another. It prints each fault to standard error as soon as it finds the fault.
+    """Watches one training after another, and prints each fault to standard error when it happens.
 
     Attributes:
         explanation: the explanation of the latest training; None before the first.
@@ -24,12 +27,16 @@ class WatchedTraining:
         self.explanation: Explanation | None = None
 
     def begin(self, model: Any, variables: Mapping[str, Any]) -> None:
-        """Watch this thread. The watch of an earlier training ends, because a trainer may have left that with an error.
+        """Watch this thread.
+
+        If an earlier training is still watched (its trainer may have failed without calling ``end``), that watch ends
+        first.
+
 
         Args:
             model: an object whose class the program defines. The file of that class is taken as the program.
-            variables: the objects in which graphs that are kept alive are searched at the end, by the program's names
-                for them.
+            variables: maps the program's names to objects. At the end, these objects are searched for graphs that they
+                keep alive.
         """
         if WatchedTraining._open is not None:
             WatchedTraining._open.end()

@@ -13,18 +13,19 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-#: Maps the code of a language that has catalogues, as a caller gives it, to the folder of the catalogues.
+#: Maps a language code, such as ``zh``, to the name of the folder with its catalogues. English has none.
 LOCALES = {"zh": "zh_CN"}
 
 #: The environment variable with the default language of a process.
-VARIABLE = "MEMORY_STAGE_LANGUAGE"
+_VARIABLE = "MEMORY_STAGE_LANGUAGE"
 
 _HAN = "\u2e80-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"  # matches a Chinese character or full-width punctuation
-_MARKS = "\u3001\u3002\u201c\u201d\u300a\u300b\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
-_SUPERFLUOUS = re.compile(rf"(?<=[{_HAN}]) +(?=[{_HAN}])|(?<=[{_MARKS}]) +| +(?=[{_MARKS}])")
+# full-width punctuation, which contains its own space
+_PUNCTUATION = "\u3001\u3002\u201c\u201d\u300a\u300b\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
+_SUPERFLUOUS = re.compile(rf"(?<=[{_HAN}]) +(?=[{_HAN}])|(?<=[{_PUNCTUATION}]) +| +(?=[{_PUNCTUATION}])")
 _CODE = re.compile(r"(`[^`]*`)")
 
-#: Maps the file name of a catalogue to the folder that contains it.
+#: Maps a gettext domain, such as ``memory_stage``, to the folder that contains one folder for each locale.
 _folders = {"memory_stage": Path(__file__).with_name("locale")}
 
 _default = ""
@@ -44,8 +45,8 @@ class Language:
     _catalogue: gettext.NullTranslations = field(default_factory=gettext.NullTranslations, compare=False, repr=False)
 
     def template(self, text: str, several: str | None, count: int, context: str = "") -> str:
-        """Return the translation of a text with its placeholders. A text without a translation is returned
-        unchanged.
+        """Return the translated text, in which the placeholders are not filled in yet. A text without a translation is
+        returned unchanged.
         """
         digest = digest_of(text, context)
         if several is None:
@@ -55,8 +56,8 @@ class Language:
         return (text if count == 1 else several) if found == digest else found
 
     def cased(self, text: str, capital: bool) -> str:
-        """Return a text with the capital or small letter that its place in a sentence needs. Chinese has no
-        capitals.
+        """Return a text with a capital first letter; or, in the middle of a sentence, with "line" instead of "Line" at
+        its beginning (names and code keep their case). A Chinese text is returned unchanged.
         """
         if self.code == "zh":
             return text
@@ -64,10 +65,11 @@ class Language:
             return text[:1].upper() + text[1:]
         return "l" + text[1:] if text.startswith("Line ") else text
 
-    def spaced(self, text: str) -> str:
+    def without_extra_spaces(self, text: str) -> str:
         """Return a text without spaces beside full-width punctuation or between Chinese characters, except in code.
 
-        A translation has a space around each placeholder, because most values are Latin.
+        A translation has a space around each placeholder, because most values are Latin. Where a value is Chinese, that
+        space is too much.
         """
         if self.code != "zh":
             return text
@@ -123,7 +125,7 @@ def add_catalogues(domain: str, folder: Path) -> None:
 
 def default_language() -> Language:
     """Return the language of stages and reports for which the caller gives none."""
-    return language(_default or os.environ.get(VARIABLE) or "en")
+    return language(_default or os.environ.get(_VARIABLE) or "en")
 
 
 def set_language(code: str | None) -> None:

@@ -135,7 +135,7 @@ def continued(text: Text) -> Text:
 
 def render(text: Text, language: Language) -> str:
     """Return the text in a language."""
-    return language.spaced(_render(text, language)) if not isinstance(text, str) else text
+    return language.without_extra_spaces(_render(text, language)) if not isinstance(text, str) else text
 
 
 def said(text: Text) -> str:

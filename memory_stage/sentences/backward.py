@@ -1,4 +1,4 @@
-"""Sentences for the steps of backward. Rules: see ``sentences``."""
+"""Sentences for the steps of backward. ``sentences.py`` has the rules for all sentences."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def _describe_custom_end(done: FinishedStep, where: Text, sent: list[Sent]) -> T
 
 
 def _sending(sent: list[Sent], sentence: Callable[[Text], Text]) -> Text:
-    """Return ``sentence``, with as much detail about the gradients that the node sends as fits."""
+    """Call ``sentence`` with the most detailed text about the sent gradients that fits, and return the result."""
     places = list(dict.fromkeys(each.label for each in sent))
     return first_fitting(
         sentence(joined([_to(each) for each in sent])),
@@ -280,7 +280,7 @@ def _reads_copy(node: NodeEntry | None) -> Text:
 
 
 def _to(sent: Sent) -> Text:
-    """Return ``[2, 4] to a@0``, with the sum if another gradient has arrived there before."""
+    """Return ``[2, 4] to a@0``, followed by the sum if ``a@0`` had received another gradient before."""
     to = sent.to
     target: Text = sent.label or _earlier_value()
     if (
@@ -316,7 +316,7 @@ def _write(fact: Passed) -> Text:
             lambda text: message("The gradient {gradient} is passed on: {sent}.", gradient=fact.gradient, sent=text),
         )
     op = written[-1]
-    assert op.to is not None, "it was asked whether it is drawn"
+    assert op.to is not None, "``written`` contains only drawn nodes"
     values: dict[str, Text | int] = {
         "node": node_text(op.to),
         "tensor": code(fact.node.state.label),
@@ -377,7 +377,10 @@ def _leaf_clauses(collected: list[Collected]) -> list[Text]:
 
 
 def _first_two(clauses: list[Text]) -> Text:
-    """Join two clauses. Chinese does not join clauses with its word for "and", which is for nouns."""
+    """Join the first two clauses.
+
+    ``joined`` is not used, because its "and" would be wrong between clauses in Chinese.
+    """
     if len(clauses) < 2:
         return joined(clauses)
     return message("{clause} and {another}", clause=clauses[0], another=clauses[1])

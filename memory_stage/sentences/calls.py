@@ -1,5 +1,5 @@
-"""Sentences about calls of the notebook's functions, and about functions that return or yield. Rules: see
-``sentences``.
+"""Sentences about calls of the notebook's functions, and about functions that return or yield. ``sentences.py`` has the
+rules for all sentences.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Sentences for a framework whose state cannot be read, or is not checked, as minitensor's is. Rules: see
-``sentences``.
+"""Sentences for a framework whose state cannot be read, or is not checked, as minitensor's is. ``sentences.py`` has the
+rules for all sentences.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Sentences about names that are bound, moved and deleted, and about freed storages. Rules: see ``sentences``."""
+"""Sentences about names that are bound, moved and deleted, and about freed storages.
+
+``sentences.py`` has the rules for all sentences.
+"""
 
 from __future__ import annotations
 
@@ -107,8 +110,8 @@ def _array(done: FinishedStep, fact: Named) -> Text:
 
 
 def _storages_of(done: FinishedStep, named: Sequence[Named]) -> Text:
-    """Return the storages of tensors that no operation made, such as deep copies, and which of these storages
-    are new.
+    """Return a phrase that lists the storages of tensors that no operation made (such as deep copies), old and new ones
+    separately.
     """
     storages = list(dict.fromkeys(fact.tensor.storage.root for fact in named))
     made = {fact.storage for fact in done.all(Allocated)}
@@ -308,7 +311,9 @@ def kept(done: FinishedStep, storage: StorageEntry) -> Text:
 
 
 def freed(done: FinishedStep) -> Text:
-    """Return a clause about the freed storages and their bytes; an empty text if none was freed."""
+    """Return a sentence about the freed storages and their bytes, or about a freed tensor whose storage stays
+    allocated; an empty text if the step freed nothing.
+    """
     storages = [fact.storage for fact in done.all(StorageFreed)]
     if not storages:
         return message("A tensor is freed; its storage stays.") if done.all(TensorFreed) else ""

@@ -1,4 +1,7 @@
-"""Sentences about errors: the operation that failed, and the reason. Rules: see ``sentences``."""
+"""Sentences about errors: the operation that failed, and the reason.
+
+``sentences.py`` has the rules for all sentences.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences about saved tensors whose cells a write covers. Rules: see ``sentences``.
+"""Sentences about saved tensors whose cells a write covers. ``sentences.py`` has the rules for all sentences.
 
 Each function returns a tuple of equivalent texts, the longest first. A sentence uses the first that fits.
 """

@@ -1,4 +1,7 @@
-"""Sentences about several operations in one line, and a clause about each of them. Rules: see ``sentences``."""
+"""Sentences about several operations in one line, and a clause about each of them.
+
+``sentences.py`` has the rules for all sentences.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Sentences about memory shared with other libraries or threads, and about tensors that change storage. Rules: see
-``sentences``.
+"""Sentences about memory shared with other libraries or threads, and about tensors that change storage.
+``sentences.py`` has the rules for all sentences.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Sentences about writes: the written cells, the saved bytes, and other names for the cells. Rules: see
-``sentences``.
+"""Sentences about writes: the written cells, the saved bytes, and other names for the cells. ``sentences.py`` has the
+rules for all sentences.
 """
 
 from __future__ import annotations

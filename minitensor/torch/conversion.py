@@ -29,15 +29,15 @@ def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: 
     """Return the tensor in another dtype or on another device, as in ``to("cuda")``, ``to(torch.float64)`` or
     ``to(other)``.
 
-    The result is the tensor itself if nothing changes. Otherwise it is a copy of the same shape, through which
-    gradients flow.
+    The result is the tensor itself if nothing changes and ``copy`` is False. Otherwise it is a copy of the same shape,
+    through which gradients flow.
 
     Raises:
         RuntimeError: if there is no such device.
         TypeError: if an argument is neither a device nor a dtype nor a tensor.
     """
     copy = checks.flag("to()", "copy", copy)
-    device, dtype = where_to(*where, device=device, dtype=dtype)
+    device, dtype = device_and_dtype(*where, device=device, dtype=dtype)
     out: Any = input
     if device is not None:
         out = cuda.moved(out, device)
@@ -46,11 +46,12 @@ def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: 
     return TABLE["clone"](out) if copy and out is input else out
 
 
-def where_to(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tuple[Any, DType | None]:
-    """Return the device and the dtype that the arguments of ``to`` name, each None if they do not name it.
+def device_and_dtype(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tuple[Any, DType | None]:
+    """Return the device and the dtype among the arguments of ``to``; None for the one that is not given.
 
     Raises:
-        TypeError, RuntimeError: if an argument is anything else.
+        TypeError, RuntimeError: if an argument is not a device, a dtype or a tensor. A bool (``non_blocking``) is
+            ignored.
     """
     if sum(isinstance(each, BaseTensor) for each in where) > 1:
         raise TypeError("to() received an invalid combination of arguments - got (Tensor, Tensor)")
@@ -85,13 +86,13 @@ def converter(name: str) -> Callable[[Tensor], Tensor]:
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = (
-        f"Return the tensor as {dtype}: itself, or a copy of its shape. Gradients flow through it. Nothing is refused."
+        f"Return the tensor in {dtype}: the tensor itself, or a copy of the same shape. Gradients flow through it."
     )
     return convert
 
 
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return the tensor in the dtype of ``other``, in its own shape: itself, or a copy.
+    """Return ``input`` in the dtype of ``other``: ``input`` itself, or a copy. The shape does not change.
 
     Raises:
         TypeError: if ``other`` is not a tensor.
@@ -101,7 +102,7 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def is_tensor(obj: Any) -> bool:
-    """True if ``obj`` is a tensor. Nothing is refused."""
+    """True if ``obj`` is a tensor."""
     return isinstance(obj, BaseTensor)
 
 
@@ -125,14 +126,14 @@ def is_floating_point(input: Tensor) -> bool:
     return input._array.dtype in FLOATS
 
 
-# ---------- names of older programs ----------
+# ---------- names that only older programs use ----------
 
 
 #: PyTorch's class name for each element type, such as ``FloatTensor`` for float32.
 _TYPE_NAMES = {dtype: f"{scalar}Tensor" for dtype, scalar in SCALARS.items()}
 
 
-class _Kind(type):
+class _TensorType(type):
     """A class whose instances are the tensors of one element type on the host."""
 
     name: str
@@ -146,7 +147,7 @@ class _Kind(type):
         if not given or all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
             return zeros(*(given or (0,)), dtype=cls.name)
         if len(given) > 1:
-            raise TypeError(f"{cls.__name__}() takes data, or the lengths of a size")
+            raise TypeError(f"{cls.__name__}() takes data, or the length of each dimension")
         data = given[0]
         return to(data.detach(), BY_NAME[cls.name]) if isinstance(data, Tensor) else tensor(data, dtype=cls.name)
 
@@ -154,9 +155,10 @@ class _Kind(type):
         return f"<class 'torch.{cls.__name__}'>"
 
 
-_KIND = """
-A size, given as numbers, makes a tensor of zeros of that shape. Data (numbers, nested lists or an array) are copied;
-the tensor has their shape. A tensor of that dtype is shared.
+_TYPE_DOC = """
+Integers are a shape: FloatTensor(2, 3) is a tensor of zeros with 2 rows and 3 columns. Data (numbers, nested lists or
+an array) are copied, and the tensor has their shape. A tensor of the same dtype is not copied: the result shares its
+memory.
 
 Raises:
     TypeError: if an element is not a number, or several data are given.
@@ -166,12 +168,12 @@ Raises:
 
 #: ``FloatTensor``, ``DoubleTensor``, ``IntTensor``, ``LongTensor``, ``BoolTensor``.
 TENSOR_TYPES: dict[str, type] = {
-    name: _Kind(
+    name: _TensorType(
         name,
         (),
         {
             "name": dtype,
-            "__doc__": f"{'An' if dtype[0] == 'i' else 'A'} {dtype} tensor of data, or of a size.\n{_KIND}",
+            "__doc__": f"{'An' if dtype[0] == 'i' else 'A'} {dtype} tensor from data or from a shape.\n{_TYPE_DOC}",
         },
     )
     for dtype, name in _TYPE_NAMES.items()
@@ -190,7 +192,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """
     if dtype is None:
         return f"torch.{'cuda.' if input.is_cuda else ''}{_TYPE_NAMES[input._array.dtype.name]}"
-    if isinstance(dtype, _Kind):
+    if isinstance(dtype, _TensorType):
         return to(input, BY_NAME[dtype.name])
     if isinstance(dtype, str):
         name = dtype.removeprefix("torch.").removeprefix("cuda.")
@@ -209,20 +211,21 @@ class _AnyTensor(type):
 
 
 class Variable(metaclass=_AnyTensor):
-    """PyTorch's older name of a tensor that may require grad: an alias on the same memory.
+    """PyTorch's former wrapper of a tensor. Calling it returns another tensor on the same memory, with the given
+    ``requires_grad``.
 
     Raises:
         TypeError: if an argument is not a tensor.
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
-        """Return the alias."""
+        """Return the tensor on the memory of ``data``."""
         if data is None:
             data = zeros(0)
         if not isinstance(data, BaseTensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         if volatile is not None:
             warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
-        made = as_kind(BaseTensor.detach(data))
-        made.requires_grad = requires_grad
-        return made
+        out = as_kind(BaseTensor.detach(data))
+        out.requires_grad = requires_grad
+        return out

@@ -494,5 +494,5 @@ def called_with(*given: Any) -> Tensor:
     if all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
         return empty(*(given or (0,)))
     if len(given) > 1:
-        raise TypeError("Tensor() takes data, or the lengths of a size; torch.tensor(data) keeps the dtype")
+        raise TypeError("Tensor() takes data, or the length of each dimension; torch.tensor(data) keeps the dtype")
     return tensor(given[0].detach() if isinstance(given[0], Tensor) else given[0], dtype="float32")

@@ -1,7 +1,8 @@
 """Share work among threads.
 
-numpy lets other threads run while it computes. Each call starts its own threads. That takes some 60 us for each, which
-is little compared with an operation on 16 MiB, and no pool has to be shut down or breaks in a fork.
+numpy lets other threads run while it computes. Each call of `share_out` starts its own threads. Starting a thread takes
+about 60 us, which is little compared with an operation on 16 MiB. There is no pool, so nothing has to be shut down, and
+nothing breaks after a fork.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def _default_number() -> int:
 
 
 class Threads:
-    """The setting ``number``: the number of threads that compute at once, including the calling thread."""
+    """The setting of the number of threads that compute at once, including the calling thread."""
 
     __slots__ = ("number",)
 
@@ -46,7 +47,8 @@ def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -
     raises.
 
     Raises:
-        Any error of ``work``, and KeyboardInterrupt. Other pieces may be done by then or not.
+        An error that ``work`` raised (one of them, if several did), or KeyboardInterrupt. Some of the other pieces may
+        not have been done.
     """
     rest = iter(pieces)
     failures: list[BaseException] = []

@@ -1,4 +1,4 @@
-"""Check arguments that are not data (tensors, integers, axes), with the calling function's name in each error."""
+"""Check that an argument is a tensor, an integer or an axis. Each error names the function that was called."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Templates of the functions that are generated from a row of the derivative table.
 
-``print(minitensor.source("add_"))`` shows one. ``CALLS`` in :mod:`minitensor.engine.operations.compiling` lists the
-functions that it calls: from :mod:`minitensor.engine.saved.writing` before and after a write, and ``set_node`` of
-:mod:`minitensor.engine.core.history` for the new value. ``forward`` is the row's function on arrays.
+``print(minitensor.source("add_"))`` prints a generated function. Generated functions call the functions in ``CALLS`` of
+:mod:`minitensor.engine.operations.compiling`: ``before_write`` and ``after_write`` of
+:mod:`minitensor.engine.saved.writing` around a write, and ``set_node`` of :mod:`minitensor.engine.core.history` to
+store the new node. ``forward`` is the row's function on arrays.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def {name}({parameters}):
         check_on_device({name!r}, {x}, ({as_},))
     storage = {x}._storage
 {record}
-    # Find the other savers of the bytes that are about to be overwritten.
+    # Find the earlier nodes that saved bytes which are about to be overwritten.
     plan = None if storage.savers is None else {before}
     try:
 {compute}
@@ -235,7 +236,7 @@ class _Text:
         return _lines(8, [f"{self.node(x)} = {x}._node if {x}._history is None else current({x})" for x in self.ruled])
 
     def wanted(self, name: str) -> str:
-        """Return the condition that a required gradient needs ``name``; an empty text if that is always true."""
+        """Return the condition under which ``name`` has to be saved; an empty text if it always has to be."""
         by = [x for x in self.ruled if name in self.row.needs(x)]
         if set(by) == set(self.ruled):
             return ""
@@ -265,7 +266,8 @@ def normal_source(row: Row, in_order: str = "True") -> str:
     pieces["promoted"] = _promote(text, f"{promoted} = promote({promoted})")
     pieces["computed"] = f"forward({pieces['call']}) if {text.not_16_bits} else in_float32(forward, {pieces['call']})"
     if row.by_element:
-        # In a program without a big tensor, only the first test runs. After it, the sizes of the operands decide.
+        # If the program has no big tensor, the first test (``meter.allocated``) decides. Otherwise the sizes of the
+        # operands do.
         small = " and ".join(f"{x}._storage.nbytes < large.nbytes" for x in row.operands)
         if len(row.operands) > 1:
             small = f"(meter.allocated < large.nbytes or {small})"
@@ -322,7 +324,8 @@ def in_place_source(row: Row) -> str:
         entries[target] = f"saved_{target}"
     for mark in text.saves:
         if mark in row.marks:
-            # The rules need only one bit per element of the operands, one of which is about to be overwritten.
+            # The rules need only one bit per element. The bits are computed now, because one operand is about to be
+            # overwritten.
             expression = row.marks[mark]
             own = f", {whose}" if target in names_in(expression) else ""
             marked = _on(text, expression)
@@ -367,14 +370,16 @@ def _takes_out_by_position(row: Row) -> bool:
 
 
 def _on(text: _Text, expression: str) -> str:
-    """Replace the operands in a mark's expression by their arrays."""
+    """Replace the operands in an expression of the row by their arrays."""
     for x, array in text.array.items():
         expression = re.sub(rf"\b{x}\b", array, expression)
     return expression
 
 
 def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
-    """Return the source of backward on arrays, or on tensors, where the operations in the rules are recorded."""
+    """Return the source of the backward function on arrays; with ``on_tensors``, of the one on tensors, which records
+    the operations in the rules.
+    """
     text = _Text(row, in_place)
     one = len(text.ruled) == 1
     unpack = [f"{', '.join(text.node(x) for x in text.ruled)}{',' if one else ''} = node.inputs"]

@@ -9,7 +9,7 @@ from typing import Any
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.layers.traversal import members, walk
-from minitensor.torch.conversion import where_to
+from minitensor.torch.conversion import device_and_dtype
 from minitensor.torch.dtypes import bfloat16, dtype_of, float16, float32, float64
 from minitensor.torch.errors import missing
 from minitensor.torch.nn.hooks import Hooked
@@ -228,7 +228,7 @@ class Module(Hooked):
         Raises:
             TypeError: if the dtype is not a floating-point one.
         """
-        where, dtype = where_to(*args, **kwargs)
+        where, dtype = device_and_dtype(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"

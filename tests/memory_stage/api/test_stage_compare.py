@@ -47,7 +47,7 @@ def test_variants_share_nothing_and_each_has_its_verdict():
     assert list(problems(shown.data)) == []
 
 
-def test_one_program_under_two_policies():
+def test_one_program_gets_a_variant_and_a_verdict_for_each_policy():
     source = "x = mt.ones([2])\nx.stop_gradient = False\ny = x * 2\ny.sin_()"
     shown = stage.compare(source, policies=["2.5", "2.6"])
     old, new = shown.data["variants"]
@@ -82,7 +82,7 @@ def test_variants_begin_with_the_same_random_numbers_and_policy_and_restore_them
         ("x = 1", {"policies": ["2.5", "2.5"]}, "each policy once"),
     ],
 )
-def test_values_that_cannot_be_compared_are_refused(programs, named, text):
+def test_unsuitable_arguments_of_compare_are_refused(programs, named, text):
     with pytest.raises(ValueError, match=text):
         stage.compare(programs, **named)
 
@@ -102,11 +102,13 @@ def test_a_program_with_a_syntax_error_is_found_before_any_program_runs(capsys):
 
 START = "x = mt.to_tensor([.1, .2], stop_gradient=False) * 1\n"
 
-# A program, and the verdict on it in the words of `explain`. Sizes are 4 bytes for a float32, and a bit for a mask.
+# A program, and the verdict on it in the words of `explain`. A float32 takes 4 bytes. A mask takes one bit per element,
+# rounded up to a byte.
 VERDICTS = {
     "add_": ("x.add_(1)\nx.sum().backward()", "free"),
     "sin_": ("x.sin_()\nx.sum().backward()", "copies 8 bytes"),
     "two copies": ("x.sin_()\nx.cos_()", "copies 16 bytes"),
+    # abs_ saves two masks: the elements above 0, and those below 0.
     "abs_": ("x.abs_()", "marks 2 bytes"),
     "stale": ("y = x * x\nx.add_(1)", "stale"),
     "stale, and asked for": ("y = x * x\nx.add_(1)\ny.sum().backward()", "stale, backward raises"),
@@ -129,14 +131,14 @@ VERDICTS = {
 
 
 @pytest.mark.parametrize("name", VERDICTS)
-def test_a_verdict_equals_that_of_explain(name):
+def test_each_program_gets_the_expected_verdict(name):
     program, verdict = VERDICTS[name]
     shown = stage.compare({"it": START + program})
     assert verdicts(shown) == [verdict]
 
 
 @pytest.mark.parametrize("name", VERDICTS)
-def test_bytes_and_words_equal_those_of_the_report(name):
+def test_a_verdict_has_the_word_and_the_bytes_of_the_report_of_explain(name):
     program, verdict = VERDICTS[name]
     with mt.set_inplace_policy("2.6"):  # a program may set another policy
         report = mt.explain(exec, START + program, {"mt": mt}, catch=True)
@@ -233,7 +235,7 @@ def test_variants_read_the_names_of_the_notebook_without_changing_them(cell, she
         ("w = mt.ones([2])\ndef step():\n    w.add_(1)", "step()", "w"),
     ],
 )
-def test_a_tensor_of_the_notebook_is_out_of_reach_and_unchanged(cell, shell, setup, use, name):
+def test_a_variant_that_reads_a_tensor_of_the_notebook_is_refused(cell, shell, setup, use, name):
     assert cell(setup)[0].success
     before = shell.user_ns[name]
     result, shown, _ = cell(f"%%stage --compare\n# --- one\n{use}\n# --- two\nx = 1")
@@ -308,8 +310,8 @@ def test_a_line_of_dashes_or_a_comment_begins_no_variant(cell):
 
 
 def history(variant: dict) -> list[tuple]:
-    """Return each operation with the labels of its inputs and outputs, its saved tensors, and the gradients that
-    arrived there.
+    """Return the history events of a variant with labels instead of ids: operations, saves, gradients, drops and
+    groups.
     """
     events = [*variant.get("before", []), *(event for step in variant["steps"] for event in step["events"])]
     label = {event["id"]: event["label"] for event in events if event["do"] == "state"}
@@ -346,7 +348,7 @@ def test_the_history_of_a_variant_equals_that_of_the_program_alone():
                 assert places.setdefault(event["id"], what) == what
 
 
-def test_objects_that_variants_share_keep_their_places():
+def test_two_policies_that_behave_alike_give_equal_steps():
     program = "w = mt.ones([2], stop_gradient=False)\nh = w * 2.0\ny = h * h\nh.add_(1.0)"
     first, second = stage.compare(program, policies=["2.5", "2.6"]).data["variants"]
     assert first["steps"] == second["steps"]

@@ -1,6 +1,7 @@
-"""Test einsum, windows, repetitions and grids in both vocabularies against numpy and finite differences.
+"""Test einsum, windows and similar functions, truncated normal values and the default device in both vocabularies.
 
-test_special_values.py compares values and gradients with the frameworks'.
+Values are compared with numpy, and gradients with finite differences. test_special_values.py compares values and
+gradients with those of PyTorch and Paddle.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def test_einsum_computes_what_numpy_computes(case):
 
 
 @pytest.mark.parametrize("case", [case for case in EQUATIONS if all(0 not in shape for shape in case[1:])], ids=str)
-def test_the_gradient_of_einsum_is_that_of_finite_differences(case):
+def test_the_gradient_of_einsum_equals_finite_differences(case):
     equation, *shapes = case
     assert gradcheck(lambda *operands: mt.einsum(equation, *operands), tensors(shapes))
 
@@ -74,14 +75,14 @@ def test_an_equation_that_does_not_fit_is_refused(equation, shapes, names):
         torch.einsum(equation, *[torch.tensor(x.numpy()) for x in operands])
 
 
-def test_operands_of_einsum_are_tensors():
+def test_einsum_refuses_operands_that_are_not_tensors_and_an_equation_that_is_not_text():
     with pytest.raises(TypeError, match="einsum: operands are tensors, not list"):
         mt.einsum("i,i", mt.ones([2]), [1.0, 2.0])
     with pytest.raises(TypeError, match="equation is a text"):
         mt.einsum(3, mt.ones([2]))
 
 
-def test_torch_returns_a_view_where_nothing_is_computed_and_paddle_a_copy():
+def test_einsum_of_a_diagonal_is_a_view_in_torch_and_a_copy_in_paddle():
     x = torch.zeros(2, 2)
     torch.einsum("ii->i", x).fill_(1.0)
     assert x.tolist() == [[1.0, 0.0], [0.0, 1.0]]
@@ -139,7 +140,7 @@ def test_a_write_to_a_window_reaches_the_gradient():
         lambda x: mt.nn.functional.log_sigmoid(x) + mt.nn.functional.softplus(x, 2.0) + mt.nn.functional.hardswish(x),
     ],
 )
-def test_gradients_of_contractions_equal_finite_differences(function):
+def test_gradients_of_these_functions_equal_finite_differences(function):
     assert gradcheck(function, tensors([(1, 2, 4, 4)], seed=3))
 
 
@@ -167,7 +168,7 @@ def test_unsuitable_arguments_are_refused(call, error, names):
         call()
 
 
-# ---------- initial numbers, default device ----------
+# ---------- initial values of parameters; the default device ----------
 
 
 def test_truncated_normal_numbers_lie_between_the_bounds_and_are_spread():

@@ -20,18 +20,20 @@ from tests.support.waiting import PAGE_PATIENCE
 from tools.build import ROOT
 
 FAULTS = (Path(__file__).parent / "layout.js").read_text(encoding="utf-8")
-FONTS = {  # for prose and for code; None for the page's own fonts
+#: Maps a name to the fonts of prose and of code; None means the page's own fonts.
+FONTS = {
     "its own": None,
     "DejaVu": ("DejaVu Sans", "DejaVu Sans Mono"),
     "Noto CJK": ("Noto Sans CJK SC", "Noto Sans Mono CJK SC"),
 }
-SIZES = {"100 %": (1, "100%"), "200 % zoom": (2, "100%"), "200 % text": (1, "200%")}  # of the page, of its root's text
+#: Maps a name to the zoom of the page and the font size of its root element.
+SIZES = {"100 %": (1, "100%"), "200 % zoom": (2, "100%"), "200 % text": (1, "200%")}
 WINDOWS = ((1440, 900), (1280, 720), (1024, 768), (390, 844))
-NARROWEST = 320  # px of a page, also of a zoomed one
+NARROWEST = 320  # the least width of a page in CSS px; a zoomed page is not made narrower
 SCHEMES = ("light", "dark")
-MOMENTS = ("opening", "end")
+MOMENTS = ("opening", "end")  # the step that all stages of the page show: the one at which they open, or the last
 PLACES = ("page", "JupyterLab", "Notebook 7")
-TEMPLATES = {"JupyterLab": "lab", "Notebook 7": "classic"}  # of nbconvert
+TEMPLATES = {"JupyterLab": "lab", "Notebook 7": "classic"}  # the nbconvert template for each place
 SEED = int(os.environ.get("MINITENSOR_SEED") or 1)
 
 
@@ -58,7 +60,8 @@ class Look:
         return cls(**{key: draw.choice(values) for key, values in choices.items()} | given)
 
     @classmethod
-    def every(cls) -> Iterator[Look]:
+    def combinations(cls) -> Iterator[Look]:
+        """Yield each combination once; light pages are seen at the opening, dark ones at the end."""
         for place in PLACES:
             for font in FONTS:
                 for size in SIZES:
@@ -85,7 +88,9 @@ SETTLE = """async size => {
 
 @cache
 def notebook(name: str, template: str, scheme: str) -> str:
-    """Return the HTML that nbconvert makes of an executed chapter, with the scripts that its first cell would bring."""
+    """Return the HTML that nbconvert makes of an executed chapter, and add the scripts, which in Jupyter the first
+    cell's output loads.
+    """
     from nbconvert import HTMLExporter
 
     exporter = HTMLExporter(template_name=template, theme=scheme)
@@ -97,8 +102,10 @@ def notebook(name: str, template: str, scheme: str) -> str:
 
 @contextmanager
 def looked_at(browser: Browser, address: str, look: Look) -> Iterator[Page]:
-    """Open a page (``address`` of the served book and name of a page), with all its stages started and its fonts
-    loaded."""
+    """Open the page at ``address``, a URL of the served book that ends in ``folder/page.html``.
+
+    All stages are started and the fonts are loaded.
+    """
     zoom, text = SIZES[look.size]
     width, height = (max(NARROWEST, length // zoom) for length in look.window)
     context = browser.new_context(
@@ -116,7 +123,9 @@ def looked_at(browser: Browser, address: str, look: Look) -> Iterator[Page]:
         site, name = address.rsplit("/", 2)[0], "/".join(address.rsplit("/", 2)[1:])
 
         def answer(route: Route) -> None:
-            """Answer the request for the page with the notebook, and block other hosts."""
+            """Serve the notebook instead of the page if the look is a notebook, let the book's other files through, and
+            block other hosts.
+            """
             if route.request.url == address and look.place != "page":
                 body = notebook(name.removesuffix(".html"), TEMPLATES[look.place], look.scheme)
                 route.fulfill(body=body, content_type="text/html")
@@ -134,7 +143,7 @@ def looked_at(browser: Browser, address: str, look: Look) -> Iterator[Page]:
 
 
 def faults(page: Page, look: Look) -> list[str]:
-    """Return the faults in the layout of the stages and figures, and of the rest of a page of the book."""
+    """Return the faults in the layout of stages and figures; for a page of the book, also those of its other text."""
     how = {"moment": look.moment, "isOurs": look.place == "page"}
     return page.evaluate(f"how => {{ {FAULTS}; return faultsOfLayout(how); }}", how)
 

@@ -1,4 +1,5 @@
-"""List the texts in the source of ``memory_stage.sentences``, and find the texts in a sentence.
+"""List the message templates in the source of ``memory_stage.sentences``, and find the templates that a sentence was
+made of.
 
 While ``marked()`` is active, each text contains an invisible mark, so that the texts in a sentence can be recognized.
 """
@@ -18,9 +19,9 @@ from memory_stage.recorder import steps  # noqa: F401  this import loads all of 
 
 PACKAGE = memory_stage.sentences.__name__
 FOLDER = Path(memory_stage.sentences.__file__).parent
-#: No program in this folder produces the texts of this module. The programs in ``tests/memory_stage/peers`` do.
+#: The texts of this module are left out, because only the programs in ``tests/memory_stage/peers`` produce them.
 OF_FRAMEWORKS = "frameworks"
-FEWEST_WORDS = 4  # the least number of words of a text that is a sentence or a part of one
+FEWEST_WORDS = 4  # texts with fewer words are names or amounts, and are not listed
 FIRST_MARK = 0xE000  # the first character of Unicode's private use area
 
 
@@ -77,7 +78,9 @@ def _tree(path: Path) -> ast.Module:
 
 
 def _said(tree: ast.Module) -> list[list[ast.Constant]]:
-    """Return the texts of all messages with at least a few words: one text, or the singular and the plural."""
+    """Return, for each message with at least FEWEST_WORDS words, a list with its text, or with its singular and its
+    plural.
+    """
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
     counts = {"message": 1, "plural": 2}  # how many of the first arguments are texts
     said = [[each for each in call.args[: counts.get(call.func.id, 0)]] for call in calls]

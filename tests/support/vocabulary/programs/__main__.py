@@ -1,7 +1,7 @@
 """Run the learners' programs in minitensor, compare them with the record, and print the differences.
 
-python -m tests.support.vocabulary.programs                       both folders
-python -m tests.support.vocabulary.programs torch kept_gradients  some programs, with their outputs
+python -m tests.support.vocabulary.programs                       run all programs of both frameworks
+python -m tests.support.vocabulary.programs torch kept_gradients  run the named programs, and print their outputs too
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> int:
     chosen = [name for name in arguments if name not in ("torch", "paddle")]
     unexpected = 0
     for vocabulary in vocabularies:
-        counts = dict.fromkeys(("the same", "of a kind", "on purpose", "not yet", "unexpected"), 0)
+        counts = dict.fromkeys(("the same", "differs in a listed way", "on purpose", "not yet", "unexpected"), 0)
         for name, program in running.programs(vocabulary).items():
             if chosen and name not in chosen:
                 continue
@@ -27,11 +27,11 @@ def main(arguments: list[str]) -> int:
             unexpected += verdict == "unexpected"
             if verdict == "the same" and not chosen:
                 continue
-            print(f"{vocabulary}/{name}.py: {verdict}, beside {judged.version}. {judged.reason}".rstrip())
+            print(f"{vocabulary}/{name}.py: {verdict}, compared with {judged.version}. {judged.reason}".rstrip())
             for what, text in judged.found.items():
                 print(f"    {what}: {text}")
             if chosen:
-                print("    -- printed here:\n" + judged.here.get("out", "") + judged.here.get("error", ""))
+                print("    -- printed by minitensor:\n" + judged.ours.get("out", "") + judged.ours.get("error", ""))
         print(f"{vocabulary}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + "\n")
     print("Kinds: " + "; ".join(f"{name} ({reason})" for name, reason, _ in differences.KINDS))
     return unexpected

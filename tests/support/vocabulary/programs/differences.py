@@ -1,8 +1,8 @@
 """Intended differences from the frameworks, by kind and by program, with their reasons; and programs that still fail.
 
-A difference of a kind is recognized in any program. A program in DELIBERATE may differ in any way, for the given
-reason. A program in NOT_YET shows a fault: `test_learners_programs.py` expects it to fail, so whoever repairs the fault
-has to remove the program from the list.
+A difference of a kind in KINDS is recognized in any program. A program in DELIBERATE may differ in any way, for the
+given reason. A program in NOT_YET shows a fault: `test_learners_programs.py` expects it to fail, so whoever repairs the
+fault has to remove the program from the list.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ DELIBERATE: dict[str, dict[str, str]] = {
         "layer_norm": "gradients of 2e-05 differ in the last digits: float32 rounds another order of sums differently",
         "dtypes": "int64 with float32 gives float32; Paddle 2.6.2 gives int64 by the left one, 3.3.1 refuses",
         "backward_twice": "minitensor raises RuntimeError, because SystemError means a broken interpreter",
-        "gradient_not_wanted": "backward of a tensor without history raises an error; in Paddle it does nothing",
+        "missing_gradients": "backward of a tensor without history raises an error; in Paddle it does nothing",
         "losses": "mse_loss of [3, 1] and [3] is refused; Paddle broadcasts them to nine differences",
         "one_number_and_none": "the sum of an empty tensor is 0, as in 3.3.1; a shape prints as a list, as in 2.6.2",
         "optimizer_step_between": "a step counts as a write; Paddle's second backward uses the new weights",

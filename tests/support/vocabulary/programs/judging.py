@@ -1,4 +1,4 @@
-"""Judge if a program does the same as in the framework, differs for a listed reason, or differs unexpectedly."""
+"""Judge whether a program does in minitensor what it does in the framework, and whether a difference is listed."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ from typing import Any
 
 from tests.support.vocabulary.programs import differences, running
 
-#: The versions of each framework. A program is right if it does the same as in one of them.
+#: The versions of each framework. minitensor is right if it runs a program as one of these versions does.
 VERSIONS = {"torch": ("torch 2.13.0",), "paddle": ("paddle 2.6.2", "paddle 3.3.1")}
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdict on a program, and the version from which it differs least."""
+    """The verdict on a program, and the version from which minitensor differs least.
+
+    Attributes:
+        verdict: "the same", "differs in a listed way", "on purpose", "not yet" or "unexpected".
+        reason: the listed reason of the difference; an empty text if there is none.
+        found: the differences from that version that no listed kind explains, by the place in the record.
+        ours: what the program did in minitensor.
+    """
 
     verdict: str
     reason: str
     version: str
     found: dict[str, str]
-    here: dict[str, Any]
+    ours: dict[str, Any]
 
 
 @cache
@@ -30,17 +37,17 @@ def _records() -> dict[str, dict[str, dict[str, Any]]]:
 
 def judge(vocabulary: str, name: str, program: str) -> Judged:
     """Run the program and compare it with each version's record."""
-    here = running.ran(vocabulary, program)
-    beside = {
-        version: differences.remaining(vocabulary, program, _records()[version][name], here)
+    ours = running.ran(vocabulary, program)
+    differing = {
+        version: differences.remaining(vocabulary, program, _records()[version][name], ours)
         for version in VERSIONS[vocabulary]
     }
-    version = min(beside, key=lambda one: (len(beside[one][0]), len(beside[one][1])))
-    found, kinds = beside[version]
+    version = min(differing, key=lambda each: (len(differing[each][0]), len(differing[each][1])))
+    found, kinds = differing[version]
     if not found:
-        verdict = "of a kind" if kinds else "the same"
-        return Judged(verdict, ", ".join(kinds), version, found, here)
+        verdict = "differs in a listed way" if kinds else "the same"
+        return Judged(verdict, ", ".join(kinds), version, found, ours)
     for verdict, table in (("on purpose", differences.DELIBERATE), ("not yet", differences.NOT_YET)):
         if name in table[vocabulary]:
-            return Judged(verdict, table[vocabulary][name], version, found, here)
-    return Judged("unexpected", "", version, found, here)
+            return Judged(verdict, table[vocabulary][name], version, found, ours)
+    return Judged("unexpected", "", version, found, ours)
