@@ -23,7 +23,9 @@ _REASON = message(
 
 
 def diagnose(watch: WatchedRun, roots: Any, frame: FrameType, known: set[Any]) -> list[Fault]:
-    """Return a fault for each call that copied the numbers of a loss, if a backward pass reaches nothing else.
+    """Return a fault for each call that copied the numbers of a loss and from which a backward pass starts.
+
+    The pass may reach parameters through other terms of the loss, such as a penalty.
 
     Args:
         watch: the logs of the run.
@@ -32,25 +34,28 @@ def diagnose(watch: WatchedRun, roots: Any, frame: FrameType, known: set[Any]) -
         known: lines of faults that were returned before; those of this call are added.
     """
     leaves = list({id(x): x for x in leaves_behind(roots)}.values())
-    copies = [watch.copies.find(x) for x in leaves]
-    if not copies or any(each is None for each in copies):
-        return []
+    copies = [copy for x in leaves if (copy := watch.copies.find(x)) is not None]
     found = []
     for copy in dict.fromkeys(copies):
-        line = watch.lines[copy.line]  # type: ignore[union-attr]  # just asked
+        line = watch.lines[copy.line]
         if ("copy", line) not in known:
             known.add(("copy", line))
-            fault = _fault(copy, line, watch.line_of(frame), watch.program_frames(frame))  # type: ignore[arg-type]
+            has_other_terms = len(copies) < len(leaves)
+            fault = _fault(copy, line, watch.line_of(frame), watch.program_frames(frame), has_other_terms)
             found += [] if fault is None else [fault]
     return found
 
 
-def _fault(copy: NumberCopy, line: ProgramLine, asking: ProgramLine, frames: list[FrameType]) -> Fault | None:
+def _fault(
+    copy: NumberCopy, line: ProgramLine, asking: ProgramLine, frames: list[FrameType], has_other_terms: bool
+) -> Fault | None:
     text = ProgramText(line.file)
     statement = text.statement_at(line.number)
     nodes = [] if statement is None else list(ast.walk(statement))
     calls = [each for each in nodes if isinstance(each, ast.Call) and _name_of(each) in COPYING and each.args]
     if statement is None or len(calls) != 1 or _is_trained(text, statement):
+        return None
+    if has_other_terms and _is_handed_on(text, statement):
         return None
     call = calls[0]
     given = call.args[0]
@@ -66,6 +71,14 @@ def _fault(copy: NumberCopy, line: ProgramLine, asking: ProgramLine, frames: lis
         results=ast.unparse(given),
         asked=asking.number,
     )
+    if has_other_terms:
+        verdict = message(
+            "Line {line} copies the numbers of `{results}` into a new leaf, so in the backward pass in line {asked} "
+            "they add nothing to any parameter's `.grad`; only the other terms of the loss do.",
+            line=line.number,
+            results=ast.unparse(given),
+            asked=asking.number,
+        )
     copying = message("`{function}` copies numbers without their history", function=ast.unparse(call.func))
     return Fault(
         "history cut",
@@ -88,6 +101,24 @@ def _is_trained(text: ProgramText, statement: ast.stmt) -> bool:
         return False
     name = re.escape(ast.unparse(target))
     return text.has(rf"{name}\.grad\b|[\[(]\s*{name}\s*,?\s*[\])]\s*,\s*\w+\s*=|grad\([^()]*,\s*\[?{name}\b|\[{name}\]")
+
+
+def _is_handed_on(text: ProgramText, statement: ast.stmt) -> bool:
+    """Return True if a program may train the copy: it is an attribute, or a line puts it into a list, dict or call."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if target is None:
+        return not isinstance(statement, (ast.Expr, ast.AugAssign))
+    if not isinstance(target, ast.Name):
+        return True
+    holders = [
+        each
+        for statement in text.statements()
+        for each in ast.walk(statement)
+        if isinstance(each, (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Return))
+        or (isinstance(each, ast.Call) and ast.unparse(each.func) != "print")
+    ]
+    inside = [part for each in holders for part in ast.iter_child_nodes(each)]
+    return any(isinstance(part, ast.Name) and part.id == target.id for part in inside)
 
 
 def _copies_results(text: ProgramText, given: ast.expr, frames: list[FrameType]) -> bool:

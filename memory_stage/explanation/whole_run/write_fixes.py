@@ -16,6 +16,8 @@ from memory_stage.messages import message, said
 from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.watch.lines import ProgramLine
 
+_VIEWS = frozenset(("data", "T", "mT", "view", "detach", "squeeze", "unsqueeze", "narrow", "select"))
+
 
 @dataclass(frozen=True)
 class OverwrittenValue:
@@ -128,7 +130,8 @@ def _is_rebindable(
             return False
     if any(target in names_in(loop.target) for loop in text.loops_around(statement.lineno)):
         return False
-    if text.has(rf"^\s*{target}\s*=\s*[\w.]+(\[|\.(data|T|mT|view|detach|squeeze|unsqueeze|narrow|select)\b)"):
+    assigned = [each for each in text.statements() if isinstance(each, ast.Assign)]
+    if any(ast.unparse(each.targets[0]) == target and _is_view(each.value) for each in assigned):
         return False
     function = text.function_at(statement.lineno)
     if function is None or target not in _arguments(function):
@@ -138,6 +141,16 @@ def _is_rebindable(
     ]
     used = rf"register_\w*hook\w*\(\s*{function.name}\b|(\breturn\b|=).*\b{function.name}\b"
     return bool(calls) and all(re.search(used, line) for line in calls)
+
+
+def _is_view(value: ast.expr) -> bool:
+    """Return True for an expression such as ``x[0]`` or ``x.view(2).relu_()``, which has the memory of ``x``."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr.endswith("_"):
+        value = value.func.value
+    if isinstance(value, ast.Call):
+        value = value.func
+        return isinstance(value, ast.Attribute) and value.attr in _VIEWS
+    return isinstance(value, ast.Subscript) or (isinstance(value, ast.Attribute) and value.attr in _VIEWS)
 
 
 def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:

@@ -218,6 +218,24 @@ KINDS = {
         ("torch.tensor(losses, requires_grad=True).sum()", "sum(losses)"),
         "copies the numbers of `losses` into a new leaf",
     ),
+    "a cloned loss with a penalty whose saved tensor is overwritten": (
+        NET
+        + "size = net[0].weight.exp()\n"
+        + ONE.replace("COPY", "(net(x) - y).square().mean().clone() + 0.01 * size.sum()\nWRONG")
+        + SHOWN,
+        ("size.mul_(2)", "size = size.mul(2)"),
+        "overwrites `size`, which the backward pass in line",
+    ),
+    "losses that torch.tensor copies, beside a penalty": (
+        NET + COPIED.replace("JOINED", "WRONG + 0.01 * net[0].weight.square().sum()") + SHOWN,
+        ("torch.tensor(losses, requires_grad=True).mean()", "sum(losses) / 8"),
+        "only the other terms of the loss do",
+    ),
+    "the item of a loss, to which a penalty is added": (
+        NET + ONE.replace("COPY", "WRONG\nloss = loss + sum(p.square().sum() for p in net.parameters())") + SHOWN,
+        ("torch.tensor((net(x) - y).square().mean().item(), requires_grad=True)", "(net(x) - y).square().mean()"),
+        "only the other terms of the loss do",
+    ),
     "a loss that is copied and then given the flag": (
         NET + ONE.replace("COPY", "WRONG") + SHOWN,
         ("torch.tensor((net(x) - y).square().mean())\nloss.requires_grad = True", "(net(x) - y).square().mean()"),
@@ -348,6 +366,19 @@ RIGHT = {
         + "own = torch.optim.SGD([z], lr=0.1)\n(z - 1).square().backward()\nown.step()\n"
         + "start = net(x).mean()\nguess = torch.tensor(start, requires_grad=True)\n"
         + "(guess - 1).square().backward()\nprint(guess.grad)"
+    ),
+    "a temperature that starts from an output, and is trained beside the parameters": (
+        NET
+        + "t = torch.tensor(net(x).detach().std().item(), requires_grad=True)\n"
+        + "own = torch.optim.SGD([*net.parameters(), t], lr=0.1)\n"
+        + "for _ in range(3):\n"
+        + "    own.zero_grad()\n    (net(x) / t).square().mean().backward()\n    own.step()\n"
+    ),
+    "a weight that starts from an output, and is added to a list of parameters": (
+        NET
+        + "out = net(x)\nw = torch.tensor(out.std().item(), requires_grad=True)\nparameters = list(net.parameters())\n"
+        + "parameters.append(w)\nown = torch.optim.SGD(parameters, lr=0.1)\n"
+        + "(w * net(x).square().mean()).backward()\nown.step()\n"
     ),
     "a leaf of numbers": "import torch\nw = torch.tensor([1.0, 2.0], requires_grad=True)\n(w * w).sum().backward()\n",
 }
