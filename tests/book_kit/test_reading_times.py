@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from book_kit.tables.reading_times import address, minutes, rule
+from book_kit.tables.reading_times import address, exercise_minutes, minutes, rule
 from memory_stage.messages import set_language
 
 HEAD = "---\nquestion: Why?\n---\n\n"
-STAGE = "```{code-cell} ipython3\n%%stage\nx = mt.ones([3])\n```\n"
 
 
 @pytest.fixture
@@ -23,24 +22,61 @@ def page(tmp_path, monkeypatch):
     return written
 
 
-def test_english_is_counted_in_words_and_chinese_in_characters(page):
-    assert page("A view reads cells. " * 375) == 10  # 1,500 words
-    assert page("视图读取同样的单元，" * 333) == 10  # 3,000 characters, and commas
-    assert page("视图读取同样的单元，" * 333 + "A view reads cells. " * 375) == 20
-    assert page("视图 `x` 读取存储。" * 500) == 15  # 3,500 characters, and 500 names
-
-
-def test_a_stage_adds_a_fixed_time_and_its_code_adds_none(page):
-    assert page(STAGE * 20) == 30
+def test_prose_is_read_at_half_the_published_rate(page):
+    assert page("A view reads cells. " * 300) == 10  # 1,200 words
     assert page("```python\n" + "x = mt.ones([3])\n" * 2_000 + "```\n") == 5
 
 
-def test_code_that_the_page_shows_takes_a_minute_for_40_lines(page):
-    lines = "x = mt.ones([3])\n" * 800
+def test_a_step_of_a_stage_takes_ten_seconds(page):
+    steps = "x = mt.ones([3])\n" * 120
+    assert page(f"```{{code-cell}} ipython3\n%%stage\n{steps}```\n") == 20
+    program = f"stage.record(\n    {chr(34) * 3}\n{steps}{chr(34) * 3},\n    title='Ones',\n)\n"
+    assert page(f"```{{code-cell}} ipython3\n:tags: [remove-input]\n\n{program}```\n") == 20
+    named = f"programs = {{'a': {chr(34) * 3}\n{steps}{chr(34) * 3}}}\npredict('What?', options={{}})\n"
+    compared = "stage.compare(programs, title='Ones')\n"
+    assert page(f"```{{code-cell}} ipython3\n{named}```\n\n```{{code-cell}} ipython3\n{compared}```\n") == 20
+
+
+def test_a_question_takes_a_minute_and_its_words_are_read(page):
+    words = "A view reads cells. " * 297  # 1,188 words, five minutes
+    question = f"predict(\n    {words!r},\n    options={{'a': {words!r}}},\n    answer='a',\n)\n"
+    assert page(f"```{{code-cell}} ipython3\n{question}```\n") == 10
+    assert page(f"```{{code-cell}} ipython3\n{question}```\n" * 2) == 20
+
+
+def test_shown_code_takes_a_minute_for_20_lines_and_its_output_another(page):
+    lines = "x = mt.ones([3])\n" * 380
     assert page(f"```{{code-cell}} ipython3\n{lines}```\n") == 20
-    assert page(f"```{{code-cell}} ipython3\n:tags: [remove-input]\n\n{lines}```\n") == 5
+    assert page(f"```{{code-cell}} ipython3\n:tags: [remove-input]\n\n{lines}```\n" * 10) == 10
     assert page(f"```{{code-cell}} ipython3\n---\ntags: [hide-cell]\n---\n{lines}```\n") == 5
-    assert page(f"```{{code-cell}} ipython3\n%%stage\n{lines}```\n") == 5
+
+
+def test_exercises_are_counted_apart_and_a_project_not_at_all(page):
+    exercise = "```{code-cell} ipython3\ncheck(f, **tests)\n```\n"
+    page(exercise * 5)
+    assert (minutes("03_views"), exercise_minutes("03_views")) == (5, 40)
+    page(f"**1. Do it.** Now.\n\n{exercise}\n**2. Project: more.** Now.\n\n{exercise}")
+    assert exercise_minutes("03_views") == 10
+
+
+def test_folded_boxes_and_sections_that_a_reader_may_skip_are_not_counted(page):
+    text = "A view reads cells. " * 600
+    assert page(text) == 20
+    assert page(f":::{{dropdown}} More\n{text}\n:::\n") == 5
+    assert page(f"## Costs\n\n:::{{container}} optional\nSkip this.\n:::\n\n{text}\n\n## Next\n\n{text}") == 20
+
+
+def test_a_translation_has_the_times_of_the_english_page(page, tmp_path, monkeypatch):
+    page("A view reads cells. " * 300)
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "03_views.md").rename(tmp_path / "chapters" / "03_views.md")
+    (tmp_path / "zh" / "chapters").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "zh" / "chapters")
+    set_language("zh")
+    try:
+        assert minutes("03_views") == 10
+    finally:
+        set_language(None)
 
 
 def test_a_page_that_does_not_exist_is_refused(page):
@@ -55,10 +91,10 @@ def test_a_page_that_is_not_translated_has_the_english_address(page):
     assert address("A_names.md#a-part") == "../../chapters/A_names.html#a-part"
 
 
-def test_the_rule_mentions_the_reading_speed_of_the_language():
-    assert rule() == "150 words or 40 lines of code a minute, and 1.5 minutes for each stage, question and exercise."
+def test_the_rule_mentions_the_published_rate_in_each_language():
+    assert rule().startswith("119 words a minute, which is half of 238, or 20 lines of code; 1 minute for each table,")
     set_language("zh")
     try:
-        assert rule() == "每分钟 300 字或 40 行代码，每个舞台、问题和练习另加 1.5 分钟。"
+        assert rule().startswith("英文每分钟 119 个词（238 的一半）")
     finally:
         set_language(None)

@@ -80,7 +80,7 @@ PASTED = {
     ),
     "of several views": (
         "RuntimeError: Output 1 of UnbindBackward0 is a view and is being modified inplace.",
-        "chapters/fifteen_confusions.html#views-that-refuse-a-write",
+        "chapters/fifteen_confusions.html#a-write-into-a-part-of-split",
     ),
     "of a second backward": (
         TRACEBACK.format(

@@ -349,10 +349,11 @@ def test_the_slide_of_the_exercise_has_a_picture(slides):
 def test_the_table_of_learning_paths_has_every_chapter_and_its_question(book):
     table = read(book / "chapters/learning_paths.html").select_one("#everything-in-order table")
     rows = [[cell.get_text() for cell in row.select("td")] for row in table.select("tbody tr")]
-    *chapters, (_, _, total) = rows
-    assert [title.split(".")[0] for title, _, _ in chapters] == [str(int(name[:2])) for name in in_order()]
-    assert all(question.endswith("?") for _, question, _ in chapters)
-    assert int(total) == sum(int(minutes) for *_, minutes in chapters)
+    *chapters, (_, _, total, exercises) = rows
+    assert [title.split(".")[0] for title, *_ in chapters] == [str(int(name[:2])) for name in in_order()]
+    assert all(question.endswith("?") for _, question, *_ in chapters)
+    assert int(total) == sum(int(minutes) for _, _, minutes, _ in chapters)
+    assert int(exercises) == sum(int(minutes) for *_, minutes in chapters)
 
 
 def test_every_chapter_is_on_a_learning_path_or_follows_from_one():
