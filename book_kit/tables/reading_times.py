@@ -136,9 +136,10 @@ def _lines_of_programs(node: ast.expr) -> int:
 def rule() -> str:
     """Return sentences, in the notebook's language, about the rule by which the minutes are computed."""
     sentence = message(
-        "{pace} words a minute, which is half of {published}, or {lines} lines of code; {output} minute for each table, "
-        "figure or output; {step} seconds for each step of a stage; {question} minute for each question, besides its words; "
-        "{exercise} minutes for each exercise. Folded boxes, sections that you can skip, and projects are not counted.",
+        "{pace} words a minute, which is half of {published}, or {lines} lines of code; {output} minute for each "
+        "table, figure or output; {step} seconds for each step of a stage; {question} minute for each question, "
+        "besides its words; {exercise} minutes for each exercise. Folded boxes, sections that you can skip, and "
+        "projects are not counted.",
         pace=WORDS_A_MINUTE,
         lines=LINES_A_MINUTE,
         published=PUBLISHED_RATE,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bs4 import BeautifulSoup
+
 from tests.support.waiting import soon
 
 
@@ -24,3 +26,26 @@ def test_without_scripts_the_answer_names_the_stage_and_the_line_that_show_it(si
     question.locator("summary").click()
     assert soon(question.get_by_text("See line 6 of the stage “One step of training”, in place.").is_visible)
     assert soon(question.get_by_text("That is the usual guess.").is_visible)
+
+
+def outputs_above_questions(html: str) -> list[str]:
+    """Return the texts that cells with a question print: they may show the answer above it. Notes on stderr are none."""
+    cells = BeautifulSoup(html, "html.parser").select(".cell_output:has(predict-first)")
+    return [printed.get_text() for cell in cells for printed in cell.select(".output.stream")]
+
+
+def test_no_cell_prints_above_its_question(book):
+    asked = 0
+    for file in sorted(book.glob("**/chapters/*.html")):
+        html = file.read_text(encoding="utf-8")
+        asked += html.count("</predict-first>")
+        assert outputs_above_questions(html) == [], file
+    assert asked > 100  # in both languages
+
+
+def test_a_printed_answer_above_a_question_is_reported():
+    printed = '<div class="output stream highlight"><pre>[False, True]</pre></div>'
+    question = '<div class="output text_html"><predict-first>Which?</predict-first></div>'
+    assert outputs_above_questions(f'<div class="cell_output">{printed}{question}</div>') == ["[False, True]"]
+    assert outputs_above_questions(f'<div class="cell_output">{question}</div>') == []
+    assert outputs_above_questions(f'<div class="cell_output">{printed}</div>') == []
