@@ -22,6 +22,7 @@ from sphinx.errors import ExtensionError
 from .translated import edition_of
 
 CATALOGUE = "words.po"
+OF_HEADING = "Link to this heading"
 SCRIPT = "script"  # the context of texts in scripts
 HERE = Path(__file__).parent
 #: Matches texts in templates and scripts of this package.
@@ -73,6 +74,8 @@ def add_to_context(
     words = of_scripts(edition.folder / CATALOGUE) if edition else {}
     text = json.dumps(words, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     context["script_words"] = text if words else ""
+    if edition and "body" in context:  # Sphinx has no Chinese translation of this text
+        context["body"] = context["body"].replace(f'title="{OF_HEADING}"', f'title="{say(app, OF_HEADING)}"')
 
 
 def used() -> set[tuple[str, str]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from book_kit.data.library_names import NAMES
 from book_kit.tables.reference_tables import markdown
+from book_kit.tables.table_words import translated
 from memory_stage.messages import Text, joined, message, said
 
 MOST_LETTERS = 60  # the most characters of an error
@@ -53,7 +54,11 @@ class PublicReports:
         heads = [said(head) for head in HEADS]
         rows = [
             (
-                f"{name.partition('_')[2].replace('_', ' ')} ({NAMES[record['library']]})",
+                said(
+                    message(
+                        "{program} ({library})", program=translated(title_of(name)), library=NAMES[record["library"]]
+                    )
+                ),
                 _error(answer["error"]),
                 str(answer["line"]),
                 _line(answer["anomaly mode"]),
@@ -87,6 +92,11 @@ class PublicReports:
             most=2 * len(answers),
         )
         return said(summary)
+
+
+def title_of(name: str) -> str:
+    """Return the title of a program, such as "residual added in place" for ``o03_residual_added_in_place``."""
+    return name.partition("_")[2].replace("_", " ")
 
 
 def points(answer: Mapping[str, Any]) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from pybtex.database import parse_file
 
-from book_kit.tables import claim_tables, glossary_table, reference_tables
+from book_kit.tables import claim_tables, glossary_table, reference_tables, reports_table
 from minitensor.paddle.left_out import LEFT_OUT
 from minitensor.paddle.missing import NOT_HERE
 from minitensor.paddle.names import ASKS, ROWS
@@ -26,6 +27,8 @@ def texts(root: Path) -> Iterator[tuple[str, str]]:
         ("minitensor/paddle/left_out.py", LEFT_OUT.values()),
         ("minitensor/paddle/missing.py", NOT_HERE.values()),
         ("minitensor/paddle/names.py", _names()),
+        ("facts/automatic-detection.json", _detections(root)),
+        ("facts/public-reports.json", _reports(root)),
         ("references.bib", _sources(root)),
     ):
         for text in dict.fromkeys(found):
@@ -51,6 +54,16 @@ def _claims(root: Path) -> Iterator[str]:
 def _differences(root: Path) -> Iterator[str]:
     for _, group in reference_tables.numbered_differences(root / "facts"):
         yield from (group.operations_text, *group.seen, group.reason)
+
+
+def _reports(root: Path) -> Iterator[str]:
+    for record in reports_table.PublicReports.read(root / "facts" / "public-reports.json").records.values():
+        yield from map(reports_table.title_of, record["answers"])
+
+
+def _detections(root: Path) -> Iterator[str]:
+    for record in json.loads((root / "facts" / "automatic-detection.json").read_text(encoding="utf-8")).values():
+        yield from record["answers"]
 
 
 def _names() -> Iterator[str]:

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memory_stage.figures.paper import blank, tokens
+from memory_stage.messages import message, said
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +26,7 @@ Record = Mapping[str, Any]
 
 #: Maps a kind of operation to the number of its colour, the hatch of its surfaces and the mark of its points.
 _LOOKS = {"out of place": (1, "", "o"), "in place": (2, "////", "s"), "view": (3, "...", "^")}
-_ARTICLE = ("out of place", "in place")
+_ARTICLE = {"out of place": message("out of place"), "in place": message("in place")}
 _VIEWS = ("reshape", "transpose")
 _OURS = "minitensor"
 
@@ -90,7 +91,7 @@ def everything(record: Record, *, over: str = "torch", width: float = 6.5, heigh
 def _article(record: Record, time: Axes, peak: Axes) -> None:
     rows = _rows(record, "article")
     libraries = _libraries(rows)
-    for axes, suffix, scale, unit in ((time, "", 1e3, "ms"), (peak, ", peak", 2**-20, "MiB")):
+    for axes, suffix, scale in ((time, "", 1e3), (peak, ", peak", 2**-20)):
         _style(axes, "x")
         top = 0.0
         for offset, name in zip((-0.19, 0.19), _ARTICLE, strict=True):
@@ -106,13 +107,14 @@ def _article(record: Record, time: Axes, peak: Axes) -> None:
                 height=0.36,
                 xerr=None if suffix else (low, high),
                 error_kw={"linewidth": 0.8, "ecolor": tokens()["ink"]},
-                label=name,
+                label=said(_ARTICLE[name]),
                 **_surface(name),
             )
             for row, (value, end) in enumerate(zip(values, ends, strict=True)):
                 _number(axes, end, row + offset, f"{value:.3g}")
         axes.set_xlim(0, top * 1.22 or 1)
-        axes.set_title(f"{'peak beyond the operands' if suffix else 'time'}, {unit}", loc="left", fontsize=9)
+        title = message("peak beyond the operands, MiB") if suffix else message("time, ms")
+        axes.set_title(said(title), loc="left", fontsize=9)
     time.set_yticks(range(len(libraries)), libraries)
     time.invert_yaxis()
     time.legend(loc="upper left", bbox_to_anchor=(0, -0.08), ncols=2, frameon=False, fontsize=8)
@@ -234,8 +236,17 @@ def _source(figure: Figure, record: Record) -> None:
     measured = {row["over"] for subject in record["subjects"].values() for row in subject["rows"]}
     versions = [f"{name} {_version(name, libraries[name])}".strip() for name in libraries if name in measured]
     figure.supxlabel(
-        f"{machine['processor']}, {machine['cores']} cores; Python {record['python']}; {', '.join(versions)}; "
-        f"median of {record['rounds']} rounds; {record['date']}",
+        said(
+            message(
+                "{processor}, {cores} cores; Python {python}; {versions}; median of {rounds} rounds; {date}",
+                processor=machine["processor"],
+                cores=machine["cores"],
+                python=record["python"],
+                versions=", ".join(versions),
+                rounds=record["rounds"],
+                date=record["date"],
+            )
+        ),
         fontsize=7,
         color=tokens()["muted"],
         wrap=True,

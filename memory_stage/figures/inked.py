@@ -9,13 +9,18 @@ import html
 import io
 import json
 import re
+import warnings
 from functools import cache
 
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from memory_stage.web.embed import source_module
+
+#: Matches a Chinese character.
+_WIDE = re.compile("[\u4e00-\u9fff]")
 
 #: Remove the background that a dark page gives to outputs, and use the light colours in print.
 _STYLE = """<style>
@@ -46,7 +51,12 @@ class InkedFigure(Figure):
 
     def _repr_html_(self) -> str:
         text = io.StringIO()
-        with rc_context({"svg.hashsalt": "minitensor"}):  # gives elements the same names in every build
+        # The salt gives elements the same names in every build. Matplotlib's own font has no Chinese characters, so the
+        # browser draws such a text in a font of the reader's system.
+        shown = "".join(part.get_text() for part in self.findobj(Text))
+        fonts = "none" if _WIDE.search(shown) else "path"
+        with rc_context({"svg.hashsalt": "minitensor", "svg.fonttype": fonts}), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"Glyph \d+ .*missing from")
             self.savefig(text, format="svg", metadata={"Date": None})
         drawn = re.sub(
             r"<metadata>.*?</metadata>", "", text.getvalue()[text.getvalue().index("<svg") :], flags=re.DOTALL

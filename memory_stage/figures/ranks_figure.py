@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_stage.figures.bench_figure import _style
 from memory_stage.figures.paper import _look, blank, tokens
+from memory_stage.messages import Text, message, plural, said
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 #: The measurements that are stacked in a bar: the names of bytes, and the names of seconds.
 BYTES = ("parameters", "gradients", "activations", "on the way")
 SECONDS = ("computing", "all-reduce")
+_NAMES: dict[str, Text] = {
+    "parameters": message("parameters"),
+    "gradients": message("gradients"),
+    "activations": message("activations"),
+    "on the way": message("on the way"),
+    "computing": message("computing"),
+    "all-reduce": "all-reduce",
+}
 
 
 def cost(measured: Mapping[int, Sequence[Mapping[str, float]]], *, width: float = 6.5, height: float = 2.9) -> Figure:
@@ -40,9 +49,9 @@ def cost(measured: Mapping[int, Sequence[Mapping[str, float]]], *, width: float 
     figure = blank(width, height)
     left, right = figure.subplots(1, 2, sharey=True)
     most = {count: {name: max(each[name] for each in those) for name in those[0]} for count, those in measured.items()}
-    _draw_stacked(left, most, BYTES, 2**-20, "bytes per rank at the peak, MiB")
-    _draw_stacked(right, most, SECONDS, 1e3, "time of a step, ms")
-    left.set_yticks(range(len(most)), [f"{count} rank{'s' if count > 1 else ''}" for count in most])
+    _draw_stacked(left, most, BYTES, 2**-20, said(message("bytes per rank at the peak, MiB")))
+    _draw_stacked(right, most, SECONDS, 1e3, said(message("time of a step, ms")))
+    left.set_yticks(range(len(most)), [said(plural("{count} rank", "{count} ranks", count)) for count in most])
     left.invert_yaxis()
     return figure
 
@@ -54,7 +63,7 @@ def _draw_stacked(
     ends: list[Any] = [0.0] * len(rows)
     for look, name in enumerate(names):
         values = [each[name] * scale for each in rows.values()]
-        axes.barh(range(len(rows)), values, left=ends, height=0.6, label=name, **_look(look, name))
+        axes.barh(range(len(rows)), values, left=ends, height=0.6, label=said(_NAMES[name]), **_look(look, name))
         ends = [end + value for end, value in zip(ends, values, strict=True)]
     for row, end in enumerate(ends):
         axes.annotate(

@@ -95,7 +95,7 @@ def test_words_and_data_follow_the_language(chinese):
 
 def test_the_texts_of_the_data_files_are_prose_and_listed_with_their_files():
     found = dict.fromkeys(file for file, _ in texts.texts(ROOT))
-    assert len(found) == 7 and all((ROOT / file).is_file() for file in found)
+    assert len(found) == 9 and all((ROOT / file).is_file() for file in found)
     assert "`x.shape`" not in {text for _, text in texts.texts(ROOT)}
 
 

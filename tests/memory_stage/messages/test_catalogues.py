@@ -158,7 +158,7 @@ def test_the_labels_holders_and_verdicts_are_translated():
     events = [event for step in variant["steps"] for event in step["events"]]
     assert [event["label"] for event in events if event["do"] == "storage" and "label" in event] == ["a@0 的一部分"]
     assert [event["holder"] for event in events if "holder" in event] == ["一个集合"]
-    assert variant["verdict"] == "保全 4 字节"
+    assert variant["verdict"] == "留住 4 字节"
 
 
 def test_the_default_language_is_set_and_read_from_the_environment(monkeypatch):
