@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.drawing import bernoulli, rand, randn
 from minitensor.engine.creation.making import as_shape, to_tensor
@@ -241,7 +242,7 @@ class Bernoulli(Distribution):
             ValueError: if ``temperature`` is not above 0.
         """
         if not temperature > 0:
-            raise ValueError(f"Bernoulli.rsample: temperature is above 0, not {temperature!r}")
+            raise ValueError(f"Bernoulli.rsample: temperature is above 0, not {shown(temperature)}")
         share: Any = FUNCTIONS["clip"](rand(self._shape(shape), self._probs.dtype), 1e-7, 1.0 - 1e-7)
         noise = FUNCTIONS["log"](share) - FUNCTIONS["log1p"](-share)
         return FUNCTIONS["sigmoid"]((self._logits + noise) / temperature)

@@ -219,7 +219,13 @@ def outputs() -> Iterator[tuple[Path, bytes]]:
 
 def faults(package: Package, code: str) -> Iterator[str]:
     """Yield a line for each message that is not translated, or whose translation has other placeholders."""
-    for message in updated(package, code):
+    catalogue = updated(package, code)
+    if package.scripts is not None and catalogue.num_plurals > 1:
+        yield (
+            f"{package.name}, {LOCALES[code]}: the language has {catalogue.num_plurals} plural forms, and `plural` in "
+            "shared/messages.js uses one for each language other than English"
+        )
+    for message in catalogue:
         if not message.id:
             continue
         texts = [message.id] if isinstance(message.id, str) else list(message.id)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from minitensor.engine.autocasting import NAMES, PADDLE, Casts, Context, Lists
+from minitensor.engine.checks import shown
 from minitensor.engine.dtypes import HALVES, bfloat16, dtype_of
 from minitensor.engine.operations.operands import cast
 
@@ -42,11 +43,11 @@ class auto_cast:  # noqa: N801  # Paddle's name
     ) -> None:
         if level in ("O2", "OD"):
             raise ValueError(
-                f"auto_cast: level {level!r} is not part of minitensor, which has 'O0' and 'O1'. To compute "
+                f"auto_cast: level {shown(level)} is not part of minitensor, which has 'O0' and 'O1'. To compute "
                 f"everything in 16 bits, convert the layer: `layer.to(dtype='float16')`."
             )
         if level not in ("O0", "O1"):
-            raise ValueError(f"auto_cast: level is 'O0' or 'O1', not {level!r}")
+            raise ValueError(f"auto_cast: level is 'O0' or 'O1', not {shown(level)}")
         wanted = dtype_of(dtype)
         if wanted.numpy not in HALVES:
             raise ValueError(f"auto_cast: dtype is 'float16' or 'bfloat16', not {wanted.name!r}")

@@ -10,8 +10,10 @@ no memory until it is written.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
+from minitensor.engine.checks import shown
 from minitensor.engine.device import host_buffer_cache, threads
 from minitensor.engine.device.counters import cpu_meter, cpu_peaks
 
@@ -95,11 +97,11 @@ def get_num_threads() -> int:
 
 def _count(op: str, what: str, given: Any, least: int) -> int:
     try:
-        number = None if isinstance(given, bool) else given.__index__()
+        number = None if isinstance(given, bool) else operator.index(given)
     except (AttributeError, TypeError):
         number = None
     if number is None:
-        raise TypeError(f"{op}: {what} is an integer, not {given!r}")
+        raise TypeError(f"{op}: {what} is an integer, not {shown(given)}")
     if number < least:
         raise ValueError(f"{op}: {what} is {least} or more, not {number}")
     return number

@@ -12,6 +12,7 @@ from minitensor.distributed.mpi import ranks_text
 from minitensor.distributed.world import Link, link_for
 from minitensor.engine import checks
 from minitensor.engine.autograd.py_layer import PyLayer
+from minitensor.engine.checks import shown
 from minitensor.engine.core.errors import not_writeable
 from minitensor.engine.core.regions import writeable
 from minitensor.engine.core.tensor import Tensor
@@ -65,7 +66,7 @@ def broadcast(tensor: Tensor, src: int) -> Tensor:
     """
     link = link_for("broadcast")
     if isinstance(src, bool) or not isinstance(src, int) or not 0 <= src < link.size:
-        raise ValueError(f"broadcast: src is a rank, from 0 to {link.size - 1}, not {src!r}")
+        raise ValueError(f"broadcast: src is a rank, from 0 to {link.size - 1}, not {shown(src)}")
     _check_ranks("broadcast", [tensor])
     _store("broadcast", tensor, lambda array: link.broadcast(array, src, "broadcast"))
     return tensor

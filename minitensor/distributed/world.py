@@ -6,6 +6,7 @@ from typing import Any
 
 from minitensor.distributed.mpi import Mpi
 from minitensor.distributed.nccl import Nccl
+from minitensor.engine.checks import shown
 
 Link = Mpi | Nccl
 
@@ -28,9 +29,9 @@ def init_parallel_env(comm: Any = None, backend: str = "mpi", timeout: float = 6
     """
     global _link
     if backend not in ("mpi", "nccl"):
-        raise ValueError(f'init_parallel_env: backend is "mpi" or "nccl", not {backend!r}')
+        raise ValueError(f'init_parallel_env: backend is "mpi" or "nccl", not {shown(backend)}')
     if not timeout > 0:
-        raise ValueError(f"init_parallel_env: timeout is a number of seconds above 0, not {timeout!r}")
+        raise ValueError(f"init_parallel_env: timeout is a number of seconds above 0, not {shown(timeout)}")
     if comm is None:
         try:
             from mpi4py import MPI

@@ -17,6 +17,12 @@ import numpy as np
 
 Kind = TypeVar("Kind", bound=type)
 
+#: NumPy's types of integers. np.timedelta64 is a subclass of np.integer, too, but it is a time.
+NUMPY_INTEGERS: Any = (
+    np.unsignedinteger,
+    *dict.fromkeys((np.int8, np.int16, np.int32, np.int64, np.intc, np.longlong)),
+)
+
 LARGEST = 2**63  # exclusive bound of integers that numpy accepts
 
 
@@ -27,10 +33,25 @@ def shown(given: Any) -> str:
         return text if len(text) <= 60 else f"{text[:57]}..."
     if isinstance(given, type):
         return f"the type {given.__name__}"
-    if type(given) in (list, tuple) and len(given) <= 6 and all(isinstance(x, (str, int, float)) for x in given):
+    if _is_short(given, 2):
         text = repr(given)
         return text if len(text) <= 60 else f"a {type(given).__name__}"
     return type(given).__name__
+
+
+def _is_short(given: Any, depth: int) -> bool:
+    """True if ``given`` is a list or tuple of a few plain values, or of such lists, ``depth`` times."""
+    return (
+        type(given) in (list, tuple)
+        and len(given) <= 6
+        and all(
+            each is None
+            or type(each) in (str, float, bool)
+            or (type(each) is int and abs(each) < 10**30)
+            or (depth > 1 and _is_short(each, depth - 1))
+            for each in given
+        )
+    )
 
 
 def refused(op: str, name: str, allowed: str, given: Any) -> TypeError:
@@ -120,7 +141,7 @@ def flag(op: str, name: str, given: Any) -> bool:
     """
     if given is True or given is False:
         return given
-    if isinstance(given, (int, np.bool_, np.integer)) and given in (0, 1):
+    if isinstance(given, (int, np.bool_, *NUMPY_INTEGERS)) and given in (0, 1):
         return bool(given)
     raise refused(op, name, "True or False", given)
 

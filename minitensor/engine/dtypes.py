@@ -16,6 +16,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from minitensor.engine.checks import shown
+
 Value = TypeVar("Value")
 
 
@@ -162,7 +164,7 @@ def dtype_of(given: Any) -> DType:
 
 
 def _no_dtype(given: Any) -> TypeError:
-    return TypeError(f"dtype {given!r} is not supported; a tensor holds one of {', '.join(DTYPES)}")
+    return TypeError(f"dtype {shown(given)} is not supported; a tensor holds one of {', '.join(DTYPES)}")
 
 
 def _as_everywhere(given: Any) -> Any:

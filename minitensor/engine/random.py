@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import NUMPY_INTEGERS, shown
+
 
 class Source:
     """Holds the generator, which :func:`seed` replaces. It is created on first use, which loads 6 MiB of code."""
@@ -36,6 +38,6 @@ def seed(number: Any) -> None:
     Raises:
         ValueError: if ``number`` is not a non-negative integer.
     """
-    if not isinstance(number, (int, np.integer)) or number < 0:
-        raise ValueError(f"seed: a seed is an integer, 0 or above, not {number!r}")
+    if not isinstance(number, (int, NUMPY_INTEGERS)) or number < 0:
+        raise ValueError(f"seed: a seed is an integer, 0 or above, not {shown(number)}")
     source.generator = np.random.Generator(np.random.PCG64(number))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.data import datasets, samplers
@@ -167,7 +168,8 @@ class DataLoader(Loader):
             isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1
         ):
             raise ValueError(
-                f"batch_size should be None or a positive value when batch_sampler is not given; it is {batch_size!r}"
+                f"batch_size should be None or a positive value when batch_sampler is not given; it is "
+                f"{shown(batch_size)}"
             )
         self.batches = None
         if isinstance(dataset, datasets.IterableDataset):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.layers import attention
 from minitensor.engine.layers.custom_operation import floats_of
@@ -115,7 +116,7 @@ class MultiHeadAttention(Layer):
         need_attrs(weight_attr, bias_attr)
         embed_dim = count("MultiHeadAttention", "embed_dim", embed_dim)
         if not 0 <= checks.real("MultiHeadAttention", "dropout", dropout) <= 1:
-            raise ValueError(f"MultiHeadAttention: dropout is a probability from 0 to 1, not {dropout!r}")
+            raise ValueError(f"MultiHeadAttention: dropout is a probability from 0 to 1, not {shown(dropout)}")
         inner = [
             embed_dim if given is None else count("MultiHeadAttention", name, given)
             for name, given in (("kdim", kdim), ("vdim", vdim))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.from_data import array_of
 from minitensor.engine.creation.making import as_shape, float_dtype
@@ -121,7 +122,7 @@ class TruncatedNormal(Initializer):
         self.mean, self.std = random.normal_arguments(mean, std)
         a, b = checks.real("TruncatedNormal", "a", a), checks.real("TruncatedNormal", "b", b)
         if not a < b:
-            raise ValueError(f"TruncatedNormal: a is below b; they are {a!r} and {b!r}")
+            raise ValueError(f"TruncatedNormal: a is below b; they are {shown(a)} and {shown(b)}")
         self.a, self.b = float(a), float(b)
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

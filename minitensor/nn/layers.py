@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.layers.convolution import conv2d, pair
 from minitensor.engine.layers.declared import PADDLE, classes
@@ -159,7 +160,7 @@ class Dropout(Layer):
     def __init__(self, p: float = 0.5, name: str | None = None, inplace: bool = False) -> None:
         super().__init__()
         if not isinstance(p, (int, float)) or not 0 <= p <= 1:
-            raise ValueError(f"Dropout: p is a probability from 0 to 1, not {p!r}")
+            raise ValueError(f"Dropout: p is a probability from 0 to 1, not {shown(p)}")
         self.p, self.inplace = p, checks.flag("Dropout", "inplace", inplace)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.engine.checks import shown
 from minitensor.engine.dtypes import FLOATS, dtype_of
 from minitensor.engine.modes import no_grad
 
@@ -16,7 +17,9 @@ def in_dtype(layer: Any, device: Any, dtype: Any) -> None:
         ValueError: if the dtype is not a floating-point one, or if a device is given, because a layer cannot move.
     """
     if device is not None:
-        raise ValueError(f"to: a layer remains on the device where it was made; device must be None, not {device!r}")
+        raise ValueError(
+            f"to: a layer remains on the device where it was made; device must be None, not {shown(device)}"
+        )
     if dtype is None:
         return
     wanted = dtype_of(dtype)

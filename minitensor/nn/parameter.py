@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape, float_dtype
 from minitensor.engine.device.arrays import host_array
@@ -125,4 +126,4 @@ def as_attr(attr: Any) -> ParamAttr:
         return ParamAttr(initializer=attr)
     if isinstance(attr, str):
         return ParamAttr(name=attr)
-    raise TypeError(f"weight_attr or bias_attr is a ParamAttr, an initializer, a name or None, not {attr!r}")
+    raise TypeError(f"weight_attr or bias_attr is a ParamAttr, an initializer, a name or None, not {shown(attr)}")

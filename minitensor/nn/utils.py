@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.modes import no_grad
@@ -42,7 +43,7 @@ def clip_grad_norm_(
         RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is true. No gradient has changed then.
     """
     if checks.real("clip_grad_norm_", "norm_type", norm_type) not in NORMS:
-        raise ValueError(f"norm_type only support {list(NORMS)}, not {norm_type!r}")
+        raise ValueError(f"norm_type only support {list(NORMS)}, not {shown(norm_type)}")
     max_norm = checks.real("clip_grad_norm_", "max_norm", max_norm)
     error_if_nonfinite = checks.flag("clip_grad_norm_", "error_if_nonfinite", error_if_nonfinite)
     gradients = _gradients("clip_grad_norm_", parameters)

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 
 
@@ -25,7 +26,7 @@ class LRScheduler:
 
     def __init__(self, learning_rate: float = 0.1, last_epoch: int = -1) -> None:
         if isinstance(learning_rate, bool) or not isinstance(learning_rate, (int, float)) or not learning_rate >= 0:
-            raise ValueError(f"{type(self).__name__}: learning_rate is a number from 0 on, not {learning_rate!r}")
+            raise ValueError(f"{type(self).__name__}: learning_rate is a number from 0 on, not {shown(learning_rate)}")
         self.base_lr = float(learning_rate)
         self.last_epoch = checks.integer(type(self).__name__, "last_epoch", last_epoch)
         self.last_lr = self.base_lr
@@ -129,8 +130,8 @@ class LinearWarmup(LRScheduler):
             checks.real("LinearWarmup", "learning_rate", learning_rate, least=0)
         if warmup_steps < 1 or not end_lr > start_lr:
             raise ValueError(
-                f"LinearWarmup: warmup_steps is at least 1 and end_lr above start_lr; they are {warmup_steps!r}, "
-                f"{end_lr!r} and {start_lr!r}"
+                f"LinearWarmup: warmup_steps is at least 1 and end_lr above start_lr; they are {shown(warmup_steps)}, "
+                f"{end_lr!r} and {shown(start_lr)}"
             )
         self.then, self.warmup_steps = learning_rate, warmup_steps
         self.start_lr, self.end_lr = float(start_lr), float(end_lr)
@@ -359,7 +360,7 @@ class ReduceOnPlateau(LRScheduler):
         self.threshold_mode = checks.choice(op, "threshold_mode", threshold_mode, ("rel", "abs"))
         self.factor = checks.real(op, "factor", factor)
         if not self.factor < 1.0:
-            raise ValueError(f"ReduceOnPlateau: factor must be below 1, not {factor!r}")
+            raise ValueError(f"ReduceOnPlateau: factor must be below 1, not {shown(factor)}")
         self.patience, self.cooldown = (
             checks.integer(op, name, given) for name, given in (("patience", patience), ("cooldown", cooldown))
         )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import NUMPY_INTEGERS, shown
 from minitensor.engine.core.errors import not_writeable
 from minitensor.engine.core.history import Leaf
 from minitensor.engine.core.regions import writeable
@@ -64,7 +65,7 @@ class Optimizer:
         self._schedule = learning_rate if isinstance(learning_rate, LRScheduler) else None
         self._rate = self._number("learning_rate", learning_rate if self._schedule is None else self._schedule())
         if grad_clip is not None and not isinstance(grad_clip, Clip):
-            raise TypeError(f"{self._name}: grad_clip is nn.ClipGradByNorm or one of its like, not {grad_clip!r}")
+            raise TypeError(f"{self._name}: grad_clip is nn.ClipGradByNorm or one of its like, not {shown(grad_clip)}")
         self._clip = grad_clip
         self._decay = 0.0 if weight_decay is None else self._number("weight_decay", weight_decay)
         self._parameters = self._checked(parameters)
@@ -72,12 +73,12 @@ class Optimizer:
         self._steps = [0 for _ in self._parameters]
 
     def _number(self, name: str, given: Any, below: float | None = None) -> float:
-        if isinstance(given, bool) or not isinstance(given, (int, float, np.integer, np.floating)):
-            raise TypeError(f"{self._name}: {name} is a number, not {given!r}")
+        if isinstance(given, bool) or not isinstance(given, (int, float, np.floating, NUMPY_INTEGERS)):
+            raise TypeError(f"{self._name}: {name} is a number, not {shown(given)}")
         if not (given >= 0 and (below is None or given < below)):
             raise ValueError(
                 f"{self._name}: {name} is a number from 0 on{'' if below is None else f', below {below}'}, "
-                f"not {given!r}"
+                f"not {shown(given)}"
             )
         return float(given)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.from_data import array_of
 from minitensor.engine.creation.making import as_shape, like, made_here, zeros
@@ -98,7 +99,7 @@ def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
     """
     for name, bound in (("start", start), ("stop", stop)):
         if not math.isfinite(checks.real("linspace", name, bound)):
-            raise TypeError(f"linspace: a bound is a finite number, not {bound!r}")
+            raise TypeError(f"linspace: a bound is a finite number, not {shown(bound)}")
     count = whole("linspace: num", num)
     if count < 1:
         raise ValueError(f"linspace: num is at least 1, not {count}")

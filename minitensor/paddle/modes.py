@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.engine.checks import shown
 from minitensor.engine.device.places import set_device
 from minitensor.engine.modes import modes
 
@@ -47,7 +48,7 @@ class set_grad_enabled:
 
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, bool):
-            raise TypeError(f"set_grad_enabled takes True or False, not {mode!r}")
+            raise TypeError(f"set_grad_enabled takes True or False, not {shown(mode)}")
         self._mode, self._before = mode, modes.grad
         modes.grad = mode
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 
 
@@ -84,5 +85,5 @@ def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
     given = size[0] if len(size) == 1 and not hasattr(size[0], "__index__") else size
     try:
         return [_index(n) for n in given]
-    except (TypeError, AttributeError):
-        raise TypeError(f"{op}(): argument 'size' must be tuple of ints, not {given!r}") from None
+    except (TypeError, AttributeError, NotImplementedError):
+        raise TypeError(f"{op}(): argument 'size' must be tuple of ints, not {shown(given)}") from None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import NUMPY_INTEGERS
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.creation import making as engine
 from minitensor.engine.creation.from_data import MOST_DIMENSIONS, array_of
@@ -345,7 +346,7 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    whole = all(isinstance(n, (int, np.integer)) for n in (start, end, step))
+    whole = all(isinstance(n, (int, *NUMPY_INTEGERS)) for n in (start, end, step))
     wanted = (int64 if whole else float32) if dtype is None else dtype_of(dtype)
     count = math.ceil((end - start) / step)
     if count > engine.MOST_ELEMENTS:

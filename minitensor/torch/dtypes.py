@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import NUMPY_INTEGERS, shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import current, set_device
@@ -75,7 +76,7 @@ def dtype_of(given: Any) -> dtype:
         return BY_NAME[engine_dtype_of(given).name]
     except TypeError:
         known = ", ".join(f"torch.{name}" for name in DTYPES)
-        raise TypeError(f"dtype {given!r} is not supported; a tensor of minitensor holds one of {known}") from None
+        raise TypeError(f"dtype {shown(given)} is not supported; a tensor of minitensor holds one of {known}") from None
 
 
 class finfo:
@@ -133,6 +134,8 @@ class Size(tuple):
             index = checks.integer("torch.Size", "index", index)
             if not -len(self) <= index < len(self):
                 raise IndexError(f"torch.Size: index {index} is out of range for {len(self)} dimensions")
+        elif not all(part is None or hasattr(part, "__index__") for part in (index.start, index.stop, index.step)):
+            raise TypeError("torch.Size: a slice of a size has integers or None")
         picked = super().__getitem__(index)
         return Size(picked) if isinstance(index, slice) else picked
 
@@ -158,11 +161,12 @@ class device:
         if isinstance(name, device):
             self._set(name.type, name.index)
             return
-        if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+        if isinstance(name, (int, *NUMPY_INTEGERS)) and not isinstance(name, bool):
             name, index = "cuda", int(name)
-        found = re.fullmatch(r"(cpu|cuda|gpu)(?::(\d+|sim))?", str(name))
+        name = name if isinstance(name, str) else shown(name)
+        found = re.fullmatch(r"(cpu|cuda|gpu)(?::(\d+|sim))?", name)
         if found is None:
-            if re.fullmatch(r"[a-z]+\d+", str(name)):
+            if re.fullmatch(r"[a-z]+\d+", name):
                 raise RuntimeError(f"Invalid device string: '{name}'\nA dtype is torch.{name}, say, without quotes.")
             raise RuntimeError(
                 f"Expected one of cpu, cuda device type at start of device string: {name}\n"

@@ -15,12 +15,14 @@ number given to ``manual_seed``. The numbers are computed from its 32-bit draws 
 from __future__ import annotations
 
 import math
+import operator
 import secrets
 from typing import Any
 
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.creation.making import MOST_ELEMENTS, as_shape, float_dtype
 from minitensor.engine.dtypes import HALVES
 from minitensor.engine.kernels.sixteen_bits import narrow
@@ -53,11 +55,11 @@ class Generator:
             TypeError, RuntimeError: if ``seed`` is not an integer, or needs more than 64 bits.
         """
         try:
-            number = int(seed) if isinstance(seed, float) and seed.is_integer() else seed.__index__()
+            number = int(seed) if isinstance(seed, float) and seed.is_integer() else operator.index(seed)
         except (AttributeError, TypeError):
-            raise TypeError(f"manual_seed(): a seed is an integer, not {seed!r}") from None
+            raise TypeError(f"manual_seed(): a seed is an integer, not {shown(seed)}") from None
         if not -(2**63) <= number < 2**64:
-            raise RuntimeError(f"Overflow when unpacking long: a seed has 64 bits, and {number} takes more")
+            raise RuntimeError(f"Overflow when unpacking long: a seed has 64 bits, and {shown(number)} takes more")
         self._seed = number % 2**64
         self._bits._legacy_seeding(self._seed & 0xFFFFFFFF)
         self._kept = None

@@ -6,10 +6,12 @@ a copy. An assignment writes in place in both cases.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.history import is_protected
 from minitensor.engine.core.layout_rules import strided
 from minitensor.engine.core.regions import Pick, writeable
@@ -79,14 +81,14 @@ def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
             d += 1
         elif entry is not None and not _is_advanced(entry):
             try:
-                number = entry.__index__()
+                number = operator.index(entry)
             except (AttributeError, TypeError):
                 raise IndexError(
                     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
                     f"(got {type(entry).__name__})"
                 ) from None
             if not -shape[d] <= number < shape[d]:
-                raise IndexError(f"index {number} is out of bounds for dimension {d} with size {shape[d]}")
+                raise IndexError(f"index {shown(number)} is out of bounds for dimension {d} with size {shape[d]}")
             d += 1
         elif entry is not None and not isinstance(entry, (bool, np.bool_)):
             mask = isinstance(entry, BaseTensor) and entry._array.dtype.kind == "b"
@@ -119,11 +121,13 @@ def _basic(x: Tensor, entries: tuple[Any, ...]) -> tuple[tuple[Any, ...], views.
             d += x._array.ndim - taken
         else:
             if isinstance(entry, slice):
-                entry = slice(*(None if n is None else n.__index__() for n in (entry.start, entry.stop, entry.step)))
+                entry = slice(
+                    *(None if n is None else operator.index(n) for n in (entry.start, entry.stop, entry.step))
+                )
                 length = x._array.shape[d]
                 op = op if len(entries) > 1 and entry.indices(length) == (0, length, 1) else views.SLICE
             else:
-                entry, op = entry.__index__(), views.SELECT
+                entry, op = operator.index(entry), views.SELECT
             d += 1
         index.append(entry)
     return tuple(index), op
@@ -158,7 +162,7 @@ def _arrange(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tenso
         if entry is None or entry is Ellipsis or isinstance(entry, slice):
             plain.append(entry)
         elif not _is_advanced(entry):
-            plain.append(entry.__index__())
+            plain.append(operator.index(entry))
         else:
             array = np.asarray(host_array(entry._array) if isinstance(entry, BaseTensor) else entry)
             if array.ndim == 0:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import NUMPY_INTEGERS
 from minitensor.engine.core.errors import unsuitable
 from minitensor.engine.core.history import Leaf, is_protected
 from minitensor.engine.core.regions import overlaps_itself
@@ -79,7 +80,7 @@ def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
         try:
             if type(x._array) is np.ndarray and x._array.itemsize != 2:
                 return x, _constants[y, type(y), x._array.dtype]
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, ValueError):
             pass  # `y` is not a number, or no constant for it is cached yet
     values = [_tensor_or_number(op, i, value) for i, value in enumerate(given)]
     tensors = [value for value in values if isinstance(value, BaseTensor)]
@@ -399,7 +400,7 @@ def reduced_dims(x: Any, dim: Any) -> Any:
         raise TypeError(f"argument 'dim' must be tuple of ints, not {type(dim).__name__}")
     if isinstance(x, BaseTensor) and x._array.ndim == 0 and dim is not None:
         given = dim if isinstance(dim, (tuple, list)) else (dim,)
-        return () if all(isinstance(d, (int, np.integer)) and d in (0, -1) for d in given) else dim
+        return () if all(isinstance(d, (int, *NUMPY_INTEGERS)) and d in (0, -1) for d in given) else dim
     return dim
 
 

@@ -8,6 +8,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.engine.checks import shown
 from minitensor.engine.dtypes import HALVES, promoted
 from minitensor.engine.kernels.numbers import number
 from minitensor.torch.arguments import need_tensor
@@ -197,7 +198,7 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     if input._current() is not None:
         raise TypeError("can't use apply_ on a tensor that requires grad: the function is not recorded")
     if not hasattr(callable, "__call__"):  # noqa: B004  # the name is that of PyTorch's argument
-        raise TypeError(f"apply_(): argument 'callable' (position 1) must be a function, not {callable!r}")
+        raise TypeError(f"apply_(): argument 'callable' (position 1) must be a function, not {shown(callable)}")
     numbers = [callable(number) for number in input._array.ravel().tolist()]
     made = input.new_tensor(numbers).reshape(input._array.shape)
     return input.copy_(made)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import gc
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +18,6 @@ from minitensor.engine.core.history import Leaf
 from minitensor.engine.core.layout_rules import gradient_orders
 from minitensor.engine.core.regions import memory_of, steps_of
 from minitensor.engine.core.storage import Storage, new_storage
-from minitensor.engine.core.tensor import AfterHook, Hook
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of, host_array, strided
 from minitensor.engine.dtypes import FLOATS
@@ -28,6 +26,7 @@ from minitensor.torch.arguments import as_dim
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
 from minitensor.torch.errors import missing, warn
 from minitensor.torch.grad_fn import GradFunction, function_of, hook_result
+from minitensor.torch.handles import RemovableHandle, call_after_accumulation
 
 
 class Tensor(BaseTensor):
@@ -254,7 +253,9 @@ class Tensor(BaseTensor):
         extra = getattr(self, "_extra", None)
         return extra is not None and extra.box is not None and type(self._current()) is not Leaf
 
-    def register_hook(self, hook: Callable[[Tensor], Any]) -> Hook:
+    def register_hook(  # type: ignore[override]  # PyTorch's handle has another class
+        self, hook: Callable[[Tensor], Any]
+    ) -> RemovableHandle:
         """Call ``hook(gradient)`` in backward; a tensor that it returns replaces the gradient and must have its shape
         and dtype.
 
@@ -266,29 +267,16 @@ class Tensor(BaseTensor):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not callable(hook):
             raise TypeError(f"register_hook takes a function of the gradient, not {type(hook).__name__}")
-        return BaseTensor.register_hook(self, lambda g: hook_result(hook, as_kind(g)))
+        return RemovableHandle(BaseTensor.register_hook(self, lambda g: hook_result(hook, as_kind(g))).remove)
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> Hook:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call ``hook(tensor)`` each time after backward has added to the gradient of this leaf.
 
         Raises:
-            RuntimeError: if the tensor is not a leaf, or does not require grad.
+            RuntimeError: if the tensor is not a leaf, or does not require grad; in backward, if the hook returns a
+                value.
         """
-        node = self._current()
-        if node is None:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if type(node) is not Leaf:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        me = weakref.ref(self)  # a strong reference would keep the tensor alive as long as its node
-
-        def after() -> None:
-            tensor = me()
-            if tensor is not None:
-                hook(tensor)
-
-        handle = AfterHook(after)
-        node.add_hook(handle)
-        return handle
+        return call_after_accumulation(self, hook)
 
     def detach(self) -> Tensor:
         """Return a tensor of this shape that shares storage and version with this one and does not require grad."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.operations import FUNCTIONS
@@ -194,7 +195,7 @@ def _blend(out: Any, other: Any, factor: float) -> Any:
 
 def _factor(op: str, name: str, factor: Any) -> None:
     if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 <= factor < math.inf:
-        raise ValueError(f"{op}: {name} is a number from 0 on, not {factor!r}")
+        raise ValueError(f"{op}: {name} is a number from 0 on, not {shown(factor)}")
 
 
 # ---------- normalization ----------

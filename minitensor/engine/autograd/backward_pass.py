@@ -218,8 +218,12 @@ class OnArrays:
         return NodeEvents(node, g)
 
     def hooked(self, node: Node, g: np.ndarray) -> np.ndarray:
-        """Call the hooks on a copy of the gradient, and store it for tensors that retain it."""
-        for hook in list(node.hooks or ()):
+        """Call the hooks on a copy of the gradient, and store it for tensors that retain it.
+
+        Hooks run in the order of registration. PyTorch's tensors, whose boxes add, store the gradient after all hooks.
+        """
+        hooks = node.hooks or ()
+        for hook in sorted(hooks, key=_is_last) if len(hooks) > 1 else tuple(hooks):
             if type(hook) is GradientBox:
                 self.retained[hook] = g
                 self.keep(g)
@@ -315,6 +319,11 @@ class OnArrays:
         if key in self._more or key not in self._sizes:
             return False
         return type(array) is not ndarray or array.flags.writeable
+
+
+def _is_last(hook: Any) -> bool:
+    """True if ``hook`` stores a gradient after all functions have changed it."""
+    return type(hook) is GradientBox and hook.adds
 
 
 def answer_of(hook: Hook, g: Tensor) -> Tensor | None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.autograd.higher_order import revived
+from minitensor.engine.checks import shown
 from minitensor.engine.core.history import Node, Operation
 from minitensor.engine.core.regions import lend, take_back
 from minitensor.engine.core.storage import CallSite, write_that_made
@@ -284,7 +285,7 @@ class PyLayerContext:
         """Choose the gradient of an output that received none: zeros if ``value`` is True (the default), else None."""
         self._forward("set_materialize_grads")
         if not isinstance(value, bool):
-            raise TypeError(f"{self._layer.__name__}: set_materialize_grads takes True or False, not {value!r}")
+            raise TypeError(f"{self._layer.__name__}: set_materialize_grads takes True or False, not {shown(value)}")
         self._materializes = value
 
     def saved_tensor(self) -> tuple[Tensor | None, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.autograd.finite_differences import Arrays, Comparison, GradientMismatch, slopes, weights
 from minitensor.engine.autograd.gradients import grad
+from minitensor.engine.checks import shown
 from minitensor.engine.core.history import new_leaf
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import made_on
@@ -59,10 +60,10 @@ def gradcheck(
     """
     raise_exception = checks.flag("gradcheck", "raise_exception", raise_exception)
     if type(order) is not int or order not in (1, 2):
-        raise ValueError(f"gradcheck: order is 1 or 2, not {order!r}")
+        raise ValueError(f"gradcheck: order is 1 or 2, not {shown(order)}")
     for what, number in (("eps", eps), ("atol", atol), ("rtol", rtol)):
         if not isinstance(number, (int, float)) or number < 0 or (what == "eps" and number == 0):
-            raise ValueError(f"gradcheck: {what} is a number above 0, not {number!r}")
+            raise ValueError(f"gradcheck: {what} is a number above 0, not {shown(number)}")
     checked = _Function(function, inputs)
     try:
         with enable_grad():

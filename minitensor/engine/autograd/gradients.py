@@ -15,6 +15,7 @@ from minitensor.engine.autograd import higher_order
 from minitensor.engine.autograd.backward_pass import OnArrays, Pending, copied, pending_counts, propagate
 from minitensor.engine.autograd.pruning import only_towards
 from minitensor.engine.autograd.refusals import refuse_other_shape, refuse_unaddable
+from minitensor.engine.checks import shown
 from minitensor.engine.core.errors import leaf_reshaped_by_hook
 from minitensor.engine.core.history import Leaf, Node
 from minitensor.engine.core.layout_rules import gradient_orders
@@ -204,7 +205,7 @@ def grad(
     if only_inputs is not True:
         raise AssertionError("only_inputs=False is not supported yet")
     if not (retain_graph is None or isinstance(retain_graph, bool)):
-        raise AssertionError(f"retain_graph must be None, True or False, not {retain_graph!r}")
+        raise AssertionError(f"retain_graph must be None, True or False, not {shown(retain_graph)}")
     for name, given in (("outputs", outputs), ("inputs", inputs)):
         if isinstance(given, (list, tuple)) and not given:
             raise AssertionError(f"{name} cannot be empty: there is no tensor among them")

@@ -167,7 +167,8 @@ def new_node(
 class GradientBox:
     """The retained gradient of a non-leaf tensor (``retain_grads``). It is registered at the node of its current value.
 
-    ``adds``: True if the next backward adds its gradient, as in PyTorch; False if it replaces it, as in Paddle.
+    ``adds``: True if the next backward adds its gradient and stores it after all hooks, as in PyTorch; False if it
+    replaces it and stores it in the order of registration, as in Paddle.
     """
 
     __slots__ = ("gradient", "adds")
@@ -275,33 +276,32 @@ def peek(x: Any) -> Node | None:
 
 
 def record_write(x: Any, node: Node) -> None:
-    """Record that tensor ``x``, which has a group, was overwritten with the value of ``node``."""
+    """Record that tensor ``x``, which has a group, was overwritten with the value of ``node``.
+
+    The written part becomes a part of the base's new value, and ``x`` reads it from there. Therefore the gradient of
+    the base includes what flows through ``x``, as in PyTorch.
+    """
     history = x._history
+    old = x._node
     if x._array is history.base:
         history.node = node
     else:
         region = history.region_shown(x)
         place = node.code, node.instruction
         history.node = new_node(WRITE, (history.node, node), (region,), history.base.shape, place)
+        shown = history.region_of(x._array) if isinstance(region, Pick) else region
+        node = new_node(READ, (history.node,), (shown,), node.shape, place)
     history.version += 1
-    if x._node is not None:
-        move_boxes(x._node, node)
+    if old is not None:
+        move_boxes(old, node)
     x._node, x._seen = node, history.version
     if history.retaining is not None:
-        follow_retaining(x)
+        follow_retaining(history)
 
 
-def follow_retaining(x: Any) -> None:
-    """Move the boxes of all members to their new values, after the group of ``x`` was written through ``x``.
-
-    ``x`` itself now reads the group's memory, so its gradient includes that of the base's new value.
-    """
-    history = x._history
-    if x._array is not history.base:
-        node = reading(history, x._array, READ)
-        move_boxes(x._node, node)
-        x._node = node
-    for reference in history.retaining:
+def follow_retaining(history: History) -> None:
+    """Move the boxes of all members that retain their gradient to the nodes of their new values."""
+    for reference in history.retaining or ():
         member = reference()
         if member is not None and member._history is history:
             current(member)

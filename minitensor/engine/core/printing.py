@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
+
 __all__ = ["format_tensor", "set_printoptions"]
 
 
@@ -65,7 +67,7 @@ def set_printoptions(
             chosen[name] = _check_int(name, value, smallest)
     if sci_mode is not None:
         if not isinstance(sci_mode, bool):
-            raise TypeError(f"sci_mode is True or False, got {sci_mode!r}")
+            raise TypeError(f"sci_mode is True or False, got {shown(sci_mode)}")
         chosen["sci_mode"] = sci_mode
     _options = replace(_options, **chosen)
 
@@ -84,11 +86,11 @@ def format_tensor(array: np.ndarray, *, dtype_name: str, place: object, stop_gra
 
 def _check_int(name: str, value: Any, smallest: int) -> int:
     if isinstance(value, bool):
-        raise TypeError(f"{name} is an integer, got {value!r}")
+        raise TypeError(f"{name} is an integer, got {shown(value)}")
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is an integer, got {value!r}") from None
+        raise TypeError(f"{name} is an integer, got {shown(value)}") from None
     if number < smallest:
         raise ValueError(f"{name} is at least {smallest}, got {number}")
     return number

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.history import GradientBox, Leaf, Node, become_leaf, current, group_of, new_leaf
 from minitensor.engine.core.layout_rules import always_contiguous, laid_out, register_layout
 from minitensor.engine.core.printing import format_tensor
@@ -232,7 +233,7 @@ class Tensor(metaclass=TensorType):
     @stop_gradient.setter
     def stop_gradient(self, stop: bool) -> None:
         if not isinstance(stop, (bool, np.bool_)):
-            raise TypeError(f"stop_gradient is True or False, not {stop!r}")
+            raise TypeError(f"stop_gradient is True or False, not {shown(stop)}")
         node = self._current()
         if stop:
             if type(node) is Leaf:

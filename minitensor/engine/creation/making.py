@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import NUMPY_INTEGERS, shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.from_data import MOST_DIMENSIONS, array_of
 from minitensor.engine.device.arrays import gpu_of
@@ -50,7 +52,7 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
 
 def _with_stop_gradient(tensor: Tensor, stop_gradient: bool) -> Tensor:
     if not isinstance(stop_gradient, (bool, np.bool_)):
-        raise TypeError(f"stop_gradient is True or False, not {stop_gradient!r}")
+        raise TypeError(f"stop_gradient is True or False, not {shown(stop_gradient)}")
     if not stop_gradient:
         tensor.stop_gradient = False
     return tensor
@@ -64,12 +66,12 @@ def as_lengths(op: str, shape: Any) -> list[int]:
     """
     if isinstance(shape, Tensor):
         shape = shape.tolist()
-    if isinstance(shape, (int, np.integer)):
+    if isinstance(shape, (int, *NUMPY_INTEGERS)):
         shape = [shape]
     try:
-        return [n.__index__() for n in shape]
-    except (TypeError, AttributeError):
-        raise TypeError(f"{op}: a shape is a list of integers, not {shape!r}") from None
+        return [operator.index(n) for n in shape]
+    except (TypeError, NotImplementedError):  # a memoryview of several dimensions has no iterator
+        raise TypeError(f"{op}: a shape is a list of integers, not {shown(shape)}") from None
 
 
 def as_shape(op: str, shape: Any) -> tuple[int, ...]:
@@ -154,7 +156,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
     start, end = (0, start) if end is None else (start, end)
     numbers = [n.item() if isinstance(n, Tensor) and n.size == 1 else n for n in (start, end, step)]
     for number in numbers:
-        if not isinstance(number, (int, float, np.integer, np.floating)):
+        if not isinstance(number, (int, float, *NUMPY_INTEGERS, np.floating)):
             given = f"a tensor of shape {number.shape}" if isinstance(number, Tensor) else repr(number)
             raise TypeError(f"arange: a bound or step is a number, not {given}")
     if numbers[2] == 0:
@@ -166,7 +168,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
         raise ValueError(
             f"arange: from {numbers[0]} to {numbers[1]} by {numbers[2]} are more numbers than memory holds"
         )
-    whole = all(isinstance(n, (int, np.integer)) for n in numbers)
+    whole = all(isinstance(n, (int, *NUMPY_INTEGERS)) for n in numbers)
     wanted = (np.dtype(np.int64) if whole else float32.numpy) if dtype is None else dtype_of(dtype).numpy
     return made_here("arange", stored_array("arange", np.arange(*numbers), wanted))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import NUMPY_INTEGERS
 from minitensor.engine.core.history import Node, Operation, new_node
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import gpu_of, host_array
@@ -63,7 +64,13 @@ def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
         ValueError: if there is no such device.
         OutOfMemoryError: if the copy does not fit.
     """
-    name = "gpu" if device_id is None else f"gpu:{device_id}" if isinstance(device_id, (int, np.integer)) else device_id
+    name = (
+        "gpu"
+        if device_id is None
+        else f"gpu:{device_id}"
+        if isinstance(device_id, (int, *NUMPY_INTEGERS))
+        else device_id
+    )
     return moved(x, device_named("cuda", name))
 
 

@@ -107,6 +107,7 @@ class ConcatDataset(Dataset):
             if isinstance(each, IterableDataset):
                 raise AssertionError("ConcatDataset does not support IterableDataset")
             need_samples("ConcatDataset", each)
+            checks.sized("ConcatDataset", "datasets", each, "data sets with a length")
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
         self.cumulative_sizes = list(itertools.accumulate(len(each) for each in self.datasets))

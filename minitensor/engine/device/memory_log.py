@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from minitensor.engine.checks import shown
 from minitensor.engine.device.allocator import Block, CachingAllocator
 from minitensor.engine.device.memory_error import OutOfMemoryError
 
@@ -72,7 +73,7 @@ class EventLog:
 
     def __init__(self, limit: int) -> None:
         if not isinstance(limit, int) or isinstance(limit, bool):
-            raise TypeError(f"limit: a number of events is needed, not {limit!r}.")
+            raise TypeError(f"limit: a number of events is needed, not {shown(limit)}.")
         if limit < 1:
             raise ValueError(f"limit: a log keeps at least 1 event, not {limit}.")
         if limit > sys.maxsize:

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from minitensor.engine.checks import NUMPY_INTEGERS, shown
 from minitensor.engine.device.memory_error import bytes_text
 
 if TYPE_CHECKING:
@@ -113,17 +112,17 @@ def bytes_in(capacity: Any) -> int:
     Raises:
         TypeError, ValueError: if it is neither an integer nor such a text.
     """
-    if isinstance(capacity, (int, np.integer)) and not isinstance(capacity, bool) and capacity > 0:
+    if isinstance(capacity, (int, NUMPY_INTEGERS)) and not isinstance(capacity, bool) and capacity > 0:
         return int(capacity)
-    if isinstance(capacity, (int, np.integer)) and not isinstance(capacity, bool):
+    if isinstance(capacity, (int, NUMPY_INTEGERS)) and not isinstance(capacity, bool):
         raise ValueError(f"a device has at least 1 byte, not {capacity}")
     if isinstance(capacity, str):
         found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMG]i?B|B)\s*", capacity, re.IGNORECASE)
         size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
         if size > 0:
             return size
-        raise ValueError(f"a capacity is a number of bytes or a text such as '256 MiB', not {capacity!r}")
-    raise TypeError(f"a capacity is a number of bytes or a text such as '256 MiB', not {capacity!r}")
+        raise ValueError(f"a capacity is a number of bytes or a text such as '256 MiB', not {shown(capacity)}")
+    raise TypeError(f"a capacity is a number of bytes or a text such as '256 MiB', not {shown(capacity)}")
 
 
 def set_device(device: str, capacity: Any = None, profile: str | None = None) -> Any:
@@ -159,7 +158,7 @@ def device_named(op: str, device: Any, capacity: Any = None, profile: str | None
     name = device.removeprefix("Place(").removesuffix(")") if isinstance(device, str) else None
     name = {"cuda": "gpu", "cuda:0": "gpu:0", "gpu_pinned": "cpu"}.get(name, name)  # type: ignore[arg-type]  # None stays None
     if name not in ("cpu", "gpu", "gpu:0", "gpu:sim"):
-        raise ValueError(f"{op}: there is no device {device!r}; there are 'cpu', 'gpu' and 'gpu:sim'")
+        raise ValueError(f"{op}: there is no device {shown(device)}; there are 'cpu', 'gpu' and 'gpu:sim'")
     if name == "cpu" or name == "gpu:0" or name == "gpu":
         if (capacity is not None or profile is not None) and name != "gpu":
             raise ValueError(f"{op}: only the simulated GPU ('gpu:sim') has a capacity and a profile to choose")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.checks import flag
+from minitensor.engine.checks import flag, shown
 from minitensor.engine.core.regions import address, memory_of
 from minitensor.engine.device.arrays import add_at, beside, may_share, raise_at
 from minitensor.engine.dtypes import FLOATS, INDICES
@@ -33,7 +33,7 @@ def whole(what: str, given: Any) -> int:
     try:
         return operator.index(given)
     except TypeError:
-        raise TypeError(f"{what} is an integer, not {given!r}") from None
+        raise TypeError(f"{what} is an integer, not {shown(given)}") from None
 
 
 def axis_argument(axis: Any) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.checks import flag
+from minitensor.engine.checks import flag, shown
 from minitensor.engine.device.arrays import as_array, normalize_axis_tuple
 from minitensor.engine.dtypes import FLOATS, HALVES, SMALL
 from minitensor.engine.kernels.sixteen_bits import in_float32, narrow
@@ -40,7 +40,7 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
         try:
             axis = tuple(map(operator.index, axis)) if isinstance(axis, (list, tuple)) else operator.index(axis)
         except TypeError:
-            raise TypeError(f"axis is an integer, a list of integers or None, not {axis!r}") from None
+            raise TypeError(f"axis is an integer, a list of integers or None, not {shown(axis)}") from None
     return axis, keepdim if keepdim is False else flag("", "keepdim", keepdim)
 
 

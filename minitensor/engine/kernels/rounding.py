@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.kernels.functions import output_like
 
@@ -56,7 +57,7 @@ def round_arguments(decimals: Any) -> tuple[Any, ...]:
     try:
         return (operator.index(decimals),)
     except TypeError:
-        raise TypeError(f"round: decimals is an integer, not {decimals!r}") from None
+        raise TypeError(f"round: decimals is an integer, not {shown(decimals)}") from None
 
 
 def round_(a: Array, decimals: int, out: Array | None = None) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.dtypes import SMALL
 from minitensor.engine.kernels.functions import output_like
 
@@ -26,7 +27,7 @@ def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
     try:
         return operator.index(axis)
     except TypeError:
-        raise TypeError(f"{op}: {name} is an integer, not {axis!r}") from None
+        raise TypeError(f"{op}: {name} is an integer, not {shown(axis)}") from None
 
 
 def cumsum_arguments(axis: Any) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.drawing import bernoulli
 from minitensor.engine.creation.making import full_like
@@ -209,7 +210,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
         TypeError: if ``x`` is not a tensor of floats.
     """
     if not isinstance(p, (int, float)) or not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout: p must be a probability from 0 to 1, not {p!r}")
+        raise ValueError(f"dropout: p must be a probability from 0 to 1, not {shown(p)}")
     training, inplace = checks.flag("dropout", "training", training), checks.flag("dropout", "inplace", inplace)
     (x,) = floats_of("dropout", x=x)  # type: ignore[assignment]  # one result per argument
     if not training or p == 0:

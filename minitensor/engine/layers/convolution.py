@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import restrided
@@ -222,12 +223,12 @@ def pair(op: str, name: str, given: Any, least: int) -> tuple[int, int]:
     """
     numbers = list(given) if isinstance(given, (list, tuple)) else [given, given]
     if len(numbers) != 2:
-        raise ValueError(f"{op}: {name} is one integer or two (height, width), not {given!r}")
+        raise ValueError(f"{op}: {name} is one integer or two (height, width), not {shown(given)}")
     first, second = (whole(f"{op}: {name}", number) for number in numbers)
     if max(first, second) >= 2**31:
-        raise ValueError(f"{op}: {name} must be below 2**31, not {given!r}")
+        raise ValueError(f"{op}: {name} must be below 2**31, not {shown(given)}")
     if min(first, second) < least:
-        raise ValueError(f"{op}: {name} is at least {least}, not {given!r}")
+        raise ValueError(f"{op}: {name} is at least {least}, not {shown(given)}")
     return first, second
 
 

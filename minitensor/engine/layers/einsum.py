@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.views.joining import expand
@@ -187,7 +188,7 @@ def equation_of(op: str, given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
             raise TypeError(f"{op}: after each operand is a list of numbers, not {type(numbers).__name__}")
         for each in numbers:
             if each is not Ellipsis and not (isinstance(each, int) and 0 <= each < len(_LETTERS)):
-                raise ValueError(f"{op}: a dimension is a number from 0 to {len(_LETTERS) - 1}, not {each!r}")
+                raise ValueError(f"{op}: a dimension is a number from 0 to {len(_LETTERS) - 1}, not {shown(each)}")
         return "".join("..." if each is Ellipsis else _LETTERS[each] for each in numbers)
 
     left = ",".join(word(numbers) for numbers in pairs[1::2])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.layers.convolution import pair
 from minitensor.engine.layers.custom_operation import floats_of
@@ -23,7 +24,7 @@ def _borders(op: str, paddings: Any) -> tuple[int, int, int, int]:
     if isinstance(paddings, (list, tuple)) and len(paddings) == 4:
         widths = [whole(f"{op}: paddings", width) for width in paddings]
         if min(widths) < 0:
-            raise ValueError(f"{op}: paddings are at least 0, not {paddings!r}")
+            raise ValueError(f"{op}: paddings are at least 0, not {shown(paddings)}")
         return tuple(widths)  # type: ignore[return-value]  # four integers
     top, left = pair(op, "paddings", paddings, 0)
     return top, left, top, left

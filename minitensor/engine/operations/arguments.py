@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 
 LARGEST = 2**63  # exclusive bound of integers that numpy accepts
@@ -26,9 +27,9 @@ def whole(op: str, number: Any) -> int:
     try:
         found = operator.index(number)
     except TypeError:
-        raise TypeError(f"{op}: an integer is needed, not {number!r}") from None
+        raise TypeError(f"{op}: an integer is needed, not {shown(number)}") from None
     if not -LARGEST <= found < LARGEST:
-        raise ValueError(f"{op}: {found} is too large an integer for a shape, an axis or a position")
+        raise ValueError(f"{op}: {shown(found)} is too large an integer for a shape, an axis or a position")
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import NUMPY_INTEGERS, shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.device.arrays import as_array, gpu_of
@@ -30,7 +31,7 @@ def as_index(op: str, index: Any, name: str = "index") -> Tensor:
     """
     if type(index) is Tensor and index._array.dtype in INDICES:
         return index
-    if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
+    if isinstance(index, (int, *NUMPY_INTEGERS)) and not isinstance(index, bool):
         return to_tensor(index, "int64")
     if isinstance(index, _ARRAYS):
         index = to_tensor(index)
@@ -91,7 +92,7 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     if isinstance(indices, Tensor):
         indices = (indices,)
     if not isinstance(indices, (tuple, list)) or not indices:
-        raise TypeError(f"{op}: indices is a tuple of one index tensor or more, not {indices!r}")
+        raise TypeError(f"{op}: indices is a tuple of one index tensor or more, not {shown(indices)}")
     shape = (x if isinstance(x, Tensor) else to_tensor(x))._array.shape
     if len(indices) == 1 and isinstance(indices[0], Tensor) and indices[0]._array.dtype in INDICES:
         if not shape:
@@ -135,7 +136,7 @@ def reducing(op: str, reduce: Any) -> str:
     """
     if not isinstance(reduce, str) or reduce not in REDUCTIONS:
         known = ", ".join(repr(name) for name in ("assign", *REDUCTIONS))
-        raise ValueError(f"{op}: reduce is one of {known}, not {reduce!r}")
+        raise ValueError(f"{op}: reduce is one of {known}, not {shown(reduce)}")
     return f"put_along_axis_{REDUCTIONS[reduce]}" + ("_" if op.endswith("_") else "")
 
 

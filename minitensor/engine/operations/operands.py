@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from minitensor.engine.checks import NUMPY_INTEGERS, shown
 from minitensor.engine.core.errors import (
     devices_differ,
     leaf_written,
@@ -30,7 +31,7 @@ from minitensor.engine.dtypes import BY_NUMPY, FLOATS, HALVES, INTEGERS, promote
 from minitensor.engine.kernels.numbers import stored
 from minitensor.engine.modes import modes, paused
 
-NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+NUMBERS: tuple[type[Any], ...] = (bool, int, float, np.bool_, *NUMPY_INTEGERS, np.floating)
 
 
 def _without_count() -> Storage:
@@ -62,7 +63,7 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
     try:
         made = Tensor._alias(np.asarray(value, dtype), CONSTANT)
     except OverflowError:
-        raise ValueError(f"{op}: {value} does not fit into dtype {dtype.name}") from None
+        raise ValueError(f"{op}: {shown(value)} does not fit into dtype {dtype.name}") from None
     made._array.flags.writeable = False
     if gpu is not None:
         made._array = made._array[()]
@@ -93,13 +94,13 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
         x, y = given
         try:
             return x, (_constants if type(x._array) is ndarray else _numbers)[y, type(y), x._array.dtype]
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, ValueError):
             pass  # no number, or a number that is not cached yet
     known = [value._array.dtype for value in given if isinstance(value, Tensor)]
     tensors = _tensors_or_numbers(op, given, known)
     dtypes = [t._array.dtype for t in tensors if isinstance(t, Tensor)]
     if not dtypes:
-        raise TypeError(f"{op}: at least one operand must be a Tensor or an array; there is {given[0]!r} only")
+        raise TypeError(f"{op}: at least one operand must be a Tensor or an array; there is {shown(given[0])} only")
     partner = dtypes[0] if len(dtypes) == 1 else promoted(dtypes[-2], dtypes[-1])
     gpu = next((gpu for t in tensors if isinstance(t, Tensor) and (gpu := gpu_of(t._array)) is not None), None)
     return tuple(t if isinstance(t, Tensor) else constant(op, t, partner, gpu) for t in tensors)
@@ -137,7 +138,7 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
     if len(given) == 2 and target == 0:
         try:
             return x, (_constants if type(x._array) is ndarray else _numbers)[given[1], type(given[1]), partner]
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, ValueError):
             pass
     try:
         tensors = _tensors_or_numbers(op, given, [partner])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.dtypes import HALVES, dtype_of
@@ -60,7 +61,7 @@ def rounded(op: str, mode: Any) -> str:
         ValueError: if ``mode`` is neither "floor" nor "trunc".
     """
     if not isinstance(mode, str) or mode not in ROUNDED:
-        raise ValueError(f"{op}: rounding_mode is None, 'floor' or 'trunc', not {mode!r}")
+        raise ValueError(f"{op}: rounding_mode is None, 'floor' or 'trunc', not {shown(mode)}")
     return ROUNDED[mode] + ("_" if op.endswith("_") else "")
 
 
@@ -84,4 +85,4 @@ def in_dtype(op: str, x: Any, dtype: Any) -> Any:
 
 def no_activation(op: str, act: Any) -> ValueError:
     """Error: Paddle's parameter ``act``, an activation to apply to the result, is not supported."""
-    return ValueError(f"{op}: act must be None, not {act!r}; apply the activation to the result")
+    return ValueError(f"{op}: act must be None, not {shown(act)}; apply the activation to the result")

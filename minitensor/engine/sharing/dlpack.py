@@ -9,11 +9,13 @@ creates and reads the DLPack capsules. The rules for lifetimes, counted bytes an
 from __future__ import annotations
 
 import ctypes
+import operator
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import place_of
@@ -80,7 +82,7 @@ def dlpack(
         entry_of(x._storage).for_good = True
         return x._array.__dlpack__(stream=stream)
     if stream is not None:
-        raise BufferError(f"__dlpack__: the host has no streams; stream must be None, not {stream!r}")
+        raise BufferError(f"__dlpack__: the host has no streams; stream must be None, not {shown(stream)}")
     if dl_device is not None and tuple(dl_device) != (CPU, 0):
         raise BufferError(f"__dlpack__: the tensor is on the host, device ({CPU}, 0), not on {tuple(dl_device)}")
     array = x._array.copy() if copy else lent(x)
@@ -162,7 +164,13 @@ def from_dlpack(source: Any) -> Tensor:
             f"from_dlpack takes an object with __dlpack__ and __dlpack_device__, or a DLPack capsule, not "
             f"{type(source).__name__}"
         )
-    device = int(source.__dlpack_device__()[0])
+    try:
+        device = operator.index(source.__dlpack_device__()[0])
+    except (TypeError, LookupError):
+        raise TypeError(
+            f"from_dlpack: __dlpack_device__ of {type(source).__name__} must return two numbers: the kind of device, "
+            f"and the device"
+        ) from None
     if device == CUDA:
         raise BufferError("from_dlpack: this memory is on a CUDA device. Copy it to the host first, with `.cpu()`.")
     try:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.history import Saved
 from minitensor.engine.core.regions import address, overlaps_itself
 from minitensor.engine.core.storage import Storage
@@ -188,7 +189,7 @@ class check_foreign_writes:
 
     def __init__(self, on: bool = True) -> None:
         if not isinstance(on, bool):
-            raise TypeError(f"check_foreign_writes: on is True or False, not {on!r}")
+            raise TypeError(f"check_foreign_writes: on is True or False, not {shown(on)}")
         self._on, self._before = on, checking.on
         _switch(on)
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.regions import address, overlaps_itself
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
@@ -296,7 +297,7 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
     if share is False:
         return host_array(x._array) if type(x._array) is not np.ndarray else x._array.copy()
     if share is not True:
-        raise TypeError(f"numpy: share is True or False, not {share!r}")
+        raise TypeError(f"numpy: share is True or False, not {shown(share)}")
     if gpu_of(x._array) is not None:
         raise TypeError(
             f"numpy(share=True): this tensor is on {place_of(gpu_of(x._array))}, and numpy reads the memory of the "

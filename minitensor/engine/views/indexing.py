@@ -6,11 +6,13 @@ Assignment writes in place with either kind, and is recorded.
 
 from __future__ import annotations
 
+import operator
 import sys
 from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.errors import (
     devices_differ,
     freed,
@@ -104,7 +106,7 @@ def _index_array(entry: Any) -> np.ndarray:
     try:
         found = np.array(entry)
     except ValueError:
-        raise IndexError(f"the lists of an index must be equally long; {entry!r} is ragged") from None
+        raise IndexError(f"the lists of an index must be equally long; {shown(entry)} is ragged") from None
     # In a browser, numpy converts Python's integers to 32 bits. Nodes count the bytes of an index, which must not
     # differ.
     return found.astype(np.int64, copy=False) if found.dtype == np.intp and isinstance(entry, list) else found
@@ -112,10 +114,10 @@ def _index_array(entry: Any) -> np.ndarray:
 
 def _whole(entry: Any) -> int:
     try:
-        number = entry.__index__()
+        number = operator.index(entry)
     except (AttributeError, TypeError):
         raise TypeError(
-            f"an index is an integer, a slice, None, ..., or an array or list of integers or bools, not {entry!r}"
+            f"an index is an integer, a slice, None, ..., or an array or list of integers or bools, not {shown(entry)}"
         ) from None
     # Clip to numpy's limit. No dimension is that long, so the index is out of range before and after.
     return max(-sys.maxsize, min(int(number), sys.maxsize))
@@ -282,7 +284,7 @@ def set_part(x: Tensor, target: np.ndarray, yn: Node | None, pick: Any = None) -
     history.version += 1
     current(x)
     if history.retaining is not None:
-        follow_retaining(x)
+        follow_retaining(history)
 
 
 def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:

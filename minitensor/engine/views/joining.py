@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.errors import devices_differ
 from minitensor.engine.core.history import Node, Operation, new_node, repeated
 from minitensor.engine.core.regions import Pick
@@ -35,7 +36,7 @@ def _record(out: Tensor, op: Operation, inputs: Sequence[Tensor], saved: tuple[A
 
 def _tensors(op: str, x: Any) -> tuple[Tensor, ...]:
     if not isinstance(x, (list, tuple)) or not x:
-        raise TypeError(f"{op} takes a list of tensors, not {x!r}")
+        raise TypeError(f"{op} takes a list of tensors, not {shown(x)}")
     for item in x:
         need_tensor(op, item)
     if len({gpu_of(item._array) for item in x}) > 1:
@@ -197,7 +198,7 @@ def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
     if isinstance(shape, Tensor):
         shape = shape.tolist()
     if not isinstance(shape, (list, tuple)):
-        raise TypeError(f"{op}: a shape is a list of integers, not {shape!r}")
+        raise TypeError(f"{op}: a shape is a list of integers, not {shown(shape)}")
     wanted = as_lengths(op, shape)
     missing = len(wanted) - len(have)
     wanted = [have[i - missing] if n == -1 and i >= missing else n for i, n in enumerate(wanted)]

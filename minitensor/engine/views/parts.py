@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.history import READ, Node, Operation, group_of, reading
 from minitensor.engine.core.regions import PartGradient, Pick, address, memory_of, overlaps_itself, span
 from minitensor.engine.core.tensor import Tensor
@@ -56,7 +57,7 @@ def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
     need_tensor("slice", x)
     for given in (axes, starts, ends):
         if not isinstance(given, (list, tuple)):
-            raise TypeError(f"slice: axes, starts and ends are lists of integers, not {given!r}")
+            raise TypeError(f"slice: axes, starts and ends are lists of integers, not {shown(given)}")
     if not len(axes) == len(starts) == len(ends):
         raise ValueError(
             f"slice: axes, starts and ends must be equally long; they have {len(axes)}, {len(starts)}, {len(ends)}"
@@ -129,7 +130,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     """
     need_tensor("as_strided", x)
     if not isinstance(stride, (list, tuple)):
-        raise TypeError(f"as_strided: stride is a list of integers, not {stride!r}")
+        raise TypeError(f"as_strided: stride is a list of integers, not {shown(stride)}")
     lengths, steps = as_shape("as_strided", shape), tuple(whole("as_strided", s) for s in stride)
     offset = whole("as_strided", offset)
     if len(lengths) != len(steps):

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.errors import devices_differ, leaf_written, read_only_target
 from minitensor.engine.core.history import Leaf, Node, move_boxes, new_leaf, new_node
 from minitensor.engine.core.layout_rules import register_layout
@@ -132,7 +133,7 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
     """
     need_tensor("resize_", x)
     if not isinstance(fill_zero, (bool, np.bool_)):
-        raise TypeError(f"resize_: fill_zero is True or False, not {fill_zero!r}")
+        raise TypeError(f"resize_: fill_zero is True or False, not {shown(fill_zero)}")
     lengths = as_shape("resize_", shape)
     size = math.prod(lengths)
     if not x.stop_gradient:
@@ -273,7 +274,7 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     """
     need_tensor("requires_grad_", x)
     if not isinstance(requires_grad, (bool, np.bool_)):
-        raise TypeError(f"requires_grad_: requires_grad is True or False, not {requires_grad!r}")
+        raise TypeError(f"requires_grad_: requires_grad is True or False, not {shown(requires_grad)}")
     x.stop_gradient = not requires_grad
     return x
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.operations.arguments import as_axis, need_tensor
@@ -36,7 +37,7 @@ def _permutation(op: str, x: Tensor, perm: Any) -> tuple[int, ...]:
     try:
         axes = tuple(as_axis(op, p, ndim) for p in perm)
     except TypeError:
-        raise TypeError(f"{op}: perm lists every dimension once, as in [1, 0]; it is {perm!r}") from None
+        raise TypeError(f"{op}: perm lists every dimension once, as in [1, 0]; it is {shown(perm)}") from None
     if sorted(axes) != list(range(ndim)):
         raise ValueError(
             f"{op}: perm must list each of the {ndim} dimensions of shape {x.shape} once; it is {list(perm)}"

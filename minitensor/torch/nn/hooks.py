@@ -12,7 +12,8 @@ from minitensor.engine.autograd.pruning import JointHook
 from minitensor.engine.modes import modes
 from minitensor.torch.errors import warn
 from minitensor.torch.grad_fn import hook_result
-from minitensor.torch.nn.parts import RemovableHandle
+from minitensor.torch.handles import RemovableHandle
+from minitensor.torch.nn.parts import registered
 from minitensor.torch.tensor import Tensor, as_kind
 
 
@@ -47,7 +48,7 @@ class Hooked:
             A handle; ``handle.remove()`` removes the hook.
         """
         checks.function("register_forward_hook()", "hook", hook)
-        return RemovableHandle(self.__dict__.setdefault("_forward_hooks", {}), hook)
+        return registered(self.__dict__.setdefault("_forward_hooks", {}), hook)
 
     def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> RemovableHandle:
         """Call ``hook(module, args)`` before every call; a result other than None replaces the arguments.
@@ -56,7 +57,7 @@ class Hooked:
             A handle; ``handle.remove()`` removes the hook.
         """
         checks.function("register_forward_pre_hook()", "hook", hook)
-        return RemovableHandle(self.__dict__.setdefault("_forward_pre_hooks", {}), hook)
+        return registered(self.__dict__.setdefault("_forward_pre_hooks", {}), hook)
 
     def register_full_backward_hook(
         self, hook: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]
@@ -72,7 +73,7 @@ class Hooked:
             A handle; ``handle.remove()`` removes the hook.
         """
         checks.function("register_full_backward_hook()", "hook", hook)
-        return RemovableHandle(self.__dict__.setdefault("_backward_hooks", {}), hook)
+        return registered(self.__dict__.setdefault("_backward_hooks", {}), hook)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[[Any, tuple[Any, ...]], Any], prepend: bool = False
@@ -93,7 +94,7 @@ class Hooked:
         prepend = checks.flag("register_full_backward_pre_hook()", "prepend", prepend)
         hooks = self.__dict__.setdefault("_backward_pre_hooks", {})
         others = dict(hooks) if prepend else {}
-        handle = RemovableHandle(hooks, hook)
+        handle = registered(hooks, hook)
         for number in others:  # move the older hooks behind the new one: a dict keeps the order of insertion
             hooks[number] = hooks.pop(number)
         return handle

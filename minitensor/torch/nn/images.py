@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.layers.convolution import pair
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.creation import ones, tensor, zeros
@@ -44,7 +45,7 @@ class Conv2d(_Weighted):
     ) -> None:
         super().__init__()
         if not isinstance(padding_mode, str) or padding_mode != "zeros":
-            raise ValueError(f"Conv2d: padding_mode must be 'zeros', not {padding_mode!r}")
+            raise ValueError(f"Conv2d: padding_mode must be 'zeros', not {shown(padding_mode)}")
         in_channels = checks.integer("Conv2d()", "in_channels", in_channels)
         out_channels = checks.integer("Conv2d()", "out_channels", out_channels)
         groups, bias = checks.integer("Conv2d()", "groups", groups), checks.flag("Conv2d()", "bias", bias)

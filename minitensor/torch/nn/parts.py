@@ -1,4 +1,4 @@
-"""Helpers of modules: handles of hooks, names that a state dict lacks, and functions that move a tensor or drop its
+"""Helpers of modules: registered hooks, names that a state dict lacks, and functions that move a tensor or drop its
 gradient.
 """
 
@@ -9,6 +9,7 @@ from collections import namedtuple
 from typing import Any
 
 from minitensor.torch.conversion import to
+from minitensor.torch.handles import RemovableHandle
 from minitensor.torch.tensor import Tensor
 
 _NUMBERS = itertools.count()
@@ -27,22 +28,11 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpect
     __str__ = __repr__
 
 
-class RemovableHandle:
-    """A handle of a hook of a module. ``remove()``, or the end of a ``with`` block, removes the hook."""
-
-    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        self._hooks, self.id = hooks, next(_NUMBERS)
-        hooks[self.id] = hook
-
-    def remove(self) -> None:
-        """Remove the hook, if it is still registered."""
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
+def registered(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
+    """Add ``hook`` to the hooks of a module, and return the handle that removes it."""
+    number = next(_NUMBERS)
+    hooks[number] = hook
+    return RemovableHandle(lambda: hooks.pop(number, None))
 
 
 def move(x: Tensor, where: Any, dtype: Any) -> None:

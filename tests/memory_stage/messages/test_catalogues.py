@@ -41,6 +41,15 @@ def test_each_kind_of_fault_in_a_catalogue_is_reported(monkeypatch, tmp_path):
     ]
 
 
+def test_a_language_with_more_plural_forms_than_the_scripts_know_is_reported(monkeypatch):
+    """English has its two forms in the scripts themselves, and Chinese has one form."""
+    package = catalogues.PACKAGES[0]
+    assert package.scripts and {catalogues.updated(package, code).num_plurals for code in catalogues.LOCALES} == {1}
+    monkeypatch.setattr(catalogues, "updated", lambda package, code: catalogues.Catalog(locale="fr_FR"))
+    (fault,) = catalogues.faults(package, "zh")
+    assert "has 2 plural forms" in fault and "shared/messages.js" in fault
+
+
 @pytest.mark.parametrize(
     ("before", "after", "kept"),
     [

@@ -7,7 +7,7 @@ import re
 from types import CodeType, TracebackType
 from typing import Any
 
-from tests.support.vocabulary.wrong_arguments.values import RefusedByCallback
+from tests.support.vocabulary.wrong_arguments.hostile import RefusedByCallback
 
 #: The kinds of errors that the package documents. MemoryError is raised for sizes that do not fit.
 KINDS = (TypeError, ValueError, RuntimeError, IndexError, KeyError, AttributeError, NotImplementedError, MemoryError)
@@ -19,7 +19,7 @@ INSIDE = re.compile(
     r"object is not (callable|iterable|subscriptable|an iterator|reversible)|setting an array|too large to convert|"
     r"only length-1|must be real|expected at most|not supported between|truth value of an|NaN to integer|"
     r"infinity to integer|descriptor '|slice indices|bad operand|to unpack|could not broadcast|inhomogeneous|"
-    r"core dimension|SeedSequence|DTypes|numpy\.dtypes|neither true nor false|list index out of range|"
+    r"core dimension|SeedSequence|DTypes|(?<!<class ')numpy\.dtypes|neither true nor false|list index out of range|"
     r"tuple index out of range|maximum recursion|local variable|division by zero|\bNoneType object\b|"
     r"argument must be a string|arg 2 must be|expected str, bytes"
 )
@@ -78,6 +78,8 @@ def fault_of(error: BaseException, names: set[str]) -> str:
         return ""  # a data set of the program raised the error
     if own and isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)) and error.errno:
         return ""  # the operating system's error, which names the path
+    if text.startswith("__len__() should return"):
+        return ""  # Python's error about a method of the program
     if "Invalid format specifier" in text:
         return ""  # Python's error, which contains the given format
     if not own and any(text.startswith(f"{name} expected") for name in names):

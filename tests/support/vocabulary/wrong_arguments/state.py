@@ -34,6 +34,8 @@ def _seen(value: Any, depth: int = 0) -> Any:
         return [(repr(key), _seen(each, depth + 1)) for key, each in value.items()]
     if type(value).__module__.startswith("minitensor") and hasattr(value, "__dict__"):
         return {name: _seen(each, depth + 1) for name, each in vars(value).items()}
+    if type(value) is int:
+        return value
     return None if type(value).__module__ not in ("builtins",) or callable(value) else repr(value)[:200]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.core.tensor import Tensor
+from tests.support.vocabulary.wrong_arguments.hostile import HOSTILE, RefusedByCallback
 
 Make = Callable[[], Any]
 
@@ -26,10 +27,6 @@ class Thing:
 
     def __repr__(self) -> str:
         return "Thing()"
-
-
-class RefusedByCallback(Exception):
-    """Raised by a callback of the program. The package must not hide this error."""
 
 
 def callback(*given: Any, **named: Any) -> Any:
@@ -88,7 +85,7 @@ class Values:
     # ---------- arguments that fit no parameter, or few ----------
 
     def _wrong(self) -> dict[str, Make]:
-        rng, nn = self.rng, self.vocabulary.nn
+        nn = self.vocabulary.nn
         other = __import__("minitensor") if self.is_torch else __import__("minitensor.torch").torch
         numbers = [0, 1, -1, 2, -3, 7, 0.5, -1.5, 1e300, 2**31, 2**62, 2**63, 10**30, -(10**30)]
         numbers += [float("nan"), float("inf"), -float("inf"), 1j, True, False]
@@ -156,8 +153,7 @@ class Values:
         if self.is_torch:
             made["torch.device"] = lambda: self.vocabulary.device("cpu")
             made["torch.Size"] = lambda: self.vocabulary.Size([2, 3])
-        del rng
-        return made
+        return made | HOSTILE
 
     def any_wrong(self) -> tuple[str, Any]:
         """Return the label and the value of an argument that fits few parameters."""

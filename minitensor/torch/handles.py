@@ -1,0 +1,50 @@
+"""The handle that removes a hook of a tensor or of a module, and hooks that run after a gradient was accumulated."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from minitensor.engine.core.history import Leaf
+from minitensor.engine.core.tensor import AfterHook
+
+
+class RemovableHandle:
+    """A handle of a hook. ``remove()``, or the end of a ``with`` block, removes the hook."""
+
+    def __init__(self, remove: Callable[[], object]) -> None:
+        self._remove = remove
+
+    def remove(self) -> None:
+        """Remove the hook, if it is still registered."""
+        self._remove()
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def call_after_accumulation(x: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
+    """Call ``hook(x)`` each time after backward has added to the gradient of the leaf ``x``.
+
+    Raises:
+        RuntimeError: if the tensor is not a leaf, or does not require grad; in backward, if the hook returns a value.
+    """
+    node = x._current()
+    if node is None:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if type(node) is not Leaf:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    me = weakref.ref(x)  # a strong reference would keep the tensor alive as long as its node
+
+    def after() -> None:
+        tensor = me()
+        if tensor is not None and hook(tensor) is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+    handle = AfterHook(after)
+    node.add_hook(handle)
+    return RemovableHandle(handle.remove)
