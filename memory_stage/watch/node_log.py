@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 
-MOST_ENTRIES = 400_000  # the most entries, about 8 MB; at the limit, the older half is forgotten
+MOST_ENTRIES = 400_000  # the most entries of 20 bytes, 8 MB; at the limit, the older half is forgotten
 
 
 #: A time later than every write, for a node about which nothing is known.
@@ -23,7 +23,7 @@ class NodeLog:
 
     def __init__(self) -> None:
         self._first = array("q")  # the sequence number of the first node of each entry
-        self._line = array("l")
+        self._line = array("i")
         self._time = array("q")
         self._end = 0  # the sequence number after that of the last logged node
 

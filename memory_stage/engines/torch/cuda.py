@@ -19,7 +19,7 @@ import torch
 ROUNDED_TO = 512
 
 
-CAPTURED = "What a CUDA graph captures is not recorded, only what it leaves in memory."
+CAPTURED = "Operations that a CUDA graph captures are not recorded, only their effects on memory."
 
 
 def is_capturing() -> bool:

@@ -37,9 +37,9 @@ _UNOBSERVED = ("from_numpy", "from_dlpack", "frombuffer")
 #: Functions that trace, in the modules where torch looks them up.
 _TRACING = ("trace", "trace_module", "_get_trace_graph")
 
-COMPILED = "What `torch.compile` has compiled is not recorded: it runs on its own, and its results are shown."
-SCRIPTED = "What TorchScript runs is not recorded: it runs on its own, and its results are shown."
-TRACED = "What `torch.jit.trace` traces is not recorded, only run."
+COMPILED = "Code that `torch.compile` has compiled is not recorded: only its results are shown."
+SCRIPTED = "Code that TorchScript runs is not recorded: only its results are shown."
+TRACED = "Code that `torch.jit.trace` traces is not recorded: only its results are shown."
 SWAPPED = (
     "The recording ends here: `swap_tensors` exchanges what two tensors are, and refuses those that a recorder refers "
     "to. The program ran on."

@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from memory_stage.engines.torch.calls import call_of
 from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 
-ELSEWHERE = "Another thread computes with tensors: its operations are not recorded, only what they leave in memory."
+ELSEWHERE = "Another thread computes with tensors: its operations are not recorded, only their effects on memory."
 
 #: Modules whose threads do not belong to the program.
 _NOT_THE_PROGRAMS = ("torch.utils.data", "memory_stage", "book_kit")

@@ -94,3 +94,15 @@ def test_the_write_log_forgets_the_storage_and_the_line_written_longest_ago(monk
     for time, line in enumerate((0, 1, 0, 2), 10):
         log.add(4, line, "mul_", time, time)
     assert [each.line for each in log.since(4, 9)] == [0, 2]
+
+
+def test_a_node_log_grows_by_20_bytes_an_entry_up_to_its_limit(monkeypatch):
+    log = NodeLog()
+    columns = (log._first, log._line, log._time)
+    assert sum(column.itemsize for column in columns) == 20
+    monkeypatch.setattr(node_log, "MOST_ENTRIES", 1000)
+    sizes = []
+    for node in range(5000):
+        log.add(node, node + 1, 1 + node % 2, node)
+        sizes.append(sum(len(column) * column.itemsize for column in columns))
+    assert sizes[999] == 20_000 == max(sizes) and min(sizes[1000:]) == 10_020
