@@ -25,7 +25,7 @@ export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
   const left = nameMost - nameW - 10;
   let said = size;
   while (widthOf(said) > left && said.includes(', ')) said = said.slice(0, said.lastIndexOf(', '));
-  const isSaid = !freed && left >= Math.min(24, widthOf(said));
+  const isSaid = !freed && left >= (storage.label ? Math.min(24, widthOf(said)) : widthOf(said)); // no part of a number
   return (
     svgRect(x, y, w, bottom, ground, 4) +
     svgText(x + 10, capY, name, { bold: true, color: freed ? 'muted' : 'ink', max: nameMost }) +
