@@ -66,10 +66,11 @@ EXPLAINED = ("whole_run", "kinds", "ways_in")
 
 PEERS = {
     "torch": Peer("torch", "torch==2.13.0+cpu", CPU),
-    # The oldest supported version of PyTorch and the versions after it run only the tests of whole runs.
+    # Other versions of PyTorch, from the oldest supported one on, run only the tests of whole runs.
     "torch210": Peer("torch210", "torch==2.10.0+cpu", CPU, of="torch", only=EXPLAINED),
     "torch211": Peer("torch211", "torch==2.11.0+cpu", CPU, of="torch", only=EXPLAINED),
     "torch212": Peer("torch212", "torch==2.12.0+cpu", CPU, of="torch", only=EXPLAINED),
+    "torch214": Peer("torch214", "torch==2.14.1+cpu", CPU, of="torch", only=EXPLAINED),
     "paddle": Peer("paddle", "paddlepaddle==3.3.1"),
     # It has no package for Python 3.13, and it needs numpy 1.
     "paddle26": Peer("paddle26", "paddlepaddle==2.6.2", instead=("numpy==1.26.4", "setuptools"), of="paddle"),
