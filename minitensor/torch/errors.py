@@ -86,6 +86,12 @@ LEFT_OUT: dict[str, str] = {
         "x.repeat_interleave(2, 2).repeat_interleave(2, 3) enlarges images by a whole factor",
     ),
     "DataParallel": "there is one GPU; minitensor.distributed has processes that exchange tensors",
+    "as_strided_": "x.as_strided(size, stride) is a view; x.set_(x.as_strided(size, stride)) changes x itself",
+    "map_": "x.copy_(other) and x.apply_(function) write every element",
+    "is_set_to": "x.data_ptr() == y.data_ptr(), with equal shape and stride(), says that both show the same memory",
+    **dict.fromkeys(
+        ("share_memory_", "is_shared"), "processes exchange tensors by minitensor.distributed and share no memory"
+    ),
     "linalg": "there are matmul, einsum, norm and trace, and no decompositions of matrices",
     "set_default_tensor_type": "float32 is the default; name another where a tensor is made: torch.ones(2, dtype=...)",
 }

@@ -263,7 +263,7 @@ spell(
     forward=reducing.prod_long,
     keywords="dtype=None",
     prologue=f"{_IN_DTYPE}\n{_ONE_DIM}",
-    grad_name="ProdBackward0",
+    grad_name=_over("Prod"),
 )
 spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False, doc="Mean along axis (all by default).",
       prologue=f"{_IN_DTYPE}\nx = only_floats('mean', x)\n{_DIM}", grad_name=_over("Mean"))  # fmt: skip

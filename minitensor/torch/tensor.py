@@ -210,7 +210,7 @@ class Tensor(BaseTensor):
     def grad(self, gradient: Any) -> None:
         if gradient is None:
             extra = getattr(self, "_extra", None)
-            if type(self._current()) is Leaf:
+            if self._leaf() is not None:
                 self._put_gradient(None, copies=False)
             elif extra is not None and extra.box is not None:
                 extra.box.gradient = None

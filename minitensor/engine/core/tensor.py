@@ -279,21 +279,22 @@ class Tensor(metaclass=TensorType):
         backward creates a new one. Update it under ``no_grad``: a recorded write would connect the gradient to its
         leaf, and keep both in memory.
         """
-        node = self._current()
-        gradient: Tensor | None = None
-        if type(node) is Leaf:
-            gradient = node.saved
-        elif (extra := getattr(self, "_extra", None)) is not None:
-            if node is None and extra.paused is not None:
-                gradient = extra.paused[0].saved
-            elif extra.box is not None:
-                gradient = extra.box.gradient
-        return gradient
+        if (leaf := self._leaf()) is not None:
+            return leaf.saved  # type: ignore[no-any-return]  # `saved` of a leaf is its gradient
+        extra = getattr(self, "_extra", None)
+        return None if extra is None or extra.box is None else extra.box.gradient
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
         """Copy the numbers of a tensor into the gradient, and create it if there is none. None removes it."""
         self._put_gradient(gradient, copies=True)
+
+    def _leaf(self) -> Leaf | None:
+        """Return the leaf that holds the gradient, also after ``stop_gradient = True``; None for other tensors."""
+        node, extra = self._current(), getattr(self, "_extra", None)
+        if node is None and extra is not None and extra.paused is not None:
+            node = extra.paused[0]
+        return node if type(node) is Leaf else None
 
     def _put_gradient(self, gradient: Any, copies: bool) -> None:
         """Replace the gradient, or remove it.
@@ -302,8 +303,8 @@ class Tensor(metaclass=TensorType):
             RuntimeError: this is not a leaf that requires a gradient.
             TypeError, ValueError: ``gradient`` is not a tensor, or has another shape, dtype or place.
         """
-        node = self._current()
-        if type(node) is not Leaf:
+        node = self._leaf()
+        if node is None:
             raise RuntimeError("grad can be set only on a leaf that requires a gradient (stop_gradient=False)")
         if gradient is not None:
             if not isinstance(gradient, Tensor):
@@ -329,13 +330,13 @@ class Tensor(metaclass=TensorType):
         gradient = self.grad
         if gradient is None:
             return
-        node = self._current()
+        leaf = self._leaf()
         if set_to_zero:
             with no_grad():
                 gradient.zero_()
             gradient._extras().emptied = gradient._storage.version
-        elif type(node) is Leaf:
-            node.saved = None
+        elif leaf is not None:
+            leaf.saved = None
         else:
             self._extra.box.gradient = None  # type: ignore[union-attr]  # a non-leaf with a gradient has a box
 

@@ -301,3 +301,18 @@ def test_hooks_of_a_leaf_survive_a_change_of_shape():
     handle.remove()
     (w * 2).sum().backward()
     assert shapes == [[2, 1]]
+
+
+@pytest.mark.parametrize("remove", ["clear_gradient", "assign"])
+def test_a_leaf_that_requires_no_gradient_for_a_while_loses_the_one_that_it_had(remove: str):
+    x = mt.to_tensor([1.0, 2.0], stop_gradient=False)
+    (x * 3.0).sum().backward()
+    x.stop_gradient = True
+    if remove == "assign":
+        x.grad = None
+    else:
+        x.clear_gradient(set_to_zero=False)
+    assert x.grad is None
+    x.stop_gradient = False
+    (x * 2.0).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
