@@ -64,14 +64,14 @@ def _describe_hook(fact: HookReturned) -> Text:
         )
     if fact.now:
         return message(
-            "{hook} receives {gradient} itself, writes {numbers} into it and returns nothing: `backward` continues "
-            "with it.",
+            "{hook} receives {gradient} itself, writes {numbers} into it and returns nothing, so `backward` "
+            "continues with these numbers.",
             hook=_hook(fact),
             gradient=given,
             numbers=fact.now,
         )
     return message(
-        "{hook} receives {gradient} and returns nothing: `backward` continues with it.",
+        "{hook} receives {gradient} and returns nothing, so `backward` continues with the same numbers.",
         hook=_hook(fact),
         gradient=given,
     )
@@ -101,7 +101,7 @@ def _describe_hooks(hooked: list[HookReturned]) -> Text:
         given = message("the gradients") if hooked[0].itself else message("copies of the gradients")
     if not answers:
         return message(
-            "{hooks} receive {gradients} in turn and return nothing: `backward` continues with it.",
+            "{hooks} receive {gradients} in turn and return nothing, so `backward` continues with the same numbers.",
             hooks=hooks,
             gradients=given,
         )
@@ -139,7 +139,7 @@ def _describe_node(done: FinishedStep, fact: Passed) -> Text:
         )
     if len(sent) == 1 and sent[0].to is not None and sent[0].to.inner:
         return message(
-            "The gradient {gradient} of one result is passed to its call, {node}.",
+            "The gradient {gradient} of one result is passed to {node}, the call that made this result.",
             gradient=fact.gradient,
             node=node_text(sent[0].to),
         )
@@ -191,10 +191,19 @@ def _describe_changed_leaf(fact: Passed) -> Text:
     """Describe the gradient of a leaf whose dtype, shape or strides have changed since an operation read it."""
     values: dict[str, Text | int] = {"gradient": fact.gradient, "sent": _to(fact.sent[0])}
     if fact.op == "cast":
-        return message("The leaf's dtype has changed since, so the gradient {gradient} is sent as {sent}.", **values)
+        return message(
+            "The leaf's dtype has changed since the operation read it, so the gradient {gradient} is sent as {sent}.",
+            **values,
+        )
     if fact.reshapes:
-        return message("The leaf's shape has changed since, so the gradient {gradient} is sent as {sent}.", **values)
-    return message("The leaf's strides have changed since, so the gradient {gradient} is sent as {sent}.", **values)
+        return message(
+            "The leaf's shape has changed since the operation read it, so the gradient {gradient} is sent as {sent}.",
+            **values,
+        )
+    return message(
+        "The leaf's strides have changed since the operation read it, so the gradient {gradient} is sent as {sent}.",
+        **values,
+    )
 
 
 def _describe_custom_start(done: FinishedStep, fact: Passed, where: Text) -> Text:
@@ -260,7 +269,7 @@ def _describe_freed(kept: list[StorageEntry]) -> Text:
         "copy": plural("its copy", "its copies", len(kept)),
         "part": plural("its copy", "its copies", len(kept)),
         "index": message("its index"),
-        "": message("which it saved"),
+        "": message("saved for backward"),
     }
     sentence = plural(
         "{storages}, {kind}, is freed: {size}.",
@@ -324,15 +333,15 @@ def _write(fact: Passed) -> Text:
     }
     if rest:
         return message(
-            "{node} wrote a part of {tensor}: {gradient} of the gradient belongs to that part, {rest} to the rest, "
-            "{target}.",
+            "{node} wrote a part of {tensor}: {gradient} of the gradient belongs to that part, and {rest} goes to "
+            "{target} for the remaining elements.",
             rest=rest[0].text,
             target=rest[0].label,
             **values,
         )
     return message(
-        "{node} wrote a part of {tensor}: {gradient} of the gradient belongs to that part, and the rest has no "
-        "history.",
+        "{node} wrote a part of {tensor}: {gradient} of the gradient belongs to that part, and the remaining "
+        "elements have no history.",
         **values,
     )
 
@@ -397,7 +406,7 @@ def _describe_leaves(done: FinishedStep, collected: list[Collected]) -> Text:
     clauses = _leaf_clauses(collected)
     leaves = _first_two(clauses)
     if len(clauses) > 2:
-        leaves = message("{leaves}, and {count} more leaves have theirs", leaves=leaves, count=len(clauses) - 2)
+        leaves = message("{leaves}, and {count} more leaves have a gradient", leaves=leaves, count=len(clauses) - 2)
     storages = [fact.storage for fact in collected if fact.storage is not None]
     made = {fact.storage for fact in done.all(Allocated)}
     if len(storages) == 1:
@@ -408,7 +417,9 @@ def _describe_leaves(done: FinishedStep, collected: list[Collected]) -> Text:
         where = message("{count} storages", count=len(storages))
     if not made.intersection(storages):
         return message(
-            "`backward` is done and has added in place: {leaves}, in {storages}.", leaves=leaves, storages=where
+            "`backward` is done and has added to existing gradients in place: {leaves}, in {storages}.",
+            leaves=leaves,
+            storages=where,
         )
     freed = [each.storage for each in done.all(StorageFreed)]
     gone: Text = ""

@@ -9,7 +9,7 @@ from typing import Any
 from memory_stage.messages import Text, joined, message, plural, sentences, then
 from memory_stage.model.changes import Called, Made, Named, Resumed, Returned, Viewed
 from memory_stage.model.finished_step import FinishedStep
-from memory_stage.sentences.naming import called, freed, moved, name_of
+from memory_stage.sentences.naming import describe_freed, describe_moved_name, name_of, name_or_operation
 from memory_stage.sentences.several import brief
 from memory_stage.sentences.words import code, fitting
 from memory_stage.sentences.writes import kept_for_backward
@@ -46,7 +46,7 @@ def say_return(done: FinishedStep, ops: list[Any]) -> Text:
     returned = done.all(Returned)[-1]
     function, named = code(returned.function), done.all(Named)
     if returned.may_go_on:
-        return fitting(_describe_yield(done, returned, named), freed(done))
+        return fitting(_describe_yield(done, returned, named), describe_freed(done))
     call = next((fact for fact in ops if isinstance(fact, (Made, Viewed)) and _is_call(fact)), None)
     if call is not None:
         layer = code(call.called)
@@ -59,7 +59,7 @@ def say_return(done: FinishedStep, ops: list[Any]) -> Text:
             first = message(
                 "{function} is done. {result} is its result, recorded as the output of {layer}.",
                 function=function,
-                result=called(done, call.tensor),
+                result=name_or_operation(done, call.tensor),
                 layer=layer,
             )
         return fitting(first, kept_for_backward(call.node, call.called))
@@ -70,10 +70,10 @@ def say_return(done: FinishedStep, ops: list[Any]) -> Text:
                 function=function,
                 clause=brief(done, ops[-1]),
             ),
-            moved(done),
+            describe_moved_name(done),
         )
     back = message("{function} is done, and its local names are deleted.", function=function)
-    return fitting(sentences([back, _match_names(named, returned)] if named else [back]), freed(done))
+    return fitting(sentences([back, _match_names(named, returned)] if named else [back]), describe_freed(done))
 
 
 def _describe_yield(done: FinishedStep, returned: Returned, named: list[Named]) -> Text:

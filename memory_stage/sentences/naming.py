@@ -34,7 +34,7 @@ def say_names(done: FinishedStep) -> Text:
         return _describe_one(done, named[0])
     if unnamed:
         return _describe_deleted(done, unnamed)
-    let_go = freed(done)
+    let_go = describe_freed(done)
     if let_go:
         return fitting(message("Line {line} frees tensors that nothing names any more.", line=done.line), let_go)
     if done.printed:
@@ -60,13 +60,16 @@ def _describe_one(done: FinishedStep, fact: Named) -> Text:
             if fact.before is not None
             else message("{name} becomes a second name for the tensor of {other}.", name=name, other=other)
         )
-        return fitting(first, fate(done, fact) or message("No tensor, no storage and no byte is added."))
+        return fitting(
+            first, _describe_former_tensor(done, fact) or message("No tensor, no storage and no byte is added.")
+        )
     if fact.tensor.step == done.ledger.journal.step - 1:
         storages = _storages_of(done, [fact])
         return fitting(
-            message("{name} names a new tensor on {storages}.", name=name, storages=storages), fate(done, fact)
+            message("{name} names a new tensor on {storages}.", name=name, storages=storages),
+            _describe_former_tensor(done, fact),
         )
-    return fitting(message("{name} names an existing tensor.", name=name), fate(done, fact))
+    return fitting(message("{name} names an existing tensor.", name=name), _describe_former_tensor(done, fact))
 
 
 def _describe_several(done: FinishedStep, named: Sequence[Named]) -> Text:
@@ -84,7 +87,7 @@ def _describe_several(done: FinishedStep, named: Sequence[Named]) -> Text:
             names=names,
             others=joined(firsts),
         )
-        return fitting(first, freed(done) or message("No byte is added."))
+        return fitting(first, describe_freed(done) or message("No byte is added."))
     return fitting(message("{names} are names for existing tensors.", names=names), message("No byte is added."))
 
 
@@ -106,7 +109,7 @@ def _array(done: FinishedStep, fact: Named) -> Text:
             storage=storage.id,
         )
     )
-    return fitting(first, message("No version counts writes through it."))
+    return fitting(first, message("Writes through the array do not raise the version."))
 
 
 def _storages_of(done: FinishedStep, named: Sequence[Named]) -> Text:
@@ -143,13 +146,13 @@ def _changed_tensors(done: FinishedStep) -> list[dict[str, Any]]:
 def _regradient(done: FinishedStep) -> Text:
     changed = _changed_tensors(done)
     entry = next((e for e in done.ledger.tensors.entries.values() if e.id == changed[0]["id"]), None)
-    name = called(done, entry) if entry is not None else message("the tensor")
+    name = name_or_operation(done, entry) if entry is not None else message("the tensor")
     wanting = [event for event in changed if event.get("stop_gradient") is False]
     if len(wanting) == len(changed) > 1:
         by_id = {each.id: each for each in done.ledger.tensors.entries.values()}
-        names = [called(done, by_id[event["id"]]) for event in wanting if event["id"] in by_id]
+        names = [name_or_operation(done, by_id[event["id"]]) for event in wanting if event["id"] in by_id]
         return message(
-            "From line {line} on, {tensors} are leaves that want a gradient. No number moves.",
+            "From line {line} on, {tensors} are leaves that want a gradient. Memory does not change.",
             line=done.line,
             tensors=joined(names),
         )
@@ -161,21 +164,25 @@ def _regradient(done: FinishedStep) -> Text:
                 tensor=name,
             )
         return message(
-            "From line {line} on, {tensor} is a leaf that wants a gradient. No number moves.",
+            "From line {line} on, {tensor} is a leaf that wants a gradient. Memory does not change.",
             line=done.line,
             tensor=name,
         )
-    return message("Line {line} changes how {tensor} reads its storage. No number moves.", line=done.line, tensor=name)
+    return message(
+        "Line {line} changes how {tensor} reads its storage. Memory does not change.", line=done.line, tensor=name
+    )
 
 
 def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
     if len(unnamed) > 1:
         names = joined([code(fact.name) for fact in unnamed[:3]])
         storages = {fact.tensor.storage.root for fact in unnamed}
-        stays: Text = message("Their storages stay, because others hold them.")
+        stays: Text = message("Their storages stay, because other objects still hold them.")
         if len(storages) == 1 and not done.all(StorageFreed):
-            stays = kept(done, storages.pop())
-        return fitting(message("{names} are deleted.", names=names), freed(done) if done.all(StorageFreed) else stays)
+            stays = describe_kept(done, storages.pop())
+        return fitting(
+            message("{names} are deleted.", names=names), describe_freed(done) if done.all(StorageFreed) else stays
+        )
     fact = unnamed[0]
     subject = code(done.statement.text) if done.statement.kind == "delete" else line_text(done.line)
     tensor, storage = fact.tensor, fact.tensor.storage.root
@@ -184,7 +191,7 @@ def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
         return _describe_kept(done, subject, tensor)
     if storage.freed and not storage.is_borrowed:
         first = message(
-            "{subject} removes the last name of its {kind}, so storage {storage} is freed at once: {size} fewer are "
+            "{subject} removes the last name of a {kind}, so storage {storage} is freed at once: {size} fewer are "
             "allocated.",
             subject=subject,
             kind=what,
@@ -206,7 +213,7 @@ def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
         subject=subject,
         kind=what,
         storage=storage.id,
-        reason=keeper(done, storage),
+        reason=_keeper_clause(done, storage),
     )
 
 
@@ -245,7 +252,7 @@ def _on_gpu(done: FinishedStep, storage: StorageEntry) -> bool:
     return storage.event.get("device", "cpu") != "cpu"
 
 
-def moved(done: FinishedStep) -> Text:
+def describe_moved_name(done: FinishedStep) -> Text:
     """Describe a name that referred to one tensor and now refers to another."""
     for fact in done.all(Named):
         old = fact.before
@@ -269,25 +276,25 @@ def moved(done: FinishedStep) -> Text:
             "{name} moves to it; storage {storage} stays, because {reason}.",
             name=name,
             storage=storage.id,
-            reason=keeper(done, storage),
+            reason=_keeper_clause(done, storage),
         )
     return ""
 
 
-def fate(done: FinishedStep, fact: Named) -> Text:
+def _describe_former_tensor(done: FinishedStep, fact: Named) -> Text:
     """Describe the tensor that a name referred to before."""
     old = fact.before
     if old is None:
         return ""
     storage = old.storage
     if storage.freed:
-        return freed_text(storage)
+        return describe_freed_storage(storage)
     if not old.freed and old.names:
         return message("{name} still names the old tensor.", name=code(old.names[0]))
-    return kept(done, storage)
+    return describe_kept(done, storage)
 
 
-def keeper(done: FinishedStep, storage: StorageEntry) -> Text:
+def _keeper_clause(done: FinishedStep, storage: StorageEntry) -> Text:
     """Return a clause about the object that keeps a storage allocated."""
     looking = done.ledger.tensors.aliases_of(storage.root)
     for entry in looking:
@@ -302,15 +309,17 @@ def keeper(done: FinishedStep, storage: StorageEntry) -> Text:
     for entry in looking:
         holder = done.ledger.tensors.holder_of(entry)
         return message("{holder} still holds a {kind} on it", holder=holder, kind=_kind(entry))
-    return message("something outside still holds it")
+    return message("an object that the recording does not show still holds it")
 
 
-def kept(done: FinishedStep, storage: StorageEntry) -> Text:
+def describe_kept(done: FinishedStep, storage: StorageEntry) -> Text:
     """Describe a storage that remains allocated, and the objects that keep it."""
-    return message("Storage {storage} stays, because {reason}.", storage=storage.id, reason=keeper(done, storage))
+    return message(
+        "Storage {storage} stays, because {reason}.", storage=storage.id, reason=_keeper_clause(done, storage)
+    )
 
 
-def freed(done: FinishedStep) -> Text:
+def describe_freed(done: FinishedStep) -> Text:
     """Return a sentence about the freed storages and their bytes, or about a freed tensor whose storage stays
     allocated; an empty text if the step freed nothing.
     """
@@ -322,10 +331,10 @@ def freed(done: FinishedStep) -> Text:
         return message("{count} storages are freed: {size}.", count=len(storages), size=total)
     if storages[0].is_borrowed:
         return message("Storage {storage} is released: its memory was borrowed.", storage=storages[0].id)
-    return freed_text(storages[0])
+    return describe_freed_storage(storages[0])
 
 
-def freed_text(storage: StorageEntry) -> Text:
+def describe_freed_storage(storage: StorageEntry) -> Text:
     """Describe a freed storage."""
     return message("Storage {storage} is freed: {size}.", storage=storage.id, size=bytes_message(storage.counted))
 
@@ -337,7 +346,7 @@ def name_of(done: FinishedStep, entry: TensorEntry) -> str:
     return own[0] if own else entry.name
 
 
-def called(done: FinishedStep, entry: TensorEntry) -> Text:
+def name_or_operation(done: FinishedStep, entry: TensorEntry) -> Text:
     """Return the name of a tensor; without a name, the operation that made it."""
     name = name_of(done, entry)
     if name:

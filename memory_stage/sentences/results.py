@@ -14,7 +14,7 @@ from memory_stage.model.changes import Made, Named, Operated, Reshaped, Viewed, 
 from memory_stage.model.entries import NodeEntry, StorageEntry, TensorEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import has_own_history, say_histories_apart, say_unknown
-from memory_stage.sentences.naming import called, kept, moved, name_of
+from memory_stage.sentences.naming import describe_kept, describe_moved_name, name_of, name_or_operation
 from memory_stage.sentences.savers import stale_text
 from memory_stage.sentences.sharing import say_borrowed
 from memory_stage.sentences.words import MOST_WORDS, cell_count_text, code, fitting, numbers_text
@@ -32,13 +32,14 @@ def say_made(done: FinishedStep, fact: Made) -> Text:
         return say_borrowed(done, fact, _subject(done, fact))
     if not fact.inputs:
         return _describe_created(done, fact)
-    to, saves = moved(done), _describe_saved(fact.node, fact.called)
+    to, saves = describe_moved_name(done), _describe_saved(fact.node, fact.called)
     if done.partly and tensor.held:
         return fitting(_describe_result(done, fact, held=True), saves)
     first = _describe_result(done, fact)
     if tensor.freed:
         return fitting(
-            first, message("Nothing names it, so it is freed at once.") if storage.freed else kept(done, storage)
+            first,
+            message("Nothing names it, so it is freed at once.") if storage.freed else describe_kept(done, storage),
         )
     if tensor.names == ["_"]:
         first = message(
@@ -66,10 +67,10 @@ def _describe_created(done: FinishedStep, fact: Made) -> Text:
     if not tensor.look["stop_gradient"]:
         first = message(
             "Line {line} makes a leaf: {tensor} wants a gradient, and storage {storage} holds its {numbers}, {size}.",
-            tensor=called(done, tensor),
+            tensor=name_or_operation(done, tensor),
             **values,
         )
-        return fitting(first, moved(done))
+        return fitting(first, describe_moved_name(done))
     first = message(
         "Line {line} allocates storage {storage}, {numbers} in {size}, for a tensor of shape {shape}.",
         shape=str(tensor.look["shape"]),
@@ -78,9 +79,9 @@ def _describe_created(done: FinishedStep, fact: Made) -> Text:
     if tensor.freed and storage.freed:
         return fitting(first, message("Nothing names the tensor, so both are freed at once."))
     if tensor.freed:
-        return fitting(first, kept(done, storage))
+        return fitting(first, describe_kept(done, storage))
     named = message("{name} is a name for that tensor.", name=code(tensor.names[0])) if tensor.names else ""
-    return fitting(first, moved(done) or named)
+    return fitting(first, describe_moved_name(done) or named)
 
 
 def _describe_result(done: FinishedStep, fact: Made, held: bool = False) -> Text:
@@ -112,8 +113,8 @@ def _describe_result(done: FinishedStep, fact: Made, held: bool = False) -> Text
             **values,
         )
     new = message("a new tensor")
-    if tensor.names and not moved(done):
-        new = message("the tensor {name}", name=called(done, tensor))
+    if tensor.names and not describe_moved_name(done):
+        new = message("the tensor {name}", name=name_or_operation(done, tensor))
     if held:
         return message(
             "{subject} allocates storage {storage}, {size}, for {tensor}, held by the running line.",
@@ -144,7 +145,7 @@ def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
     """Describe a new tensor on an existing storage."""
     tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
     whole = math.prod(tensor.look["shape"]) == distinct(tensor) == storage.length
-    name = called(done, tensor)
+    name = name_or_operation(done, tensor)
     wanting = base if base is not None and not base.look["stop_gradient"] else None
     if fact.op == "detach":
         on = message(
@@ -157,7 +158,7 @@ def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
             message(
                 "A write through {view} will change {base}, and no history will record it.",
                 view=name,
-                base=called(done, wanting),
+                base=name_or_operation(done, wanting),
             ),
         )
     if fact.op == "data":
@@ -170,12 +171,14 @@ def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
         )
     first, added = _on_old_memory(done, fact), message("No byte is added.")
     if wanting is None:
-        return fitting(first, moved(done) if whole else added)
+        return fitting(first, describe_moved_name(done) if whole else added)
     if fact.same_group:
-        shared = message("{tensors} share one history from now on.", tensors=joined([called(done, wanting), name]))
+        shared = message(
+            "{tensors} share one history from now on.", tensors=joined([name_or_operation(done, wanting), name])
+        )
         return fitting(first, shared if tensor.names and wanting.names else "")
     if has_own_history(tensor, wanting):
-        return fitting(first, say_histories_apart(name, called(done, wanting)), "" if whole else added)
+        return fitting(first, say_histories_apart(name, name_or_operation(done, wanting)), "" if whole else added)
     return fitting(
         first, message("Under `no_grad` {tensor} wants no gradient and stays out of the history.", tensor=name)
     )
@@ -197,7 +200,11 @@ def _on_old_memory(done: FinishedStep, fact: Viewed) -> Text:
             storage=storage.id,
         )
         if tensor.names and base is not None and base.names:
-            same = message("{base} and {view} read the same cells.", base=called(done, base), view=called(done, tensor))
+            same = message(
+                "{base} and {view} read the same cells.",
+                base=name_or_operation(done, base),
+                view=name_or_operation(done, tensor),
+            )
             return sentences([second, same])
         return second
     if cells < size:
@@ -277,7 +284,7 @@ def say_reshaped(done: FinishedStep, fact: Reshaped, raised: Wrote | None = None
 def _new_layout(done: FinishedStep, fact: Reshaped) -> tuple[Text, Text]:
     """Return a sentence about the shape and strides of a tensor that an operation changed, and a shorter one."""
     old, new = fact.old, fact.tensor.look
-    values: dict[str, Text | int] = {"operation": code(fact.called), "tensor": called(done, fact.tensor)}
+    values: dict[str, Text | int] = {"operation": code(fact.called), "tensor": name_or_operation(done, fact.tensor)}
     strides = {"old_strides": str(old["strides"]), "new_strides": str(new["strides"])}
     if old["shape"] != new["shape"]:
         values |= {"old": str(old["shape"]), "new": str(new["shape"])}

@@ -11,7 +11,7 @@ from memory_stage.messages import Text, capitalized, joined, message, plural, th
 from memory_stage.model.changes import Elsewhere, Made, Moved, Unversioned, Viewed, Wrote
 from memory_stage.model.entries import StorageEntry
 from memory_stage.model.finished_step import FinishedStep
-from memory_stage.sentences.naming import called, kept, moved
+from memory_stage.sentences.naming import describe_kept, describe_moved_name, name_or_operation
 from memory_stage.sentences.results import raises_only
 from memory_stage.sentences.savers import preserved_text, stale_text
 from memory_stage.sentences.sharing import brief_moved, brief_unversioned, unnoticed
@@ -36,12 +36,16 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
     staying = [storage for storage in temporary if not storage.freed]
     last = None if isinstance(ops[-1], (Wrote, Unversioned, Elsewhere)) else ops[-1].tensor
     named = last if last is not None and last.names else None
-    held = kept(done, staying[0]) if staying and not (named is not None and named.storage is staying[0]) else ""
-    result = message("{tensor} names the last result.", tensor=called(done, named)) if named is not None else ""
+    held = (
+        describe_kept(done, staying[0]) if staying and not (named is not None and named.storage is staying[0]) else ""
+    )
+    result = (
+        message("{tensor} names the last result.", tensor=name_or_operation(done, named)) if named is not None else ""
+    )
     return fitting(
         _describe_all(done, [fact for fact in ops if fact not in raised], made),
         taken,
-        moved(done) or result,
+        describe_moved_name(done) or result,
         _describe_temporary(gone),
         _lost(made, writes),
         held,
@@ -158,7 +162,9 @@ def brief(done: FinishedStep, fact: Any) -> Text:
             storage=fact.storage.id,
             version=fact.before + 1,
         )
-    return message("{operation} changes the shape of {tensor}", operation=operation, tensor=called(done, fact.tensor))
+    return message(
+        "{operation} changes the shape of {tensor}", operation=operation, tensor=name_or_operation(done, fact.tensor)
+    )
 
 
 def _brief_elsewhere(fact: Elsewhere) -> Text:

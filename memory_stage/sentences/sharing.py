@@ -9,7 +9,7 @@ from memory_stage.model.changes import Elsewhere, Made, Moved, Unversioned
 from memory_stage.model.entries import StorageEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import say_counts_nothing
-from memory_stage.sentences.naming import called, freed_text, kept
+from memory_stage.sentences.naming import describe_freed_storage, describe_kept, name_or_operation
 from memory_stage.sentences.savers import named_savers, stale_text
 from memory_stage.sentences.words import code, fitting, line_text, numbers_text
 from memory_stage.sentences.writes import cells_of_text, cells_text, who_sees
@@ -23,7 +23,9 @@ def say_borrowed(done: FinishedStep, fact: Made, subject: Text) -> Text:
     first = message(
         "{subject} makes {tensor} on the {numbers} of {owner}: nothing is copied.",
         subject=subject,
-        tensor=message("the tensor {name}", name=called(done, tensor)) if tensor.names else message("a tensor"),
+        tensor=message("the tensor {name}", name=name_or_operation(done, tensor))
+        if tensor.names
+        else message("a tensor"),
         numbers=numbers_text(storage.length),
         owner=code(owners[0]) if owners else message("another owner"),
     )
@@ -49,14 +51,14 @@ def say_unversioned(done: FinishedStep, fact: Unversioned) -> Text:
             version=storage.version,
         )
     elif fact.tensor.storage is storage:
-        first = say_counts_nothing(fact.called, cells, called(done, fact.tensor), storage.version)
+        first = say_counts_nothing(fact.called, cells, name_or_operation(done, fact.tensor), storage.version)
     else:
         first = message(
             "{operation} writes {cells} through {tensor}, which has its own version counter: storage {storage} stays "
             "at version {version}.",
             operation=code(fact.called),
             cells=cells,
-            tensor=called(done, fact.tensor),
+            tensor=name_or_operation(done, fact.tensor),
             storage=storage.id,
             version=storage.version,
         )
@@ -123,7 +125,7 @@ def unnoticed(fact: Unversioned) -> list[tuple[Text, ...]]:
 def say_moved(done: FinishedStep, fact: Moved) -> Text:
     """Describe a tensor that moved to another storage."""
     tensor, storage = fact.tensor, fact.tensor.storage.root
-    name, size = called(done, tensor), bytes_message(storage.nbytes)
+    name, size = name_or_operation(done, tensor), bytes_message(storage.nbytes)
     left = _describe_left(done, fact.left)
     if fact.op == "cast_":
         first = message(
@@ -164,7 +166,7 @@ def say_moved(done: FinishedStep, fact: Moved) -> Text:
 
 def _describe_left(done: FinishedStep, storage: StorageEntry) -> Text:
     """Describe the storage that a tensor no longer uses."""
-    return freed_text(storage) if storage.freed else kept(done, storage)
+    return describe_freed_storage(storage) if storage.freed else describe_kept(done, storage)
 
 
 def brief_moved(done: FinishedStep, fact: Moved) -> Text:
@@ -172,7 +174,7 @@ def brief_moved(done: FinishedStep, fact: Moved) -> Text:
     return message(
         "{subject} moves {tensor} to storage {storage}",
         subject=code(fact.called) if fact.called else message("it"),
-        tensor=called(done, fact.tensor),
+        tensor=name_or_operation(done, fact.tensor),
         storage=fact.tensor.storage.root.id,
     )
 

@@ -13,7 +13,7 @@ from memory_stage.model.covers import Cover
 from memory_stage.model.entries import NodeEntry, StorageEntry, TensorEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import is_inferred, say_inferred, say_unknown
-from memory_stage.sentences.naming import called
+from memory_stage.sentences.naming import name_or_operation
 from memory_stage.sentences.savers import preserved_text, spared_text, stale_text, taken_text
 from memory_stage.sentences.words import cell_count_text, code, fitting, line_text, storages_text
 from memory_stage.trace.amounts import bytes_message
@@ -49,14 +49,14 @@ def _describe_write(done: FinishedStep, fact: Wrote, names: list[str]) -> Text:
     through = _says_through(done, fact)
     cells = cells_of_text(storage, fact.cover)
     if through:
-        cells = message("{cells} through {tensor}", cells=cells, tensor=called(done, tensor))
+        cells = message("{cells} through {tensor}", cells=cells, tensor=name_or_operation(done, tensor))
     if fact.own:
         return _describe_saved_first(subject, fact, cells)
     if fact.node is None and not tensor.look["stop_gradient"]:
         return _describe_without_history(subject, fact, cells, through)
     values: dict[str, Text | int] = {"subject": subject, "cells": cells, "version": storage.version}
     if names and not (fact.victims or names == ["_"]):  # saved tensors that became stale are mentioned before new names
-        values |= {"tensor": called(done, tensor), "name": code(names[0])}
+        values |= {"tensor": name_or_operation(done, tensor), "name": code(names[0])}
         if through:
             return message(
                 "{subject} writes {cells}, now at version {version}, and returns {tensor} itself: {name} is a second "
@@ -100,7 +100,7 @@ def _second_name(done: FinishedStep, fact: Wrote, names: list[str]) -> Text:
     one.
     """
     if names == ["_"]:
-        return message("The notebook keeps {tensor} as its output, `_`.", tensor=called(done, fact.tensor))
+        return message("The notebook keeps {tensor} as its output, `_`.", tensor=name_or_operation(done, fact.tensor))
     return message("{name} names the same tensor.", name=code(names[0])) if names and fact.victims else ""
 
 
@@ -125,7 +125,7 @@ def _read_first(done: FinishedStep, fact: Wrote) -> Text:
         runs, _ = runs_of(entry.look["shape"], entry.look["strides"], entry.look["offset"], SMALL)
         common = cells.intersection(cell for first, last in runs for cell in range(first, last + 1))
         if common:
-            who = called(done, entry) if entry.name else message("Its operand")
+            who = name_or_operation(done, entry) if entry.name else message("Its operand")
             if len(common) < len(cells):
                 return message(
                     "{tensor} reads {count} of them before anything is written.",
@@ -187,7 +187,7 @@ def _describe_joined(done: FinishedStep, fact: Wrote) -> Text:
     """Describe a tensor without a history that was overwritten with numbers that have a history."""
     if fact.node is None or fact.wanted_gradient:
         return ""
-    tensor = called(done, fact.tensor)
+    tensor = name_or_operation(done, fact.tensor)
     return message("From now on {tensor} has a history and wants a gradient.", tensor=tensor)
 
 
@@ -208,7 +208,7 @@ def _same_tensor(done: FinishedStep, fact: Wrote) -> Text:
     names = fact.tensor.names
     if len(names) < 2 or any(named.tensor is fact.tensor for named in done.all(Named)):
         return ""
-    through = called(done, fact.tensor)
+    through = name_or_operation(done, fact.tensor)
     others = [name for name in names if code(name) != through]
     if done.statement.kind == "expression":  # the text of other statements does not contain every name in the line
         mentioned = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})(?!\w)").findall(done.statement.text)

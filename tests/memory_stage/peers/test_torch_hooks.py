@@ -40,7 +40,8 @@ y.sum().backward()
         ),
         (
             "handle = y.register_hook(lambda g: None)",
-            "A hook on `y` receives the gradient [1, 1] and returns nothing: `backward` continues with it.",
+            "A hook on `y` receives the gradient [1, 1] and returns nothing, so `backward` continues with the "
+            "same numbers.",
         ),
         (
             "handle = w.register_hook(lambda g: g + 1)",

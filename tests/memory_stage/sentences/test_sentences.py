@@ -31,7 +31,7 @@ SAYS = {
         "Line 1 allocates storage 1, 6 numbers in 24 bytes, for a tensor of shape [2, 3]. `x` is"
         " a name for that tensor.",
         "`x + 1` allocates storage 2, 24 bytes, for the tensor `y`. `x` and `y` share nothing.",
-        "`del x` removes the last name of its tensor, so storage 1 is freed at once: 24 bytes fewer are allocated.",
+        "`del x` removes the last name of a tensor, so storage 1 is freed at once: 24 bytes fewer are allocated.",
     ],
     LEAF + "y = x * x": [
         "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
@@ -44,7 +44,7 @@ SAYS = {
         "`x += 1` allocates storage 3, 8 bytes, for a new tensor. `x` moves to it, and storage 2 is freed: 8 bytes.",
         "`y` becomes a second name for the tensor of `x`. No tensor, no storage and no byte is added.",
         "`x * 2` allocates storage 4, 8 bytes, for a new tensor. `x` moves to it; `y` still names the old tensor.",
-        "Line 6 removes the last name of its tensor, so storage 4 is freed at once: 8 bytes fewer are allocated.",
+        "Line 6 removes the last name of a tensor, so storage 4 is freed at once: 8 bytes fewer are allocated.",
     ],
     "x = mt.ones([2])\ny = (x + 1) * 2": [
         "Line 1 allocates storage 1, 2 numbers in 8 bytes, for a tensor of shape [2]. `x` is a name for that tensor.",
@@ -115,7 +115,7 @@ SAYS = {
     ],
     "x = mt.ones([2])\nx.stop_gradient = False\nx.stop_gradient = True": [
         "Line 1 allocates storage 1, 2 numbers in 8 bytes, for a tensor of shape [2]. `x` is a name for that tensor.",
-        "From line 2 on, `x` is a leaf that wants a gradient. No number moves.",
+        "From line 2 on, `x` is a leaf that wants a gradient. Memory does not change.",
         "From line 3 on, `x` wants no gradient and belongs to no history.",
     ],
     # backward
@@ -129,8 +129,8 @@ SAYS = {
         "backward.",
         "`backward` starts at `sum@0` with the gradient 1.",
         "`sum` (line 5) receives 1 and sends [1, 1, 1] to `b@1`.",
-        "`scale_` (line 4) wrote a part of `b@1`: [1, 1] of the gradient belongs to that part, [0, 0, 1] to the rest, "
-        "`b@0`.",
+        "`scale_` (line 4) wrote a part of `b@1`: [1, 1] of the gradient belongs to that part, and [0, 0, 1] goes to "
+        "`b@0` for the remaining elements.",
         "`scale_` (line 4) receives [1, 1] and sends [10, 10] to `v`.",
         "`getitem` (line 3) puts the gradient [10, 10] into the cells of `v` and 0 elsewhere: [10, 10, 0] to `b@0`,"
         " which now has [10, 10, 1].",
@@ -163,19 +163,19 @@ SAYS = {
         "Line 2 touches no tensor, so memory does not change.",
         "`mt.from_numpy(a)` makes the tensor `x` on the 3 numbers of `a`: nothing is copied. Storage 1 is borrowed "
         "memory: 12 bytes that its owner has allocated.",
-        "From line 4 on, `x` is a leaf that wants a gradient. No number moves.",
+        "From line 4 on, `x` is a leaf that wants a gradient. Memory does not change.",
         "`x * x` allocates storage 2, 12 bytes, for the tensor `y`. `multiply` saves `x@0`, because its gradient needs "
         "those numbers.",
         "Line 6 writes 1 cell of storage 1 from outside, but the version stays 0. `multiply` (line 5) saved "
         "it: `backward` will silently use the new one. `x` sees the new number.",
-        "`n` names a numpy array on storage 1, the memory of `x`: no number is copied. No version counts writes "
-        "through it.",
+        "`n` names a numpy array on storage 1, the memory of `x`: no number is copied. Writes through the "
+        "array do not raise the version.",
         "`del a` removes the last name of a numpy array. It stays, because storage 1 borrows its memory.",
         "Line 9 allocates storage 3, 2 numbers in 8 bytes, for a tensor of shape [2]. `z` is a name for that tensor.",
-        "`m` names a numpy array on storage 3, the memory of `z`: no number is copied. No version counts writes "
-        "through it.",
+        "`m` names a numpy array on storage 3, the memory of `z`: no number is copied. Writes through the "
+        "array do not raise the version.",
         "`del z` removes a name and its tensor. Storage 3 stays, because the numpy array `m` still uses it.",
-        "`del m` removes the last name of its numpy array, so storage 3 is freed at once: 8 bytes fewer are allocated.",
+        "`del m` removes the last name of a numpy array, so storage 3 is freed at once: 8 bytes fewer are allocated.",
     ],
     # PyTorch's vocabulary
     "import minitensor.torch as torch\na = torch.tensor([0., 1.], requires_grad=True)\nout = a.sigmoid()\n"
@@ -189,8 +189,8 @@ SAYS = {
         "`zero_` writes all 2 cells of storage 2 through `c`, which has its own version counter: storage 2 stays at "
         "version 0. `sigmoid` (line 3) saved them: `backward` will silently use the new ones.",
         "Line 6 allocates storage 3, 2 numbers in 8 bytes, for a tensor of shape [2]. `x` is a name for that tensor.",
-        "`n` names a numpy array on storage 3, the memory of `x`: no number is copied. No version counts writes "
-        "through it.",
+        "`n` names a numpy array on storage 3, the memory of `x`: no number is copied. Writes through the "
+        "array do not raise the version.",
         "Line 8 writes 1 cell of storage 3 from outside, but the version stays 0. `x` sees the new number.",
         "`expand` makes a tensor whose 6 elements share 2 cells of storage 3. No byte is added.",
         "`mul_` is refused: it would write `e`, whose 6 elements share 2 cells. Nothing is written.",
@@ -251,7 +251,7 @@ SAYS = {
         "name for that tensor.",
         "`rows` yields, and line 8 continues: `a` names the yielded value.",
         "Line 9 removes a name. The tensor and its storage stay, because `y in g` still names it.",
-        "`del g` removes the last name of its tensor, so storage 2 is freed at once: 12 bytes fewer are allocated.",
+        "`del g` removes the last name of a tensor, so storage 2 is freed at once: 12 bytes fewer are allocated.",
     ],
     # lines that touch no tensor
     "n = 3\nprint(n)\nprint(n)\nx = mt.ones([1])\na = x.numpy()": [

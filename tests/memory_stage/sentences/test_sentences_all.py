@@ -29,7 +29,8 @@ FEWEST_FALSE = 110
 #: Texts that occur only for programs of PyTorch or Paddle. The tests with these frameworks produce them.
 OF_FRAMEWORKS = {
     "backward: The `backward` of {} is done: it sends nothing on.",
-    "backward: {} receives {} itself, writes {} into it and returns nothing: `backward` continues with it.",
+    "backward: {} receives {} itself, writes {} into it and returns nothing, so `backward` continues with these "
+    "numbers.",
     "backward: {} receives {} and sends nothing on, because its result does not depend on an earlier value.",
     "refusals: {}, one of several views that one call returned",
     "results: {} makes a tensor that reads the bytes of storage {} as {}, {} cells for each number: no "

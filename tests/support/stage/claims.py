@@ -119,7 +119,7 @@ def _array_alone(s, m):
     return s.after.arrays.get(m[1]) == m[2] and not named
 
 
-@rule(r"No version counts writes through it")
+@rule(r"Writes through the array do not raise the version")
 def _no_version_will_tell(s, m):
     return bool(s.after.arrays)
 
@@ -194,7 +194,7 @@ def _freed(s, m):
 
 
 @rule(
-    r"(?:S|s)torages? (.*?)(?:, (?:its copies|its marks|which it saved),)? (?:is|are) freed(?: again: "
+    r"(?:S|s)torages? (.*?)(?:, (?:its copies|its marks|saved for backward),)? (?:is|are) freed(?: again: "
     r"nothing needs them)?(?:: <B>)?"
 )
 def _all_freed(s, m):
@@ -225,7 +225,7 @@ def _stays(s, m):
         return s.after.arrays.get(code_in(why)[0]) == number
     if "still uses it" in why:
         return on(s.named(code_in(why)[0]), number)
-    if "something outside" in why:
+    if "the recording does not show" in why:
         return not s.after.storages[number].tensors and number not in s.after.arrays.values()
     if "borrows its memory" in why:
         return s.after.storages[re.search(r"storage (\d+)", why)[1]].counted == 0
@@ -415,7 +415,7 @@ def _still_names(s, m):
 
 
 @rule(
-    r"(?:<N>|Line \d+) removes the last name of its (?:tensor|numpy array), so <S> is freed at once: <B> fewer are "
+    r"(?:<N>|Line \d+) removes the last name of a (?:tensor|numpy array), so <S> is freed at once: <B> fewer are "
     r"allocated"
 )
 def _last_name(s, m):
@@ -444,7 +444,7 @@ def _gone(s, m):
     )
 
 
-@rule(r"Their storages stay, because others hold them")
+@rule(r"Their storages stay, because other objects still hold them")
 def _stay(s, m):
     return not s.before.storages.keys() - s.after.storages.keys()
 
@@ -686,7 +686,8 @@ def _starts(s, m):
 
 
 @rule(
-    r"`backward` is done(?: and has added in place)?: (.*?)(?:, in (?:storage (\d+)|\d+ (?:new )?storages)(?:, <B>)?)?"
+    r"`backward` is done(?: and has added to existing gradients in place)?: "
+    r"(.*?)(?:, in (?:storage (\d+)|\d+ (?:new )?storages)(?:, <B>)?)?"
 )
 def _collected(s, m):
     for name, text in re.findall(r"`([^`]+)` is (\[[^`]*\]|[-\d.e]+)(?=,| and |$)", m[1]):
@@ -723,7 +724,7 @@ def agrees(text: str, numbers: Any) -> bool:
     r"It reads the copy in .*",
     r"<L> (?:reshapes|puts|wrote) .*",
     r"A write, recorded earlier, splits the gradient .*",
-    r"The leaf's (?:shape has|dtype has|strides have) changed since, so the gradient .*",
+    r"The leaf's (?:shape has|dtype has|strides have) changed since the operation read it, so the gradient .*",
 )
 def _passes(s, m):
     return True  # gradients in flight are compared with the gradients that arrive

@@ -203,11 +203,6 @@ def _as_they_were(s, m):
     return s.was(m[2]).cells == s.named(m[2]).cells
 
 
-@rule(r"No number moves")
-def _no_number_moves(s, m):
-    return kept_numbers(s)
-
-
 @rule(r"Line \d+ changes how <N> reads its storage")
 def _looks_otherwise(s, m):
     was, now = s.was(m[1]), s.named(m[1])
