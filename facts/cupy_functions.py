@@ -31,7 +31,7 @@ def _parameters(function: Any) -> list[str] | None:
 
 
 def _loops(ufunc: Any) -> list[str]:
-    """Return those type signatures of a ufunc that use only ``KINDS`` and ``q``, in the order in which CuPy
+    """Return the type signatures of a ufunc that use only ``KINDS`` and ``q``, in the order in which CuPy
     tries them.
     """
     return [loop for loop in ufunc.types if set(loop.replace("->", "")) <= set(KINDS + "q")]

@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # the folder of the package
+sys.path.insert(0, str(ROOT))  # the folder of the installed package `paddle`
 
 from memory_stage.engines.paddle import saved_table, tensor_access  # noqa: E402  # found with the line above
 from memory_stage.engines.paddle.entries import LEAF  # noqa: E402
 from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners  # noqa: E402
 
 FILE = ROOT / "memory_stage/engines/paddle/saved.json"
-SECONDS = 20  # limit for one function
+SECONDS = 20  # the time limit for one function
 
 #: Arguments for a function, as expressions. ``x``, ``y``, ``z`` are matrices of 3 by 3 between 0 and 1.
 WAYS = (
@@ -238,7 +238,8 @@ class Learner:
                 for x in there
                 if self.node(x) not in known | {0} and x.grad_fn.name() != LEAF
             }
-            distinct = len({entry[1] for entry in before.values()}) == len(before)  # not so in ``x * x``
+            # This is false in ``x * x``, whose two operands are one tensor.
+            distinct = len({entry[1] for entry in before.values()}) == len(before)
             if len(nodes) == 1 and distinct:
                 roles = [self.role(x, version, before, outputs) for x, version in came]
                 self.rows.append((f"{name} {next(iter(nodes.values()))}", kinds, roles))

@@ -50,7 +50,7 @@ STATEMENTS = {
     "{0}[0] = 0.7": "{0}[0] = 0.7",
     "{0}[:] = {1}": "{0}[:] = {1}",
 }
-#: Statements with another name in PyTorch.
+#: Statements whose operation has another name in PyTorch.
 IN_TORCH = {".scale_(2.0, 0.5)": ".mul_(2.0).add_(0.5)"}
 
 #: The first characters of a message identify it; Paddle adds a tensor's number after them.
@@ -81,7 +81,7 @@ class NoSense(Exception):
 
 
 def writes(statement: str) -> bool:
-    """True if it overwrites numbers."""
+    """True if the statement overwrites numbers."""
     return "_(" in statement or "] =" in statement
 
 

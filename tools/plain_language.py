@@ -27,17 +27,18 @@ ROOT = Path(__file__).resolve().parent.parent
 #: 1,000 words, and openings per 100 sentences. Five libraries with good docstrings have 0 to 0.9, 0 to 0.1 and
 #: 3.8 to 13.8 for the first three.
 TARGET = {"what": 3.0, "told": 0.1, "if": 3.0, "openings": 0.5, "phrases": 0.5}
-#: A text with fewer words needs no "if".
+#: A text with fewer words than this needs no "if".
 SHORT = 1000
-#: Figures from which `--tighten` leaves some room, so that one sentence more does not fail.
+#: `--tighten` sets limits this factor above the figures, so that one more sentence does not exceed them.
 ROOM = 1.2
-#: The limits of packages that do not meet the target yet, by the beginnings of their paths. They only get tighter.
+#: The file with the limits of packages that do not meet the target yet, by the beginnings of their paths. The limits
+#: only get tighter.
 LIMITS_FILE = Path(__file__).with_suffix(".json")
 
 FOLDERS = (
     "minitensor", "memory_stage", "book_kit", "tools", "_ext", "benchmarks", "facts", "chapters", "book", "tests",
 )  # fmt: skip
-#: Programs that people typed, generated files and copies of other projects.
+#: Matches paths that are not checked: programs that people typed, generated files and copies of other projects.
 SKIPPED = re.compile(
     r"(^|/)(programs/(torch|paddle|reports)|peers/programs|node_modules|built|vendor|_build)/|\.min\.js$"
 )
@@ -199,7 +200,7 @@ def _in_blocks(comments: list[tuple[int, str]], source: str, path: str) -> Itera
 
 
 def blanked(pattern: re.Pattern[str], text: str) -> str:
-    """Replace each match by spaces: positions and lines stay."""
+    """Replace each match by spaces, so that the positions and lines of the other text do not change."""
     return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
@@ -222,12 +223,15 @@ class Figures:
     findings: list[Finding]
 
     def rates(self) -> dict[str, float]:
-        """Return the figures to compare with `TARGET`: per 1,000 words, openings per 100 sentences."""
+        """Return the figures to compare with `TARGET`: counts per 1,000 words; for openings, per 100 sentences."""
         per = {kind: self.counts[kind] * 1000 / max(self.words, 1) for kind in TARGET}
         return per | {"openings": self.counts["openings"] * 100 / max(self.sentences, 1)}
 
     def over(self, limits: dict[str, float]) -> list[str]:
-        """Return the kinds that are over their limits; a short text may have one of each and needs no "if"."""
+        """Return the kinds that are over their limits.
+
+        One occurrence is always allowed, and a short text needs no "if".
+        """
         lacks = ["if"] if self.words >= SHORT and self.rates()["if"] < limits["if"] else []
         return lacks + [
             kind
@@ -281,7 +285,7 @@ def code_files(where: Path) -> list[Path]:
 
 
 def limits() -> dict[str, dict[str, float]]:
-    """Return the limits of each package that has some above the target, by the beginning of its path."""
+    """Return the limits of each package that does not meet the target yet, by the beginning of its path."""
     return {key: TARGET | given for key, given in json.loads(LIMITS_FILE.read_text()).items()}
 
 
@@ -321,7 +325,10 @@ def check() -> int:
 
 
 def tighten() -> None:
-    """Lower the limits to the figures of today, with a little room; a package that meets the target loses its entry."""
+    """Tighten the limits to the present figures, with a little room.
+
+    A package that meets the target loses its entry.
+    """
     old, new = json.loads(LIMITS_FILE.read_text()), {}
     found = packages(old)
     for key in old:

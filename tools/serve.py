@@ -22,13 +22,14 @@ TRIES = 20
 POLICY = {
     "default-src": "'self'",
     "script-src": "'self'",
-    "style-src": "'self' 'unsafe-inline'",  # pictures and tables are placed by style attributes
+    "style-src": "'self' 'unsafe-inline'",  # style attributes place pictures and tables
     "img-src": "'self' data:",
     "font-src": "'self' data:",
     "connect-src": "'self'",
     "form-action": "'self'",
 }
-# Python in the page is WebAssembly in a worker. This permits it, but no text may be evaluated as a script.
+# Python in the page is WebAssembly in a worker, which this policy permits. It does not permit evaluating text as a
+# script.
 LIVE_POLICY = {**POLICY, "script-src": "'self' 'wasm-unsafe-eval'", "worker-src": "'self'"}
 LIVE = Path("_static", "live", "live.json")
 NOT_FOUND = "404.html"
@@ -62,13 +63,13 @@ class Handler(SimpleHTTPRequestHandler):
         return io.BytesIO(body)
 
     def end_headers(self) -> None:
-        self.send_header("Cache-Control", "no-cache")  # the reader may have just built the book again
+        self.send_header("Cache-Control", "no-cache")  # the book may have been built again since the last request
         policy = LIVE_POLICY if (Path(self.directory) / LIVE).is_file() else POLICY
         self.send_header("Content-Security-Policy", "; ".join(map(" ".join, policy.items())))
         super().end_headers()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Send the book's page for an unknown address, as the hosts of books do."""
+        """Send the book's page `404.html` for an unknown address, as a host of books does."""
         page = Path(self.directory) / NOT_FOUND
         if code != 404 or not page.is_file():
             return super().send_error(code, message, explain)
@@ -85,7 +86,7 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 def open_server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
-    """Return a server of `folder`, listening on `port` or on the next free one; 0 takes any."""
+    """Return a server of `folder` that listens on `port` or on the next free port; with 0, the system chooses one."""
     handler = partial(Handler, directory=str(folder))
     for candidate in range(port, port + TRIES):
         try:

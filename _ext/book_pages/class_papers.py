@@ -53,7 +53,9 @@ def hand_outs(book: dict[str, BuiltPage], say: Say) -> str:
 
 
 def draw_program(lines: list[str]) -> str:
-    """Return the picture after the last line of a program; an empty text if it has no line or V8 is not installed."""
+    """Return the picture after the last line of a program; an empty text if it has no line or mini-racer is not
+    installed.
+    """
     if not lines or not picture.available():
         return ""
     recorded = memory_stage.record("\n".join(lines), {"torch": minitensor.torch}, depth="tensors")
@@ -63,7 +65,9 @@ def draw_program(lines: list[str]) -> str:
 
 
 def stage_of(page: BuiltPage, question: Tag) -> tuple[dict[str, Any], int] | None:
-    """Return the trace of the stage that proves the answer to a question, and its variant; None if no stage does."""
+    """Return the trace of the stage that shows the answer to a question, and the number of its variant; None if no
+    stage does.
+    """
     proof = question.select_one(".mt-proof")
     if proof is None:
         return None
@@ -78,7 +82,9 @@ def stage_of(page: BuiltPage, question: Tag) -> tuple[dict[str, Any], int] | Non
 
 
 def draw_start(trace: dict[str, Any], variant: int) -> str:
-    """Return the picture of a variant's first step, which shows no answer; an empty text if V8 is not installed."""
+    """Return the picture of a variant's first step, which shows no answer; an empty text if mini-racer is not
+    installed.
+    """
     return picture.svg(trace, variant, 0, WIDTH) if picture.available() else ""
 
 
@@ -117,7 +123,9 @@ def _trace(stage: Tag) -> dict[str, Any] | None:
 
 
 def _picture(trace: dict[str, Any], variant: int, say: Say) -> str:
-    """Return the picture of a variant's first step, if V8 is installed. Students draw the other steps into it."""
+    """Return the picture of a variant's first step, into which students draw the other steps; nothing if mini-racer is
+    not installed.
+    """
     drawing = draw_start(trace, variant)
     if not drawing:
         return ""

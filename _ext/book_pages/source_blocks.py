@@ -13,8 +13,8 @@ from typing import NamedTuple
 FENCE = re.compile(r"(?P<ticks>`{3,})(?:\{(?P<name>[\w-]+)\})?")
 COLONS = re.compile(r":{3,}(?:\{(?P<name>[\w-]+)\})?")
 ITEM = re.compile(r"\s*(?:[*-]|\d+\.) ")
-DIGITS = 12  # the digits of a recorded hash
-WORDS = 60  # the first characters of a block, by which a reader recognizes it
+DIGITS = 12  # the number of hexadecimal digits of a hash in the records
+WORDS = 60  # the number of characters of a block's beginning, by which a reader recognizes the block
 
 
 class SourceBlock(NamedTuple):
@@ -28,7 +28,7 @@ class SourceBlock(NamedTuple):
 
     @property
     def beginning(self) -> str:
-        """Return the first words of the block, on one line; for a cell, those of its code."""
+        """Return the beginning of the block on one line; for a cell, the beginning of its code."""
         lines = self.text.splitlines()
         if self.kind == "cell":
             _, code = cell_parts(self.text)

@@ -74,7 +74,7 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _plan(source: Path, edition: Edition | None) -> dict[str, Any]:
-    """Return the plan of the class in the language of the pages; empty if there is none."""
+    """Return the plan of the class in the language of the pages; an empty dict if there is no plan."""
     if edition:
         return edition.data("class")
     path = source / PLAN
@@ -83,7 +83,7 @@ def _plan(source: Path, edition: Edition | None) -> dict[str, Any]:
 
 
 def _words_of_templates(edition: Edition | None, say: Say) -> dict[str, Any]:
-    """Return the values of every template that depend on the language."""
+    """Return the values that every template gets and that depend on the language."""
     return {"say": say, "tag": edition.settings["tag"] if edition else "en", "words": WORDS if edition else ""}
 
 
@@ -116,7 +116,7 @@ def _write_deck(
 
 
 def _aim(part: dict[str, Any]) -> str:
-    """Return the aim of a part, in the form of the end of a sentence."""
+    """Return the aim of a part with a small first letter, for the end of a sentence."""
     return escape(part["aim"][0].lower() + part["aim"][1:])
 
 
@@ -223,7 +223,9 @@ def _own_links(piece: Tag | str, page: BuiltPage) -> str:
 
 
 def _sheet(book: dict[str, BuiltPage], kind: str) -> str:
-    """Return all questions of all chapters. ``"answers"`` adds the right option and the mistakes in the others."""
+    """Return all questions of the numbered chapters with their options; with a ``kind``, with their answers and reasons
+    instead.
+    """
     sections = []
     for page in book.values():
         if re.search(r"/\d\d_", page.name) and (asked := page.questions):
@@ -247,13 +249,13 @@ def _answer(question: Tag) -> str:
 
 
 def _write(folder: Path, known: dict[str, Any], name: str, template: str, **parts: str) -> None:
-    """Write the file of this name from a template and its parts, which are HTML."""
+    """Write the file ``name`` from a template; ``parts`` are the pieces of HTML that the template places."""
     made = Environment(loader=FileSystemLoader(TEMPLATES), keep_trailing_newline=True).get_template(template)
     (folder / name).write_text(made.render(**known, **parts), encoding="utf-8")
 
 
 def _pages(app: Sphinx) -> list[str]:
-    """Return the chapters in the order of the table of contents."""
+    """Return the names of all pages but the first, in the order of the table of contents."""
     order, page = [], app.config.root_doc
     while page:
         order.append(page)

@@ -41,13 +41,13 @@ Found = tuple[str, Any]
 """A name, and its tensor or numpy array."""
 
 
-#: A function that returns the present name of a tensor; an empty string if it has none.
+#: A function that returns the name that a tensor has now; an empty string if the tensor has no name.
 Called = Callable[[Tensor], str]
 
 
 def reached(name: str, value: Any, engine: Engine, called: Called) -> list[Found]:
-    """Return the tensors that can be reached from the variable ``name``. One that is reached in two ways has two
-    names.
+    """Return the tensors that can be reached from the variable ``name``, each with its name. A tensor that is reached
+    in two ways is returned twice.
     """
     most = MOST_OF_LAYERS if _is_registry(value) else MOST_ENTRIES * DEPTH
     return list(itertools.islice(_Search(engine, called).below(name, value, DEPTH, ()), most))
@@ -59,8 +59,8 @@ class _Search:
     called: Called
 
     def below(self, path: str, value: Any, depth: int, above: tuple[int, ...]) -> Iterator[Found]:
-        """Yield the tensors that can be reached from ``value``, ``depth`` levels down. ``above`` has the ids of the
-        objects above it.
+        """Yield the tensors that can be reached from ``value``, ``depth`` levels down; layers and optimizers do not
+        count as levels. ``above`` has the ids of the objects on the path to ``value``.
         """
         if isinstance(value, np.ndarray) or self.engine.is_tensor(value):
             yield path, value

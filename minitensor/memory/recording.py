@@ -51,7 +51,7 @@ class Recording(Subscription):
 
     def __init__(self, limit: int) -> None:
         self._log = EventLog(limit)
-        self._live: dict[int, TrackedMemory] = {}  # by id of the storage
+        self._live: dict[int, TrackedMemory] = {}  # the key is the id of the storage
         self._blocks: dict[tuple[str, int], TrackedMemory] = {}  # on GPUs
         self._flight: dict[int, list[TrackedMemory]] = {}  # gradients in flight, by size
         self._in_flight = IN_FLIGHT

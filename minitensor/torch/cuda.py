@@ -61,7 +61,7 @@ def current_device() -> int:
 
 
 def set_device(device: Any) -> None:
-    """Choose the GPU for new tensors. There is only one, so this changes nothing.
+    """Choose the GPU for new tensors. minitensor has only one GPU, so this changes nothing.
 
     Raises:
         RuntimeError: if ``device`` is not that GPU.

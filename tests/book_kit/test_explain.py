@@ -239,7 +239,7 @@ def test_nothing_is_cut_off(page):
 # ---------- beside the stage ----------
 
 
-def test_explain_inside_a_stage_and_a_stage_inside_explain():
+def test_explain_works_inside_a_stage_and_a_stage_inside_explain():
     source = "x = mt.ones([2])\nreport = mt.explain(x.add_, 1.0)\nx.scale_(2.0)"
     names: dict[str, object] = {}
     staged = stage.record(source, names)

@@ -233,7 +233,7 @@ def test_10_one_operation_reads_first_and_a_loop_reads_its_own_writes(runs):
     assert one_by_one.lines("write") == [3] * 4 and one_by_one.numbers("x") == [1, 3, 6, 10, 15]
 
 
-def test_11_the_view_the_copy_and_the_tensor_itself(runs):
+def test_11_reshape_gives_a_view_or_a_copy_and_contiguous_the_tensor_itself(runs):
     (stage,) = runs
     reshape, transposed, contiguous = stage.values()
     assert reshape.same_storage("x", "y") and not reshape.same_tensor("x", "y")

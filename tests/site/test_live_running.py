@@ -98,7 +98,7 @@ def test_integers_have_64_bits_except_those_that_numpy_creates(on_page):
     assert stages[0].errors == [] and stages[0].printed == "{'int64'}\nint32\n"
 
 
-def test_a_program_awaits(on_page):
+def test_a_program_may_use_await(on_page):
     _, stages = on_page(ALIASES)
     stage = stages[0]
     begin = "import asyncio, time\nx = mt.zeros([2])\n"

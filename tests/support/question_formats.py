@@ -83,7 +83,7 @@ ITEM = {
         },
     ),
 }
-#: The same of a manifest.
+#: The elements of a manifest, each with the elements that it contains and with its attributes.
 MANIFEST = {
     "manifest": ("(metadata )?organizations resources (manifest )*", {"identifier": (True, IDENTIFIER)}),
     "metadata": ("(schema )?(schemaversion )?", {}),

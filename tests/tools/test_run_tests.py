@@ -64,7 +64,7 @@ def test_what_a_session_and_a_folder_have_set_up_is_there_for_all_files_of_a_pro
     assert len(ran) == len(set(ran)) <= 4
 
 
-def test_options_of_pytest_choose_among_the_tests(project, tmp_path):
+def test_options_after_two_dashes_are_passed_to_pytest(project, tmp_path):
     done = project({"test_many.py": MANY, "test_other.py": "def test_other(): assert False"}, "--", "-k", "many and 3")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "ran").read_text() == "many 3\n"

@@ -36,7 +36,7 @@ class CallTracker:
         self._call: OpenCall | None = None
         self._failed = False
         self._guard = Guard(self._fail)
-        self._backward: PaddleBackward | None = None  # the running backward, or None
+        self._backward: PaddleBackward | None = None  # the backward pass that runs now; None if none does
         self._observer = OperationObserver(state, paddle, is_tensor)
         self._custom = CustomFunctions(state, is_tensor)
 

@@ -27,7 +27,10 @@ class FaultCollector:
         self._explained = 0
 
     def collect(self, what: Text, diagnose: Callable[[], list[Any]]) -> bool:
-        """Add the faults of a diagnosis, and return True if there are any. Its own failure is noted, not raised."""
+        """Add the faults of a diagnosis, and return True if there are any.
+
+        If the diagnosis itself fails, the error is recorded and not raised.
+        """
         try:
             with speaking(self.language):
                 found = [fault for fault in diagnose() if fault is not None]

@@ -57,7 +57,7 @@ class BackwardPasses:
             return self._real(t_outputs, *args, **kwargs)
         frame = sys._getframe(1)
         is_inside = watcher.is_inside
-        keeps_graph = any(each is True for each in args[1:3])  # retain_graph, create_graph
+        keeps_graph = any(each is True for each in args[1:3])  # the positional arguments retain_graph and create_graph
         with torch._C.DisableTorchFunction():
             self._before(t_outputs, frame)
         if is_inside:  # torch has taken the mode off its stack, but it must observe the program's hooks

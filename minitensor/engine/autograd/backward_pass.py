@@ -135,7 +135,7 @@ def _propagate(
         passed = passed_by(node, g)
         if events is not None:
             events.sends(passed)
-        kept = False  # True if an input receives g itself, which then stays counted
+        kept = False  # True if an input receives g itself, whose bytes then remain counted
         position = -1  # counted by hand, because enumerate and zip cost more than the rest of a small step
         for parent in node.inputs:
             position += 1
@@ -359,7 +359,8 @@ class NodeEvents:
     def __init__(self, node: Node, g: np.ndarray) -> None:
         watch.listener(NodeEntered(node, g))  # type: ignore[misc]  # this class is only used while there is a listener
         self._node = node
-        self._given = g if node.op.owned is None else host_array(g).copy()  # the rule may overwrite it
+        # A rule with ``owned`` may overwrite the gradient.
+        self._given = g if node.op.owned is None else host_array(g).copy()
         self._sent: list[tuple[Node, np.ndarray]] = []
 
     def sends(self, passed: Sequence[Any]) -> None:

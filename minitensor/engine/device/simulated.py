@@ -282,7 +282,7 @@ def _scatter(ufunc: np.ufunc, kinds: str, array: DeviceArray, index: Any, values
 
 
 def _root(host: Any) -> Any:
-    """Return the owner of the memory of ``host``. There may be several arrays in between."""
+    """Return the array that owns the memory of ``host``, which may be a view of a view."""
     while getattr(host, "base", None) is not None:
         host = host.base
     return host

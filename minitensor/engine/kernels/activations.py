@@ -16,7 +16,13 @@ Array = np.ndarray
 
 
 def _not_negative(op: str, name: str, given: Any) -> float:
-    """Return a number that must not be negative: the gradient takes the sign of the input from that of the result."""
+    """Return ``given`` as a float.
+
+    It must not be negative, because the gradient is computed from the result, whose sign must be that of the input.
+
+    Raises:
+        ValueError: if it is negative or nan.
+    """
     checked = number(op, name, given)
     if not checked >= 0:
         raise ValueError(
@@ -27,7 +33,7 @@ def _not_negative(op: str, name: str, given: Any) -> float:
 
 
 def elu_arguments(alpha: Any) -> tuple[Any, ...]:
-    """Check a number that is not negative."""
+    """Check that ``alpha`` is a number that is not negative."""
     return (_not_negative("elu", "alpha", alpha),)
 
 
@@ -39,7 +45,7 @@ def elu(a: Array, alpha: float, out: Array | None = None) -> Array:
 
 
 def _positive_or(a: Array, below: Array, out: Array | None) -> Array:
-    """Return ``a`` where it is positive, else ``below``, by a selection that keeps -0.0."""
+    """Return ``a`` where it is positive, else ``below``. The elements are selected, not added, so that -0.0 is kept."""
     if out is None:
         return np.where(a > 0, a, below)
     np.copyto(below, a, where=a > 0)
@@ -48,7 +54,7 @@ def _positive_or(a: Array, below: Array, out: Array | None) -> Array:
 
 
 def leaky_relu_arguments(negative_slope: Any) -> tuple[Any, ...]:
-    """Check a number that is not negative."""
+    """Check that ``negative_slope`` is a number that is not negative."""
     return (_not_negative("leaky_relu", "negative_slope", negative_slope),)
 
 
@@ -60,7 +66,7 @@ def leaky_relu(a: Array, negative_slope: float, out: Array | None = None) -> Arr
 
 
 def thresholded_relu_arguments(threshold: Any, value: Any) -> tuple[Any, ...]:
-    """Check two numbers."""
+    """Check that ``threshold`` and ``value`` are numbers."""
     return number("thresholded_relu", "threshold", threshold), number("thresholded_relu", "value", value)
 
 
@@ -76,7 +82,7 @@ def thresholded_relu(a: Array, threshold: float, value: float, out: Array | None
 
 
 def hardtanh_arguments(min: Any, max: Any) -> tuple[Any, ...]:
-    """Check two numbers, the lower first."""
+    """Check that ``min`` and ``max`` are numbers, and that ``min`` is not above ``max``."""
     low, high = number("hardtanh", "min", min), number("hardtanh", "max", max)
     if not low <= high:
         raise ValueError(f"hardtanh: min must not be above max, but they are {low} and {high}")
@@ -104,7 +110,7 @@ def log_sigmoid(a: Array, out: Array | None = None) -> Array:
 
 
 def softmax_arguments(axis: Any) -> tuple[Any, ...]:
-    """Check an integer."""
+    """Check that ``axis`` is an integer."""
     return (axis_argument("softmax", axis),)
 
 

@@ -190,7 +190,7 @@ def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
     """
     (x,) = floats_of("log_softmax", x=x)  # type: ignore[assignment]  # one result per argument
     axis = as_axis("log_softmax", axis, max(x.ndim, 1))
-    # There is no maximum without elements; any number serves there.
+    # A slice without elements has no maximum, and any number may replace it.
     highest = FUNCTIONS["max" if x.size else "sum"](x.detach(), axis, True)
     shifted: Any = FUNCTIONS["subtract"](x, highest)
     return shifted - FUNCTIONS["log"](FUNCTIONS["sum"](FUNCTIONS["exp"](shifted), axis, True))

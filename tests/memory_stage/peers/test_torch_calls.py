@@ -82,7 +82,7 @@ neg(x > 0)|mm(x, x.double())|addmm(x, x, x.double())|select(x, 0, 2)|diagonal(x,
 
 
 @pytest.mark.parametrize("call", REFUSED.strip().replace("\n", "|").split("|"))
-def test_both_refuse(call: str):
+def test_minitensor_and_pytorch_both_raise_an_error(call: str):
     for library in (ours, torch):
         with pytest.raises((TypeError, RuntimeError, IndexError, NotImplementedError)):
             eval(f"library.{call}", {"library": library, "x": library.ones(2, 2)})

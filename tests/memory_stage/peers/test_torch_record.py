@@ -478,7 +478,7 @@ def test_sentences_only_for_torch_programs_occur():
 # ---------- the ways to a stage ----------
 
 
-def test_trace_compare_and_save(tmp_path):
+def test_programs_of_pytorch_can_be_traced_compared_and_saved(tmp_path):
     def spoil(x):
         y = x * x
         x.add_(1)

@@ -298,8 +298,8 @@ def test_each_kind_of_step_has_its_sentence(source):
     assert sentences(source) == SAYS[source]
 
 
-def test_a_refusal_under_the_old_policy():
-    """The error gives the reason, so the sentence above it does not."""
+def test_the_sentence_about_a_refusal_under_the_old_policy_omits_the_reason():
+    """The error below the sentence gives the reason."""
     said = sentences(LEAF + "y = x * 2\ny.sin_()", policy="2.5")
     assert said[-1] == '`sin_` is refused under the policy "2.5". Nothing is written.'
 

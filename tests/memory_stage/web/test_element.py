@@ -354,7 +354,7 @@ def test_the_stage_replaces_the_fallback(show):
     assert page.locator("memory-stage button.next").is_visible()
 
 
-def test_invalid_data_leave_the_fallback(browser):
+def test_the_fallback_remains_visible_if_the_data_are_invalid(browser):
     page = browser.new_page()
     data = '<script type="application/json">{"no</script>'
     page.set_content(pages.page(f"<memory-stage>{data}<p>in words</p></memory-stage>"))

@@ -92,7 +92,7 @@ def test_an_operation_is_a_method_and_a_function_as_in_paddle():
     assert not hasattr(mt, "put_along_axis_add") and not hasattr(mt.Tensor, "put_along_axis_mean_")
 
 
-def test_reduce_chooses_the_row():
+def test_each_value_of_reduce_runs_its_own_operation():
     x = mt.to_tensor(GRID)
     for reduce, row in (
         ("add", "add"),

@@ -32,7 +32,7 @@ def summary(recording: memory.Recording, *kinds: str) -> list[tuple[str, str, st
 
 
 @pytest.mark.cpu_only
-def test_the_events_of_a_few_lines_by_hand():
+def test_the_events_of_a_few_lines_equal_those_written_by_hand():
     w = leaf()
     with memory.record() as recording:
         x = w * 2.0

@@ -17,21 +17,21 @@ from tests.support.engine.memory import allocated, leaf
 # ---------- no cycles ----------
 
 
-def test_no_cycle_through_a_gradient_that_was_set(base: int):
+def test_a_gradient_that_was_set_keeps_nothing_alive(base: int):
     w = leaf()
     w.grad = w * 2
     del w
     assert allocated() == base
 
 
-def test_no_cycle_through_a_gradient_that_pytorchs_vocabulary_assigns(base: int):
+def test_a_gradient_that_pytorchs_vocabulary_assigns_keeps_nothing_alive(base: int):
     w = torch.ones(3, requires_grad=True)
     w.grad = w * 2
     del w
     assert allocated() == base
 
 
-def test_no_cycle_through_a_gradient_that_was_changed(base: int):
+def test_a_gradient_that_was_changed_keeps_nothing_alive(base: int):
     w = leaf()
     w.sum().backward()
     with mt.no_grad():
@@ -56,7 +56,7 @@ def failures(w: mt.Tensor, x: mt.Tensor) -> list[Callable[[], object]]:
     ]
 
 
-def test_no_cycle_through_errors(base: int):
+def test_errors_keep_no_tensor_alive(base: int):
     w = leaf()
     x = w * 1
     for fail in failures(w, x):

@@ -73,7 +73,7 @@ def test_the_schema_is_a_schema():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-def test_storages_tensors_and_savers_by_hand(device):
+def test_a_snapshot_has_the_storages_tensors_and_saved_bytes_that_were_expected_by_hand(device):
     w = leaf()
     x = w * 2.0
     y = x * x
@@ -86,7 +86,9 @@ def test_storages_tensors_and_savers_by_hand(device):
         {"names": ["x"], "shape": [16, 16], "strides": [16, 1], "offset": 0, **shown},
         {"names": ["part"], "shape": [16, 2], "strides": [1, 16], "offset": 16, **shown},
     ]
-    line = test_storages_tensors_and_savers_by_hand.__code__.co_firstlineno + 3
+    line = (
+        test_a_snapshot_has_the_storages_tensors_and_saved_bytes_that_were_expected_by_hand.__code__.co_firstlineno + 3
+    )
     saver = {"op": "multiply", "version": 0, "file": "test_memory_snapshot.py", "line": line, "right": True}
     assert sorted(storage["saved_by"], key=lambda s: s["what"]) == [{**saver, "what": "x"}, {**saver, "what": "y"}]
     assert of_name(reported, "w")["tensors"][0]["is_leaf"] is True

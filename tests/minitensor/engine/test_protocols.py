@@ -137,7 +137,7 @@ def test_sizes_count_elements_bytes_and_dimensions():
 # ---------- numpy ----------
 
 
-def test_numpy_and_asarray_copy():
+def test_arrays_from_numpy_and_asarray_are_copies_of_the_tensor():
     x = mt.to_tensor(X)
     for array in (x.numpy(), np.asarray(x), np.array(x), np.array(x, copy=True), np.asarray(x.T).T):
         assert not np.shares_memory(array, np.asarray(x))

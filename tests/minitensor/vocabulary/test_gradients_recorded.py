@@ -1,6 +1,6 @@
 """Compare `.grad` after backward, writes, hooks and clearing with the recorded facts in facts/gradients.json.
 
-python -m tests.support.vocabulary.gradients      shows the differences
+python -m tests.support.vocabulary.gradients prints the differences.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ def test_minimize_is_a_step_with_the_current_gradients():
     w, v = (paddle.to_tensor([1.0], stop_gradient=False) for _ in range(2))
     optimizer = paddle.optimizer.SGD(0.5, parameters=[w, v])
     loss = (w * w + v).sum()
-    assert optimizer.minimize(loss) == ([], []) and w.item() == 1.0  # minimize did not call backward
+    assert optimizer.minimize(loss) == ([], []) and w.item() == 1.0  # because minimize does not call backward
     loss.backward()
     _, pairs = optimizer.minimize(loss, parameters=[w])
     assert [pair[0] is w for pair in pairs] == [True] and (w.item(), v.item()) == (0.0, 1.0)

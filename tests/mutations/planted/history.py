@@ -13,7 +13,7 @@ storage(
     "The bytes of a freed storage stay counted.",
     "_meter.allocated -= self.nbytes",
     "_meter.allocated -= 0",
-    "memory_returns::test_no_cycle_through_a_gradient_that_was_set",
+    "memory_returns::test_a_gradient_that_was_set_keeps_nothing_alive",
 )  # fmt: skip
 storage(
     "storage-counted-twice",

@@ -106,7 +106,7 @@ changes(
     "A saved number is reported as a tensor.",
     " and saved[1] is not CONSTANT",
     "",
-    "memory_events::test_the_events_of_a_few_lines_by_hand",
+    "memory_events::test_the_events_of_a_few_lines_equal_those_written_by_hand",
 )  # fmt: skip
 changes(
     "gradient-on-its-way-is-an-allocation",

@@ -179,7 +179,7 @@ mutation(
     "numpy() returns the memory itself, so the engine misses writes to it.",
     "else x._array.copy()",
     "else x._array",
-    "protocols::test_numpy_and_asarray_copy",
+    "protocols::test_arrays_from_numpy_and_asarray_are_copies_of_the_tensor",
 )  # fmt: skip
 mutation(
     "minitensor/engine/core/tensor.py",
@@ -187,7 +187,7 @@ mutation(
     "A gradient that is set keeps its history, which may lead back to its leaf in a cycle.",
     "                gradient = gradient.detach()  # its history may refer to this leaf",
     "                pass",
-    "memory_returns::test_no_cycle_through_a_gradient_that_pytorchs_vocabulary_assigns",
+    "memory_returns::test_a_gradient_that_pytorchs_vocabulary_assigns_keeps_nothing_alive",
 )  # fmt: skip
 mutation(
     "minitensor/engine/core/tensor.py",

@@ -32,7 +32,7 @@ def right_or_refused(program: Program) -> Program:
 
 
 def leaves_of(program: Program) -> list[np.ndarray]:
-    """Return four different numbers for every parameter."""
+    """Return, for every parameter of the program, an array with four different numbers."""
     count = program.__code__.co_argcount
     return [np.array([0.4, 1.7, 0.9, 1.3]) + 0.13 * k for k in range(count)]
 

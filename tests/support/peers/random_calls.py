@@ -34,7 +34,7 @@ class TensorOf:
     values: tuple[float, ...]
 
     def made(self, library: Any) -> Any:
-        """Return it as a tensor of ``library``."""
+        """Return the data as a tensor of ``library``."""
         if 0 in self.shape:
             return library.zeros(list(self.shape), dtype=getattr(library, self.dtype))
         values = np.array(self.values, self.dtype).reshape(self.shape).tolist()

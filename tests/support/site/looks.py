@@ -1,4 +1,4 @@
-"""Looks of a page (fonts, the size of text, the window, the colours), and the faults of the layout in each look."""
+"""Open a page in different looks (fonts, text size, window, colours), and find the faults of its layout."""
 
 from __future__ import annotations
 
