@@ -116,8 +116,8 @@ class Fit:
 
     Attributes:
         points: pairs of x and the smallest figure of all rounds.
-        fixed: the figure at x = 0, in ``unit``.
-        slope: the increase in ``unit`` for each ``per``.
+        fixed: the value of the line at x = 0, in ``unit``.
+        slope: the increase of the figure, in ``unit``, when x grows by 1 ``per``.
         worst: the largest distance of a point from the line, relative to the line there.
     """
 
@@ -134,8 +134,8 @@ class Fit:
 class Curve:
     """Figures of minitensor whose names have the form ``NAME @ X``, and a straight line through them.
 
-    The line minimizes the squares of relative distances, so that a point at 12 bytes has the same weight as one at
-    400 MB.
+    The line minimizes the squares of ``log(y / line)``, so that a point at 12 bytes has the same weight as one at 400
+    MB.
     """
 
     name: str
@@ -143,7 +143,7 @@ class Curve:
     per: str
 
     def line(self, figures: Figures) -> Fit | None:
-        """Return the row; None if the figure is missing."""
+        """Return the row; None if fewer than two points were measured."""
         found = {
             float(name.partition(" @ ")[2]): min(each)
             for name, each in figures.get(OURS, {}).items()

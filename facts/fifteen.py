@@ -11,7 +11,7 @@ from pathlib import Path
 
 from recording import Questions, write
 
-#: The first line of a program, which makes a tensor with these numbers, with or without a gradient.
+#: The first line of a program, by library. It makes a tensor that requires a gradient (LEAF) or does not (PLAIN).
 LEAF = {
     "torch": "{0} = torch.tensor({1}, requires_grad=True)\n",
     "paddle": "{0} = paddle.to_tensor({1}, stop_gradient=False)\n",
@@ -24,17 +24,19 @@ PLAIN = {
 
 
 def begun(start: dict[str, str], name: str, numbers: str, programs: dict[str, str]) -> dict[str, str]:
-    """Return each library's program after the line that makes the tensor `name`."""
+    """Return the program of each library, preceded by the line that makes the tensor `name`."""
     return {library: start[library].format(name, numbers) + text for library, text in programs.items()}
 
 
 def leaf(name: str, numbers: str, torch: str, paddle: str | None = None) -> dict[str, str]:
-    """Return a program on a leaf that requires a gradient; if only one text is given, both libraries run it."""
+    """Return programs, by library, on a leaf that requires a gradient; if only one text is given, both libraries run
+    it.
+    """
     return begun(LEAF, name, numbers, {"torch": torch, "paddle": torch if paddle is None else paddle})
 
 
 def plain(numbers: str, **programs: str) -> dict[str, str]:
-    """Return a program on a tensor `x` without a gradient."""
+    """Return programs, by library, on a tensor `x` that does not require a gradient."""
     return begun(PLAIN, "x", numbers, programs)
 
 

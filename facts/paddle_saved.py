@@ -198,7 +198,7 @@ def arguments(paddle: Any, wanting: str) -> dict[str, Any]:
 
 
 class Learner:
-    """Record the tensors that the hook receives while a function runs."""
+    """Records the tensors that the hook receives while a function runs."""
 
     def __init__(self, paddle: Any) -> None:
         self.paddle, self.busy, self.reached = paddle, False, False
@@ -252,7 +252,9 @@ class Learner:
         return 0 if x.stop_gradient or x.grad_fn is None else int(x.grad_fn.node_ptr())
 
     def role(self, x: Any, version: int, before: dict[str, Any], outputs: dict[str, Any]) -> str:
-        """Return the argument or the result that the hook has received."""
+        """Return the role of ``x``, the tensor that the hook has received: "in" or "out" with the path of the argument
+        or result, "copy" with the path of the argument that it is a copy of, or "hidden".
+        """
         written = {path for path, (t, _, _, was, _, _) in before.items() if t._inplace_version() != was}
         at, shape = x.data_ptr(), list(x.shape)
         for path, (_, address, was_shape, was, _, _) in before.items():
@@ -293,7 +295,7 @@ def learn(paddle: Any, calls: list[str]) -> list[tuple[str, str, list[str]]]:
     learner = Learner(paddle)
     others = dict.fromkeys(Runners._fields, passing)
     PaddlePatches(Runners(**{**others, "single": learner.single})).apply(paddle)
-    fresh: dict[str, dict[str, Any]] = {}  # names of functions without a successful call so far
+    fresh: dict[str, dict[str, Any]] = {}  # arguments of calls that reached no operation, to be used again
     for text in calls:
         code = compile(text, "call", "eval")
         operands = {"image": "x", "kernel": "y"} | dict(zip("xyz", "xyz", strict=True))
@@ -306,7 +308,7 @@ def learn(paddle: Any, calls: list[str]) -> list[tuple[str, str, list[str]]]:
                     eval(code, names)
                 if not learner.reached:
                     fresh[wanting] = names
-                    break  # refused before any operation, so the choice of gradients does not matter
+                    break  # the call reached no operation, so the choice of gradients does not matter
             else:
                 continue
             break
@@ -318,7 +320,7 @@ def passing(name: str, function: Callable[..., Any], given: Any, keywords: Any) 
 
 
 def in_a_process(paddle: Any, calls: list[str]) -> list[Any] | None:
-    """Return the rows from a child process; None if it crashes."""
+    """Return the rows from a child process; None if it crashes or takes longer than SECONDS."""
     reading_end, writing_end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -351,7 +353,9 @@ def main() -> None:
             continue
         rows = in_a_process(paddle, calls)
         if rows is None and len(calls) > 1:
-            rows = [row for call in calls for row in in_a_process(paddle, [call]) or ()]  # without the calls that crash
+            rows = [
+                row for call in calls for row in in_a_process(paddle, [call]) or ()
+            ]  # leaves out the calls that crash
         for key, kinds, roles in rows or ():
             there = found.setdefault(key, {}).setdefault(kinds, [])
             if roles not in there:

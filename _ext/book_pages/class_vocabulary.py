@@ -110,7 +110,7 @@ def in_other_names(
 
 
 def _with_words(part: Any, pairs: TextPairs) -> Any:
-    """Return a part of the plan with all its texts changed."""
+    """Return a part of the plan, in which the pairs have replaced all texts."""
     match part:
         case str():
             return pairs.apply(part)
@@ -172,7 +172,9 @@ def _cell_of(cells: list[str], kind: str, words: str, name: str) -> int:
 
 
 def _asked(cell: str) -> str:
-    """Return the question of a cell in the form of a page; an empty text if the cell asks none."""
+    """Return the question that a cell asks, without backticks and on one line, as on a page; an empty text if the cell
+    asks none.
+    """
     for call in _calls(cell):
         match call:
             case ast.Call(func=ast.Name("predict"), args=[ast.Constant(str(question)), *_]):
@@ -193,7 +195,7 @@ def _calls(cell: str) -> list[ast.Call]:
 
 
 def _tree(cell: str) -> ast.Module:
-    """Return the syntax tree of a cell without IPython's commands. It is empty for a cell magic."""
+    """Return the syntax tree of a cell without IPython's commands; an empty tree if the cell has a cell magic."""
     if cell.startswith("%%"):
         return ast.Module([], [])
     return ast.parse("\n".join("" if line.startswith("%") else line for line in cell.splitlines()))
@@ -216,12 +218,13 @@ def _with_names(cell: str) -> str:
 
 
 def _page(page: BuiltPage, made: str, pairs: TextPairs) -> BuiltPage:
-    """Return a page with replaced texts, and with the questions and stages in the HTML that was made."""
+    """Return a page with replaced texts, whose questions and stages are replaced by those in the HTML ``made``."""
     body = BeautifulSoup(str(page.body), "html.parser")
     for old in body.select("predict-first, memory-stage, memory-figure, noscript, svg"):
         old.decompose()
     for code in body.select(":not(pre) > code"):
-        code.string, code.attrs = code.get_text(), {}  # joined to one piece, because the pairs contain whole texts
+        # The pairs contain whole texts, so each code gets one text node instead of several.
+        code.string, code.attrs = code.get_text(), {}
     changed = BeautifulSoup(pairs.apply(str(body)), "html.parser")
     assert changed.article is not None, page.name
     changed.article.extend(BeautifulSoup(made, "html.parser").select("predict-first, memory-stage"))

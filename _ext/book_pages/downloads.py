@@ -1,4 +1,4 @@
-"""Put the notebook of each chapter beside its page, with the outputs of the build."""
+"""Copy the notebook of each chapter, with the outputs of the build, into the folder of its page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def executed(app: Sphinx) -> Path:
 
 
 def copy_notebooks(app: Sphinx, exception: Exception | None) -> None:
-    """Write the notebooks of this book's pages to the addresses in the pages' links."""
+    """Write the notebook of each page to the address that the page links to."""
     if exception or app.builder.format != "html":
         return
     for pagename in app.env.all_docs:

@@ -1,4 +1,4 @@
-"""Link the recorded facts that a page cites to copies beside the pages."""
+"""Copy the files of recorded facts into the built book, and link the places where a page mentions them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def link_facts(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
 
 
 def copy_facts(app: Sphinx, exception: Exception | None) -> None:
-    """Copy the cited files to the addresses of the links."""
+    """Copy the linked files of facts into the built book."""
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)

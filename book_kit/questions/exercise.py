@@ -165,7 +165,9 @@ def _refuse_empty_exercise(cases, against, that) -> None:
 
 
 def _first_difference(function, case, index, against, that) -> tuple[str, dict[str, str]]:
-    """Return the arguments as text, and the fields of a report on the difference; without a difference, no fields."""
+    """Return the arguments as text, and the fields of a report on the first difference; an empty dict if nothing
+    differs.
+    """
     with _arguments(case) as arguments:
         names = _parameter_names(function, len(arguments))
         given = "\n".join(f"{name} = {_show(value)}" for name, value in zip(names, arguments, strict=True))
@@ -234,7 +236,7 @@ def _broken_statement(that: Mapping[str, Callable], result: Any, arguments: tupl
 
 
 def _reason(reason: Text, **values: str) -> dict[str, str]:
-    """Return fields for a report on a difference without two values to compare."""
+    """Return the fields of a report on a difference that has no two values to show."""
     return {"reason": said(reason), **values}
 
 
@@ -259,7 +261,7 @@ def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
 
 
 def _parameter_names(function: Callable, count: int) -> list[str]:
-    """Return the names of the function's arguments; "argument 2" for one without a name."""
+    """Return the names of the function's first ``count`` arguments; "argument 2" for an argument without a name."""
     try:
         names = [name for name, p in inspect.signature(function).parameters.items() if p.kind in _POSITIONAL]
     except (TypeError, ValueError):  # the function is not callable, or it is built in and has no signature

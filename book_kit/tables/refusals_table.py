@@ -32,7 +32,7 @@ MADE_SO = {
     "Inplace update to inference tensor": message("a tensor made in inference mode"),
     "Inference tensors cannot be saved": message("a tensor made in inference mode"),
 }
-#: Writes that overwrite an operand that PyTorch saves.
+#: Writes that overwrite an operand which PyTorch has saved for the same operation.
 ITSELF = ("x *= x", "x /= x", "x **= x", "x.mul_(x.detach())")
 
 
@@ -56,8 +56,8 @@ def run(program: str) -> str:
 
 
 def saved_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of functions, each with the write after it for which PyTorch's backward raises, and the gradient
-    here.
+    """Return a table of functions, each with a later write after which PyTorch's backward raises, and with minitensor's
+    gradient.
     """
     lines, errors = [], set()
     for saved in SAVES.values():
@@ -108,7 +108,9 @@ def made_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def unseen_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of writes that read their target and in PyTorch have another result than with a copy."""
+    """Return a table of writes that read their target, and whose result in PyTorch differs from that of a write that
+    reads a copy.
+    """
     lines = []
     for question, answer in records.items():
         plain = question.replace(".clone()", "")

@@ -145,11 +145,11 @@ class BackwardStart(NamedTuple):
 
 
 class HookCall(NamedTuple):
-    """A hook of the program was called with a gradient: that of the value that ``node`` computed.
+    """A hook of the program was called with ``gradient``, the gradient of the value that ``node`` computed.
 
     Attributes:
         node: the node whose result the gradient belongs to; None for a hook of a layer.
-        answer: the tensor that the hook returned, or None.
+        answer: the tensor that the hook returned; None if it returned nothing.
         after: the gradient after the call; None if the hook got a copy, which it may overwrite without effect.
         layer: the name of the layer; empty for a hook of a tensor.
     """
@@ -263,4 +263,4 @@ Listener: TypeAlias = Callable[[Event], None]
 
 
 def ignore(event: Event) -> None:
-    """Do nothing: this is the listener of a closed subscription."""
+    """Ignore the event. This is the listener of a closed subscription."""

@@ -25,8 +25,8 @@ from minitensor.engine.views.reshaping import reshape, squeeze
 
 
 def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """Return the mean squared distance from the mean. If ``unbiased`` is true, the sum is divided by the count minus 1,
-    unless that is 0.
+    """Return the mean squared distance from the mean. If ``unbiased`` is true, the sum of the squares is divided by the
+    count minus 1, unless the count is 1.
 
     Returns:
         A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
@@ -67,7 +67,7 @@ def _spread_out(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) ->
 
 
 def _axes(op: str, axis: Any, ndim: int) -> Any:
-    """Return one axis or several, counted from the first dimension; errors name the function ``op``."""
+    """Return one axis or several, counted from the first dimension. Errors name the function ``op``."""
     if axis is None or ndim == 0:
         return axis
     return [as_axis(op, each, ndim) for each in axis] if isinstance(axis, (list, tuple)) else as_axis(op, axis, ndim)
@@ -109,7 +109,7 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
 
 
 def argsort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """Return the positions of the elements along ``axis`` in sorted order; equal ones always keep their order.
+    """Return the positions of the elements along ``axis`` in sorted order. Equal elements keep their order.
 
     Returns:
         An int64 tensor of the shape of ``x``.
@@ -135,7 +135,7 @@ def _order(op: str, x: Tensor, axis: Any, descending: bool) -> Tensor:
 
 
 def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """Return a sorted copy of the elements along ``axis``; equal ones keep their order.
+    """Return a copy in which the elements are sorted along ``axis``. Equal elements keep their order.
 
     Returns:
         A tensor of the shape and dtype of ``x``.
@@ -249,7 +249,7 @@ def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
 
 
 def _pick(x: Tensor, axis: int, order: np.ndarray) -> Tensor:
-    """Return ``x`` with the positions along ``axis`` in another order."""
+    """Return ``x`` with its elements along ``axis`` rearranged: position i gets the element at ``order[i]``."""
     index = np.ascontiguousarray(order, np.int64)
     return TABLE["index_select"](x, Tensor._made(like(index, x._array)), axis)
 

@@ -9,11 +9,11 @@ from types import FrameType
 from typing import Any
 
 
-class uninterrupted:  # noqa: N801  # reads as a word after `with`
+class uninterrupted:  # noqa: N801  # a name in small letters reads like a keyword after `with`
     """Delay KeyboardInterrupt to the end of the ``with`` block, so that it cannot occur between the steps inside.
 
-    The handler of SIGINT is replaced during the block; in other threads than the main one, where Python runs no signal
-    handlers, nothing is done. That takes 1 us, so use it only around work that takes much longer.
+    The handler of SIGINT is replaced during the block, which takes 1 us, so the work in the block should take much
+    longer. Outside of the main thread, where Python runs no signal handlers, nothing is replaced.
     """
 
     __slots__ = ("_before", "_noted")

@@ -95,15 +95,15 @@ class EventLog:
 class MemoryLog(EventLog):
     """A log of calls to ``allocator``, which have to be made through this class. It keeps the last ``limit`` events.
 
-    The reservation of a segment is logged before the block that needed it, and the release of segments before the
-    out-of-memory error that followed it. Requests of 0 bytes log no event.
+    The reservation of a segment is logged before the block that needed the segment, and the release of segments before
+    an out-of-memory error that followed the release. Requests of 0 bytes log no event.
 
     Attributes:
-        allocator: as given.
+        allocator: the allocator that is called.
         live: the ``"alloc"`` event of every block in use, by address.
 
     Raises:
-        ValueError: ``allocator`` has a log that was not closed.
+        ValueError: if ``allocator`` has a log that was not closed.
     """
 
     def __init__(self, allocator: CachingAllocator, limit: int = 100_000, clock: Callable[[], int] = now_us) -> None:
@@ -126,7 +126,10 @@ class MemoryLog(EventLog):
         category: str = "",
         time_us: int | None = None,
     ) -> Block:
-        """Call :meth:`CachingAllocator.allocate` and log it. ``time_us`` is the time of the event; None for now."""
+        """Call :meth:`CachingAllocator.allocate` and log the call.
+
+        ``time_us`` is the time of the event; None means now.
+        """
         self._now = self._clock() if time_us is None else time_us
         try:
             block = self.allocator.allocate(nbytes)
@@ -146,7 +149,7 @@ class MemoryLog(EventLog):
         return block
 
     def free(self, block: Block, op: str = "", file: str = "", line: int = 0, time_us: int | None = None) -> None:
-        """Call :meth:`CachingAllocator.free` and log it, with the name under which the block was allocated."""
+        """Call :meth:`CachingAllocator.free` and log the call with the name under which the block was allocated."""
         self._now = self._clock() if time_us is None else time_us
         self.allocator.free(block)
         if block.size:
@@ -164,7 +167,10 @@ class MemoryLog(EventLog):
         return self.allocator.empty_cache()
 
     def close(self) -> None:
-        """Unsubscribe from the allocator's segments, which ends the reference cycle of the two; the events remain."""
+        """Unsubscribe from the allocator, so that log and allocator no longer refer to each other.
+
+        The events remain.
+        """
         self.allocator.on_segment = None
 
     def _segment(self, kind: str, address: int, size: int) -> None:

@@ -1,4 +1,4 @@
-"""Convert indices, masks and stored values. Choose the row of the table for the parameter ``reduce``.
+"""Convert indices, masks and stored values, and choose the operation for the parameter ``reduce``.
 
 A stored value is converted to the dtype of the tensor, as in ``x[index] = value``: for integers, the fraction is cut
 off. Values that are added follow the rules of sums.
@@ -27,7 +27,7 @@ def as_index(op: str, index: Any, name: str = "index") -> Tensor:
     """Return ``index`` as a tensor of integers.
 
     Raises:
-        TypeError: if it does not hold integers.
+        TypeError: if its dtype is not int32 or int64.
     """
     if type(index) is Tensor and index._array.dtype in INDICES:
         return index
@@ -35,7 +35,7 @@ def as_index(op: str, index: Any, name: str = "index") -> Tensor:
         return to_tensor(index, "int64")
     if isinstance(index, _ARRAYS):
         index = to_tensor(index)
-        if not index.size:  # an empty list has no dtype
+        if not index.size:  # an empty list does not determine the dtype
             index = Tensor._made(np.zeros(index._array.shape, np.int64, like=index._array))
     if not isinstance(index, Tensor) or index._array.dtype not in INDICES:
         given = f"of dtype {index.dtype.name}" if isinstance(index, Tensor) else type(index).__name__
@@ -47,7 +47,7 @@ def as_mask(op: str, mask: Any, name: str = "mask") -> Tensor:
     """Return ``mask`` as a tensor of bools.
 
     Raises:
-        TypeError: if it does not hold bools.
+        TypeError: if its dtype is not bool.
     """
     if type(mask) is Tensor and mask._array.dtype is _BOOL:
         return mask
@@ -68,7 +68,7 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
     if not op.endswith("_") and isinstance(x, _ARRAYS):
         x = to_tensor(x)
     if not isinstance(x, Tensor):
-        return x, value  # the operation will refuse it
+        return x, value  # the operation will raise the error
     dtype = x._array.dtype
     if isinstance(value, NUMBERS):
         return x, constant(op, storable_number(op, value, dtype), dtype, gpu_of(x._array))
@@ -81,7 +81,7 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
 
 
 def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
-    """Combine the indices of ``index_put`` into one flat index; return it and the number of indexed dimensions.
+    """Combine the indices of ``index_put`` into one flat index. Return this index and the number of indexed dimensions.
 
     A single index of integers is returned unchanged. Several are broadcast together, and a mask is replaced by the
     indices of its true elements.

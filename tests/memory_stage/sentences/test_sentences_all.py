@@ -89,7 +89,10 @@ def sentences_on(program: str) -> list[str]:
 
 @dataclass
 class Sentences:
-    """The sentences on both programs of a pair, with invisible marks."""
+    """The sentences on both programs of a pair.
+
+    Each sentence contains invisible marks, one for each of its templates.
+    """
 
     pair: Pair
     true: list[truth.Said]

@@ -20,7 +20,7 @@ A, B = np.array([[1.0, -2.0], [3.0, 0.5]]), np.array([0.25, 4.0])
 
 
 def test_every_row_of_the_table_has_a_sample():
-    pytest.importorskip("scipy")  # without it the special functions have no samples
+    pytest.importorskip("scipy")  # without scipy the special functions have no samples
     assert {s.name for s in SAMPLES} | ELSEWHERE == set(ROWS)
 
 

@@ -61,7 +61,7 @@ def mentioned(text: str) -> set[str]:
 def unknown(space: str, name: str, function: Any) -> set[str]:
     has = parameters(function)
     if any(each.kind is each.VAR_KEYWORD for each in has.values()):
-        return set()  # only this text names the keywords
+        return set()  # only the docstring names the keywords
     return mentioned(inspect.getdoc(function) or "") & EVERY - set(has) - OF_OTHERS.get((space, name), set())
 
 
@@ -93,7 +93,7 @@ def test_a_documented_name_that_is_not_a_parameter_is_reported():
 def test_the_help_of_an_operation_uses_the_names_of_its_vocabulary(vocabulary: Any, others: set[str]):
     words = {name: set(re.findall(r"\b[a-z]\w*\b", vocabulary[name].__doc__)) for name in vocabulary}
     strange = {name: said & others - set(parameters(vocabulary[name])) for name, said in words.items()}
-    prose = {"other", "input"}  # these are also English words
+    prose = {"other", "input"}  # these parameter names are also English words
     assert {name: found - prose for name, found in strange.items() if found - prose} == {}
 
 
@@ -382,5 +382,5 @@ def test_docstrings_name_the_unit_of_bytes():
 def test_docstrings_of_paddles_functions_name_their_refusals(name: str):
     kind, call = REFUSED_BY_PADDLES[name]
     assert f"    {kind.__name__}: " in inspect.getdoc(getattr(mt, name)).partition("Raises:")[2]
-    with pytest.raises(kind, match=rf"^{name}\b"):  # the error begins with the function's name
+    with pytest.raises(kind, match=rf"^{name}\b"):  # the error must begin with the function's name
         call(mt.ones([3, 4]))

@@ -25,7 +25,9 @@ from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_right
 
 @contextmanager
 def looking(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """Return a list to which an entry is appended for each step recorded inside the ``with`` block."""
+    """Yield a list, to which a state (see `state_of`) is appended after each step that is recorded inside the ``with``
+    block.
+    """
     seen: list[dict[str, Any]] = []
     finish = Steps.finish
 
@@ -35,7 +37,7 @@ def looking(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
             # When a function returns, the trace reports the names bound to its result in the next step.
             seen.append({} if settings.get("came_back") else state_of(namespace))
 
-    # restored so that the class does not get a method that it only inherited
+    # monkeypatch removes the method from `Steps` afterwards if the class only inherited it
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Steps, "finish", finish_and_look)
         yield seen
@@ -71,7 +73,9 @@ def look(x: mt.Tensor) -> dict[str, Any]:
 
 
 def kept(tensors: list[mt.Tensor]) -> list[tuple]:
-    """Return the saved values of the nodes that ``tensors`` depend on: operation, why it is stale, bytes preserved."""
+    """Return an entry for each saved value of the nodes that ``tensors`` depend on: the operation, why the value is
+    stale ("" if it is not), and the number of preserved bytes.
+    """
     found = []
     for node in reachable(tensors):
         entries = () if type(node) is Leaf or node.saved is FREED else node.saved
@@ -85,7 +89,7 @@ def kept(tensors: list[mt.Tensor]) -> list[tuple]:
 
 
 def reachable(tensors: list[mt.Tensor]) -> set[Node]:
-    """Return the nodes that ``tensors`` depend on, as far as their views are up to date."""
+    """Return the nodes that ``tensors`` depend on. The history of a view is not brought up to date first."""
     nodes, stack = set(), [node for x in tensors if (node := peek(x)) is not None]
     while stack:
         node = stack.pop()

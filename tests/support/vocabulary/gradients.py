@@ -153,7 +153,7 @@ def unlike(question: str) -> list[str]:
 
 
 def ran(library: str, program: str) -> tuple[Steps, str]:
-    """Run a program in minitensor; return its observations, and the type of its error."""
+    """Run a program in minitensor. Return its observations, and the type of its error or "none"."""
     names: dict[str, Any] = {library: {"torch": torch, "paddle": minitensor}[library]}
     look, note, steps = asked.looks(names)
     names |= {"look": look, "note": note}
@@ -184,8 +184,8 @@ def differences(question: str) -> list[str]:
 
 
 def comparable(library: str, steps: Steps) -> Steps:
-    """Return the observations, with versions relative to the first one of each gradient, and without the properties in
-    OF_PADDLE.
+    """Return the observations in a form that can be compared: for Paddle without the properties in OF_PADDLE, for
+    PyTorch with versions relative to the first version of each gradient.
     """
     rows = [dict(step) for step in steps]
     first: dict[str, int] = {}
@@ -203,8 +203,8 @@ def comparable(library: str, steps: Steps) -> Steps:
 
 
 def apart(recorded: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """Return the differing parts of an observation. Paddle may free the memory of a gradient in a variable, so that is
-    not compared.
+    """Return a text for each part of an observation that differs. A part that is recorded as "no memory" is not
+    compared, because Paddle may free the memory of a gradient in a variable.
     """
     return [
         f"{recorded.get('after', 'noted')}: {part} {recorded.get(part)!r}, here {here.get(part)!r}"
@@ -214,7 +214,7 @@ def apart(recorded: dict[str, Any], here: dict[str, Any]) -> list[str]:
 
 
 def same(recorded: Any, here: Any) -> bool:
-    """True if two values are equal, floats to six significant digits."""
+    """True if two values are equal. Floats may differ by 1e-6, absolutely or relatively."""
     if isinstance(recorded, (list, tuple)) and isinstance(here, (list, tuple)):
         return len(recorded) == len(here) and all(map(same, recorded, here))
     if isinstance(recorded, float) and isinstance(here, float):

@@ -13,13 +13,15 @@ from minitensor.engine.kernels.reducing import total
 
 Array = Any  # numpy's, or a device's
 
-#: sin(u) / u has the slope -u / 3 + u**3 / 30 - ...: the coefficients of u, u**3 and so on. Further terms would change
-#: no bit of a float64 for u below 1.
+#: The coefficients of u, u**3 and so on in -u / 3 + u**3 / 30 - ..., the slope of sin(u) / u. For u below 1, further
+#: terms would change no bit of a float64.
 SINC_SERIES = tuple((-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 11))
 
 
 def sinc_slope(x: Array) -> Array:
-    """Return the slope of sinc; near 0 by its series, because the closed form would lose all digits by cancellation."""
+    """Return the slope of sinc. Near 0 a series computes it, because the closed form would lose all digits by
+    cancellation.
+    """
     u = x * math.pi
     near = abs(u) < 1
     small, large = np.where(near, u, 0), np.where(near, 1, u)
@@ -33,13 +35,14 @@ def logit_gradient(g: Array, x: Array, eps: float) -> Array:
     """Return ``g / (x * (1 - x))``: 0 outside ``eps`` and ``1 - eps``; without eps, nan outside 0 and 1."""
     low, beyond = (0.0, math.nan) if eps == NO_BOUND else (eps, 0.0)
     outside = (x < low) | (x > 1 - low)
-    inner = np.where(outside, x.dtype.type(0.5), np.absolute(x))  # the slope at -0.0 is inf
+    # The absolute value of -0.0 is 0.0, where the slope is inf and not -inf.
+    inner = np.where(outside, x.dtype.type(0.5), np.absolute(x))
     with np.errstate(all="ignore"):
         return np.where(outside, x.dtype.type(beyond), g / (inner * (1 - inner)))
 
 
 def no_slope(op: str) -> NoReturn:
-    """Refuse the gradient for x of an incomplete gamma function."""
+    """Raise RuntimeError, because the gradient of an incomplete gamma function for x is not a known function."""
     raise RuntimeError(
         f"{op} has a gradient for y only: its slope along x is not a known function, but this x requires a gradient. "
         f"Give {op} an x with stop_gradient=True, or its `detach()`."
@@ -60,7 +63,7 @@ def softmax_gradient(g: Array, out: Array, axis: int) -> Array:
 
 
 def shaped(g: Array, shape: tuple[int, ...]) -> Array:
-    """Return the same elements in another shape."""
+    """Return the elements of ``g`` in another shape."""
     return g.reshape(shape)
 
 
