@@ -359,8 +359,7 @@ class NodeEvents:
     def __init__(self, node: Node, g: np.ndarray) -> None:
         watch.listener(NodeEntered(node, g))  # type: ignore[misc]  # this class is only used while there is a listener
         self._node = node
-        # A rule with ``owned`` may overwrite the gradient.
-        self._given = g if node.op.owned is None else host_array(g).copy()
+        self._given = g if node.op.owned is None else host_array(g).copy()  # the rule may overwrite ``g``
         self._sent: list[tuple[Node, np.ndarray]] = []
 
     def sends(self, passed: Sequence[Any]) -> None:

@@ -1,9 +1,8 @@
 """Templates of the functions that are generated from a row of the derivative table.
 
-``print(minitensor.source("add_"))`` prints a generated function. Generated functions call the functions in ``CALLS`` of
-:mod:`minitensor.engine.operations.compiling`: ``before_write`` and ``after_write`` of
-:mod:`minitensor.engine.saved.writing` around a write, and ``set_node`` of :mod:`minitensor.engine.core.history` to
-store the new node. ``forward`` is the row's function on arrays.
+``print(minitensor.source("add_"))`` prints one. They call ``forward``, the row's function on arrays, and the functions
+in ``CALLS`` of :mod:`minitensor.engine.operations.compiling`: ``before_write`` and ``after_write`` around a write, and
+``set_node`` of :mod:`minitensor.engine.core.history` to store the new node.
 """
 
 from __future__ import annotations
@@ -266,8 +265,7 @@ def normal_source(row: Row, in_order: str = "True") -> str:
     pieces["promoted"] = _promote(text, f"{promoted} = promote({promoted})")
     pieces["computed"] = f"forward({pieces['call']}) if {text.not_16_bits} else in_float32(forward, {pieces['call']})"
     if row.by_element:
-        # If the program has no big tensor, the first test (``meter.allocated``) decides. Otherwise the sizes of the
-        # operands do.
+        # In a program without a big tensor, the first test decides. Otherwise the sizes of the operands do.
         small = " and ".join(f"{x}._storage.nbytes < large.nbytes" for x in row.operands)
         if len(row.operands) > 1:
             small = f"(meter.allocated < large.nbytes or {small})"
@@ -324,8 +322,7 @@ def in_place_source(row: Row) -> str:
         entries[target] = f"saved_{target}"
     for mark in text.saves:
         if mark in row.marks:
-            # The rules need only one bit per element. The bits are computed now, because one operand is about to be
-            # overwritten.
+            # The rules need one bit per element. It is computed now, because an operand is about to be overwritten.
             expression = row.marks[mark]
             own = f", {whose}" if target in names_in(expression) else ""
             marked = _on(text, expression)
@@ -377,9 +374,7 @@ def _on(text: _Text, expression: str) -> str:
 
 
 def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
-    """Return the source of the backward function on arrays; with ``on_tensors``, of the one on tensors, which records
-    the operations in the rules.
-    """
+    """Return the source of backward on arrays; with ``on_tensors``, on tensors, which records the rules' operations."""
     text = _Text(row, in_place)
     one = len(text.ruled) == 1
     unpack = [f"{', '.join(text.node(x) for x in text.ruled)}{',' if one else ''} = node.inputs"]
