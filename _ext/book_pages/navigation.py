@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 TITLE = "In Place"
 CURRENT = re.compile(r'<a class="current reference internal" href="#">(.*?)</a>', re.DOTALL)
 MARKUP = re.compile("<[^>]+>")
-APPENDIX = re.compile(r"(?:^|/)([A-Z])_")  # matches reference pages, whose tables are as wide as the page
+APPENDIX = re.compile(r"(?:^|/)([A-Z])_")  # matches the names of appendices, whose tables are as wide as the page
 NOT_FOUND = "404"
 
 

@@ -7,7 +7,8 @@ from types import TracebackType
 
 
 class Guard:
-    """A context manager around an observer: if that raises an error, the observation ends and the program continues.
+    """A context manager around an observer: if the observer raises an error, ``fail`` is called and the program
+    continues.
 
     ``KeyboardInterrupt`` and ``SystemExit`` are not caught.
 

@@ -1,4 +1,4 @@
-"""The check of commit messages: the forms it accepts, and the fault it names for each other."""
+"""Test the check of commit messages: which messages it accepts, and which fault it names for the others."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_exit_status_says_whether_git_may_commit(tmp_path, message: str, sta
     assert done.returncode == status and bool(done.stderr) == bool(status)
 
 
-def test_pre_commit_runs_it_on_the_message():
+def test_pre_commit_runs_the_check_on_the_message():
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     (hook,) = [hook for hook in hooks if "commit-msg" in hook.get("stages", ())]
     assert hook["entry"].endswith("tools/commit_message.py") and hook.get("pass_filenames", True)

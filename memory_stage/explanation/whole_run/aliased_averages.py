@@ -1,4 +1,6 @@
-"""Diagnose averages and copies of parameters that share the memory of the parameters, so that they follow them."""
+"""Diagnose averages and copies of parameters that share the parameters' memory, so that each training step changes
+them.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,14 @@ class _Container:
 
     @property
     def name(self) -> str:
-        """The last part of the path, by which the class of the object knows it, too."""
+        """The last part of the path: the name that the code of the object's class also uses."""
         return self.path.rpartition(".")[2]
 
 
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
     """Yield a fault for each dict or list of aliases of parameters that the program uses as independent copies.
 
-    It does so if it computes an entry from the parameter, in place, or copies the entries back into the parameters.
+    The program does so if it computes an entry from the parameter in place, or copies the entries into the parameters.
 
     Args:
         variables: the variables of the program.
@@ -111,7 +113,9 @@ def _last(node: ast.AST | None) -> str:
 
 
 def _kept(statement: ast.stmt, name: str) -> Iterator[ast.expr]:
-    """Yield the expressions without a copy, such as ``p.data``, that a statement keeps in a dict or a list."""
+    """Yield the expressions that share memory, such as ``p.data``, and that a statement stores in the dict or list
+    ``name``.
+    """
     values: list[ast.expr] = []
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
         target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
@@ -153,7 +157,7 @@ def _averages(text: ProgramText, statement: ast.stmt, name: str) -> bool:
 
 
 def _written_by(call: ast.Call) -> tuple[ast.expr | None, list[ast.expr]]:
-    """Return the tensor that a chain of calls in place writes, with the arguments of all of them."""
+    """Return the tensor that a chain of in-place calls writes, with the arguments of all these calls."""
     given: list[ast.expr] = []
     node: ast.expr = call
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

@@ -26,7 +26,9 @@ class ProgramNames:
         return list(self._found)
 
     def of(self, x: torch.Tensor) -> str:
-        """Return the shortest name of the memory of ``x``: of the same elements if possible, or ""."""
+        """Return the shortest name of a tensor on the memory of ``x``, if possible of one with the same elements; "" if
+        there is no name.
+        """
         exact: list[str] = []
         whole: list[str] = []
         address = torch._C._storage_address(x)
@@ -42,7 +44,7 @@ class ProgramNames:
         return any(address_of(each) == address and _is_trained(each) for _, each in self._found)
 
     def _gradients_at(self, address: int) -> list[str]:
-        """Return the names of leaves with ``.grad``, for those whose gradient has the storage at an address."""
+        """Return ``NAME.grad`` for each leaf whose gradient has the storage at ``address``."""
         leaves = [(name, x) for name, x in self._found if _is_trained(x)]
         return [f"{name}.grad" for name, x in leaves if x.grad is not None and address_of(x.grad) == address]
 
@@ -58,7 +60,7 @@ class ProgramNames:
 def _is_trained(x: torch.Tensor) -> bool:
     try:
         return x.is_leaf and x.requires_grad
-    except RuntimeError:  # a view that a write to its base has cut off
+    except RuntimeError:  # PyTorch raises for a view whose history a write to the base has made invalid
         return False
 
 

@@ -1,7 +1,7 @@
 """Diagnose an error with which a framework refuses a statement: a leaf, a view, an overlap, a stride.
 
-Each rule knows a piece of the message and builds the fix from the statement that raised it, or from the one that made
-the tensor in question.
+Each rule contains a part of an error message. It builds the fix from the statement that raised the error, or from the
+statement that made the tensor that the error is about.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Rule:
     reason: Text
     fixes: Callable[[RefusedStatement], list[Fix]]
     evidence: Callable[[RefusedStatement], tuple[Evidence, ...]] = lambda of: ()
-    is_vague: bool = False  # other causes raise the same message; it is a fault only if there is a fix
+    is_vague: bool = False  # True if other causes raise the same message; then a fault is reported only with a fix
 
 
 def diagnose_error(
@@ -41,7 +41,7 @@ def diagnose_error(
 
     Args:
         lines: knows which frames belong to the program.
-        made_in: returns the line that made a tensor, as far as it is known.
+        made_in: returns the line that made a tensor; a line without a number if it is unknown.
         error: the error.
         traceback: its traceback.
     """
@@ -186,7 +186,7 @@ def _of_flag(of: RefusedStatement) -> list[Fix]:
 
 
 def _of_readonly_array(of: RefusedStatement) -> list[Fix]:
-    """Copy the array where the program made it."""
+    """Return the fix that copies the array in the line where the program made the array."""
     target = target_of(of.statement) if of.statement is not None else ""
     sentence = message(
         "Copy {array} where it is made: a program can write into the copy.",
@@ -199,7 +199,7 @@ def _of_readonly_array(of: RefusedStatement) -> list[Fix]:
 
 
 def _of_missing_gradient(of: RefusedStatement) -> list[Fix]:
-    """Name the tensor without a gradient: it is the result of an operation, and backward stores none there."""
+    """Return the fix for a tensor whose ``.grad`` is None because the tensor is the result of an operation."""
     nodes = [] if of.statement is None else list(ast.walk(of.statement))
     for each in nodes:
         if not (isinstance(each, ast.Attribute) and each.attr == "grad" and isinstance(each.value, ast.Name)):

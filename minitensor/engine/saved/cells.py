@@ -56,7 +56,9 @@ class Cells:
 
     @classmethod
     def reached(cls, array: np.ndarray) -> Cells:
-        """Return the cells of ``array`` in any order, so that they are usually a stretch."""
+        """Return the cells of ``array`` without their order: a stretch, if the array covers all cells from the first to
+        the last.
+        """
         cells = cls.of(array)
         if cells.layout is None or cells.extent != array.size or overlaps_itself(array):
             return cells
@@ -64,7 +66,10 @@ class Cells:
 
     @classmethod
     def picked(cls, array: np.ndarray, index: Any) -> Cells:
-        """Return the cells of ``array[index]``, an advanced index, in rising order. It is cheap for few cells."""
+        """Return the cells of ``array[index]``, an advanced index, in rising order.
+
+        This is fast if there are few cells.
+        """
         size = array.itemsize
         index = _on_host(index)
         if array.size <= 4096:
@@ -143,7 +148,7 @@ class Cells:
 
     @property
     def notes(self) -> list[np.ndarray]:
-        """The index arrays of a set that is neither a stretch nor a grid."""
+        """The arrays that encode a set that is neither a stretch nor a grid; an empty list for other sets."""
         return [note for note in (self.positions, self.lengths, self.bits) if note is not None]
 
     def numbers(self) -> np.ndarray:
@@ -164,7 +169,9 @@ class Cells:
         return at
 
     def mark(self, marks: np.ndarray, begin: int, value: bool) -> None:
-        """Set the entries of these cells in ``marks``, which is for a stretch of cells from ``begin`` on."""
+        """Set the entries of these cells in ``marks``, which has one entry for each cell from ``begin`` on, to
+        ``value``.
+        """
         shift = self.begin - begin
         if shift >= marks.size or shift + self.extent <= 0:
             return
