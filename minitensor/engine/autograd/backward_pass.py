@@ -2,8 +2,7 @@
 
 :func:`propagate` fixes the order: a node is processed once all gradients of its value have arrived. A
 :class:`GradientPropagation` defines the type of a gradient, how two of them are added, and which events are emitted.
-There are two: :class:`OnArrays` in this module, and :class:`minitensor.engine.autograd.higher_order.OnTensors` for
-gradients that are recorded themselves.
+There are two: ``OnArrays`` in this module, and ``OnTensors`` in ``higher_order.py``, whose gradients are recorded.
 
 ``x.backward()`` and ``grad`` (:mod:`minitensor.engine.autograd.gradients`) start it with ones; the gradient of a leaf
 is stored in ``Leaf.saved``, which ``.grad`` shows. The rules of a node are ``node.op.backward``, compiled from its row
@@ -218,12 +217,8 @@ class OnArrays:
         return NodeEvents(node, g)
 
     def hooked(self, node: Node, g: np.ndarray) -> np.ndarray:
-        """Call the hooks on a copy of the gradient, and store it for tensors that retain it.
-
-        Hooks run in the order of registration. PyTorch's tensors, whose boxes add, store the gradient after all hooks.
-        """
-        hooks = node.hooks or ()
-        for hook in sorted(hooks, key=_is_last) if len(hooks) > 1 else tuple(hooks):
+        """Call the hooks on copies of the gradient, and fill the boxes: those that add (PyTorch's) after all hooks."""
+        for hook in sorted(node.hooks or (), key=lambda each: type(each) is GradientBox and each.adds):
             if type(hook) is GradientBox:
                 self.retained[hook] = g
                 self.keep(g)
@@ -319,11 +314,6 @@ class OnArrays:
         if key in self._more or key not in self._sizes:
             return False
         return type(array) is not ndarray or array.flags.writeable
-
-
-def _is_last(hook: Any) -> bool:
-    """True if ``hook`` stores a gradient after all functions have changed it."""
-    return type(hook) is GradientBox and hook.adds
 
 
 def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
