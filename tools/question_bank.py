@@ -27,7 +27,7 @@ if __package__ in (None, ""):  # if this runs as a script, Python finds only the
     sys.path.insert(0, str(ROOT))
 
 from _ext.book_pages.built_page import BuiltPage  # noqa: E402
-from _ext.book_pages.class_papers import draw_start, stage_of  # noqa: E402
+from _ext.book_pages.class_papers import draw_start, first_line, stage_of  # noqa: E402
 from _ext.book_pages.stills import as_file  # noqa: E402
 from tools.class_notebooks import ExerciseSheet  # noqa: E402
 
@@ -327,7 +327,7 @@ def _picture_of(page: BuiltPage, question: Tag) -> StartPicture | None:
     trace, number = stage
     variant = trace["variants"][number]
     step = variant["steps"][0]
-    line = "\n".join(variant["code"][step["line"] - 1 : step["end"]])
+    line = first_line(trace, number)
     text = question.select_one(".mt-question")
     assert text is not None
     return StartPicture(as_file(svg), line, step["say"].replace("`", ""), is_asked=line in text.get_text())

@@ -18,13 +18,14 @@ from memory_stage.web import picture
 from .built_page import BuiltPage, Say
 
 LINES_TO_KEEP = 3  # the lines of "What to remember" on a handout
+CELLS = 6  # of the tensor that an exercise on paper is about
 WIDTH = 700  # the width in px of a picture on a handout
 
 
-def sheet(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
-    """Return the questions that the slides of a class ask, in their order, with a box for each option."""
+def sheet(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> str:
+    """Return the questions that the slides of a class ask, in their order, and the exercises with room to draw."""
     items = "\n".join(f"<li>{_asked(question)}</li>" for _, question in _questions(plan, book))
-    return f"<ol>\n{items}\n</ol>"
+    return f"<ol>\n{items}\n</ol>\n" + "\n".join(_on_paper(plan, book, say))
 
 
 def key(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
@@ -95,6 +96,21 @@ def _questions(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[tup
                 yield book[part["page"]], book[part["page"]].question(piece["question"])
 
 
+def _on_paper(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterator[str]:
+    """Yield each exercise that has a program in the plan: its text, the cells of that program, and blanks."""
+    blank = "<span class='blank'></span>"
+    for part in plan["parts"]:
+        for title in (piece["exercise"] for piece in part["show"] if "exercise" in piece):
+            if lines := plan.get("pictures", {}).get(title):
+                task = book[part["page"]].exercise(title).p
+                cells = "".join(f"<span>{number}</span>" for number in range(CELLS))
+                fill = say("shape [{blank}, {blank}], strides [{blank}, {blank}], offset {blank}", blank=blank)
+                yield (
+                    f"<section class='on-paper'>\n{task}\n<p><code>{escape('; '.join(lines[:2]))}</code></p>\n"
+                    f"<p class='cells'>{cells}</p>\n<p>{fill}</p>\n</section>"
+                )
+
+
 def _asked(question: Tag) -> str:
     options = "".join(f"<li>{option.decode_contents()}</li>" for option in question.select(".mt-options > li"))
     return f"<p>{question.select_one('.mt-question').decode_contents()}</p>\n<ol class='letters'>{options}</ol>"
@@ -110,7 +126,7 @@ def _hand_out(page: BuiltPage, say: Say) -> str:
     kept = [
         str(line) for line in page.to_remember(say("What to remember")).find_all("li", recursive=False)[:LINES_TO_KEEP]
     ]
-    shown = _picture(*stage, say) if stage else ""
+    shown = _picture(question, *stage, say) if stage else ""
     return (
         f"<section class='hand-out'>\n<h2>{escape(page.title)}</h2>\n{_asked(question)}\n{shown}\n"
         f"<h3>{say('Three lines to keep')}</h3>\n<ul>{''.join(kept)}</ul>\n"
@@ -122,12 +138,26 @@ def _trace(stage: Tag) -> dict[str, Any] | None:
     return json.loads(stage.script.string) if stage.script else None
 
 
-def _picture(trace: dict[str, Any], variant: int, say: Say) -> str:
+def first_line(trace: dict[str, Any], variant: int) -> str:
+    """Return the source of the first step of a variant."""
+    program = trace["variants"][variant]
+    step = program["steps"][0]
+    return "\n".join(program["code"][step["line"] - 1 : step["end"]])
+
+
+def _picture(question: Tag, trace: dict[str, Any], variant: int, say: Say) -> str:
     """Return the picture of a variant's first step, into which students draw the other steps; nothing if mini-racer is
     not installed.
     """
     drawing = draw_start(trace, variant)
     if not drawing:
         return ""
-    caption = say("After line 1. Draw what the other lines change.")
+    line = first_line(trace, variant)
+    values = {"line": f"<code>{escape(line)}</code>"}
+    if line in question.select_one(".mt-question").get_text():
+        caption = say("The memory after {line}. Draw what the other lines change.", **values)
+    else:
+        caption = say(
+            "The memory of a similar program, after {line}. Draw what the lines above would change.", **values
+        )
     return f"<figure>{drawing}<figcaption>{caption}</figcaption></figure>"

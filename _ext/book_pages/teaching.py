@@ -105,7 +105,7 @@ def _write_deck(
     write(index, "deck.html", title=plan["title"], slides="\n".join(_slides(plan, book, opening, say)))
     write(f"{prefix}notes.html", "notes.html", notes="\n".join(_notes(plan, book, say)))
     about = say("For students: tick one option of each.")
-    sheet = class_papers.sheet(plan, book)
+    sheet = class_papers.sheet(plan, book, say)
     write(f"{prefix}sheet.html", "paper.html", title=say("The questions of the class"), about=about, content=sheet)
     about = say("The letters of the sheet, and the mistake in each option.")
     key = class_papers.key(plan, book)
@@ -123,6 +123,7 @@ def _aim(part: dict[str, Any]) -> str:
 def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str, say: Say) -> Iterator[str]:
     shown = f"<h1>{escape(plan['title'])}</h1><p>{escape(plan['about'])}</p><p class='from'>{opening}</p>"
     yield _slide(shown, kind="opening")
+    asked = count(1)
     for number, part in enumerate(plan["parts"], 1):
         page = book[part["page"]]
         of = say(
@@ -138,7 +139,10 @@ def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str, say:
         for piece in part["show"]:
             kind, words = kind_and_words(piece)
             drawn = class_papers.draw_program(plan.get("pictures", {}).get(words, []))
-            yield _slide(_own_links(getattr(page, kind)(words), page) + drawn, kind=kind)
+            piece_of_page = getattr(page, kind)(words)
+            if kind == "question":  # it has the number of the sheet
+                piece_of_page.select_one(".mt-kind").string = say("Question {number}", number=next(asked))
+            yield _slide(_own_links(piece_of_page, page) + drawn, kind=kind)
     for name in plan["remember"]["pages"]:
         page = book[name]
         kept = page.to_remember(say(REMEMBER))
@@ -163,14 +167,19 @@ def _notes(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterat
     kinds = {"say": say("say"), "question": say("question"), "stage": say("stage"), "exercise": say("exercise")}
     for part in plan["parts"]:
         page = book[part["page"]]
-        shown = [(kind_and_words(piece), piece["minutes"]) for piece in part["show"]]
         yield f"<h2>{over(part, part['title'])}</h2>\n<p>{say('Afterwards students can {aim}', aim=_aim(part))}</p>"
         yield headed(
-            kinds["say"], part["minutes"] - sum(minutes for _, minutes in shown), f"<p>{escape(part['say'])}</p>"
+            kinds["say"],
+            part["minutes"] - sum(piece["minutes"] for piece in part["show"]),
+            f"<p>{escape(part['say'])}</p>",
         )
-        for (kind, words), minutes in shown:
+        for number, piece in enumerate(part["show"], 1):
+            kind, words = kind_and_words(piece)
             quiet = plan["quiet"][kind]
-            yield headed(kinds[kind], minutes, _own_links(_note(page, kind, words, quiet, say), page), quiet)
+            note = _note(page, kind, words, quiet, say, before_stage="stage" in next(iter(part["show"][number:]), {}))
+            if "note" in piece:
+                note = f"{note}\n<p>{prose(piece['note'])}</p>"
+            yield headed(kinds[kind], piece["minutes"], _own_links(note, page), quiet)
     last, quiet = plan["remember"], plan["quiet"]["remember"]
     yield f"<h2>{over(last, say(REMEMBER))}</h2>"
     values = {"count": len(last["pages"]), "minutes": _minutes(quiet, say)}
@@ -178,25 +187,40 @@ def _notes(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterat
     yield headed(kinds["say"], last["minutes"], f"<p>{escape(last['say'])}</p>\n{done}", quiet)
 
 
-def _note(page: BuiltPage, kind: str, words: str, quiet: float, say: Say) -> str:
-    """Return the note for a question, a stage or an exercise."""
+def _note(page: BuiltPage, kind: str, words: str, quiet: float, say: Say, before_stage: bool = False) -> str:
+    """Return the note for a question, a stage or an exercise.
+
+    Args:
+        page: the page of the piece.
+        kind: its kind.
+        words: the words by which it is found.
+        quiet: the minutes in which nobody speaks.
+        say: a function that returns a text in the language of the pages.
+        before_stage: True if the next slide has a stage, which shows the answer to a question.
+    """
     if kind == "question":
         question = page.question(words)
-        vote = say(
-            "They vote, compare with a neighbour, and vote again: {minutes}. Then open <em>Answer</em>.",
-            minutes=_minutes(quiet, say),
-        )
+        vote = say("They vote, compare with a neighbour, and vote again: {minutes}.", minutes=_minutes(quiet, say))
+        if before_stage:
+            then = say("Do not open <em>Answer</em> yet: step the next slide, and then come back for it.")
+        else:
+            then = say("Then open <em>Answer</em>.")
+        vote = f"{vote} {then} {say('Read out the mistake that most of them chose.')}"
         return f"{_asked(question)}\n{_do(vote)}\n{_answer(question)}"
     if kind == "exercise":
         hint, solution = page.help(words)
         done = _do(say("They work in pairs for {minutes}. Half-way, give the hint:", minutes=_minutes(quiet, say)))
         return f"{page.exercise(words)}\n{done}\n{hint}\n{_do(say('At the end, show a solution:'))}\n{solution}"
     trace = json.loads(page.stage(words).script.string)
-    programs = ", ".join(f"<code>{escape(each['label'])}</code>" for each in trace["variants"] if each["label"])
+    programs = "; ".join(f"<code>{escape(each['label'])}</code>" for each in trace["variants"] if each["label"])
     values = {"title": escape(words), "minutes": _minutes(quiet, say)}
     note = say("The stage <em>{title}</em>. Let them guess for {minutes}, then step it.", **values)
     if programs:
-        note = f"{note} {say('Choose its programs one after the other: {programs}.', programs=programs)}"
+        choose = say(
+            "Choose its programs one after the other, in the line of the code that differs: {programs}.",
+            programs=programs,
+        )
+        note = f"{note} {choose}"
     ask = f"<p>{prose(trace['ask'])}</p>\n" if trace["ask"] else ""
     return (
         ask + _do(note) + "\n" + "\n".join(re.sub(r":</p>$", ".</p>", str(each)) for each in page.paragraphs_of(words))

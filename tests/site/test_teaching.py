@@ -197,6 +197,60 @@ def test_the_arrow_keys_turn_slides_and_step_a_stage_that_was_clicked(slides):
     assert (slides.foreign, slides.failed, slides.complaints) == ([], [], [])
 
 
+def test_the_keys_of_a_remote_turn_slides_from_an_opened_answer_and_from_a_stage(slides):
+    names = slides.page.locator(".slides > section").evaluate_all("all => all.map(each => each.className)")
+    number = next(n for n, name in enumerate(names) if "question" in name and "stage" in names[n + 1])
+    turn_to(slides, number)
+    slides.page.locator(".slides > section.present summary").click()
+    slides.page.keyboard.press("ArrowRight")
+    assert soon(lambda: slides.page.evaluate(SHOWS) == number + 1)
+    slides.page.locator(".slides > section.present memory-stage").locator("button.restart, .code").first.click()
+    for key, shown in (("PageDown", number + 2), ("PageUp", number + 1)):
+        slides.page.keyboard.press(key)
+        assert soon(lambda shown=shown: slides.page.evaluate(SHOWS) == shown)
+
+
+def test_another_program_of_a_stage_opens_at_its_first_step(slides):
+    several = "stage => stage.data.variants.length > 1"
+    stages = slides.page.locator(".slides memory-stage")
+    number = next(n for n in range(stages.count()) if stages.nth(n).evaluate(several))
+    slide = "stage => Reveal.getIndices(stage.closest('section')).h"
+    turn_to(slides, stages.nth(number).evaluate(slide))
+    stage = slides.page.locator(".slides > section.present memory-stage")
+    stage.evaluate("stage => stage.go(stage.frames.length - 1)")
+    stage.locator(".chooser select").select_option("1")
+    assert soon(stage.evaluate, "stage => stage.at.variant === 1 && stage.at.step === 0")
+
+
+def test_questions_on_slides_have_the_numbers_of_the_sheet_and_their_options_its_letters(slides):
+    kinds = slides.page.locator(".slides .question .mt-kind")
+    assert kinds.all_text_contents() == [f"Question {number}" for number in range(1, kinds.count() + 1)]
+    before = "all => all.map(each => getComputedStyle(each, '::before').content)"
+    letters = slides.page.locator(".slides .question").first.locator("form .mt-text").evaluate_all(before)
+    assert letters == ['counter(letter, upper-alpha) ". "'] * 3
+
+
+def test_the_sheet_has_the_exercise_with_cells_to_draw_on(book):
+    (exercise,) = read(book / "slides/sheet.html").select(".on-paper")
+    assert "Windows without copying" in exercise.get_text()
+    assert [cell.get_text() for cell in exercise.select(".cells > span")] == list("012345")
+    assert len(exercise.select(".blank")) == 5
+
+
+@pytest.mark.parametrize("name", ["handouts", "torch-handouts"])
+def test_no_value_in_the_picture_of_a_hand_out_is_cut(book, name):
+    values = [each.get_text() for each in read(book / f"slides/{name}.html").select("figure svg text")]
+    assert len(values) > 50
+    assert not [value for value in values if "…" in value]
+
+
+def test_the_caption_of_a_hand_out_names_the_line_of_its_picture(book):
+    for paper in read(book / "slides/handouts.html").select(".hand-out:has(figure)"):
+        line = paper.figcaption.code.get_text()
+        is_similar = "similar program" in paper.figcaption.get_text()
+        assert (line in paper.p.get_text()) != is_similar, paper.h2
+
+
 def test_the_number_of_a_slide_does_not_touch_the_arrows(slides):
     number, arrows = (box_of(slides.page.locator(place)) for place in (".slide-number", ".controls .navigate-right"))
     assert number["x"] + number["width"] < arrows["x"]

@@ -73,7 +73,7 @@ function computeColumns(plan, width, depth, cell) {
     dtype: texts.dtype,
     gradient: texts.gradient,
   };
-  const valueW = (key, size) => Math.min(170, widest(room[key], { size, mono: true, bold: true }));
+  const valueW = (key, size) => Math.min(220, widest(room[key], { size, mono: true, bold: true }));
 
   // the box of a storage is at least as wide as the longest caption, and otherwise as wide as the cells
   const captions = [...plan.groups.values()].flatMap(g => [...g.captions]);
