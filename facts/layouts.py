@@ -296,7 +296,21 @@ BOTH: list[Asked] = [
     _ask(BROADCAST, "gradient(lambda x: x * y, x)", "gradient(lambda x: x + y, x)"),
     _ask(PRODUCTS, "gradient(lambda x: x @ y, x)", "gradient(lambda y: x @ y, y)"),
 ]
+BOTH += [
+    _ask(FEW, *(f"L.{name}(x, 0)" for name in ("cummax", "cummin", "amax", "amin", "logsumexp", "nansum", "nanmean"))),
+    _ask(FEW, "L.median(x, 0)", "L.kthvalue(x, 1)", "L.count_nonzero(x, 0)", "L.diff(x)", "L.signbit(x)"),
+    _ask(FEW, "L.tile(x, [2, 1])", "L.repeat_interleave(x, 2, 1)", "x.unfold(0, 2, 1)", "L.einsum('ij->ji', x)"),
+    _ask(FEW, "L.inner(x, x)", "L.cdist(x, x)", "L.outer(x[:, 0], x[0])", "L.meshgrid(x[:, 0], x[0])"),
+    _ask(FEW, *(f"F.{name}(x)" for name in ("hardsigmoid", "hardswish", "mish", "selu", "softsign", "normalize"))),
+    _ask(FEW_PAIRS, *(f"L.{name}(x, y)" for name in ("atan2", "fmax", "fmin", "heaviside", "isclose"))),
+    _ask(FEW_PAIRS, "L.einsum('ij,ij->ij', x, y)", "F.cosine_similarity(x, y)"),
+    _ask(IMAGES, "F.unfold(x, 2)", "F.normalize(x)", "F.mish(x)"),
+]
 TORCH: list[Asked] = [
+    _ask(FEW, "L.exp2(x)", "F.logsigmoid(x)", "L.swapaxes(x, 0, 1)", "L.moveaxis(x, 0, 1)", "L.narrow(x, 0, 0, 2)"),
+    _ask(FEW, "L.permute(x, (1, 0))", "L.transpose(x, 0, 1)", "L.unflatten(x, 0, (1, 3))", "L.hstack([x, x])"),
+    _ask(FEW, "L.vstack([x, x])", "L.min(x, 0)", "L.isin(x, x[0])", "x.bfloat16()", "x.half()", "x.half() * 2"),
+    _ask(FEW_PAIRS, "L.fmod(x, y)", "L.xlogy(x, y)", "L.ldexp(x, yi)", "x.bfloat16() + y.bfloat16()"),
     _ask(
         SEVERAL,
         "L.polygamma(1, x)",
@@ -328,6 +342,7 @@ TORCH: list[Asked] = [
     _ask(ALL, "L.zeros_like(x)", "x.flatten()", "L.sub(x, 1)"),
 ]
 PADDLE: list[Asked] = [
+    _ask(FEW, "F.log_sigmoid(x)", "F.softplus(x)", "F.swish(x)", "L.mv(x, x[0])", "x.astype('float16')"),
     _ask(
         SEVERAL,
         "L.assign(x)",

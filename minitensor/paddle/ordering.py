@@ -301,7 +301,7 @@ def _running(name: str, largest: bool) -> Callable[..., tuple[Tensor, Tensor]]:
         axis = as_axis(name, axis, x.ndim)
         array = host_array(x._array)
         found = positions_of_extremes(array.reshape(array.shape or (1,)), axis, largest).reshape(array.shape)
-        index = Tensor._made(like(np.asarray(found, wanted.numpy), x._array))
+        index = Tensor._made(like(np.asarray(found, wanted.numpy, order="C"), x._array))
         return TABLE["take_along_axis"](x, index, axis) if x.ndim else TABLE["clone"](x), index
 
     running.__name__ = running.__qualname__ = name

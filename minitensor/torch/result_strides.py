@@ -171,7 +171,7 @@ def by_columns(result: Array, operands: Sequence[Array]) -> Array:
 #: Layout rules of operations for which :func:`rule_of` would otherwise return another one. The names are the engine's,
 #: or PyTorch's for operations that are not one row of the derivative table.
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(("fill", "zero", "masked_fill", "tril", "triu", "softmax"), contiguous),
+    **dict.fromkeys(("fill", "zero", "masked_fill", "tril", "triu", "softmax", "log_sigmoid"), contiguous),
     **dict.fromkeys(("sum", "mean", "max", "min", "prod", "cumsum", "cumsum_reversed", "cumprod"), contiguous),
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "isclose", "binary_cross_entropy"), iterated),
     **dict.fromkeys(("argsort", "cast", "index_fill", "index_put"), like_first),

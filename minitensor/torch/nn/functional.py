@@ -172,7 +172,8 @@ def _activation(name: str, text: str, torch_name: str, *settings: float) -> Call
     def function(input: Tensor, inplace: bool = False) -> Tensor:
         need_tensor(name, input)
         if not checks.flag(f"{name}()", "inplace", inplace):
-            return with_grad_fn(as_kind(composed(input)), f"{torch_name}Backward0")
+            made = result_strides.arranged(as_kind(composed(input)), result_strides.iterated, input)
+            return with_grad_fn(made, f"{torch_name}Backward0")
         unchanged = input if input.stop_gradient else input.clone()
         return input.copy_(as_kind(composed(unchanged)))
 
@@ -233,6 +234,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
     """
     need_tensor("normalize", input)
     made = as_kind(activations.normalize(input, p, as_dim(dim, input._array.ndim), eps))
+    made = result_strides.arranged(made, result_strides.iterated, input)
     if out is None:
         return made
     need_tensor("normalize", out, 5, "out")
