@@ -34,7 +34,7 @@ SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}[A-Za-z][a-z'’]*")
 #: Three English words in a row are a label or a title, not a name.
 WORDS = re.compile(r"(?<![\w.`])(?:[A-Za-z][a-z'’]+[ ,;:]+){2,}[A-Za-z][a-z'’]+")
 #: Names and licences that are longer.
-NAMES = {"SIL Open Font License"}
+NAMES = {"SIL Open Font License", "batch in centred"}
 #: Keys of the data of a stage or a figure whose values are code, names, or messages that a program raised.
 NOT_SHOWN = {
     "code", "do", "id", "schema", "depth", "device", "compare", "opens", "policy", "phase", "names", "name", "kind",
@@ -44,7 +44,9 @@ NOT_SHOWN = {
 SPOKEN = ("aria-label", "aria-description", "title", "alt", "placeholder", "data-label", "data-variant", "data-stage")
 HAN = re.compile("[一-鿿]")
 #: Matches the first line of a message in an output.
-MESSAGE = re.compile(r"\b[A-Z]\w*(?:Error|Warning|Exception)\b|^minitensor: |^\[?W?.*Warning: Error detected")
+MESSAGE = re.compile(
+    r"\b[A-Z]\w*(?:Error|Warning|Exception)\b|^minitensor: |^ *--> |^ *The ranks do not agree|^\[?W?.*Warning: Error detected"
+)
 #: Recorded messages of frameworks, which a translation quotes as they are.
 MESSAGES = " ".join(
     (ROOT / "facts" / name).read_text(encoding="utf-8").replace("\\n", " ")
