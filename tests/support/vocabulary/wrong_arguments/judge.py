@@ -67,6 +67,10 @@ def fault_of(error: BaseException, names: set[str]) -> str:
     own = [frame for frame in frames if _is_own(frame[0])]
     if not isinstance(error, KINDS):
         return f"{kind} ({where}): {text}"
+    if not own and "/numpy/" in code.co_filename:
+        return ""  # the operator of NumPy's operand, such as a matrix, raised the error
+    if re.match(r"(Made|.*<lambda>)\(\) takes", text):
+        return ""  # Python's error about a callback of the program
     if BINDING.search(text) and not _raises(code, at):
         named = re.match(r"[A-Z]\w*\.(forward|__init__|__call__)\(\)", text) or any(
             re.search(rf"\b{re.escape(name)}_?\b", text) for name in names
