@@ -44,9 +44,7 @@ NOT_SHOWN = {
 SPOKEN = ("aria-label", "aria-description", "title", "alt", "placeholder", "data-label", "data-variant", "data-stage")
 HAN = re.compile("[一-鿿]")
 #: Matches the first line of a message in an output.
-MESSAGE = re.compile(
-    r"\b[A-Z]\w*(?:Error|Warning|Exception)\b|^minitensor: |^ *--> |^ *The ranks do not agree|^\[?W?.*Warning: Error detected"
-)
+MESSAGE = re.compile(r"\b[A-Z]\w*(?:Error|Warning|Exception)\b|^minitensor: |^ *--> |^ *The ranks do not agree")
 #: Recorded messages of frameworks, which a translation quotes as they are.
 MESSAGES = " ".join(
     (ROOT / "facts" / name).read_text(encoding="utf-8").replace("\\n", " ")
