@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Sequence
-from types import FunctionType
+from types import FunctionType, GenericAlias
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,7 +29,11 @@ LARGEST = 2**63  # exclusive bound of integers that numpy accepts
 def shown(given: Any) -> str:
     """Return the text that errors show for an argument: a short value, the beginning of a long text, or a type."""
     if given is None or isinstance(given, (str, bytes, int, float, complex, np.generic)):
-        text = repr(given) if not isinstance(given, int) or abs(given) < 10**30 else f"{type(given).__name__} of 1e30"
+        text = (
+            repr(given)
+            if not isinstance(given, int) or abs(given) < 10**30
+            else f"an {type(given).__name__} of over 30 digits"
+        )
         return text if len(text) <= 60 else f"{text[:57]}..."
     if isinstance(given, type):
         return f"the type {given.__name__}"
@@ -173,9 +177,9 @@ def function(op: str, name: str, given: Any) -> Any:
     """Return a callable object.
 
     Raises:
-        TypeError: if it is not callable.
+        TypeError: if it is not callable, or if it is a type such as ``list[int]``, which only annotations use.
     """
-    if not callable(given):
+    if not callable(given) or isinstance(given, GenericAlias):
         raise refused(op, name, "a function", given)
     return given
 

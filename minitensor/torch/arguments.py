@@ -69,7 +69,7 @@ def as_dim(dim: Any, ndim: int) -> int:
     reach = max(ndim, 1)
     if not -reach <= number < reach:
         raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {number})"
+            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {shown(number)})"
         )
     return number % reach
 

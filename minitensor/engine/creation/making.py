@@ -70,7 +70,7 @@ def as_lengths(op: str, shape: Any) -> list[int]:
         shape = [shape]
     try:
         return [operator.index(n) for n in shape]
-    except (TypeError, NotImplementedError):  # a memoryview of several dimensions has no iterator
+    except (TypeError, ValueError, NotImplementedError):  # a memoryview that is released or has several dimensions
         raise TypeError(f"{op}: a shape is a list of integers, not {shown(shape)}") from None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.regions import writeable
 from minitensor.engine.device.arrays import like
 from minitensor.engine.dtypes import FLOATS, HALVES, limits
@@ -180,6 +181,8 @@ def _probability(op: str, name: str, given: Any, above: bool) -> Any:
     """Check a number, or an array of them, from 0 (excluded if ``above``) to 1."""
     try:
         p = np.array(given, np.float64) if getattr(given, "ndim", 0) else np.float64(number(op, name, given))
+    except OverflowError:  # an integer above the largest float64
+        raise ValueError(f"{op}: {name} is a probability, not {shown(given)}") from None
     except (TypeError, ValueError):  # an array of text, or no array at all
         raise TypeError(f"{op}: {name} must be a probability or a tensor of them, not {type(given).__name__}") from None
     if not np.all((p > 0 if above else p >= 0) & (p <= 1)):

@@ -62,7 +62,8 @@ WITHOUT_SHAPES = {
 #: Names that accept every possible argument.
 REFUSES_NOTHING = {
     *("CPUPlace", "ParamAttr", "enable_grad", "get_device", "get_inplace_policy", "in_dynamic_mode", "no_grad"),
-    *("is_compiled_with_cuda", "is_grad_enabled", "Constant", "bool", "float", "double", "int", "long", "explain"),
+    *("is_compiled_with_cuda", "is_grad_enabled", "Constant", "explain"),
+    *("bool", "byte", "char", "short", "int", "long", "half", "bfloat16", "float", "double"),
     *("Generator", "get_num_threads", "dtype", "Size"),
     *("Tensor", "clear_grad", "clear_gradient", "data_ptr", "detach", "detach_", "dim", "ndimension", "element_size"),
     *("is_contiguous", "is_tensor", "gradient", "tolist", "numel", "nelement", "is_floating_point", "storage_offset"),
