@@ -32,7 +32,7 @@ MAY_STAY = "pre, code, .citation-list, [role=doc-bibliography], [lang=en], .in-e
 #: Six English words in a row are a sentence, not a name.
 SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}[A-Za-z][a-z'’]*")
 #: Three English words in a row are a label or a title, not a name.
-WORDS = re.compile(r"(?<![\w.`])(?:[A-Za-z][a-z'’]+[ ,;:]+){2,}[A-Za-z][a-z'’]+")
+WORDS = re.compile(r"(?<![\w.`])(?:(?:[A-Za-z][a-z'’]+|a)[ ,;:]+){2,}[A-Za-z][a-z'’]+")
 #: Names and licences that are longer.
 NAMES = {"SIL Open Font License", "batch in centred"}
 #: Keys of the data of a stage or a figure whose values are code, names, or messages that a program raised.

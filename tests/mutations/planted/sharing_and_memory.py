@@ -121,7 +121,7 @@ mutation(
     "A tensor that an operation saves as both operands counts twice.",
     "sum({id(array): array.nbytes for array in here}.values())",
     "sum(array.nbytes for array in here)",
-    "memory_profile::test_every_line_has_its_bytes_by_hand",
+    "memory_profile::test_the_bytes_of_every_line_equal_those_counted_by_hand",
 )  # fmt: skip
 mutation(
     "minitensor/memory/profiling.py",
@@ -129,7 +129,7 @@ mutation(
     "The peak of a line that frees memory is its final bytes.",
     "            row.reach(table.total.allocated)\n            table.total.add(change)\n",
     "            table.total.add(change)\n",
-    "memory_profile::test_every_line_has_its_bytes_by_hand",
+    "memory_profile::test_the_bytes_of_every_line_equal_those_counted_by_hand",
 )  # fmt: skip
 recording(
     "gradients-on-their-way-lie-on-one-another",
@@ -190,7 +190,7 @@ mutation(
     "A profile of one device counts the bytes of the others.",
     "        if change is not None and change.device == table.device:",
     "        if change is not None:",
-    "memory_profile::test_a_table_is_about_one_device",
+    "memory_profile::test_a_table_counts_only_the_bytes_of_its_device",
 )  # fmt: skip
 mutation(
     "minitensor/memory/profiling.py",
@@ -198,7 +198,7 @@ mutation(
     "A profile of one device counts writes on the others.",
     "if isinstance(event, TensorWritten) and device_of(event.tensor._storage) == table.device:",
     "if isinstance(event, TensorWritten):",
-    "memory_profile::test_a_table_is_about_one_device",
+    "memory_profile::test_a_table_counts_only_the_bytes_of_its_device",
 )  # fmt: skip
 mutation(
     "minitensor/memory/profiling.py",
@@ -206,5 +206,5 @@ mutation(
     "A profile of one device counts saved bytes on the others.",
     " if device_of(kept.storage) == self.table.device]",
     "]",
-    "memory_profile::test_a_table_is_about_one_device",
+    "memory_profile::test_a_table_counts_only_the_bytes_of_its_device",
 )  # fmt: skip
