@@ -14,6 +14,8 @@ MOMENT = "stage => [stage.variant.id, stage.at.step]"
 def second_moment(site, visit):
     """Show a stage of chapter 4 with several variants, in the second one, at its last step but one."""
     seen = visit(f"{site}chapters/04_aliases.html")
+    drawn(seen.page)  # all stages of the page, so that nothing moves under a click
+    scrolled(seen.page)
     stage = seen.page.locator("memory-stage").first
     stage.evaluate("stage => stage.choose(1)")
     stage.evaluate("stage => stage.go(stage.frames.length - 2)")
@@ -23,7 +25,9 @@ def second_moment(site, visit):
 def test_a_copied_link_leads_to_the_same_moment(site, visit, second_moment):
     page, stage = second_moment
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    stage.get_by_role("button", name="Details").click()
+    details = stage.get_by_role("button", name="Details")
+    details.click()
+    expect(details).to_have_attribute("aria-expanded", "true")
     stage.get_by_role("button", name="Copy link").click()
     stage.get_by_text("Link copied").wait_for()
     link = page.evaluate("navigator.clipboard.readText()")
