@@ -20,8 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.checks import shown
-
 __all__ = ["format_tensor", "set_printoptions"]
 
 
@@ -67,7 +65,7 @@ def set_printoptions(
             chosen[name] = _check_int(name, value, smallest)
     if sci_mode is not None:
         if not isinstance(sci_mode, bool):
-            raise TypeError(f"sci_mode is True or False, got {shown(sci_mode)}")
+            raise TypeError(f"sci_mode is True or False, got {_named(sci_mode)}")
         chosen["sci_mode"] = sci_mode
     _options = replace(_options, **chosen)
 
@@ -86,14 +84,21 @@ def format_tensor(array: np.ndarray, *, dtype_name: str, place: object, stop_gra
 
 def _check_int(name: str, value: Any, smallest: int) -> int:
     if isinstance(value, bool):
-        raise TypeError(f"{name} is an integer, got {shown(value)}")
+        raise TypeError(f"{name} is an integer, got {_named(value)}")
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is an integer, got {shown(value)}") from None
+        raise TypeError(f"{name} is an integer, got {_named(value)}") from None
     if number < smallest:
-        raise ValueError(f"{name} is at least {smallest}, got {number}")
+        raise ValueError(f"{name} is at least {smallest}, got {_named(number)}")
     return number
+
+
+def _named(value: Any) -> str:
+    """Return the text of a short plain value for an error, or its type."""
+    if type(value) in (int, float, bool, str) and (type(value) is not int or abs(value) < 10**30):
+        return repr(value)[:60]
+    return f"a value of type {type(value).__name__}"
 
 
 def _format_values(array: np.ndarray, indent: int) -> str:

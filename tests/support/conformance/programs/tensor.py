@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from . import cells as c
 from .calculus import MARGIN, constant, require
+from .dtypes import computed, rounded
 from .elements import Elements
 from .views import Views
 
@@ -193,6 +194,8 @@ class CellTensor(Views, Elements):
         return self.abs()
 
     def compared(self, other, comparison) -> CellTensor:
+        if computed(self.dtype) != self.dtype:  # a number is rounded to the dtype of 16 bits first
+            other = rounded(other, self.dtype)
         x, y = self.world.dual(self).v, self.world.dual(other).v
         require((np.abs(x - y) > MARGIN) | (x.dtype.kind in "iu"))
         return self.world.fresh(constant(comparison(x, y)))
