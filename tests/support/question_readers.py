@@ -91,7 +91,7 @@ def _of_moodle(found: list[dict[str, Any]], choices: list[BankQuestion]) -> Iter
         expected = [
             (_unescaped(option.text), 100.0 * option.right, _unescaped(option.feedback)) for option in question.options
         ]
-        asked = _unescaped(question.asked("@@PLUGINFILE@@"))
+        asked = _unescaped(question.text_with_picture("@@PLUGINFILE@@"))
         if (read["name"], read["single"], _squeezed(read["text"]), options) != (question.name, True, asked, expected):
             yield f"{question.key}: moodle-xml-parser has read {read}"
 
