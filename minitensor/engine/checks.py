@@ -24,16 +24,15 @@ NUMPY_INTEGERS: Any = (
 )
 
 LARGEST = 2**63  # exclusive bound of integers that numpy accepts
+LONGEST = 10**30  # exclusive bound of integers that errors show; Python refuses to print those of 4,300 digits
 
 
 def shown(given: Any) -> str:
     """Return the text that errors show for an argument: a short value, the beginning of a long text, or a type."""
+    if isinstance(given, int) and abs(given) >= LONGEST:
+        return f"an {type(given).__name__} of over 30 digits"
     if given is None or isinstance(given, (str, bytes, int, float, complex, np.generic)):
-        text = (
-            repr(given)
-            if not isinstance(given, int) or abs(given) < 10**30
-            else f"an {type(given).__name__} of over 30 digits"
-        )
+        text = repr(given)
         return text if len(text) <= 60 else f"{text[:57]}..."
     if isinstance(given, type):
         return f"the type {given.__name__}"
@@ -51,7 +50,7 @@ def _is_short(given: Any, depth: int) -> bool:
         and all(
             each is None
             or type(each) in (str, float, bool)
-            or (type(each) is int and abs(each) < 10**30)
+            or (type(each) is int and abs(each) < LONGEST)
             or (depth > 1 and _is_short(each, depth - 1))
             for each in given
         )

@@ -112,8 +112,8 @@ def _is_handed_on(text: ProgramText, statement: ast.stmt) -> bool:
         return True
     holders = [
         each
-        for statement in text.statements()
-        for each in ast.walk(statement)
+        for other in text.statements()
+        for each in ast.walk(other)
         if isinstance(each, (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Return))
         or (isinstance(each, ast.Call) and ast.unparse(each.func) != "print")
     ]

@@ -127,8 +127,7 @@ class _TorchGraphs:
 
     def holds_graph(self, x: torch.Tensor) -> bool:
         node = node_of(x)
-        kept = max((each.next_node for each in self._run.passes if each.keeps_graph), default=0)
-        return node is not None and node._sequence_nr() >= kept
+        return node is not None and node._sequence_nr() >= self._run.first_unretained
 
     def addition_lines(self, x: torch.Tensor) -> list[ProgramLine]:
         made = [node for node in nodes_behind(x) if short_name(node.name()) in ("add", "sub", "cat")]

@@ -72,6 +72,7 @@ class WatchedRun:
 
     Attributes:
         passes: the latest backward passes that succeeded.
+        first_unretained: the number of the first node that is newer than every pass that retained its graph.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class WatchedRun:
         self._checked = -1
         self._suspicious_passes = 0  # the number of the next passes to check because of an unversioned write
         self.passes: deque[BackwardPass] = deque(maxlen=MOST_PASSES)
+        self.first_unretained = 0
 
     @property
     def lines(self) -> Lines:
@@ -165,6 +167,8 @@ class WatchedRun:
     def _after(self, frame: FrameType, keeps_graph: bool) -> None:
         next_node = torch._C._autograd._get_sequence_nr()
         self.passes.append(BackwardPass(self.lines.number_of(frame), self._calls.time, next_node, keeps_graph))
+        if keeps_graph:
+            self.first_unretained = next_node
 
 
 def _named(on_unseen: Callable[[Text], None]) -> Callable[[str], None]:

@@ -95,7 +95,7 @@ def _check_int(name: str, value: Any, smallest: int) -> int:
 
 
 def _named(value: Any) -> str:
-    """Return the text of a short plain value for an error, or its type."""
+    """Return the text of a short plain value for an error, or its type, without the package's own checks."""
     if type(value) in (int, float, bool, str) and (type(value) is not int or abs(value) < 10**30):
         return repr(value)[:60]
     return f"a value of type {type(value).__name__}"
