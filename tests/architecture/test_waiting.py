@@ -22,7 +22,7 @@ MOVES = "moves"  # stands for a script that scrolls or goes to another address: 
 ACTIONS = KEYS_AND_MOUSE | FORMS | WINDOW | {"dispatch_event", MOVES}
 AWAITS = "awaits"  # stands for a script that ends when its condition holds
 WAITS = {"wait_for", "wait_for_function", "wait_for_selector", "wait_for_url", "wait_for_load_state"}
-WAITS |= {"expect", "soon", "until", "drawn", "resize", AWAITS}
+WAITS |= {"expect", "soon", "until", "drawn", "resize", "wait_for_script", AWAITS}
 STATES = {"is_visible", "is_hidden", "is_enabled", "is_disabled", "is_checked", "is_editable", "bounding_box"}
 TEXTS = {"inner_text", "text_content", "all_inner_texts", "all_text_contents", "inner_html", "input_value"}
 READS = STATES | TEXTS | {"get_attribute", "count", "evaluate", "evaluate_all", "eval_on_selector", "url"}
@@ -174,6 +174,20 @@ def test_no_test_pauses_for_a_fixed_time():
         for line in pauses(path.read_text(encoding="utf-8"))
     }
     assert found == set(), "wait for the condition: until(...)"
+
+
+def test_no_test_of_the_site_lets_the_page_evaluate_a_condition():
+    """Playwright evaluates the text of a condition in the page, which the served pages' policy forbids.
+
+    The first evaluation is allowed, so such a test fails only if the condition does not hold at once.
+    """
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for path in files()
+        if path.is_relative_to(ROOT / "tests/site") or path.is_relative_to(ROOT / "tests/support/site")
+        if "wait_for_function" in path.read_text(encoding="utf-8")
+    ]
+    assert found == [], "read the condition again: wait_for_script(page, ...)"
 
 
 PLANTED = {

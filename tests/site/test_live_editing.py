@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.site.editing import ALIASES, CONFUSIONS, OWN, THREE, Stage, needs_python, python_requests
-from tests.support.waiting import soon
+from tests.support.waiting import soon, wait_for_script
 
 pytestmark = needs_python
 
@@ -91,7 +91,7 @@ def test_policy_and_device_can_be_chosen(on_page):
     stage.choose("Policy", "2.5: refuse")
     stage.choose("Device", "GPU, simulated, as PyTorch")
     stage.press("Run")
-    stage.page.wait_for_function("stage => !stage.hasAttribute('editing')", arg=stage.element.element_handle())
+    wait_for_script(stage.page, "stage => !stage.hasAttribute('editing')", stage.element.element_handle())
     assert len(stage.errors) == 1 and stage.data["device"].endswith(":sim")
     assert any("reserved" in step for step in stage.data["variants"][0]["steps"])
     stage.edit()
@@ -140,7 +140,7 @@ def test_on_a_touch_screen_targets_are_large_text_does_not_zoom_and_long_lines_s
             return document.elementFromPoint(left + 9, bottom - 4) === button;
         }"""
         run = stage.element.get_by_role("button", name="Run", exact=True).element_handle()
-        page.wait_for_function(seen, arg=run)  # the spinner turns for a moment, and then nothing covers the stage
+        wait_for_script(page, seen, run)  # the spinner turns for a moment, and then nothing covers the stage
         assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
@@ -158,7 +158,7 @@ def test_a_program_is_edited_and_run_by_keyboard_alone(site, visit):
     assert soon(seen.page.evaluate, "document.activeElement.textContent") == "Run"
     seen.page.keyboard.press("Shift+Tab")
     seen.page.keyboard.press("Shift+Enter")
-    seen.page.wait_for_function("stage => stage.hasAttribute('edited')", arg=stage.element.element_handle())
+    wait_for_script(seen.page, "stage => stage.hasAttribute('edited')", stage.element.element_handle())
     assert seen.page.evaluate("document.activeElement.shadowRoot.activeElement.className") == "next"
     seen.page.keyboard.press("Home")
     seen.page.keyboard.press("ArrowRight")

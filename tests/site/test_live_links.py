@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.site.editing import ALIASES, CONFUSIONS, Stage, needs_python, python_requests
-from tests.support.waiting import soon
+from tests.support.waiting import soon, wait_for_script
 
 pytestmark = needs_python
 
@@ -16,7 +16,7 @@ def test_a_link_carries_a_program_and_runs_nothing(site, visit):
     stage.edit("x = mt.ones([7])\n# \u4f60\u597d <b>")
     seen.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
     stage.press("Copy link to this")
-    seen.page.wait_for_function("location.hash.includes('/edit/')")
+    wait_for_script(seen.page, "location.hash.includes('/edit/')")
     address = seen.page.url
     other = visit(address, width=1440)
     found = Stage(other.page, other.page.locator("memory-stage").first)
@@ -48,7 +48,7 @@ def test_a_link_to_a_missing_stage_leads_to_the_playground(site, visit):
     stage.edit(program)
     seen.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
     stage.press("Copy link to this")
-    seen.page.wait_for_function("() => location.hash.includes('/edit/')")
+    wait_for_script(seen.page, "() => location.hash.includes('/edit/')")
     fragment = seen.page.url.partition("#")[2]
     for name in (f"{CONFUSIONS}.html#{fragment}", f"{ALIASES}.html#gone/edit/{fragment.rpartition('/')[2]}"):
         other = visit(site + name, width=1440)
@@ -73,7 +73,7 @@ def test_a_link_contains_a_long_program_and_one_that_is_too_long_is_refused(site
     stage.edit(long)
     seen.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
     stage.press("Copy link to this")
-    seen.page.wait_for_function("() => location.hash.includes('/edit/')")
+    wait_for_script(seen.page, "() => location.hash.includes('/edit/')")
     other = visit(seen.page.url, width=1440)
     found = Stage(other.page, other.page.locator("memory-stage").first)
     found.editor.wait_for()
@@ -81,4 +81,4 @@ def test_a_link_contains_a_long_program_and_one_that_is_too_long_is_refused(site
     assert soon(found.element.evaluate, "stage => stage.editing.programs[0].code") == long
     stage.write("# " + "long " * 30_000)
     stage.press("Copy link to this")
-    seen.page.wait_for_function("() => document.querySelector('.live-told').textContent.startsWith('This is too long')")
+    wait_for_script(seen.page, "() => document.querySelector('.live-told').textContent.startsWith('This is too long')")

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.support.site.editing import needs_python
 from tests.support.site.playground import Playground
-from tests.support.waiting import soon
+from tests.support.waiting import soon, wait_for_script
 from tools import live
 
 PLAYGROUND = "chapters/playground.html"
@@ -56,7 +56,7 @@ def test_the_playground_works_by_keyboard_alone(playground):
     playground.button("Write a program").focus()
     page.keyboard.press("Enter")
     playground.text.wait_for()
-    page.wait_for_function("() => document.activeElement.classList.contains('cm-content')")
+    wait_for_script(page, "() => document.activeElement.classList.contains('cm-content')")
     page.keyboard.type("x = mt.ones([3])")
     page.keyboard.press("Enter")
     page.keyboard.type("x.add_(1.0)")
@@ -133,7 +133,7 @@ def test_the_programs_of_the_book_are_offered_and_run_as_in_the_book(playground,
 @needs_python
 def test_a_program_is_stored_until_the_reader_deletes_it(playground):
     playground.open().write("x = mt.ones([7])")
-    playground.page.wait_for_function("() => localStorage.getItem('in-place.playground')")
+    wait_for_script(playground.page, "() => localStorage.getItem('in-place.playground')")
     playground.page.reload()
     playground.open()
     assert playground.program == "x = mt.ones([7])"

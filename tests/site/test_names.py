@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.waiting import soon
+from tests.support.waiting import soon, wait_for_script
 
 # The highlighted things, as the page asks its stages for them.
 LISTEN = """() => {
@@ -53,7 +53,7 @@ def test_a_tapped_name_is_highlighted_until_another_place_is_tapped(browser, sit
     page = context.new_page()
     page.goto(f"{site}chapters/04_aliases.html")
     page.locator("memory-stage").first.scroll_into_view_if_needed()
-    page.wait_for_function("document.querySelector('memory-stage').shadowRoot")
+    wait_for_script(page, "document.querySelector('memory-stage').shadowRoot")
     page.evaluate(LISTEN)
     name = page.locator("code.points").get_by_text("y", exact=True).first
     name.tap()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.waiting import box_of, soon
+from tests.support.waiting import box_of, soon, wait_for_script
 
 LONG = "chapters/fifteen_confusions"
 ASLEEP = "() => [...document.querySelectorAll('memory-stage, memory-figure')].filter(one => !one.shadowRoot).length"
@@ -76,4 +76,4 @@ def test_printing_shows_all_stages_and_afterwards_they_are_at_their_key_steps(op
 
 def test_the_other_stages_start_after_the_first_touch_of_the_page(opened_page):
     opened_page.keyboard.press("Shift")
-    opened_page.wait_for_function(ALL_AWAKE)
+    wait_for_script(opened_page, ALL_AWAKE)

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from chapters.small_engine import workshop
 from tests.support.site.measures import SHIFT
-from tests.support.waiting import box_of, soon
+from tests.support.waiting import box_of, soon, wait_for_script
 
 APPENDIX = "chapters/A_every_in_place_operation"
 CHAPTER = "chapters/08_leaves"
@@ -20,7 +20,7 @@ def copied(page, piece):
     page.evaluate("() => { navigator.clipboard.writeText = async text => { globalThis.copied = text; }; }")
     page.evaluate("() => { globalThis.copied = null; }")
     piece.locator("button.copy").click()
-    page.wait_for_function("globalThis.copied")
+    wait_for_script(page, "globalThis.copied")
     return page.evaluate("globalThis.copied")
 
 
@@ -115,7 +115,7 @@ def test_an_appendix_shows_all_its_columns_and_keeps_their_headers_in_view(site,
     page.mouse.move(700, 400)
     before = page.evaluate("scrollY")
     page.mouse.wheel(0, 400)
-    page.wait_for_function("before => scrollY > before", arg=before)
+    wait_for_script(page, "before => scrollY > before", before)
     assert box_of(longest.locator("thead th").first)["y"] < 120
 
 
@@ -192,10 +192,10 @@ def test_a_box_that_scrolls_sideways_fades_until_its_end_is_in_view(site, visit)
     expect(box).to_have_class(re.compile(r"\bmore\b"))
     assert box.evaluate("box => box.scrollWidth > box.clientWidth && getComputedStyle(box).maskImage") != "none"
     box.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
-    page.wait_for_function("box => !box.classList.contains('more')", arg=box.element_handle())
+    wait_for_script(page, "box => !box.classList.contains('more')", box.element_handle())
     assert box.evaluate("box => getComputedStyle(box).maskImage") == "none"
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.wait_for_function("box => !box.classList.contains('more')", arg=box.element_handle())
+    wait_for_script(page, "box => !box.classList.contains('more')", box.element_handle())
 
 
 def test_the_headers_that_sort_are_high_enough_to_be_touched(site, visit):

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.chapters.chapter import in_order
 from tests.support.site.measures import SHARES
+from tests.support.waiting import wait_for_script
 
 LEAST_SHARE = 0.5  # of a stage's area
 LEAST_CELL = 44  # px, of a cell's height
@@ -25,7 +26,7 @@ CHAPTERS = [name for name in in_order() if name[:2] <= "10"]
 def test_the_picture_is_the_greater_part_of_a_stage(site, visit, name, window):
     page = visit(f"{site}chapters/{name}.html").page
     page.set_viewport_size({"width": window[0], "height": window[1]})
-    page.wait_for_function("width => document.documentElement.clientWidth === width", arg=window[0])
+    wait_for_script(page, "width => document.documentElement.clientWidth === width", window[0])
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     found = page.locator("memory-stage").evaluate_all(SHARES)
     assert found

@@ -16,7 +16,7 @@ from _ext.book_pages.class_vocabulary import VOCABULARY
 from _ext.book_pages.languages import editions
 from _ext.book_pages.teaching import write_class
 from tests.support.chapters.chapter import Chapter, in_order, pages
-from tests.support.waiting import box_of, soon
+from tests.support.waiting import box_of, soon, wait_for_script
 from tools import pack
 from tools.build import ROOT
 
@@ -58,13 +58,13 @@ def read(path):
 def slides(site, visit):
     """Open the slides, which turn with the arrow keys."""
     seen = visit(f"{site}slides/index.html")
-    seen.page.wait_for_function("document.querySelector('.slides > section.present')")
+    wait_for_script(seen.page, "document.querySelector('.slides > section.present')")
     return seen
 
 
 def turn_to(seen, number):
     seen.page.evaluate("number => Reveal.slide(number)", number)
-    seen.page.wait_for_function(f"({SHOWS})() === {number}")
+    wait_for_script(seen.page, f"({SHOWS})() === {number}")
 
 
 def test_the_class_takes_ninety_minutes():
@@ -189,7 +189,7 @@ def test_the_arrow_keys_turn_slides_and_step_a_stage_that_was_clicked(slides):
     stage = slides.page.locator(".slides > section.present memory-stage")
     stage.locator("button.restart, .code").first.click()
     slides.page.keyboard.press("Home")
-    slides.page.wait_for_function("document.querySelector('.slides > section.present memory-stage').at.step === 0")
+    wait_for_script(slides.page, "document.querySelector('.slides > section.present memory-stage').at.step === 0")
     first = stage.evaluate(LINE)
     slides.page.keyboard.press("ArrowRight")
     assert soon(lambda: stage.evaluate(LINE) != first)  # the stage steps, and the slide stays
@@ -268,7 +268,7 @@ def test_a_question_leads_to_the_slide_of_its_stage(slides):
     title = question.locator(".mt-proof").get_attribute("data-stage")
     question.locator("summary").click()
     question.locator(".mt-look").click()
-    slides.page.wait_for_function(f"({SHOWS})() !== {numbers[0]}")
+    wait_for_script(slides.page, f"({SHOWS})() !== {numbers[0]}")
     assert slides.page.locator(".slides > section.present memory-stage").evaluate("stage => stage.data.title") == title
 
 
@@ -302,7 +302,7 @@ def states(page):
 @pytest.mark.parametrize("deck", DECKS)
 def test_every_slide_fits_the_wall_in_every_state_and_its_code_is_large(site, visit, deck, size):
     seen = visit(f"{site}{deck}.html")
-    seen.page.wait_for_function("document.querySelector('.slides > section.present')")
+    wait_for_script(seen.page, "document.querySelector('.slides > section.present')")
     seen.resize(*size)
     found = []
     for number in range(SLIDES):

@@ -115,3 +115,12 @@ def scrolled(page: Page) -> None:
     """Scroll a little and wait until the page's stages stick, because the first scroll moves them under a click."""
     page.evaluate("scrollBy(0, 1)")
     page.locator("body.scrolled").wait_for()
+
+
+def wait_for_script(page: Page, script: str, argument: Any = None) -> None:
+    """Wait until a script returns a true value in a page.
+
+    Playwright's ``wait_for_function`` evaluates the text of a script in the page whenever it waits, which the served
+    book's policy forbids.
+    """
+    assert soon(page.evaluate, script, argument), script

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from tests.support.site.visit import Visit
+from tests.support.waiting import wait_for_script
 from tools import live
 
 #: A mark for tests that press a button which needs Python.
@@ -49,9 +50,10 @@ class Stage:
         if text is not None:
             self.edit(text)
         self.press("Run")
-        self.page.wait_for_function(
+        wait_for_script(
+            self.page,
             "stage => stage.hasAttribute('edited') || !stage.querySelector('.live-actions button').disabled",
-            arg=self.element.element_handle(),
+            self.element.element_handle(),
         )
 
     @property

@@ -26,6 +26,8 @@ FONTS = {
     "DejaVu": ("DejaVu Sans", "DejaVu Sans Mono"),
     "Noto CJK": ("Noto Sans CJK SC", "Noto Sans Mono CJK SC"),
 }
+#: Fonts with Chinese characters, at least one for each system. Without one, a browser draws boxes of another width.
+CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", "WenQuanYi Micro Hei")
 #: Maps a name to the zoom of the page and the font size of its root element.
 SIZES = {"100 %": (1, "100%"), "200 % zoom": (2, "100%"), "200 % text": (1, "200%")}
 WINDOWS = ((1440, 900), (1280, 720), (1024, 768), (390, 844))
