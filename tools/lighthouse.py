@@ -1,4 +1,4 @@
-"""Measure three pages of the built book with Lighthouse, as on a phone and as on a desktop.
+"""Measure six pages of the built book with Lighthouse, as on a phone and as on a desktop.
 
     npm install --prefix /tmp/lighthouse lighthouse
     python tools/lighthouse.py /tmp/lighthouse/node_modules/.bin/lighthouse
@@ -15,7 +15,8 @@ import threading
 
 from serve import HOST, ROOT, open_server
 
-PAGES = ("index.html", "chapters/04_aliases.html", "chapters/fifteen_confusions.html")
+ENGLISH = ("index.html", "chapters/04_aliases.html", "chapters/fifteen_confusions.html")
+PAGES = (*ENGLISH, *(f"zh/{page}" for page in ENGLISH))
 FORMS = {"mobile": [], "desktop": ["--preset=desktop"]}
 FIGURES = ("first-contentful-paint", "largest-contentful-paint", "total-blocking-time", "cumulative-layout-shift")
 
