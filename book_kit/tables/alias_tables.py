@@ -58,7 +58,7 @@ OVERLAPS: dict[str, tuple[Text, list[float]]] = {
     "its own first": ("`x.subtract_(x[0])`", [0.0, 1.0, 2.0, 3.0, 4.0]),
     "its own first, cloned": (message("the same with `x[0].clone()`"), [0.0, 1.0, 2.0, 3.0, 4.0]),
     "every second": ("`x[2:].multiply_(x[::2])`", [2.0, 3.0, 8.0, 20.0]),
-    "a column into a row": (message("`x[1] = x[:, 2]`, the row"), [2.0, 5.0, 8.0]),
+    "a column into a row": (message("`x[1]` after `x[1] = x[:, 2]`"), [2.0, 5.0, 8.0]),
 }
 
 
