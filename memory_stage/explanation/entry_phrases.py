@@ -23,12 +23,12 @@ def versions_in(error: str) -> tuple[list[int], int, int]:
 
 def has_history(entry: TensorEntry) -> bool:
     """Return True if the tensor needs a gradient and was made by an operation."""
-    return not entry.look["stop_gradient"] and not entry.look["leaf"]
+    return not entry.properties["stop_gradient"] and not entry.properties["leaf"]
 
 
 def is_leaf(tensor: TensorEntry) -> bool:
     """Return True if the tensor is a leaf that needs a gradient."""
-    return bool(tensor.look["leaf"]) and not tensor.look["stop_gradient"]
+    return bool(tensor.properties["leaf"]) and not tensor.properties["stop_gradient"]
 
 
 def other_names(tensor: TensorEntry) -> list[Text]:
@@ -108,7 +108,7 @@ def what_became_stale(victims: list[SaveEntry]) -> list[Text]:
 def view_of(tensor: TensorEntry) -> str:
     """Return a phrase such as ``a view of b``, or "" if the tensor shows all of its memory."""
     others = [each for each in tensor.group.members.values() if each is not tensor and each.name]
-    whole = next((each for each in others if math.prod(each.look["shape"]) == tensor.storage.length), None)
-    if whole is None or math.prod(tensor.look["shape"]) == tensor.storage.length:
+    whole = next((each for each in others if math.prod(each.properties["shape"]) == tensor.storage.length), None)
+    if whole is None or math.prod(tensor.properties["shape"]) == tensor.storage.length:
         return ""
     return said(message("a view of {name}", name=whole.short_name))

@@ -32,15 +32,15 @@ def histories_apart(fact: Wrote) -> list[TensorEntry]:
         apart = each is not fact.tensor and not each.is_array and each.group is not fact.tensor.group
         if not apart or not each.names or "detach" in (each.op, fact.tensor.op):
             continue
-        wants = not each.look["stop_gradient"]
-        if (wants and not each.look["leaf"]) or (not wants and not fact.wanted_gradient):
+        wants = not each.properties["stop_gradient"]
+        if (wants and not each.properties["leaf"]) or (not wants and not fact.wanted_gradient):
             found.append(each)
     return found
 
 
 def sentence_about(apart: TensorEntry) -> Text:
     """Describe the gradients through a tensor whose history lacks the write."""
-    if apart.look["stop_gradient"]:
+    if apart.properties["stop_gradient"]:
         return message(
             "`{name}` uses the same memory and has no history, so no gradient flows through it to the written values.",
             name=apart.short_name,
@@ -54,4 +54,4 @@ def sentence_about(apart: TensorEntry) -> Text:
 
 def size_of(tensor: TensorEntry) -> int:
     """Return the number of elements."""
-    return math.prod(tensor.look["shape"])
+    return math.prod(tensor.properties["shape"])

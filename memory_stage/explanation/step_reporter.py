@@ -67,7 +67,7 @@ class StepReporter:
             self._use(fact)
             if isinstance(fact, Wrote):
                 self._correct_dirty(fact)
-                masks = any(each.look["dtype"] == "bool" for each in fact.reads)
+                masks = any(each.properties["dtype"] == "bool" for each in fact.reads)
                 row = self._report_write(done, fact)
                 about = advice.WriteFacts(is_leaf(fact.tensor), masks, attribute=kept_by_hand(fact.taken))
                 self._add(row, about)
@@ -157,9 +157,9 @@ class StepReporter:
     def _new(self, done: FinishedStep, op: str, tensor: TensorEntry | None, *verdicts: Verdict) -> ReportRow:
         view = None
         if tensor is not None:
-            shape = tensor.look.get("elements", tensor.look)["shape"]
-            size = math.prod(tensor.look["shape"]) * tensor.storage.event["itemsize"]
-            view = TensorView(tensor.short_name, shape, tensor.look["dtype"], size, view_of(tensor))
+            shape = tensor.properties.get("elements", tensor.properties)["shape"]
+            size = math.prod(tensor.properties["shape"]) * tensor.storage.event["itemsize"]
+            view = TensorView(tensor.short_name, shape, tensor.properties["dtype"], size, view_of(tensor))
         return ReportRow(0, op, SourceLine(None, done.line, ""), "by versions", view, verdicts=in_order(verdicts))
 
     def _report_write(self, done: FinishedStep, fact: Wrote) -> ReportRow:
@@ -169,7 +169,7 @@ class StepReporter:
         if fact.taken:
             verdicts.append(Verdict.UNNOTICED)
         aliases = [each for each in fact.storage.aliases.values() if each is not fact.tensor and not each.is_array]
-        unknown = fact.tensor.look["stop_gradient"] and any(has_history(each) for each in aliases)
+        unknown = fact.tensor.properties["stop_gradient"] and any(has_history(each) for each in aliases)
         by_hand = fact.node is None and has_history(fact.tensor) and fact.op != UNREPORTED_WRITE
         if unknown or by_hand:
             verdicts.append(Verdict.UNRECORDED)

@@ -104,11 +104,11 @@ class TensorEntry:
     id: str
     ref: Callable[[], Any]  # a weak reference to the tensor or array
     group: ViewGroup
-    look: dict[str, Any]
+    properties: dict[str, Any]  # shape, strides, offset, dtype, stop_gradient, leaf: the fields of its event
     op: str = ""  # the operation that made the tensor
     names: list[str] = field(default_factory=list)
     last_name: str = ""
-    held: str = ""  # "line 5", while only the running line refers to it
+    running_line: str = ""  # "line 5", while only the running line refers to it
     holder: Text = ""  # a phrase for the object that refers to the tensor, while no name and no line does
     was_named: bool = False
     freed: bool = False
@@ -155,7 +155,9 @@ class NodeEntry:
     of: TensorEntry | None = None  # the first tensor that had the node's value
     ref: Callable[[], Node | None] | None = None
     partial: bool = False  # True if the node's value covers only a part of its group's memory
-    stands: bool = False  # True for the first result of a call that has several; the call's node is drawn in its place
+    represents_call: bool = (
+        False  # True for the first result of a call that has several; the call's node is drawn in its place
+    )
     inner: bool = False  # True for the call of a layer with several outputs, whose own value no tensor has
     arrived: Any = None  # the sum of the gradients so far, as nested lists of numbers; None if they are too long
     dead: bool = False  # True after the node was freed

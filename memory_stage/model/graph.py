@@ -85,7 +85,7 @@ class Graph:
         """Add the node of one result of a layer's call. The call's node is drawn in place of the first result's."""
         first = call.state is self.state_of(entry)
         added = self.add_node(node, entry, None if first else self._engine.name(node), call.reads, line=call.line)
-        added.stands = True
+        added.represents_call = True
 
     def _set_state(self, node: NodeEntry, state: StateEntry) -> None:
         """Set the state of a leaf that was written while nothing was recorded for backward, or moved to another
@@ -293,8 +293,8 @@ class Graph:
         touched.clear()
 
     def _add_names(self, group: ViewGroup) -> None:
-        members = [entry for entry in group.members.values() if not entry.look["stop_gradient"]]
-        names = [name for entry in members for name in entry.names or [entry.held] if name]
+        members = [entry for entry in group.members.values() if not entry.properties["stop_gradient"]]
+        names = [name for entry in members for name in entry.names or [entry.running_line] if name]
         if not group.states:
             return
         newest = max(group.states)
@@ -341,7 +341,7 @@ def _is_shown(state: StateEntry) -> bool:
     group = state.group
     if state.version != group.storage.version:
         return False
-    return any(not entry.look["stop_gradient"] for entry in group.members.values())
+    return any(not entry.properties["stop_gradient"] for entry in group.members.values())
 
 
 def _on_node_freed(graph: weakref.ref[Graph], key: Key) -> None:

@@ -183,7 +183,7 @@ class Ledger:
         preserved = self.saved.pop_preserved()
         held = {save for save in storage.saves if not save.taken}
         victims, spared = self.saved.judge(storage, preserves=engine.preserves(x))
-        wanted = not entry.look["stop_gradient"]
+        wanted = not entry.properties["stop_gradient"]
         fact = changes.Wrote(op, entry, storage, before, cover, victims, preserved, spared, wanted)
         fact.recording = engine.records(x)
         fact.taken = [save for save in storage.saves if save.taken and save in held]
@@ -213,7 +213,7 @@ class Ledger:
         """Record an in-place operation that changed the shape, strides, dtype or storage of ``x``."""
         graph = self.graph
         entry = self.tensors.entries.get(id(x)) or self.tensors.register(x)
-        old, storage, node = dict(entry.look), entry.storage, self.engine.node(x)
+        old, storage, node = dict(entry.properties), entry.storage, self.engine.node(x)
         if self.tensors.storage_of(x) is not storage:
             if op == "cast_" and node is not None and graph.is_operation(node):
                 state = entry.group.states.get(storage.version)

@@ -65,16 +65,16 @@ class Tensors:
         # alive.
         me = weakref.ref(self)
         ref = weakref.ref(x, lambda _: _on_alias_freed(me, key, "entries"))
-        entry = TensorEntry(journal.new_id("t"), ref, group, self._look(x, storage), op, run=journal.run)
+        entry = TensorEntry(journal.new_id("t"), ref, group, self._properties_of(x, storage), op, run=journal.run)
         self.entries[key] = entry
         group.members[key] = storage.aliases[key] = entry
         self.touched[group] = None
-        entry.event = event = {"do": "tensor", "id": entry.id, "storage": storage.id, **entry.look}
+        entry.event = event = {"do": "tensor", "id": entry.id, "storage": storage.id, **entry.properties}
         # A tensor without an operation, on a storage from before the first step, existed before that step, too.
         existed = storage.root.step < 0 <= journal.step and not op
         (journal.before if existed else journal.events).append(event)
         entry.step = -1 if existed else journal.step
-        self._storages.show_ends(storage, kept, entry.look)
+        self._storages.show_ends(storage, kept, entry.properties)
         if self._engine.version(x) != storage.version:
             self._unannounced.find_by_version(x, entry)
         return entry
@@ -85,41 +85,41 @@ class Tensors:
 
     def _move(self, x: Tensor, entry: TensorEntry) -> None:
         """Record that a tensor has moved to another storage."""
-        old, left = dict(entry.look), entry.storage
+        old, left = dict(entry.properties), entry.storage
         kept, version = self._engine.storage(x), self._engine.version(x)
         storage = self._storages.entry_of(kept)
         storage.seen_by_tensor = True
         if storage.version != version:  # a new storage whose version was incremented after its event
             storage.version = storage.event["version"] = version
         self.join(x, entry, self.group_of(x, storage))
-        entry.look = look = self._look(x, storage)
+        entry.properties = properties = self._properties_of(x, storage)
         event = {"do": "retensor", "id": entry.id, "storage": storage.id}
-        event |= _changes(old, look)
+        event |= _changes(old, properties)
         # If the old storage has been freed, the tensor left it before that.
         events = self._journal.events
         freed_since = left.root.freed and events and events[-1]["do"] == "free"
         events.insert(len(events) - bool(freed_since), event)
-        self._storages.show_ends(storage, kept, look)
+        self._storages.show_ends(storage, kept, properties)
         if left.root is not storage.root:
             self._journal.facts.append(changes.Moved("", entry, old, left.root))
 
-    def _look(self, x: Tensor, storage: StorageEntry) -> dict[str, Any]:
+    def _properties_of(self, x: Tensor, storage: StorageEntry) -> dict[str, Any]:
         own = {} if storage.over is None else {"version": self._engine.version(x)}
         return {**own, **_as_event(self._engine.storage_view(x))}
 
     def refresh(self, x: Tensor, entry: TensorEntry) -> None:
         """Record a tensor's shape, strides and need for a gradient if they have changed."""
-        look = self._look(x, entry.storage)
-        changed = _changes(entry.look, look)
+        properties = self._properties_of(x, entry.storage)
+        changed = _changes(entry.properties, properties)
         if not changed:
             return
-        entry.look = look
+        entry.properties = properties
         self.touched[entry.group] = None
         if entry.step == self._journal.step:
             entry.event.update(changed)
         else:
             self._journal.events.append({"do": "retensor", "id": entry.id, **changed})
-        self._storages.show_ends(entry.storage, self._engine.storage(x), look)
+        self._storages.show_ends(entry.storage, self._engine.storage(x), properties)
 
     # ---------- groups ----------
 
@@ -169,7 +169,7 @@ class Tensors:
         if not group.label:
             group.label = entry.short_name
             for version, state in group.states.items():
-                if state.step == self._journal.step or entry.look["leaf"]:
+                if state.step == self._journal.step or entry.properties["leaf"]:
                     self.labels[state.label] -= 1
                     state.event["label"] = label = f"{group.label}@{version}"
                     self.labels[label] += 1
@@ -186,14 +186,14 @@ class Tensors:
         entry = self.arrays.get(key)
         if entry is not None and entry.storage is storage:
             return entry
-        look = _as_event(self._engine.storage_view_of_array(shared, array))
+        properties = _as_event(self._engine.storage_view_of_array(shared, array))
         me = weakref.ref(self)
         ref = weakref.ref(array, lambda _: _on_alias_freed(me, key, "arrays"))
-        entry = TensorEntry(self._journal.new_id("t"), ref, ViewGroup("", storage), look, run=self._journal.run)
+        entry = TensorEntry(self._journal.new_id("t"), ref, ViewGroup("", storage), properties, run=self._journal.run)
         self.arrays[key] = storage.aliases[key] = entry
-        entry.event = {"do": "tensor", "id": entry.id, "storage": storage.id, **look, "outside": "numpy"}
+        entry.event = {"do": "tensor", "id": entry.id, "storage": storage.id, **properties, "outside": "numpy"}
         self._journal.events.append(entry.event)
-        self._storages.show_ends(storage, shared, look)
+        self._storages.show_ends(storage, shared, properties)
         return entry
 
     # ---------- aliases and holders ----------
@@ -205,7 +205,7 @@ class Tensors:
 
     def holder_of(self, entry: TensorEntry) -> Text:
         """Return a phrase for the object that refers to a tensor without a name. The number of searches is limited."""
-        if entry.names or entry.held:
+        if entry.names or entry.running_line:
             entry.holder = ""
         elif not entry.holder:
             value = entry.ref()
@@ -256,15 +256,15 @@ def _on_alias_freed(tensors: weakref.ref[Tensors], key: int, kind: str) -> None:
         alive._journal.on_freed(lambda: alive.free(key, kind))
 
 
-def _changes(old: dict[str, Any], look: dict[str, Any]) -> dict[str, Any]:
+def _changes(old: dict[str, Any], properties: dict[str, Any]) -> dict[str, Any]:
     """Return the properties of a tensor that differ from its old ones."""
-    changed = {key: value for key, value in look.items() if value != old.get(key)}
-    return {**changed, "elements": None} if "elements" in old and "elements" not in look else changed
+    changed = {key: value for key, value in properties.items() if value != old.get(key)}
+    return {**changed, "elements": None} if "elements" in old and "elements" not in properties else changed
 
 
-def _as_event(look: StorageView) -> dict[str, Any]:
+def _as_event(properties: StorageView) -> dict[str, Any]:
     """Return the properties of a tensor in the form that an event has."""
-    (shape, strides, offset), dtype, wants_gradient, leaf, elements = look
+    (shape, strides, offset), dtype, wants_gradient, leaf, elements = properties
     own = {} if elements is None else {"elements": elements._asdict()}
     return {
         **own,

@@ -35,7 +35,7 @@ class UnannouncedWrites:
         op = self._engine.writer(kept, storage.version) or (writes or [changes.UNREPORTED_WRITE])[-1]
         cover = Cover([], 0) if op == "_bump_inplace_version" else Cover.all_of(storage.length)
         victims = self._add(storage, kept, cover)
-        wanted = not entry.look["stop_gradient"]
+        wanted = not entry.properties["stop_gradient"]
         self._journal.facts.append(changes.Wrote(op, entry, storage, before, cover, victims, None, [], wanted))
 
     def _add(self, storage: StorageEntry, kept: Storage, cover: Cover) -> list[SaveEntry]:

@@ -134,7 +134,9 @@ def record_leaf_gradient(ledger: Ledger, node: Node, gradient: Tensor) -> None:
 
 
 def _leaf_name(ledger: Ledger, node: Node) -> str:
-    holders = (entry for entry in ledger.tensors.entries.values() if entry.names and not entry.look["stop_gradient"])
+    holders = (
+        entry for entry in ledger.tensors.entries.values() if entry.names and not entry.properties["stop_gradient"]
+    )
     return next((entry.names[0] for entry in holders if ledger.graph.has_value(entry.ref(), node)), "")
 
 
@@ -156,7 +158,7 @@ def _is_for_whole_state(role: Role, value: NodeEntry) -> bool:
     """True if the gradient for a node is one for the whole memory of its group, and not only for one view."""
     if value.inner:
         return False  # it contains the gradients of all results, one after the other
-    return bool(value.drawn and not value.partial) or value.stands or role in (Role.LEAF, Role.WRITE)
+    return bool(value.drawn and not value.partial) or value.represents_call or role in (Role.LEAF, Role.WRITE)
 
 
 def _sum(ledger: Ledger, value: NodeEntry | None, part: np.ndarray) -> str:

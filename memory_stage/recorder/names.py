@@ -180,7 +180,7 @@ class Names:
                 continue
             ledger.tensors.touched[entry.group] = None
             if kind == "line":
-                entry.held = ""
+                entry.running_line = ""
             else:
                 entry.names.remove(name)
                 entry.last_name = name
@@ -194,7 +194,7 @@ class Names:
                 continue
             ledger.tensors.touched[entry.group] = None
             if kind == "line":
-                entry.held = name
+                entry.running_line = name
             else:
                 entry.names.append(name)
             ledger.journal.events.append({"do": "name", "name": name, "tensor": entry.id, "kind": kind})

@@ -295,7 +295,7 @@ def _to(sent: Sent) -> Text:
     if (
         to is not None
         and to.drawn is None
-        and not to.stands
+        and not to.represents_call
         and to.of is not None
         and to.of.name
         and to.op not in ("leaf", "write")

@@ -56,7 +56,7 @@ def say_written_all_the_same(cells: Text, fact: Unversioned) -> Text:
 
 def has_own_history(tensor: TensorEntry, base: TensorEntry) -> bool:
     """True if both tensors require a gradient, and a write through one does not change the history of the other."""
-    wants = not (tensor.look["stop_gradient"] or base.look["stop_gradient"])
+    wants = not (tensor.properties["stop_gradient"] or base.properties["stop_gradient"])
     return wants and tensor.group is not base.group
 
 

@@ -157,7 +157,7 @@ def _regradient(done: FinishedStep) -> Text:
             tensors=joined(names),
         )
     if "stop_gradient" in changed[0] and entry is not None:
-        if entry.look["stop_gradient"]:
+        if entry.properties["stop_gradient"]:
             return message(
                 "From line {line} on, {tensor} wants no gradient and belongs to no history.",
                 line=done.line,

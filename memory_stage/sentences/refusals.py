@@ -165,7 +165,7 @@ def _overlapping(done: FinishedStep, target: str) -> Text:
     entry = _find_tensor(done, target) or _find_tensor(done, f"{target} in {done.statement.function}")
     if entry is None:
         return message("a tensor whose elements share cells")
-    size, few = math.prod(entry.look["shape"]), distinct(entry)
+    size, few = math.prod(entry.properties["shape"]), distinct(entry)
     if few == size:
         return message("{tensor}, on memory whose cells other elements share", tensor=code(target))
     return message(
@@ -181,9 +181,9 @@ def _protected_leaf(done: FinishedStep, name: str) -> Text:
     entry = _find_tensor(done, name) or _find_tensor(done, f"{name} in {done.statement.function}")
     if entry is None:
         return message("a leaf")
-    if entry.look["leaf"]:
+    if entry.properties["leaf"]:
         return message("the leaf {name}", name=code(name))
-    leaf = next((each for each in entry.group.members.values() if each.look["leaf"] and each.names), None)
+    leaf = next((each for each in entry.group.members.values() if each.properties["leaf"] and each.names), None)
     if leaf is None:
         return message("a leaf through its view {view}", view=code(name))
     return message("the leaf {name} through its view {view}", name=code(leaf.names[0]), view=code(name))

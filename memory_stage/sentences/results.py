@@ -33,7 +33,7 @@ def say_made(done: FinishedStep, fact: Made) -> Text:
     if not fact.inputs:
         return _describe_created(done, fact)
     to, saves = describe_moved_name(done), _describe_saved(fact.node, fact.called)
-    if done.partly and tensor.held:
+    if done.partly and tensor.running_line:
         return fitting(_describe_result(done, fact, held=True), saves)
     first = _describe_result(done, fact)
     if tensor.freed:
@@ -64,7 +64,7 @@ def _describe_created(done: FinishedStep, fact: Made) -> Text:
         "numbers": numbers_text(storage.length),
         "size": bytes_message(storage.nbytes),
     }
-    if not tensor.look["stop_gradient"]:
+    if not tensor.properties["stop_gradient"]:
         first = message(
             "Line {line} makes a leaf: {tensor} wants a gradient, and storage {storage} holds its {numbers}, {size}.",
             tensor=name_or_operation(done, tensor),
@@ -73,7 +73,7 @@ def _describe_created(done: FinishedStep, fact: Made) -> Text:
         return fitting(first, describe_moved_name(done))
     first = message(
         "Line {line} allocates storage {storage}, {numbers} in {size}, for a tensor of shape {shape}.",
-        shape=str(tensor.look["shape"]),
+        shape=str(tensor.properties["shape"]),
         **values,
     )
     if tensor.freed and storage.freed:
@@ -100,7 +100,7 @@ def _describe_result(done: FinishedStep, fact: Made, held: bool = False) -> Text
             )
         return message("{subject} copies {numbers} into a new storage {storage}, {size}.", **values)
     if fact.op in ("reshape", "flatten"):
-        values |= {"subject": code(fact.called), "shape": str(tensor.look["shape"])}
+        values |= {"subject": code(fact.called), "shape": str(tensor.properties["shape"])}
         if held:
             return message(
                 "{subject} cannot show these cells in shape {shape} without moving them, so it copies them to storage "
@@ -144,9 +144,9 @@ def _describe_saved(node: NodeEntry | None, op: str) -> Text:
 def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
     """Describe a new tensor on an existing storage."""
     tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
-    whole = math.prod(tensor.look["shape"]) == distinct(tensor) == storage.length
+    whole = math.prod(tensor.properties["shape"]) == distinct(tensor) == storage.length
     name = name_or_operation(done, tensor)
-    wanting = base if base is not None and not base.look["stop_gradient"] else None
+    wanting = base if base is not None and not base.properties["stop_gradient"] else None
     if fact.op == "detach":
         on = message(
             "`detach` makes a second tensor on storage {storage}, one that wants no gradient.", storage=storage.id
@@ -187,11 +187,11 @@ def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
 def _on_old_memory(done: FinishedStep, fact: Viewed) -> Text:
     """Describe the cells of an existing storage that a tensor shows."""
     tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
-    size, cells = math.prod(tensor.look["shape"]), distinct(tensor)
+    size, cells = math.prod(tensor.properties["shape"]), distinct(tensor)
     subject = _subject(done, fact) if fact.op in ("getitem", "slice", "select") else code(fact.called)
     if done.statement.kind == "for":
         subject = message("The loop in line {line}", line=done.line)
-    if tensor.look["dtype"] != storage.event["dtype"]:
+    if tensor.properties["dtype"] != storage.event["dtype"]:
         return _as_bytes(subject, tensor, storage)
     if size == cells == storage.length:
         second = message(
@@ -232,13 +232,13 @@ def _on_old_memory(done: FinishedStep, fact: Viewed) -> Text:
 
 def _as_bytes(subject: Text, tensor: TensorEntry, storage: StorageEntry) -> Text:
     """Describe a tensor that interprets the bytes of a storage as numbers of another dtype."""
-    values: dict[str, Text | int] = {"subject": subject, "storage": storage.id, "dtype": tensor.look["dtype"]}
-    if "elements" not in tensor.look:
+    values: dict[str, Text | int] = {"subject": subject, "storage": storage.id, "dtype": tensor.properties["dtype"]}
+    if "elements" not in tensor.properties:
         return message(
             "{subject} makes a tensor that reads the bytes of storage {storage} as {dtype}: no number is copied.",
             **values,
         )
-    cells, elements = storage.event["itemsize"], tensor.look["elements"]["itemsize"]
+    cells, elements = storage.event["itemsize"], tensor.properties["elements"]["itemsize"]
     if cells > elements:
         return message(
             "{subject} makes a tensor that reads the bytes of storage {storage} as {dtype}, {count} numbers for each "
@@ -283,7 +283,7 @@ def say_reshaped(done: FinishedStep, fact: Reshaped, raised: Wrote | None = None
 
 def _new_layout(done: FinishedStep, fact: Reshaped) -> tuple[Text, Text]:
     """Return a sentence about the shape and strides of a tensor that an operation changed, and a shorter one."""
-    old, new = fact.old, fact.tensor.look
+    old, new = fact.old, fact.tensor.properties
     values: dict[str, Text | int] = {"operation": code(fact.called), "tensor": name_or_operation(done, fact.tensor)}
     strides = {"old_strides": str(old["strides"]), "new_strides": str(new["strides"])}
     if old["shape"] != new["shape"]:

@@ -110,7 +110,7 @@ def _views(done: FinishedStep, ops: list[Viewed]) -> Text:
             **values,
         )
     base = next((code(fact.base.names[0]) for fact in ops if fact.base is not None and fact.base.names), None)
-    if ops[0].same_group and names and base and not ops[0].tensor.look["stop_gradient"]:
+    if ops[0].same_group and names and base and not ops[0].tensor.properties["stop_gradient"]:
         tensors = joined([base, *names[:3]])
         return fitting(first, message("{tensors} share one history from now on.", tensors=tensors))
     return first

@@ -132,7 +132,7 @@ def say_moved(done: FinishedStep, fact: Moved) -> Text:
             "`cast_` copies the numbers of {tensor} as {dtype} to a new storage {storage}, {size}, at version "
             "{version}.",
             tensor=name,
-            dtype=tensor.look["dtype"],
+            dtype=tensor.properties["dtype"],
             storage=storage.id,
             size=size,
             version=storage.version,

@@ -52,7 +52,7 @@ def _describe_write(done: FinishedStep, fact: Wrote, names: list[str]) -> Text:
         cells = message("{cells} through {tensor}", cells=cells, tensor=name_or_operation(done, tensor))
     if fact.own:
         return _describe_saved_first(subject, fact, cells)
-    if fact.node is None and not tensor.look["stop_gradient"]:
+    if fact.node is None and not tensor.properties["stop_gradient"]:
         return _describe_without_history(subject, fact, cells, through)
     values: dict[str, Text | int] = {"subject": subject, "cells": cells, "version": storage.version}
     if names and not (fact.victims or names == ["_"]):  # saved tensors that became stale are mentioned before new names
@@ -90,7 +90,7 @@ def _describe_without_history(subject: Text, fact: Wrote, cells: Text, through: 
         )
     if fact.recording:
         return capitalized(message("{clause}.", clause=clause))
-    if fact.tensor.look["leaf"]:
+    if fact.tensor.properties["leaf"]:
         return message("Under `no_grad` a leaf may be written: {clause}.", clause=clause)
     return message("Under `no_grad` nothing is recorded: {clause}.", clause=clause)
 
@@ -120,9 +120,9 @@ def _read_first(done: FinishedStep, fact: Wrote) -> Text:
         return ""
     cells = {cell for first, last in fact.cover.runs for cell in range(first, last + 1)}
     for entry in fact.reads:
-        if entry.storage is not fact.storage or entry.look == fact.tensor.look:
+        if entry.storage is not fact.storage or entry.properties == fact.tensor.properties:
             continue
-        runs, _ = runs_of(entry.look["shape"], entry.look["strides"], entry.look["offset"], SMALL)
+        runs, _ = runs_of(entry.properties["shape"], entry.properties["strides"], entry.properties["offset"], SMALL)
         common = cells.intersection(cell for first, last in runs for cell in range(first, last + 1))
         if common:
             who = name_or_operation(done, entry) if entry.name else message("Its operand")
@@ -222,8 +222,8 @@ def _same_tensor(done: FinishedStep, fact: Wrote) -> Text:
 
 
 def _unknown_to_history(done: FinishedStep, fact: Wrote) -> Text:
-    wanting = [entry for entry in _aliases(done, fact) if not entry.look["stop_gradient"]]
-    if not fact.tensor.look["stop_gradient"]:
+    wanting = [entry for entry in _aliases(done, fact) if not entry.properties["stop_gradient"]]
+    if not fact.tensor.properties["stop_gradient"]:
         # views that each have a separate history
         wanting = [entry for entry in wanting if entry.group is not fact.tensor.group]
     if not wanting:
@@ -271,7 +271,7 @@ def who_sees(done: FinishedStep, storage: StorageEntry, cover: Cover, by: Tensor
 
 
 def _overlap(entry: TensorEntry, storage: StorageEntry, cover: Cover) -> bool:
-    look = entry.look
+    look = entry.properties
     if cover.count and distinct(entry) == storage.length:
         return True
     runs, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
@@ -299,7 +299,7 @@ def kept_for_backward(node: NodeEntry | None, op: str) -> Text:
 
 def distinct(tensor: TensorEntry) -> int:
     """Return the number of different cells that a tensor shows; for a large tensor, the number of its elements."""
-    look = tensor.look
+    look = tensor.properties
     runs, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
     if total > SMALL:
         return math.prod(look["shape"])

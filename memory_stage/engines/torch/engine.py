@@ -42,8 +42,8 @@ from memory_stage.engines.torch import cuda
 from memory_stage.engines.torch.frames import is_inside
 from memory_stage.engines.torch.memory import (
     Counter,
-    Kept,
     Memory,
+    VersionCounter,
     elements_of,
     layout_of,
     muted,
@@ -150,14 +150,14 @@ class TorchEngine:
         node = self._nodes.of(x)
         of_leaf = x._is_view() and x._base.requires_grad
         is_leaf = node is None or (node.role is Role.LEAF and not of_leaf)
-        apart = self._registry.kept(x).memory.itemsize != x.element_size()
+        apart = self._registry.current_counter(x).memory.itemsize != x.element_size()
         own = Elements(*own_layout_of(x), x.element_size()) if apart else None
         return StorageView(layout_of(x), name_of(x.dtype), node is not None, is_leaf, own)
 
     @_mute
-    def storage(self, x: torch.Tensor) -> Kept:
+    def storage(self, x: torch.Tensor) -> VersionCounter:
         """Return the storage of ``x``, or its separate version counter."""
-        return self._registry.kept(x)
+        return self._registry.current_counter(x)
 
     @_mute
     def version(self, x: torch.Tensor) -> int:
@@ -174,7 +174,15 @@ class TorchEngine:
         """Return the address, layout, version and node of ``x``."""
         node = self._nodes.of(x)
         at = x.data_ptr() if x.numel() else 0
-        return at, x.shape, x.stride(), x._version, id(node), self._registry.group(x), id(self._registry.kept(x))
+        return (
+            at,
+            x.shape,
+            x.stride(),
+            x._version,
+            id(node),
+            self._registry.group(x),
+            id(self._registry.current_counter(x)),
+        )
 
     @_mute
     def node(self, x: torch.Tensor) -> NodeTag | None:
@@ -244,39 +252,39 @@ class TorchEngine:
         """True for an entry of this engine."""
         return isinstance(thing, (Memory, Counter, NodeTag))
 
-    def key(self, thing: Kept | NodeTag) -> int:
+    def key(self, thing: VersionCounter | NodeTag) -> int:
         """Return the id of the entry, which does not change while the entry lives."""
         return id(thing)
 
-    def weak(self, thing: Kept | NodeTag, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
+    def weak(self, thing: VersionCounter | NodeTag, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
         """Return a weak reference to the entry, which is freed at the same time as torch's object."""
         return weakref.ref(thing, on_freed)
 
-    def below(self, storage: Kept) -> Memory | None:
+    def below(self, storage: VersionCounter) -> Memory | None:
         """Return the storage of a separate version counter; None for any other storage."""
         return storage.memory if isinstance(storage, Counter) else None
 
     @_mute
-    def block(self, storage: Kept) -> StorageInfo:
+    def block(self, storage: VersionCounter) -> StorageInfo:
         """Describe the memory of the storage."""
         return storage.memory.block(storage.version)
 
-    def freed(self, storage: Kept) -> int:
+    def freed(self, storage: VersionCounter) -> int:
         """Return the bytes of a storage on the host; 0 on a GPU."""
         memory = storage.memory
         return memory.counted if memory.gpu is None else 0
 
-    def freed_on_gpu(self, storage: Kept) -> tuple[GpuMeter, int] | None:
+    def freed_on_gpu(self, storage: VersionCounter) -> tuple[GpuMeter, int] | None:
         """Return the GPU's meter and the bytes of the storage's block; None on the host."""
         memory = storage.memory
         return None if memory.gpu is None else (memory.gpu, memory.counted)
 
     @_mute
-    def numbers(self, storage: Kept, cells: Iterable[int]) -> list[Any]:
+    def numbers(self, storage: VersionCounter, cells: Iterable[int]) -> list[Any]:
         """Read the cells without copying them."""
         return storage.memory.numbers(cells)
 
-    def writer(self, storage: Kept, version: int) -> str:
+    def writer(self, storage: VersionCounter, version: int) -> str:
         """Return an empty string, because torch logs no writes."""
         return ""
 
@@ -325,11 +333,11 @@ class TorchEngine:
     def saved(self, node: NodeTag) -> list[Saved]:
         """Return the saved tensors that were read right after the node was created."""
         return [
-            Saved(position, entry.what, entry.kept, entry.layout, entry.version, False)
+            Saved(position, entry.what, entry.counter, entry.layout, entry.version, False)
             for position, entry in enumerate(node.entries)
         ]
 
-    def indices(self, node: NodeTag) -> list[Kept]:
+    def indices(self, node: NodeTag) -> list[VersionCounter]:
         """Return an empty list, because torch saves index tensors like other tensors."""
         return []
 
@@ -341,7 +349,7 @@ class TorchEngine:
         """True if a backward that does not retain the graph has visited the node."""
         return node.released
 
-    def copies(self, node: NodeTag, position: int, storage: Kept) -> list[Copied]:
+    def copies(self, node: NodeTag, position: int, storage: VersionCounter) -> list[Copied]:
         """Return an empty list, because torch copies no saved bytes before a write."""
         return []
 
@@ -386,6 +394,6 @@ class TorchEngine:
         return StorageView(CellLayout(list(array.shape), strides, offset), array.dtype.name, False, True)
 
     @_mute
-    def bits(self, storage: Kept) -> np.ndarray | None:
+    def bits(self, storage: VersionCounter) -> np.ndarray | None:
         """Return the cells as unsigned integers, without copying them."""
         return storage.memory.flat()

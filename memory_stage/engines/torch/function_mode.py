@@ -161,7 +161,7 @@ class Mode(TorchFunctionMode):
                     continue  # a gradient in flight; reading its storage would change how torch adds to it
                 registry.record(x)
                 self.emit(events.Discovery(x))
-            elif registry.kept(x).version != x._version:
+            elif registry.current_counter(x).version != x._version:
                 self.emit(events.Discovery(x))  # it was written by a call that was not observed
             if x.requires_grad:
                 self.nodes.of(x)
@@ -189,7 +189,7 @@ class Mode(TorchFunctionMode):
             of = x if number in (probing.OWN, probing.BEFORE) else operands[number]
             if self.registry.is_tensor(of):
                 version = of._version + (number == probing.OWN)
-                found.append(Entry(what, self.registry.kept(of), layout_of(of), version))
+                found.append(Entry(what, self.registry.current_counter(of), layout_of(of), version))
         return found
 
     # ---------- after it ----------
@@ -231,7 +231,7 @@ class Mode(TorchFunctionMode):
         found: dict[int, torch.Tensor] = {}
         for x, version, _ in given:
             if x._version != version:
-                found.setdefault(id(self.registry.kept(x)), x)
+                found.setdefault(id(self.registry.current_counter(x)), x)
         return list(found.values())
 
     @staticmethod
@@ -256,33 +256,37 @@ class Mode(TorchFunctionMode):
             memory = registry.memory_at(x)
             of = None
             if memory is not None:
-                of = next((each for each in inputs if registry.kept(each).memory is memory), None)
+                of = next((each for each in inputs if registry.current_counter(each).memory is memory), None)
             elif registry.backwards and not inputs:
                 continue
             else:
                 registry.register(x, is_new=True)
-            record = registry.record(x, like=None if of is None else registry.kept(of), own=call.is_data)
+            record = registry.record(x, like=None if of is None else registry.current_counter(of), own=call.is_data)
             record.current = x._version
             fresh.append((x, of))
         return fresh
 
     def _emit_write(self, x: torch.Tensor, name: str, inputs: tuple[Any, ...], where: Any) -> None:
-        kept = self.registry.kept(x)
-        kept.version = x._version
-        self.nodes.written(kept, layout_of(x) if where is None else where)
+        counter = self.registry.current_counter(x)
+        counter.version = x._version
+        self.nodes.written(counter, layout_of(x) if where is None else where)
         self.emit(events.Write(x, written_name(name), inputs, where))
 
     def _emit_unversioned(self, x: torch.Tensor, name: str, before: np.ndarray) -> None:
         """Emit an unversioned write if the elements have changed."""
         now = bits_of(x)
-        if now is not None and x._version == self.registry.kept(x).version and not np.array_equal(now, before):
+        if (
+            now is not None
+            and x._version == self.registry.current_counter(x).version
+            and not np.array_equal(now, before)
+        ):
             self.emit(events.UnversionedWrite(x, written_name(name), None))
 
     def _emit_relayout(self, x: torch.Tensor, name: str, inputs: tuple[Any, ...], resized: bool) -> None:
         """Emit that the layout of an argument has changed, if it has."""
         record, stamp = self.registry.record(x), stamp_of(x)
         if (record.stamp is not None and record.stamp != stamp) or resized:
-            self.registry.kept(x)
+            self.registry.current_counter(x)
             self.emit(events.Relayout(x, written_name(name), inputs))
         record.stamp = stamp
 

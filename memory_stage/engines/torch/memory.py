@@ -175,7 +175,7 @@ class Counter:
         return self._memory
 
 
-Kept = Memory | Counter
+VersionCounter = Memory | Counter
 """A version counter: a storage, or a separate counter on one."""
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from memory_stage.engines.protocol import CellLayout, Role
-from memory_stage.engines.torch.memory import Kept, Memory, is_drawable, layout_of
+from memory_stage.engines.torch.memory import Memory, VersionCounter, is_drawable, layout_of
 from memory_stage.engines.torch.node_names import VIEWS, is_leaf, short_name
 from memory_stage.engines.torch.node_tags import UNKNOWN_PLACE, NodeTag
 from memory_stage.engines.torch.registry import Registry
@@ -210,13 +210,13 @@ class Nodes:
             return  # a Python number that torch has made a tensor of
         version: int = data._version
         memory = registry.register(data, is_new=True)
-        kept = self._counter_of(data, memory, version)
+        counter = self._counter_of(data, memory, version)
         try:
             saved.unpack()
         except RuntimeError as error:  # the operation that saved it has overwritten it
             found = _EXPECTED.search(str(error))
             version = int(found[1]) if found else version
-        self._add_entry(tag, Entry(what, kept, layout_of(data), version))
+        self._add_entry(tag, Entry(what, counter, layout_of(data), version))
 
     def _read_attribute(self, tag: NodeTag, what: str, x: torch.Tensor) -> None:
         """Add a tensor that a custom function stored as an attribute to a tag, unless the function has saved
@@ -225,42 +225,48 @@ class Nodes:
         if not is_drawable(x):
             return
         memory = self._registry.register(x, is_new=True)
-        kept, layout, version = self._counter_of(x, memory, x._version), layout_of(x), x._version
-        if all((each.kept, each.layout, each.version) != (kept, layout, version) for each in tag.entries):
-            self._add_entry(tag, Entry(what, kept, layout, version, is_compared=False))
+        counter, layout, version = self._counter_of(x, memory, x._version), layout_of(x), x._version
+        if all((each.counter, each.layout, each.version) != (counter, layout, version) for each in tag.entries):
+            self._add_entry(tag, Entry(what, counter, layout, version, is_compared=False))
 
-    def _counter_of(self, data: torch.Tensor, memory: Memory, version: int) -> Kept:
+    def _counter_of(self, data: torch.Tensor, memory: Memory, version: int) -> VersionCounter:
         """Return the version counter of a saved tensor: that of a registered tensor with the same storage and
         version.
         """
         if self._registry.is_registered(data):
-            return self._registry.kept(data)
+            return self._registry.current_counter(data)
         if (alias := self._registry.counter_of(data)) is not None:
             return alias
         for record in list(self._registry.tensors.values()):
-            if record.kept.memory is memory:
+            if record.counter.memory is memory:
                 x = record.ref()
                 if x is not None and x._version == version and x.data_ptr() == data.data_ptr():
-                    return record.kept
+                    return record.counter
         return memory
 
     def _add_entry(self, tag: NodeTag, entry: Entry) -> None:
         tag.entries.append(entry)
-        savers = entry.kept.memory.savers
+        savers = entry.counter.memory.savers
         savers[:] = [ref for ref in savers if ref() is not None]
         savers.append(weakref.ref(entry))
 
     # ---------- writes ----------
 
-    def written(self, kept: Kept, cells: CellLayout | Any | None) -> None:
-        """Mark the saved tensors that the last write to ``kept`` overwrote; ``cells`` is None if it wrote
+    def written(self, counter: VersionCounter, cells: CellLayout | Any | None) -> None:
+        """Mark the saved tensors that the last write to ``counter`` overwrote; ``cells`` is None if it wrote
         everything.
         """
-        for ref in kept.memory.savers:
+        for ref in counter.memory.savers:
             entry = ref()
-            if entry is None or entry.lost or entry.is_read or entry.kept is not kept or entry.version >= kept.version:
+            if (
+                entry is None
+                or entry.lost
+                or entry.is_read
+                or entry.counter is not counter
+                or entry.version >= counter.version
+            ):
                 continue
             if touches(entry.layout, cells):
                 entry.lost = True
             else:
-                entry.moved = kept.version
+                entry.moved = counter.version

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from memory_stage.engines import events
-from memory_stage.engines.torch.memory import Counter, Kept, Memory, address_of, is_drawable, shifts
+from memory_stage.engines.torch.memory import Counter, Memory, VersionCounter, address_of, is_drawable, shifts
 from memory_stage.engines.torch.records import Record
 
 
@@ -161,8 +161,8 @@ class Registry:
         del self.memories[memory.address]
         new = self.register(x, is_new=True)
         for record in self.tensors.values():
-            if record.kept is memory:
-                record.kept = new
+            if record.counter is memory:
+                record.counter = new
         self.remove(memory)
         return True
 
@@ -173,7 +173,7 @@ class Registry:
         record = self.tensors.get(id(x))
         return record is not None and record.ref() is x
 
-    def record(self, x: torch.Tensor, like: Kept | None = None, own: bool = False) -> Record:
+    def record(self, x: torch.Tensor, like: VersionCounter | None = None, own: bool = False) -> Record:
         """Return the record of a tensor.
 
         Args:
@@ -198,7 +198,7 @@ class Registry:
                 record.current = 0
         return record
 
-    def _counter_for(self, x: torch.Tensor, memory: Memory, like: Kept | None, own: bool) -> Kept:
+    def _counter_for(self, x: torch.Tensor, memory: Memory, like: VersionCounter | None, own: bool) -> VersionCounter:
         version = x._version
         alias = self.counter_of(x)
         if alias is not None and not own:
@@ -207,33 +207,33 @@ class Registry:
             return Counter(memory, version)
         if like is not None and like.memory is memory:
             return like
-        if x._is_view() and (base := self.tensors.get(id(x._base))) is not None and base.kept.memory is memory:
-            return base.kept
+        if x._is_view() and (base := self.tensors.get(id(x._base))) is not None and base.counter.memory is memory:
+            return base.counter
         if memory.version == version:
             return memory
         for record in list(self.tensors.values()):
-            if record.kept.memory is memory and record.kept.version == version:
-                return record.kept
+            if record.counter.memory is memory and record.counter.version == version:
+                return record.counter
         return Counter(memory, version)
 
-    def kept(self, x: torch.Tensor) -> Kept:
+    def current_counter(self, x: torch.Tensor) -> VersionCounter:
         """Return a tensor's storage or separate version counter after updating its record."""
         record = self.record(x)
-        memory = record.kept.memory
+        memory = record.counter.memory
         if memory.freed or self.memories.get(address_of(x)) is not memory:
             memory = self.register(x, is_new=False)
-            record.kept = self.counter_of(x) or (
+            record.counter = self.counter_of(x) or (
                 memory if memory.version == x._version else Counter(memory, x._version)
             )
             record.current = None
-        elif x._version < record.kept.version:  # a lower version than the others' means a separate counter
-            record.kept = Counter(memory, x._version)
-        return record.kept
+        elif x._version < record.counter.version:  # a lower version than the others' means a separate counter
+            record.counter = Counter(memory, x._version)
+        return record.counter
 
     def version(self, x: torch.Tensor) -> int:
         """Read the version of a tensor and record it."""
         version: int = x._version
-        self.kept(x).version = version
+        self.current_counter(x).version = version
         return version
 
     def group(self, x: torch.Tensor) -> int | None:

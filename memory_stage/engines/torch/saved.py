@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from memory_stage.engines.protocol import CellLayout, SavedTensorState
-from memory_stage.engines.torch.memory import Kept
+from memory_stage.engines.torch.memory import VersionCounter
 from memory_stage.trace.cells import SMALL, merged, reach, runs_of
 
 _NAMES_SAVED: dict[type, tuple[str, ...]] = {}
@@ -19,7 +19,7 @@ class Entry:
 
     Attributes:
         what: the name of the saved tensor at the node; ``out`` for the result.
-        kept: the tensor's storage, or its separate version counter.
+        counter: the tensor's storage, or its separate version counter.
         version: the version at which the tensor was saved.
         lost: True if a write has overwritten at least one element.
         moved: the newest version at which the bytes were known to be unchanged.
@@ -27,10 +27,12 @@ class Entry:
         is_read: True if backward has reached the node and reads the tensor without comparing versions.
     """
 
-    __slots__ = ("what", "kept", "layout", "version", "lost", "moved", "is_compared", "is_read", "__weakref__")
+    __slots__ = ("what", "counter", "layout", "version", "lost", "moved", "is_compared", "is_read", "__weakref__")
 
-    def __init__(self, what: str, kept: Kept, layout: CellLayout, version: int, is_compared: bool = True) -> None:
-        self.what, self.kept, self.layout, self.version = what, kept, layout, version
+    def __init__(
+        self, what: str, counter: VersionCounter, layout: CellLayout, version: int, is_compared: bool = True
+    ) -> None:
+        self.what, self.counter, self.layout, self.version = what, counter, layout, version
         self.lost, self.moved, self.is_compared, self.is_read = False, version, is_compared, False
 
     def saved_state(self) -> SavedTensorState:
@@ -39,9 +41,9 @@ class Entry:
             return SavedTensorState.TAKEN if self.lost else SavedTensorState.RIGHT
         if self.lost:
             return SavedTensorState.LOST
-        if self.kept.version == self.version:
+        if self.counter.version == self.version:
             return SavedTensorState.RIGHT
-        return SavedTensorState.MOVED if self.moved == self.kept.version else SavedTensorState.LOST
+        return SavedTensorState.MOVED if self.moved == self.counter.version else SavedTensorState.LOST
 
 
 def saved_in(fn: Any) -> Iterator[tuple[str, Any]]:

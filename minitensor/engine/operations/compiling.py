@@ -98,7 +98,7 @@ class Form:
         return self.row.name + ("_" if self.in_place else "")
 
     @property
-    def ruled(self) -> bool:
+    def differentiable(self) -> bool:
         """True if the operation has a gradient."""
         return bool(self.row.rules_in_place if self.in_place else self.row.rules)
 
@@ -201,7 +201,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         namespace.update(forward=row.forward, prepare=row.prepare)
         if not row.elementwise:
             namespace.update(explain=namespace["explain_other"], explain_in_place=namespace["explain_other_in_place"])
-        if form.ruled:
+        if form.differentiable:
             namespace["OPERATION"] = self._operation(form)
         namespace["laid_out"] = self._layout(form)
         self.namespaces[form.name if called == form.own else called] = namespace
@@ -235,7 +235,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
             self[name]
             return self._sources[self.forms[name].name]
         for form in self.forms.values():
-            if form.ruled and backward_name(form.row, form.in_place, False) == name:
+            if form.differentiable and backward_name(form.row, form.in_place, False) == name:
                 self.backward(form.row, form.in_place and form.row.in_place_differs, on_tensors=False)
         if name not in self._sources:
             raise KeyError(f"no generated operation is called {name!r}; there are {', '.join(sorted(self))}")

@@ -19,7 +19,7 @@ def {name}({parameters}):
     """{doc}"""
 {prologue}
     if {not_tensors}:
-        {xs} = as_operands({name!r}, {xs})
+        {operands} = as_operands({name!r}, {operands})
 {arrays}
 {promoted}
 {prepare}
@@ -50,7 +50,7 @@ def {name}({parameters}):
     listener = watch.listener
     if listener is not None:
         listener(StorageCreated(storage))
-        listener(TensorCreated(result, {name!r}, ({xs})))
+        listener(TensorCreated(result, {name!r}, ({operands})))
     return result
 '''
 
@@ -69,7 +69,7 @@ def {name}({parameters}):
     """{doc}"""
 {prologue}
     if {not_tensors}:
-        {xs} = as_operands_in_place({name!r}, {position}, {xs})
+        {operands} = as_operands_in_place({name!r}, {position}, {operands})
 {arrays}
 {promoted}
 {prepare}
@@ -88,7 +88,7 @@ def {name}({parameters}):
         after_write(plan, storage, {name!r}, getframe(1))
 {commit}
     if watch.listener is not None:
-        watch.listener(TensorWritten({x}, {name!r}, ({xs}), {where}))
+        watch.listener(TensorWritten({x}, {name!r}, ({operands}), {where}))
     return {x}
 '''
 
@@ -184,11 +184,10 @@ class _Text:
         self.row = row
         self.in_place = in_place
         self.name = row.name + "_" if in_place else row.name
-        self.xs = row.operands
         self.array = dict(zip(row.operands, ARRAYS, strict=False))
         self.rules = row.rules_in_place if in_place else row.rules
         self.saves = row.saved_in_place if in_place else row.saved_names
-        self.ruled = tuple(x for x in row.operands if x in self.rules)
+        self.differentiable = tuple(x for x in row.operands if x in self.rules)
         self.x = row.target
         self.a = self.array[row.target]
 
@@ -203,26 +202,26 @@ class _Text:
             "doc": row.doc + (f" In place: {self.x} is overwritten and returned." if self.in_place else ""),
             "parameters": row.parameters,
             "prologue": _lines(4, [row.prologue.replace("{_}", "_" if self.in_place else "")]),
-            "not_tensors": " or ".join(f"type({x}) is not Tensor" for x in self.xs),
-            "xs": ", ".join(self.xs) + ("," if len(self.xs) == 1 else ""),
+            "not_tensors": " or ".join(f"type({x}) is not Tensor" for x in self.row.operands),
+            "operands": ", ".join(self.row.operands) + ("," if len(self.row.operands) == 1 else ""),
             "x": self.x,
             "a": self.a,
-            "xn": self.node(self.x) if self.x in self.ruled else "None",
-            "position": str(self.xs.index(self.x)),
+            "xn": self.node(self.x) if self.x in self.differentiable else "None",
+            "position": str(self.row.operands.index(self.x)),
             "arrays": _lines(4, [f"{a} = {x}._array" for x, a in self.array.items()]),
             "call": ", ".join([*self.array.values(), *row.argument_names]),
             "as_": ", ".join(self.array.values()),
             "given": f"({arguments})" if arguments else "()",
             "prepare": PREPARE.format(arguments=arguments, refused=self.unsuitable()) if row.prepare else "",
             "nodes": self.nodes(),
-            "any_node": " or ".join(f"{self.node(x)} is not None" for x in self.ruled),
-            "inputs": ", ".join(self.node(x) for x in self.ruled),
+            "any_node": " or ".join(f"{self.node(x)} is not None" for x in self.differentiable),
+            "inputs": ", ".join(self.node(x) for x in self.differentiable),
         }
 
     @property
     def not_16_bits(self) -> str:
         """The condition that no operand has elements of 2 bytes. If all are promoted, testing one suffices."""
-        arrays = [self.a] if len(self.row.promote) == len(self.xs) else self.array.values()
+        arrays = [self.a] if len(self.row.promote) == len(self.row.operands) else self.array.values()
         return " and ".join(f"{a}.itemsize != 2" for a in arrays)
 
     def unsuitable(self) -> str:
@@ -232,28 +231,30 @@ class _Text:
 
     def nodes(self) -> str:
         """Return statements that get the current node of each input; None if the input requires no gradient."""
-        return _lines(8, [f"{self.node(x)} = {x}._node if {x}._history is None else current({x})" for x in self.ruled])
+        statement = "{node} = {x}._node if {x}._history is None else current({x})"
+        return _lines(8, [statement.format(node=self.node(x), x=x) for x in self.differentiable])
 
-    def wanted(self, name: str) -> str:
+    def need_for(self, name: str) -> str:
         """Return the condition under which ``name`` has to be saved; an empty text if it always has to be."""
-        by = [x for x in self.ruled if name in self.row.needs(x)]
-        if set(by) == set(self.ruled):
+        by = [x for x in self.differentiable if name in self.row.needs(x)]
+        if set(by) == set(self.differentiable):
             return ""
         return " or ".join(f"{self.node(x)} is not None" for x in by)
 
-    def conditional(self, name: str, triple: str) -> str:
-        condition = self.wanted(name)
-        return f"{triple} if {condition} else None" if condition else triple
+    def conditional(self, name: str, entry: str) -> str:
+        condition = self.need_for(name)
+        return f"{entry} if {condition} else None" if condition else entry
 
-    def triple(self, x: str) -> str:
+    def saved_operand(self, x: str) -> str:
+        """Return the entry of an operand in the saved tensors: its array, its storage and the storage's version."""
         return f"({self.array[x]}, {x}._storage, {x}._storage.version)"
 
     def saved(self, entries: dict[str, str]) -> str:
         items = [entries[name] for name in self.saves] + list(self.row.saved_arguments)
         return "(" + "".join(f"{item}, " for item in items).rstrip(" ") + ")"
 
-    def where_wanted(self, name: str, statements: str) -> str:
-        condition = self.wanted(name)
+    def if_needed(self, name: str, statements: str) -> str:
+        condition = self.need_for(name)
         return f"if {condition}:\n{_lines(4, [statements])}" if condition else statements
 
 
@@ -279,10 +280,10 @@ def normal_source(row: Row, in_order: str = "True") -> str:
         pieces["floats"] = f"    if {whole}:\n        return {row.name}({again})"
     pieces["record"] = ""
     if row.rules:
-        entries = {x: text.conditional(x, text.triple(x)) for x in row.operands}
+        entries = {x: text.conditional(x, text.saved_operand(x)) for x in row.operands}
         entries["out"] = text.conditional("out", "(r, storage, 0)")
         lines = [
-            text.where_wanted(x, "storage.savers = [link]" if x == "out" else REMEMBER.format(storage=f"{x}._storage"))
+            text.if_needed(x, "storage.savers = [link]" if x == "out" else REMEMBER.format(storage=f"{x}._storage"))
             for x in text.saves
         ]
         if lines:
@@ -306,9 +307,9 @@ def in_place_source(row: Row) -> str:
     ]
     pieces["promoted"] = _lines(4, promoted)
     keeps_own = target in text.saves
-    whose = ", ".join([repr(name), target, *map(text.node, text.ruled)])
+    whose = ", ".join([repr(name), target, *map(text.node, text.differentiable)])
     pieces["own"] = f", saved_{target}" if keeps_own else ""
-    pieces["unknown"] = " = ".join([*map(text.node, text.ruled), *([f"saved_{target}"] if keeps_own else [])])
+    pieces["unknown"] = " = ".join([*map(text.node, text.differentiable), *([f"saved_{target}"] if keeps_own else [])])
     pieces["before"] = f"before_write(storage, {a}{pieces['own']})"
     pieces["where"] = "None"
     if row.writes:
@@ -328,24 +329,24 @@ def in_place_source(row: Row) -> str:
             marked = _on(text, expression)
             if names_in(expression) & set(others):
                 attempt = MARKED.format(mark=mark, marked=marked, name=name, as_=pieces["as_"], x=target)
-                keep.append(text.where_wanted(mark, attempt))
+                keep.append(text.if_needed(mark, attempt))
                 marked = mark
             keep.append(f"saved_{mark} = {text.conditional(mark, f'saved_marks({marked}{own})')}")
             entries[mark] = f"saved_{mark}"
     for y in others:
         if y in text.saves:
             own = f"saved_{target}" if keeps_own else "None"
-            nodes = ", ".join(map(text.node, text.ruled))
+            nodes = ", ".join(map(text.node, text.differentiable))
             alias = f"alias_input({name!r}, {text.array[y]}, {target}, {own}, {nodes})"
-            triple = f"({text.triple(y)} if {y}._storage is not storage else {alias})"
-            keep.append(f"saved_{y} = {text.conditional(y, triple)}")
+            entry = f"({text.saved_operand(y)} if {y}._storage is not storage else {alias})"
+            keep.append(f"saved_{y} = {text.conditional(y, entry)}")
             entries[y] = f"saved_{y}"
             remember.append(
                 f"if saved_{y} is not None and saved_{y}[1] is {y}._storage:\n    remember({y}._storage, node)"
             )
     entries["out"] = text.conditional("out", f"({a}, storage, version)")
     if "out" in text.saves:
-        remember.append(text.where_wanted("out", "remember(storage, node)"))
+        remember.append(text.if_needed("out", "remember(storage, node)"))
     pieces["version"] = "= version = storage.version + 1" if "out" in text.saves else "+= 1"
     pieces["record"] = pieces["commit"] = ""
     if text.rules:
@@ -376,8 +377,7 @@ def _on(text: _Text, expression: str) -> str:
 def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
     """Return the source of backward on arrays; with ``on_tensors``, on tensors, which records the rules' operations."""
     text = _Text(row, in_place)
-    one = len(text.ruled) == 1
-    unpack = [f"{', '.join(text.node(x) for x in text.ruled)}{',' if one else ''} = node.inputs"]
+    unpack = [f"{''.join(f'{text.node(x)}, ' for x in text.differentiable)}= node.inputs"]
     unpack += [] if on_tensors else ["half = g if g.itemsize == 2 else None", "if half is not None: g = wide(g)"]
     saved = (*(f"saved_{name}" for name in text.saves), *row.saved_arguments)
     if saved:
@@ -389,7 +389,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
             marks = f"unpacked(saved_{name}, node.shape{'' if on_tensors else ', half'})"
             unpack.append(f"    {name} = {f'constant({marks})' if on_tensors else marks}")
         elif on_tensors:
-            of = "node" if name == "out" else text.node(name) if name in text.ruled else "None"
+            of = "node" if name == "out" else text.node(name) if name in text.differentiable else "None"
             unpack.append(f"    {name} = beside(g, revived(node, {name!r}, saved_{name}, {of}))")
         else:
             unpack += [
@@ -399,12 +399,12 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
                 f"    if half is not None: {name} = wide({name})",
             ]
     for mark, expression in row.marks.items():
-        if mark not in text.saves and any(mark in names_in(text.rules[x]) for x in text.ruled):
-            unpack.append(text.where_wanted(mark, f"{mark} = {expression}"))
+        if mark not in text.saves and any(mark in names_in(text.rules[x]) for x in text.differentiable):
+            unpack.append(text.if_needed(mark, f"{mark} = {expression}"))
     gradients, of_large = [], []
-    for x in text.ruled:  # in a rule, `shape` is the shape of the rule's input
+    for x in text.differentiable:  # in a rule, `shape` is the shape of the rule's input
         rule = re.sub(r"\bshape\b", f"{text.node(x)}.shape", text.rules[x])
-        when = "" if one else f" if {text.node(x)} is not None else None"
+        when = "" if len(text.differentiable) == 1 else f" if {text.node(x)} is not None else None"
         gradients.append(f"({rule}){when}")
         computed = row.by_element and rule not in ("g", "zeros_like(g)")
         of_large.append(f"{_in_chunks(row, rule)}{when}" if computed else f"({rule}){when}")

@@ -79,15 +79,15 @@ templates(
 templates(
     "output-not-remembered-in-place",
     "An in-place operation saves its output without registering with its storage.",
-    'text.where_wanted("out", "remember(storage, node)")',
-    'text.where_wanted("out", "pass")',
+    'text.if_needed("out", "remember(storage, node)")',
+    'text.if_needed("out", "pass")',
     "savers",
 )  # fmt: skip
 templates(
     "more-saved-than-wanted",
     "An operand is saved although the gradients that need it are not wanted.",
-    'return f"{triple} if {condition} else None" if condition else triple',
-    "return triple",
+    'return f"{entry} if {condition} else None" if condition else entry',
+    "return entry",
     "memory::test_an_in_place_operation_holds_the_expected_copies_for_backward",
 )  # fmt: skip
 templates(
@@ -156,8 +156,8 @@ templates(
 templates(
     "nothing-is-recorded-for-the-second-operand",
     "An operation is not recorded when only an operand after the first wants a gradient.",
-    """"any_node": " or ".join(f"{self.node(x)} is not None" for x in self.ruled),""",
-    """"any_node": f"{self.node(self.ruled[0])} is not None" if self.ruled else "",""",
+    """"any_node": " or ".join(f"{self.node(x)} is not None" for x in self.differentiable),""",
+    """"any_node": f"{self.node(self.differentiable[0])} is not None" if self.differentiable else "",""",
     "operations::test_the_gradient_is_right_if_only_one_operand_requires_one",
 )  # fmt: skip
 mutation(
