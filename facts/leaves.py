@@ -106,6 +106,11 @@ QUESTIONS: Questions = {
         {"paddle": "import numpy\n" + LEAF["paddle"] + "w.set_value(numpy.array([7.0, 8.0, 9.0], numpy.float32))"},
         ["w.is_leaf", *WRITTEN],
     ),
+    "a copy into the leaf": ({"torch": LEAF["torch"] + "w.copy_(torch.full([3], 0.5))"}, WRITTEN),
+    "a copy into the leaf under no_grad": (
+        {"torch": LEAF["torch"] + "with torch.no_grad():\n    w.copy_(torch.full([3], 0.5))"},
+        ["w.is_leaf", *WRITTEN],
+    ),
     "a leaf without gradient": (
         {
             "torch": "w = torch.tensor([1.0, 2.0, 3.0])\ny = w + 1.0\nw.mul_(2.0)",
