@@ -29,6 +29,8 @@ DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)*")
 #: Matches a number in the text, but not "100 million", because other languages count in other units.
 NUMBER = re.compile(rf"(?<![\w.]){DIGITS.pattern}(?![\w.]*\w)(?! [mb]illion)")
 WORD = re.compile(r"[A-Za-z][a-z'’]+")
+#: Magics whose whole line is one name, which a language may write with fewer spaces.
+NAMED_BY_THE_LINE = {"%%engine"}
 #: Matches a run of English words that is too long to be a name such as "Jupyter Book".
 SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}\b[A-Za-z][a-z'’]*")
 #: Matches a passage in quotes or in italics, such as a framework's message, which is not translated.
@@ -234,6 +236,8 @@ def _magic_faults(english: str, other: str) -> Iterator[str]:
         words, own = shlex.split(english), shlex.split(other)
     except ValueError:
         words, own = english.split(), other.split()
+    if words[0] in NAMED_BY_THE_LINE:
+        words, own = ([line[0], " ".join(line[1:])] for line in (words, own))
     if len(words) != len(own):
         yield f"has other arguments of {words[0]}: {other}"
         return

@@ -177,6 +177,8 @@ def test_bold_and_italics_that_markdown_prints_as_stars_are_found(other, fault):
             '%%step 2\n@@ -1,2 +1,2 @@ b\n-x  # 一\n+"""二。"""',
             "",
         ),
+        ("%%engine the derivative table\nx = 1", "%%engine 导数表\nx = 1", ""),
+        ("%%engine the derivative table\nx = 1", "%%engine 导数表\nx = 2", "has other code"),
         ("%%step 2\n@@ -1,2 +1,2 @@\n-x\n+y", "%%step 2\n@@ -1,2 +1,2 @@\n-x\n+z", "code"),
         ("%load_ext book_kit", "%load_ext other_kit", "commands"),
     ],

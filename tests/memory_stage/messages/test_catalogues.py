@@ -132,7 +132,7 @@ def test_one_recording_is_shown_in_both_languages():
     assert shown.data["language"] == "zh-CN"
     assert shown.data["title"] == "程序对内存做了什么"
     assert [step["say"] for step in shown.data["variants"][0]["steps"]] == [
-        "第 1 行新建存储 1（2 个数，8 字节）和一个使用它的张量，形状为 [2]。`x` 指这个张量。",
+        "第 1 行新建存储 1（2 个数，8 字节）和一个使用它的张量，形状为 [2]。`x` 指向这个张量。",
         "`add_` 写入存储 1 的全部 2 个单元，版本从 0 变为 1。",
     ]
     english = shown.translated("en")
@@ -241,7 +241,7 @@ def test_a_plural_follows_its_count():
 
 def test_spaces_beside_chinese_are_removed_outside_of_code_only():
     told = message("{name} names the tensor of {other}.", name="`d['长 度']`", other=message("the tensor"))
-    assert render(told, CHINESE) == "`d['长 度']` 与该张量指同一个张量。"
+    assert render(told, CHINESE) == "`d['长 度']` 与该张量指向同一个张量。"
     assert render(sentences([told, told]), CHINESE).count("。`d") == 1
 
 
