@@ -25,7 +25,6 @@ HEADS: tuple[Text, ...] = (
     message("Anomaly mode"),
     "`explain`",
     message("Fix"),
-    message("Points"),
 )
 FIXES: dict[str, Text] = {"edit": "diff", "words": message("words"), "": "-"}
 
@@ -56,7 +55,7 @@ class PublicReports:
             (
                 said(
                     message(
-                        "{program} ({library})", program=translated(title_of(name)), library=NAMES[record["library"]]
+                        "{program} ({library})", program=translated(title_of(name)), library=library_of(name, record)
                     )
                 ),
                 _error(answer["error"]),
@@ -64,7 +63,6 @@ class PublicReports:
                 _line(answer["anomaly mode"]),
                 str(answer["line"]) if answer["is named"] else "-",
                 said(FIXES[answer["fixes"]]),
-                f"{points(answer):g}",
             )
             for record in self.records.values()
             for name, answer in record["answers"].items()
@@ -79,17 +77,14 @@ class PublicReports:
         anomaly = sum(answer["anomaly mode"] == answer["line"] for answer in answers)
         asked = sum(answer["anomaly mode"] is not None for answer in answers)
         summary = message(
-            "{versions}: of {programs} programs the line is named in {named}, and {edits} get a fix as a diff that "
-            "was applied and run. Anomaly mode names the line to blame in {anomaly} of {asked}. Points: {points} of "
-            "{most}.",
+            "{versions}: `explain` names the line to blame in {named} of {programs} programs, and for {edits} it gives "
+            "a diff that was applied and run. Anomaly mode names that line in {anomaly} of {asked} programs.",
             versions=joined(f"{NAMES[each['library']]} {each['version']}" for each in self.records.values()),
             programs=len(answers),
             named=named,
             edits=edits,
             anomaly=anomaly,
             asked=asked,
-            points=f"{sum(map(points, answers)):g}",
-            most=2 * len(answers),
         )
         return said(summary)
 
@@ -99,11 +94,9 @@ def title_of(name: str) -> str:
     return name.partition("_")[2].replace("_", " ")
 
 
-def points(answer: Mapping[str, Any]) -> float:
-    """Return the points of an answer: one for the line, and one for a fix as a diff that works or half for one in
-    words.
-    """
-    return answer["is named"] + {"edit": 1.0, "words": 0.5, "": 0.0}[answer["fixes"]]
+def library_of(name: str, record: Mapping[str, Any]) -> str:
+    """Return the library that a program uses: programs of NumPy were run beside PyTorch, and have an ``n`` in front."""
+    return NAMES["numpy" if name.startswith("n") else record["library"]]
 
 
 def _error(error: str) -> str:
