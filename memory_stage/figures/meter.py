@@ -180,15 +180,15 @@ def _describe_change(cell: Text, change: int, reserved: int) -> Text:
         if change < 0:
             way = message("{cell} frees {size}", cell=cell, size=size)
     elif reserved:
-        way = message("{cell} leaves what is allocated as it is", cell=cell)
+        way = message("{cell} does not change the allocated bytes", cell=cell)
     else:
-        way = message("{cell} leaves the bytes as they are", cell=cell)
+        way = message("{cell} does not change the bytes", cell=cell)
     if not reserved:
         return way
     segments = bytes_shown(abs(reserved))
     if reserved > 0:
         return message("{change}, and the allocator takes {size} from the device", change=way, size=segments)
-    return message("{change}, and the allocator gives {size} back to the device", change=way, size=segments)
+    return message("{change}, and the allocator returns {size} to the device", change=way, size=segments)
 
 
 def _where(now: Reading) -> Text:

@@ -73,7 +73,7 @@ def test_only_the_last_cells_are_shown():
     for number in range(40):
         shown.note(f"[{number}]")
     assert [cell["label"] for cell in shown.data["cells"]] == [f"[{n}]" for n in range(40 - meter.MOST_CELLS, 40)]
-    assert "leaves the bytes as they are: cpu holds" in shown.data["say"]
+    assert "does not change the bytes: cpu holds" in shown.data["say"]
 
 
 def test_the_meter_is_static_in_the_book(monkeypatch):
@@ -100,7 +100,7 @@ def test_reserved_and_released_segments_are_reported_and_drawn():
     assert said == [
         "“x and y made” takes 24.0 MiB, and the allocator takes 40.0 MiB from the device",
         "“del y” frees 20.0 MiB",
-        "“empty_cache” leaves what is allocated as it is, and the allocator gives 20.0 MiB back to the device",
+        "“empty_cache” does not change the allocated bytes, and the allocator returns 20.0 MiB to the device",
     ]
     boxes = [mark for mark in drawing.marks(element.picture(shown.data)) if mark.kind == "rect" and 0 < mark.h <= 44]
     base = max(box.y + box.h for box in boxes)
