@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from tests.support.site.words import said
 from tests.support.waiting import soon
 from tools.build import ROOT
 
@@ -248,27 +249,38 @@ def test_pasted_text_never_becomes_markup_and_is_never_sent(site, visit):
     assert [request.url for request in seen.finished[before:]] == [] and seen.complaints == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_door_works_by_keyboard_and_with_a_screen_reader_and_axe_finds_nothing(site, visit, scheme):
-    seen = visit(f"{site}chapters/your_error.html", width=360, scheme=scheme)
+@pytest.mark.parametrize(
+    ("edition", "scheme", "title"),
+    [
+        ("", "light", "The array is read-only"),
+        ("", "dark", "The array is read-only"),
+        ("zh", "dark", "数组是只读的"),
+    ],
+)
+def test_the_door_works_by_keyboard_and_with_a_screen_reader_and_axe_finds_nothing(site, visit, edition, scheme, title):
+    seen = visit(f"{site}{edition and edition + '/'}chapters/your_error.html", width=360, scheme=scheme)
     door = seen.page.locator("error-door")
-    door.get_by_label("Paste your error").focus()
+    door.get_by_label(said("Paste your error, whole or in part", edition)).focus()
     seen.page.keyboard.insert_text("assignment destination is read-only")
     seen.page.keyboard.press("Tab")
     seen.page.keyboard.press("Enter")
-    assert soon(door.get_by_role("status").inner_text) == "One place explains it."
-    assert soon(door.locator(".cause-title").inner_text) == "The array is read-only"
+    assert soon(door.get_by_role("status").inner_text) == said("One place explains it.", edition)
+    assert soon(door.locator(".cause-title").inner_text) == title
     assert seen.violations() == [] and seen.overflow() == 0
 
 
-def test_without_scripts_the_messages_are_listed_by_cause(site, visit):
-    seen = visit(f"{site}index.html", scripts=False)
-    seen.page.get_by_role("link", name="All recorded messages").click()
+@pytest.mark.parametrize(
+    ("edition", "link"), [("", "All recorded messages"), ("zh", "所有收录的报错")], ids=["en", "zh"]
+)
+def test_without_scripts_the_messages_are_listed_by_cause(site, visit, edition, link):
+    seen = visit(f"{site}{edition and edition + '/'}index.html", scripts=False)
+    seen.page.get_by_role("link", name=link).click()
     seen.page.wait_for_url("**/B_error_index.html*")
-    said = seen.page.locator("article").inner_text().replace("’", "'")
-    for cause in CAUSES.values():
-        assert cause["title"].replace("`", "") in said
-    assert "assignment destination is read-only" in said
+    shown = seen.page.locator("article").inner_text().replace("’", "'")
+    causes = json.loads((ROOT / edition / "book" / "causes.json").read_text(encoding="utf-8"))
+    for cause in CAUSES:
+        assert causes[cause]["title"].replace("`", "") in shown
+    assert "assignment destination is read-only" in shown
 
 
 # ---- the search ------------------------------------------------------------------------------------------------------
@@ -375,9 +387,16 @@ def test_the_hits_are_marked_on_the_page_until_escape(site, visit):
     assert soon(seen.page.locator("article mark").count) == 0
 
 
-@pytest.mark.parametrize("width, scheme", [(1280, "light"), (360, "dark")])
-def test_axe_finds_nothing_on_the_results(site, visit, width, scheme):
-    seen = visit(f"{site}search.html?q=modified+by+an+inplace+operation", width=width, scheme=scheme)
+@pytest.mark.parametrize(
+    "address, width, scheme",
+    [
+        ("search.html?q=modified+by+an+inplace+operation", 1280, "light"),
+        ("search.html?q=modified+by+an+inplace+operation", 360, "dark"),
+        ("zh/search.html?q=原位操作", 360, "light"),
+    ],
+)
+def test_axe_finds_nothing_on_the_results(site, visit, address, width, scheme):
+    seen = visit(f"{site}{address}", width=width, scheme=scheme)
     assert seen.page.locator(".hits li").count() > 0
     assert seen.violations() == [] and seen.overflow() == 0
 
@@ -412,8 +431,9 @@ def test_a_search_without_results_suggests_what_to_try(site, visit):
     assert "Try fewer or other words" in seen.page.locator("#search-results").inner_text()
 
 
-def test_the_search_works_from_the_disk(book, visit):
-    seen = visit(f"{(book / 'search.html').as_uri()}?q=leaf")
+@pytest.mark.parametrize(("page", "query"), [("search", "leaf"), ("zh/search", "叶子节点")])
+def test_the_search_works_from_the_disk(book, visit, page, query):
+    seen = visit(f"{(book / page).as_uri()}.html?q={query}")
     assert seen.page.locator(".hits li").count() > 3 and seen.complaints == []
 
 

@@ -52,7 +52,7 @@ def test_a_page_opened_from_the_disk_explains_once_why_there_is_no_button(book, 
     assert stage.evaluate("stage => stage.at.step") == 1  # everything else is loaded
 
 
-@pytest.mark.parametrize("name", [THREE, ALIASES, CONFUSIONS])
+@pytest.mark.parametrize("name", [THREE, ALIASES, CONFUSIONS, f"zh/{THREE}"])
 def test_the_page_records_the_same_as_the_book(on_page, name):
     _, stages = on_page(name)
     for stage in stages[:6]:

@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.support.chapters.chapter import Chapter
 from tests.support.site.editing import needs_python
+from tests.support.site.words import said
 from tests.support.waiting import soon
 
 LEAVES, BYTES, ENGINE = "08_leaves", "05_counting_bytes", "16_an_engine_in_an_afternoon"
@@ -26,8 +27,8 @@ def answer(box: Locator, text: str) -> Locator:
     return reported(box)
 
 
-def reported(box: Locator) -> Locator:
-    expect(box.get_by_role("button", name="Check")).to_be_enabled()
+def reported(box: Locator, edition: str = "") -> Locator:
+    expect(box.get_by_role("button", name=said("Check", edition))).to_be_enabled()
     expect(box.locator(".mt-check")).to_be_visible()
     return box.locator(".mt-check")
 
@@ -54,16 +55,18 @@ def test_the_start_of_an_exercise_fails_in_the_page_and_its_solution_passes(name
 
 
 @needs_python
-def test_an_exercise_is_written_and_passed_by_keyboard_alone(site, visit):
-    seen, found = boxes(site, visit, LEAVES, width=360)
+@pytest.mark.parametrize("edition", ["", "zh"], ids=["en", "zh"])
+def test_an_exercise_is_written_and_passed_by_keyboard_alone(site, visit, edition):
+    seen = visit(f"{site}{edition and edition + '/'}chapters/{LEAVES}.html", width=360)
+    found = seen.page.locator("exercise-box")
     box = found.first
     box.get_by_role("textbox").focus()
     seen.page.keyboard.press("ControlOrMeta+a")
     seen.page.keyboard.insert_text(solutions(LEAVES)[0])
     seen.page.keyboard.press("Tab")
-    assert soon(seen.page.evaluate, "document.activeElement.textContent") == "Check"
+    assert soon(seen.page.evaluate, "document.activeElement.textContent") == said("Check", edition)
     seen.page.keyboard.press("Enter")
-    expect(reported(box)).to_contain_text("Right.")
+    expect(reported(box, edition)).to_contain_text(said("Right.", edition))
     assert seen.overflow() <= 0
     assert seen.violations() == []
     seen.page.emulate_media(color_scheme="dark")

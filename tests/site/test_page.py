@@ -35,15 +35,22 @@ def test_copied_cells_and_diffs_assemble_the_engine_of_the_chapter(site, visit):
     assert text == workshop.FINISHED.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_on_a_phone_the_list_of_chapters_opens_without_scripts(site, visit, scripts):
-    page = visit(f"{site}{CHAPTER}.html", width=390, scripts=scripts).page
-    chapters = page.get_by_role("navigation", name="Chapters")
+@pytest.mark.parametrize(
+    ("folder", "name", "link", "scripts"),
+    [
+        ("", "Chapters", "4. Aliases", True),
+        ("", "Chapters", "4. Aliases", False),
+        ("zh/", "目录", "4. 别名", False),
+    ],
+)
+def test_on_a_phone_the_list_of_chapters_opens_without_scripts(site, visit, folder, name, link, scripts):
+    page = visit(f"{site}{folder}{CHAPTER}.html", width=390, scripts=scripts).page
+    chapters = page.get_by_role("navigation", name=name)
     assert not chapters.is_visible()
-    page.get_by_role("button", name="Chapters").click()
+    page.get_by_role("button", name=name).click()
     assert soon(chapters.is_visible)
-    chapters.get_by_role("link", name="4. Aliases").click()
-    assert soon(lambda: page.url) == f"{site}chapters/04_aliases.html"
+    chapters.get_by_role("link", name=link).click()
+    assert soon(lambda: page.url) == f"{site}{folder}chapters/04_aliases.html"
 
 
 def test_the_list_of_chapters_marks_the_current_page_and_lists_its_sections(site, visit):
@@ -83,12 +90,13 @@ def test_a_link_cut_in_the_middle_of_a_letter_opens_the_page(site, visit):
     page.get_by_role("heading", name="8. Leaves").wait_for()
 
 
-def test_ctrl_k_leads_to_the_search(site, visit):
-    page = visit(f"{site}{CHAPTER}.html", width=1440).page
+@pytest.mark.parametrize("folder", ["", "zh/"], ids=["en", "zh"])
+def test_ctrl_k_leads_to_the_search(site, visit, folder):
+    page = visit(f"{site}{folder}{CHAPTER}.html", width=1440).page
     page.keyboard.press("Control+k")
     page.keyboard.type("alias")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/search.html?q=alias*")
+    page.wait_for_url(f"{site}{folder}search.html?q=alias*")
 
 
 def test_a_page_uses_the_books_fonts(site, visit):

@@ -29,15 +29,18 @@ from tests.support.site.measures import (
 )
 from tests.support.site.stage import step_to_the_end
 from tests.support.site.visit import Visit
+from tests.support.site.words import edition_of
 from tests.support.waiting import box_of, drawn, soon
 from tools.build import ROOT
 
-READ = pages()
-PAGES = [*READ, "search"]
+# Chinese pages with stages, comparisons, questions and exercises. `test_translations.py` opens all Chinese pages.
+CHINESE = ["zh/index", "zh/chapters/11_clone_and_detach"]
+READ = [*pages(), *CHINESE]
+PAGES = [*READ, "search", "zh/search"]
 OWN_ELEMENTS = ("memory-stage", "predict-first")
 KILOBYTE = 1000
 HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # without and with mathematics
-MEASURE = range(66, 76)  # characters a line
+MEASURES = {"": range(66, 76), "zh": range(36, 49)}  # characters a line; some in a Chinese line are half as wide
 STAGE_WIDTH = 1180  # pixels, if there is space
 STILLS = re.compile('<noscript class="step-still">.*?</noscript>', re.DOTALL)
 MOST_STILLS = 0.15  # of a page's weight without the pictures of its paragraphs' steps
@@ -45,6 +48,7 @@ ALONE = "memory-stage:not(.beside memory-stage)"  # stages without a text beside
 UNACCOMPANIED = "memory-stage:not(.beside:not(.tall) memory-stage)"  # stages above or below their text
 STAGE_HEIGHT = 840  # pixels in a window of 900, which also shows some of the page, with all folds closed
 MOST_EMPTY = 0.1  # of a picture's height, if the stage is untouched
+TO_LINE = "Step the stage to line {line}"
 SCREENSHOTS = ROOT / "_build" / "screenshots"
 each_page = pytest.mark.parametrize("opened", PAGES, indirect=True)
 each_page_to_read = pytest.mark.parametrize("opened", READ, indirect=True)
@@ -118,7 +122,8 @@ def test_text_has_a_limited_width_and_a_stage_is_wider(opened, width):
     opened.resize(width, 900)
     lines = opened.page.evaluate(LINES)
     if len(lines) > 10:  # an appendix has hardly any text
-        assert MEASURE[0] <= median(lines) <= MEASURE[-1]
+        measure = MEASURES[edition_of(opened.address)]
+        assert measure[0] <= median(lines) <= measure[-1]
     widths = opened.page.locator(ALONE).evaluate_all(WIDTHS)
     assert set(widths) <= {STAGE_WIDTH}
     assert opened.overflow() == 0
@@ -145,7 +150,8 @@ def test_a_question_leads_to_the_line_that_shows_its_answer(opened):
         proof = question.eval_on_selector(".mt-proof", "proof => ({...proof.dataset})")
         question.eval_on_selector("summary", "summary => { summary.parentElement.open = false; summary.click() }")
         button = question.wait_for_selector(".mt-look:not([hidden])")
-        assert button.inner_text() == f"Step the stage to line {proof['line']}"
+        words = json.loads(question.get_attribute("data-words") or "{}")
+        assert button.inner_text() == words.get(TO_LINE, TO_LINE).format(line=proof["line"])
         button.click()
         if "stage" in proof:
             stage = opened.page.evaluate_handle(TITLED, proof["stage"]).as_element()

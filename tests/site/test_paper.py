@@ -10,6 +10,7 @@ import sys
 import pytest
 from pypdf import PdfReader
 
+from tests.support.site.words import edition_of
 from tests.support.waiting import drawn
 from tools import pdf
 
@@ -17,6 +18,23 @@ NAMES = ["index", "chapters/08_leaves"]
 LEAST_FULL = 0.5  # of a sheet followed by another one of the same page, from its top to its lowest line
 FOOT = 60  # points: the page number is below
 STAGE_DATA = r'<memory-stage[^>]*>.*?<script type="application/json">(.*?)</script>'
+
+# Parts of what a page says about its buttons, and what it says on paper about an exercise, in each language.
+ON_SCREEN = {
+    "": (
+        "Edit this program",
+        "Check runs",
+        "runs no Python",
+        "Here you can write",
+        "built without Python",
+        "MB, once",
+    ),
+    "zh": ("修改这个程序", "“检查”会", "不能运行 Python", "可以在这里编写", "MB，只加载一次"),
+}
+ON_PAPER = {
+    "": "To run your answer, open this page’s notebook in a copy of the book; the solution is below.",
+    "zh": "要运行你的答案，请在你自己的那份书中打开本页的 notebook；答案在下方。",
+}
 
 
 @pytest.fixture(scope="module")
@@ -77,25 +95,18 @@ def test_no_sheet_is_nearly_empty(paper):
             assert lowest_line(sheet) >= LEAST_FULL, f"sheet {number + 1}"
 
 
-@pytest.mark.parametrize("name", ["chapters/08_leaves", "chapters/playground", "chapters/your_own_program"])
+@pytest.mark.parametrize(
+    "name", ["chapters/08_leaves", "chapters/playground", "chapters/your_own_program", "zh/chapters/08_leaves"]
+)
 def test_paper_mentions_no_button(name, site, visit):
     """Python in the page changes its functions on a screen, but not on paper."""
     seen = visit(f"{site}{name}.html")
     seen.page.emulate_media(media="print")
     drawn(seen.page)
     printed = seen.page.locator("article").inner_text()
-    reported = (
-        "Edit this program",
-        "Check runs",
-        "runs no Python",
-        "Here you can write",
-        "built without Python",
-        "MB, once",
-    )
-    assert [text for text in reported if text in printed] == []
-    assert "To run your answer, open this page’s notebook in a copy of the book; the solution is below." in printed or (
-        seen.page.locator("exercise-box").count() == 0
-    )
+    edition = edition_of(seen.address)
+    assert [text for text in ON_SCREEN[edition] if text in printed] == []
+    assert ON_PAPER[edition] in printed or seen.page.locator("exercise-box").count() == 0
 
 
 def lowest_line(sheet) -> float:

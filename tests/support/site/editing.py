@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from tests.support.site.visit import Visit
+from tests.support.site.words import edition_of, said
 from tests.support.waiting import wait_for_script
 from tools import live
 
@@ -42,7 +43,9 @@ class Stage:
         self.element.get_by_role("combobox", name=what, exact=True).select_option(which)
 
     def press(self, name: str) -> None:
-        self.element.get_by_role("button", name=name, exact=True).click()
+        """Click the button that has this name in the English book."""
+        own_name = said(name, edition_of(self.page.url))
+        self.element.get_by_role("button", name=own_name, exact=True).click()
 
     def run(self, text: str | None = None) -> None:
         """Press Run, and wait for a stage that can be stepped again, or for a reason."""
