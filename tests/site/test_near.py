@@ -4,11 +4,35 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.waiting import box_of, soon, wait_for_script
+from tests.support.waiting import box_of, drawn, soon, wait_for_script
 
 LONG = "chapters/fifteen_confusions"
 ASLEEP = "() => [...document.querySelectorAll('memory-stage, memory-figure')].filter(one => !one.shadowRoot).length"
 ALL_AWAKE = f"() => ({ASLEEP})() === 0"
+# Where each stage that has started or has been drawn is, in px from the window: 0 for one in the window.
+STARTED_AT = """() => [...document.querySelectorAll('memory-stage, memory-figure')].filter(one => one.shadowRoot).map(
+    one => {
+        const { top, bottom } = one.getBoundingClientRect();
+        return Math.max(0, top - innerHeight, -bottom);
+    },
+)"""
+STILLS_AT = STARTED_AT.replace("memory-stage, memory-figure", "figure.step-still.drawn").replace(
+    "one.shadowRoot", "one.firstElementChild"
+)
+NEAR = 600  # px, as in lazy-elements.js and step-stills.js
+PUSHED = 400  # px by which a stage that starts may move the ones below it
+# Notes how many stages are started in one task: the number of new shadow roots until the next timer.
+COUNT_IN_A_TASK = """() => {
+    globalThis.most = 0;
+    let now = 0;
+    const attach = Element.prototype.attachShadow;
+    Element.prototype.attachShadow = function (...options) {
+        if (!now) setTimeout(() => { now = 0; });
+        now += 1;
+        most = Math.max(most, now);
+        return attach.apply(this, options);
+    };
+}"""
 IN_VIEW_ASLEEP = """() => [...document.querySelectorAll('memory-stage')].filter(stage => {
     const {top, bottom} = stage.getBoundingClientRect();
     return !stage.shadowRoot && bottom > 0 && top < innerHeight;
@@ -37,7 +61,25 @@ def test_a_distant_stage_waits_and_a_visible_one_starts(opened_page):
     for stage in opened_page.locator("memory-stage").all()[::5]:
         stage.evaluate("stage => stage.scrollIntoView()")
         stage.locator(".pic svg").wait_for()
-        assert opened_page.evaluate(IN_VIEW_ASLEEP) == 0
+        assert soon(opened_page.evaluate, IN_VIEW_ASLEEP) == 0
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("name", ["index", "chapters/04_aliases", LONG])
+def test_at_load_only_what_is_near_the_reader_is_drawn(site, visit, name, width):
+    page = visit(f"{site}{name}.html", width=width, whole=False).page
+    assert soon(page.evaluate, IN_VIEW_ASLEEP) == 0
+    drawn(page)
+    assert max(page.evaluate(STARTED_AT), default=0) <= NEAR + PUSHED
+    assert max(page.evaluate(STILLS_AT), default=0) <= NEAR + PUSHED
+
+
+def test_stages_start_one_after_the_other(opened_page):
+    opened_page.evaluate(COUNT_IN_A_TASK)
+    opened_page.evaluate("document.body.style.zoom = 0.1")  # brings many stages near at once
+    opened_page.keyboard.press("Shift")
+    wait_for_script(opened_page, ALL_AWAKE)
+    assert opened_page.evaluate("most") == 1
 
 
 def test_a_waiting_stage_has_a_name_and_tab_leads_into_it(opened_page):

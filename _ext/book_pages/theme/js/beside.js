@@ -230,6 +230,7 @@ function fitWindow(block) {
   const needs = /\bneeds-(\d+)\b/.exec(block.className)?.[1];
   if (!needs) return;
   const fit = () => {
+    if (!TWO_COLUMNS.matches) return; // reading the window's height makes a phone lay out the whole page
     const part = innerHeight / Number(needs);
     const isLow = innerHeight < LOW;
     block.classList.toggle('tall', part < (isLow ? LEAST_ZOOM : 1));

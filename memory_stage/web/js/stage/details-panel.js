@@ -23,8 +23,9 @@ export class DetailsPanel {
   /** Draw the bytes of all steps, if the details are open. */
   draw() {
     const { $, data, at, meter } = this.stage;
+    if (!this.isOpen) return; // reading a width makes the browser lay out the page
     const width = Math.floor($('.bytes').clientWidth);
-    if (!this.isOpen || !width) return;
+    if (!width) return;
     $('.chart').innerHTML = measuredWith(meter, () => chart(data, { variant: at.variant, step: at.step, width }));
   }
 }

@@ -5,9 +5,9 @@
  * for a page without JavaScript; the stage replaces them. The attributes variant="id" and step="1" (counted from 1) set
  * the step that is shown first; otherwise the trace does, or a link to "#id/variant/step". depth="memory" (or
  * "tensors", "history") sets how much the picture shows. With loading="lazy" it waits until the page calls wake(),
- * showStep(step, label), showLine(line, label), follow(variant, step, isNew) or light(name); after that, the page may
- * also call go(step) with steps counted from 0, choose(variant), showDetails(isOpen) and unlight(). Everything is in a
- * shadow root, so the style sheets of the page and of the stage do not interfere.
+ * wakePart() until that is undefined, showStep(step, label), showLine(line, label), follow(variant, step, isNew) or
+ * light(name); then the page may also call go(step) with steps counted from 0, choose(variant), showDetails(isOpen) and
+ * unlight(). Everything is in a shadow root, so the style sheets of the page and of the stage do not interfere.
  */
 
 import { speakFor } from '../shared/messages.js';
@@ -30,14 +30,11 @@ import { QuestionBar } from './question-bar.js';
 import { savePicture } from './save-picture.js';
 import { copyLink, followLink, idFor } from './stage-link.js';
 import { keepHeight, keptHeight, roomOf, windowHeight } from './stage-room.js';
+import { startInParts } from './starting.js';
 import { fillList, markCurrent } from './step-list.js';
 import { fillVariantTable, variantTable } from './variant-table.js';
 
-const indexOfVariant = (variants, id) =>
-  Math.max(
-    0,
-    variants.findIndex(variant => variant.id === id),
-  );
+const indexOfVariant = (variants, id) => Math.max(0, variants.map(variant => variant.id).indexOf(id));
 /** @type {CSSStyleSheet | undefined} */
 let sheet;
 
@@ -80,12 +77,19 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     if (!script || this.shadowRoot || this.wake || !this.isConnected) return;
     this.data = JSON.parse(script.textContent);
     this.id ||= idFor(this.data.title);
-    if (this.getAttribute('loading') === 'lazy') this.wake = this.start;
+    if (this.getAttribute('loading') === 'lazy') startInParts(this);
     else this.start(this.data);
   }
 
-  start(trace = this.data) {
-    this.wake = undefined;
+  start(trace) {
+    this.wake = this.wakePart = undefined;
+    this.build(trace);
+    this.watch();
+  }
+
+  /** Make the stage's content, except the picture, which needs the stage's width. */
+  build(trace) {
+    this.waits = false;
     this.data = trace;
     this.opened ??= trace.depth; // also for a program that the reader has changed
     speakFor(this);
@@ -104,7 +108,6 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     this.showVariants();
     this.showProgram();
     this.show();
-    this.watch();
   }
 
   get variant() {
@@ -245,7 +248,7 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
     keepHeight(this);
     // stored, because reading sizes after a change makes the browser lay out the page
     this.room = roomOf(this);
-    this.draw();
+    if (!this.waits) this.draw();
   }
 
   /* ---- stepping ---- */

@@ -18,6 +18,12 @@ import { planOf } from './plan.js';
  */
 export const picture = (trace, options = /** @type {any} */ ({})) => drawPicture(trace, options).svg;
 
+/** Return the size of everything in a picture, which is kept for the other steps of the program. */
+export const measurePicture = (trace, { width = 760, depth, room = Infinity, least }) =>
+  sizeOf(trace, planOf(trace), { width: widthOf(width), depth: depthOf(depth ?? trace.depth), room, least });
+
+const widthOf = width => Math.max(272, Math.round(width));
+
 export function drawPicture(
   trace,
   { variant = 0, step = -1, width = 760, depth, unfold = false, mark, light, room = Infinity, least },
@@ -27,9 +33,9 @@ export function drawPicture(
   const at = frames.at(step);
   const lit = light === undefined ? mark && referencesTo(at, mark) : referencesOfName(at, light);
   const frame = lit ? Object.assign(Object.create(at), { lit }) : at;
-  const shown = Math.max(272, Math.round(width));
+  const shown = widthOf(width);
   const seen = depthOf(depth ?? trace.depth);
-  const { cell, zoom, margin, tallest } = sizeOf(trace, plan, { width: shown, depth: seen, room, least });
+  const { cell, zoom, margin, tallest } = measurePicture(trace, { width, depth, room, least });
   const W = Math.floor(shown / zoom);
   const view = { width: W, depth: seen, cell };
   const prefix = `m${hash(`${trace.title} ${variant} ${frame.step} ${W} ${unfold} ${seen}`)}`;

@@ -30,5 +30,7 @@ export interface Started {
   data: Trace;
   at: At;
   $: (selector: string) => any;
+  /** True while the stage has its size, and its picture is drawn in a later task. */
+  waits?: boolean;
   room: { pic: number; window: number; height: number; least: number };
 }

@@ -1,12 +1,14 @@
 /**
- * Stages and figures start when the reader comes near them, because starting all of a long page at once would delay it.
- * Tab, a link and printing start them too. After the reader first touches the page, the others follow one by one while
- * the browser is idle, so that a search in the page finds their words.
+ * Stages and figures start when the reader comes near them, because starting all of a long page at once would delay it:
+ * one after the other, the one in the middle of the window first, each in several tasks. Tab, a link and printing start
+ * them too, at once. After the reader first touches the page, the others follow while the browser is idle, so that a
+ * search in the page finds their words.
  */
 
 import { dataOf } from './dom.js';
+import { inTurn } from './in-turn.js';
 
-/** @typedef {HTMLElement & {wake?: () => void, reveal: () => void}} Lazy */
+/** @typedef {HTMLElement & {wake?: () => void, wakePart?: () => void, reveal: () => void}} Lazy */
 
 const NEAR = '600px';
 const MARKS = ['loading', 'tabindex', 'role', 'aria-label']; // attributes of an element that has not started
@@ -19,7 +21,11 @@ export function startWhenNear() {
   if (!asleep.size) return;
   const observer = new IntersectionObserver(
     entries => {
-      for (const { target, isIntersecting } of entries) if (isIntersecting) wake(/** @type {Lazy} */ (target));
+      const near = entries.filter(entry => entry.isIntersecting).sort((a, b) => fromMiddle(a) - fromMiddle(b));
+      for (const { target } of near) {
+        observer.unobserve(target);
+        inTurn(() => wakePart(/** @type {Lazy} */ (target)));
+      }
     },
     { rootMargin: NEAR },
   );
@@ -32,6 +38,14 @@ export function startWhenNear() {
     const sleeps = Boolean(element.wake);
     element.wake?.();
     return sleeps;
+  }
+
+  /** Start a part of an element; false if it has started. */
+  function wakePart(element) {
+    if (!asleep.has(element)) return false;
+    element.wakePart?.();
+    if (!element.wakePart) wake(element);
+    return asleep.has(element);
   }
 
   for (const element of asleep) {
@@ -58,7 +72,7 @@ export function startWhenNear() {
     whenIdle(() => {
       const [element] = asleep;
       if (!element) return;
-      wake(element);
+      wakePart(element);
       wakeOthers();
     });
   for (const kind of ['keydown', 'pointerdown', 'scroll']) {
@@ -83,6 +97,14 @@ function offerFocus(element, start) {
     control?.focus();
   };
   element.addEventListener('focus', moveIn, { once: true });
+}
+
+/**
+ * Return how far an element is from the middle of the window.
+ * @param {IntersectionObserverEntry} entry
+ */
+function fromMiddle({ boundingClientRect: { top, bottom }, rootBounds }) {
+  return Math.abs(top + bottom - (rootBounds ? rootBounds.top + rootBounds.bottom : 0));
 }
 
 /** Decode a part of an address, which may be cut anywhere. */

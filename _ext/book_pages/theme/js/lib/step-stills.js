@@ -5,6 +5,7 @@
  */
 
 import { make } from './dom.js';
+import { inTurn } from './in-turn.js';
 
 /** @typedef {{text: Element, trace: () => any, variant: number, step: number}} Named */
 
@@ -41,13 +42,13 @@ export function drawBetween(named) {
     entries => {
       for (const { target, isIntersecting } of entries) {
         near[isIntersecting ? 'add' : 'delete'](target);
-        draw(target);
+        if (isIntersecting) inTurn(() => draw(target));
       }
     },
     { rootMargin: NEAR },
   );
   const widths = new ResizeObserver(entries => {
-    for (const { target } of entries) draw(target);
+    for (const { target } of entries) if (near.has(target)) inTurn(() => draw(target));
   });
   for (const each of named) {
     const figure = make('figure', { className: 'step-still drawn' });
