@@ -122,20 +122,24 @@ export function amountsHtml({ allocated, peak, reserved }) {
     .join('');
 }
 
-const phaseText = ({ phase }) => (phase === 'backward' ? t('backward') : t('forward'));
+/** Return the pass that a frame belongs to; nothing in a program without a backward pass. */
+const phaseText = ({ phase }, frames) => {
+  if (!frames.some(each => each.phase === 'backward')) return '';
+  return phase === 'backward' ? t('backward') : t('forward');
+};
 
-/** Return "step 3 of 7, forward". */
-export const momentText = (frame, count) =>
-  t('step {step} of {count}, {phase}', { step: frame.step + 1, count, phase: phaseText(frame) });
+/** Return "step 3 of 7, forward", or "step 3 of 7" in a program without a backward pass. */
+export const momentText = (frame, frames) => {
+  const words = { step: frame.step + 1, count: frames.length, phase: phaseText(frame, frames) };
+  return words.phase ? t('step {step} of {count}, {phase}', words) : t('step {step} of {count}', words);
+};
 
 /** Return the text of the step together with its lines, for a screen reader. */
-export const spokenMoment = (frame, count) =>
-  t('step {step} of {count}, {lines}, {phase}', {
-    step: frame.step + 1,
-    count,
-    lines: linesText(frame),
-    phase: phaseText(frame),
-  });
+export const spokenMoment = (frame, frames) => {
+  const phase = phaseText(frame, frames);
+  const words = { step: frame.step + 1, count: frames.length, lines: linesText(frame), phase };
+  return phase ? t('step {step} of {count}, {lines}, {phase}', words) : t('step {step} of {count}, {lines}', words);
+};
 
 /**
  * Return the label of the button that shows the next step. `first` is the first frame if the stage opened at a later

@@ -384,9 +384,9 @@ class MemoryStage extends /** @type {new () => HTMLElement & import('./types.d.t
   fillTime(frame) {
     const last = this.frames.length - 1;
     const slider = this.$('.time input');
-    this.$('output').textContent = html.momentText(frame, last + 1);
+    this.$('output').textContent = html.momentText(frame, this.frames);
     slider.value = frame.step + 1;
-    slider.setAttribute('aria-valuetext', html.spokenMoment(frame, last + 1));
+    slider.setAttribute('aria-valuetext', html.spokenMoment(frame, this.frames));
     this.$('.back').setAttribute('aria-disabled', frame.step === 0);
     this.$('.next').setAttribute('aria-disabled', frame.step === last && !this.isAtRest);
   }
