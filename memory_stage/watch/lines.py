@@ -88,6 +88,10 @@ class Lines:
         """Return the line with an index."""
         return self._lines[number]
 
+    def files(self) -> set[str]:
+        """Return the files of the program that have been met."""
+        return {code.co_filename for code, is_program in self._codes.values() if is_program}
+
     def program_frames(self, frame: FrameType | None) -> list[FrameType]:
         """Return the frames of the program, from ``frame`` outwards."""
         found = []

@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
-from memory_stage.explanation.whole_run.program_text import ProgramText, names_in
+from memory_stage.explanation.whole_run.program_text import ProgramText
+from memory_stage.explanation.whole_run.value_reads import ValueReads
 from memory_stage.messages import message, said
 from memory_stage.trace.amounts import bytes_message
 from memory_stage.watch.lines import ProgramLine
@@ -64,7 +65,58 @@ def diagnose_end(graphs: HeldGraphs, variables: dict[str, Any], file: str) -> li
         for path, values in _lists(name, value, DEPTH):
             fault = _of_list(graphs, text, path, values)
             found += [] if fault is None else [fault]
+    for path in [] if text.tree is None else collected_paths(text.tree):
+        value = None if path.isidentifier() else value_at(path, variables)
+        if graphs.is_tensor(value) and graphs.holds_graph(value) and ValueReads([text]).are_reported(path, None):
+            fault = _of_sum(graphs, text, path, value)
+            found += [] if fault is None else [fault]
     return found
+
+
+def collected_paths(function: ast.AST) -> list[str]:
+    """Return the paths of the values to which the statements of a function add or append, such as ``self.total``."""
+    found: dict[str, None] = {}
+    for each in ast.walk(function):
+        target = _collecting_target(each)
+        path = "" if target is None else ast.unparse(target)
+        if path and not _calls_in(target) and (isinstance(each, ast.Call) or grows(each, path)):
+            found[path] = None
+    return list(found)
+
+
+def _collecting_target(node: ast.AST) -> ast.expr | None:
+    if isinstance(node, ast.AugAssign):
+        return node.target
+    if isinstance(node, ast.Assign):
+        return node.targets[0]
+    is_append = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append"
+    return node.func.value if is_append else None  # type: ignore[attr-defined]  # just asked
+
+
+def _calls_in(node: ast.AST | None) -> bool:
+    """Return True if a path has an index that is not constant, or a call."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
+            return True
+        node = node.value
+    return not isinstance(node, ast.Name)
+
+
+def value_at(path: str, variables: dict[str, Any]) -> Any:
+    """Return the value that a path such as ``self.sums["loss"]`` leads to, without running code of the program."""
+    steps = []
+    node: ast.AST = ast.parse(path, mode="eval").body
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        is_attribute = isinstance(node, ast.Attribute)
+        steps.append((is_attribute, node.attr if is_attribute else getattr(node.slice, "value", None)))  # type: ignore[union-attr]
+        node = node.value
+    value = variables.get(getattr(node, "id", ""))
+    for is_attribute, key in reversed(steps):
+        inner = getattr(value, "__dict__", None) if is_attribute else value
+        if not isinstance(inner, dict) or isinstance(value, (type, ModuleType)):
+            return None
+        value = dict.get(inner, key)
+    return value
 
 
 def _lists(path: str, value: Any, depth: int) -> Iterator[tuple[str, list[Any]]]:
@@ -88,8 +140,8 @@ def of_local(graphs: HeldGraphs, text: ProgramText, function: ast.AST, name: str
         graphs: the graphs of one framework.
         text: the file of the function.
         function: the definition of the function.
-        name: the variable, which no line of the function hands on.
-        value: the variable's value.
+        name: the variable, or the attributes that lead to the value; the program only reports the value.
+        value: its value.
     """
     if graphs.is_tensor(value):
         return _of_sum(graphs, text, name, value, function) if graphs.holds_graph(value) else None
@@ -116,51 +168,75 @@ def _of_sum(
     if count < FEWEST_ITERATIONS or not nbytes:
         return None
     line = ProgramLine(text.file, statement.lineno, "")
-    amounts: dict[str, Any] = {"name": name, "count": f"{count:,}", "size": bytes_message(nbytes)}
+    amounts: dict[str, Any] = {"name": name, "count": f"{count:,}", **_amounts(nbytes, count)}
     verdict = message(
-        "`{name}` keeps the graphs of {count} iterations: {size} of saved tensors, and more with each iteration.",
+        "`{name}` keeps the graphs of {count} iterations: {size} of saved tensors, {each} more with each iteration.",
         **amounts,
     )
     if function is not None:
         verdict = message(
-            "`{name}` keeps the graphs of all iterations: after {count} of them {size} of saved tensors.", **amounts
+            "`{name}` keeps the graphs of all iterations: after {count} of them {size} of saved tensors, {each} more "
+            "with each iteration.",
+            **amounts,
         )
     sentence = message("Add the number only; its graph is then freed at the end of the iteration.")
-    edits: tuple[Edit, ...] = ()
-    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
-        addend = statement.value.right
-        number = ".item()" if math.prod(value.shape) == 1 and not text.has(rf"\b{name}\.") else ".detach()"
-        is_simple = isinstance(addend, (ast.Name, ast.Attribute, ast.Call))
-        edits = text.wrapped(addend, f"{{}}{number}" if is_simple else f"({{}}){number}")
-    elif isinstance(statement, ast.Assign):
+    if isinstance(statement, ast.Assign) and not isinstance(statement.value, ast.BinOp):
         sentence = message("Append the numbers only; their graph is then freed at the end of the iteration.")
-        parts = _concatenated(statement)
-        added = [each for each in parts if ast.unparse(each) != name]
-        edits = text.wrapped(added[0], "{}.detach()") if len(added) == 1 and not isinstance(added[0], ast.BinOp) else ()
-    elif isinstance(statement, ast.AugAssign) and text.is_alone(statement):
-        number = ".item()" if math.prod(value.shape) == 1 and not text.has(rf"\b{name}\.") else ".detach()"
-        added_text = ast.unparse(statement.value)
-        added_text = (
-            added_text if isinstance(statement.value, (ast.Name, ast.Attribute, ast.Call)) else f"({added_text})"
-        )
-        source = f"{ast.unparse(statement).partition('=')[0]}= {added_text}{number}"
-        edits = (text.replace(statement, source),)
+    edits = _without_graph(text, statement, name, value, function)
     evidence = (Evidence(line, said(message("adds to `{name}`, with its history", name=name))),)
     fix = Fix(said(sentence), text.file if edits else "", edits)
     return Fault("leak", said(verdict), evidence, said(_REASON), (fix,))
 
 
+def _amounts(nbytes: int, count: int) -> dict[str, Any]:
+    return {"size": bytes_message(nbytes), "each": bytes_message(nbytes // count)}
+
+
+def _without_graph(
+    text: ProgramText, statement: ast.stmt, name: str, value: Any, function: ast.AST | None
+) -> tuple[Edit, ...]:
+    """Return the edits that let a statement add a number; a tensor without a history if another line may use one."""
+    is_seen = not name.isidentifier() or text.has(rf"\b{name}\.") or _is_returned(function, name)
+    number = ".item()" if math.prod(value.shape) == 1 and not is_seen else ".detach()"
+    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
+        addend = statement.value.right
+        is_simple = isinstance(addend, (ast.Name, ast.Attribute, ast.Call))
+        return text.wrapped(addend, f"{{}}{number}" if is_simple else f"({{}}){number}")
+    if isinstance(statement, ast.Assign):
+        parts = _concatenated(statement)
+        added = [each for each in parts if ast.unparse(each) != name]
+        return text.wrapped(added[0], "{}.detach()") if len(added) == 1 and not isinstance(added[0], ast.BinOp) else ()
+    if isinstance(statement, ast.AugAssign) and text.is_alone(statement):
+        added_text = ast.unparse(statement.value)
+        is_simple = isinstance(statement.value, (ast.Name, ast.Attribute, ast.Call))
+        added_text = added_text if is_simple else f"({added_text})"
+        source = f"{ast.unparse(statement).partition('=')[0]}= {added_text}{number}"
+        return (text.replace(statement, source),)
+    return ()
+
+
+def _is_returned(function: ast.AST | None, name: str) -> bool:
+    returns = [] if function is None else [each for each in ast.walk(function) if isinstance(each, ast.Return)]
+    return any(isinstance(each, ast.Name) and each.id == name for part in returns for each in ast.walk(part))
+
+
 def grows(statement: ast.AST, name: str) -> bool:
     """Return True for ``name += value``, ``name = name + value`` and ``name = torch.cat((name, value))``."""
     if isinstance(statement, ast.AugAssign):
-        target = statement.target
-        return isinstance(target, ast.Name) and target.id == name and name not in names_in(statement.value)
+        is_sum = isinstance(statement.op, (ast.Add, ast.Sub))
+        return is_sum and ast.unparse(statement.target) == name and not _reads(statement.value, name)
     if not isinstance(statement, ast.Assign) or ast.unparse(statement.targets[0]) != name:
         return False
     value = statement.value
     if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)):
-        return ast.unparse(value.left) == name and name not in names_in(value.right)
+        return ast.unparse(value.left) == name and not _reads(value.right, name)
     return name in [ast.unparse(each) for each in _concatenated(statement)]
+
+
+def _reads(expression: ast.AST, path: str) -> bool:
+    """Return True if an expression contains a name, or the attributes that lead to a value."""
+    parts = [each for each in ast.walk(expression) if isinstance(each, (ast.Name, ast.Attribute, ast.Subscript))]
+    return any(ast.unparse(each) == path for each in parts)
 
 
 def _concatenated(statement: ast.Assign) -> list[ast.expr]:
@@ -176,28 +252,26 @@ def _of_list(
     graphs: HeldGraphs, text: ProgramText, name: str, values: list[Any], function: ast.AST | None = None
 ) -> Fault | None:
     """Return a fault if a list keeps results of several iterations, each with its graph, and nothing reads them."""
-    kept = [each for each in values if graphs.is_tensor(each) and graphs.holds_graph(each)]
-    is_plain = name.isidentifier()
-    if is_plain and function is None and text.has(_uses(name)):
+    kept = [x for each in values for x in parts_of(each) if graphs.is_tensor(x) and graphs.holds_graph(x)]
+    if len(kept) < FEWEST_ITERATIONS or (function is None and not ValueReads([text]).are_reported(name, None)):
         return None
     own = None if function is None else set(ast.walk(function))
     calls = [each for each in text.calls("append") if _inside(_owner(each)) == _inside(name)]
     calls = [each for each in calls if own is None or each in own]
-    last = re.escape(re.split(r"\[|\.", name)[-1].strip("]"))
-    if not is_plain and (any(math.prod(x.shape) != 1 for x in kept) or text.has(rf"(stack|cat|sum|mean)\(.*{last}")):
-        return None  # a later line may differentiate them together
-    if len(kept) < FEWEST_ITERATIONS or len(calls) != 1:
+    if len(calls) != 1:
         return None
     nbytes = graphs.held_bytes(kept)
     if not nbytes:
         return None
     call = calls[0]
-    edits = text.wrapped(call.args[0], "{}.detach()") if call.args and not isinstance(call.args[0], ast.BinOp) else ()
+    appended = [] if not call.args else _display_parts(call.args[0], values[-1])
+    held = [part for part, x in appended if graphs.is_tensor(x) and graphs.holds_graph(x)]
+    edits = text.wrapped(held[0], "{}.detach()") if len(held) == 1 and not isinstance(held[0], ast.BinOp) else ()
     verdict = message(
-        "`{name}` keeps {count} results with their graphs: {size} of saved tensors.",
+        "`{name}` keeps {count} results with their graphs: {size} of saved tensors, {each} more with each result.",
         name=name,
         count=f"{len(kept):,}",
-        size=bytes_message(nbytes),
+        **_amounts(nbytes, len(kept)),
     )
     role = said(message("keeps a result in `{name}`, with its history", name=name))
     return Fault(
@@ -209,15 +283,25 @@ def _of_list(
     )
 
 
-def _uses(name: str) -> str:
-    """Return the pattern of a line that may read the tensors of a list, other than to print or count them."""
-    reads = rf"\b{name}\s*\[|(?<!\blen)[(,]\s*\*?{name}\b|\bin {name}\b|=\s*{name}\b|return .*\b{name}\b"
-    return rf"^(?!\s*print\().*(?:{reads})"
+def parts_of(entry: Any) -> list[Any]:
+    """Return the values of a tuple, list or dict; a list with the entry itself for anything else."""
+    if type(entry) is dict:
+        return list(entry.values())
+    return list(entry) if type(entry) in (tuple, list) else [entry]
+
+
+def _display_parts(expression: ast.expr, entry: Any) -> list[tuple[ast.expr, Any]]:
+    """Return the expressions that make the parts of an entry, each with its part."""
+    if not isinstance(expression, (ast.Tuple, ast.List, ast.Dict)):
+        return [(expression, entry)]
+    parts = expression.values if isinstance(expression, ast.Dict) else expression.elts
+    return list(zip(parts, parts_of(entry), strict=False))
 
 
 def _is_differentiated(text: ProgramText, name: str) -> bool:
     """Return True if the program runs backward from a variable, so that one pass is meant to go through all of it."""
-    return text.has(rf"\b{name}\.backward\(|grad\({name}\b")
+    path = re.escape(name)
+    return text.has(rf"\b{path}\.backward\(|grad\({path}\b")
 
 
 def _owner(call: ast.Call) -> str:

@@ -22,9 +22,9 @@ class ProgramText:
         self.file = file
         self.lines = [line.rstrip("\n") for line in linecache.getlines(file)]
         try:
-            self._tree: ast.Module | None = ast.parse("\n".join(self.lines))
+            self.tree: ast.Module | None = ast.parse("\n".join(self.lines))
         except SyntaxError:  # a cell with commands of the notebook
-            self._tree = None
+            self.tree = None
 
     def statement_at(self, line: int) -> ast.stmt | None:
         """Return the innermost statement that contains a line."""
@@ -38,7 +38,7 @@ class ProgramText:
     def function_at(self, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """Return the innermost function whose body contains a line."""
         found = None
-        for node in self._nodes():
+        for node in self.nodes():
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno < line <= (
                 node.end_lineno or 0
             ):
@@ -56,7 +56,7 @@ class ProgramText:
 
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """Return the statements of the block that contains another one."""
-        for node in self._nodes():
+        for node in self.nodes():
             for block in ("body", "orelse", "finalbody"):
                 statements = getattr(node, block, None)
                 if isinstance(statements, list) and statement in statements:
@@ -93,7 +93,7 @@ class ProgramText:
 
     def loops_around(self, line: int) -> list[ast.For]:
         """Return the loops around a line, the outermost first."""
-        loops = [each for each in self._nodes() if isinstance(each, ast.For)]
+        loops = [each for each in self.nodes() if isinstance(each, ast.For)]
         return [each for each in loops if each.lineno < line <= (each.end_lineno or 0)]
 
     def carried_names(self, loop: ast.For | ast.While) -> list[str]:
@@ -120,11 +120,11 @@ class ProgramText:
     def blocks_around(self, line: int) -> bool:
         """Return True if a loop or a condition contains a line."""
         kinds = (ast.For, ast.While, ast.If, ast.Try)
-        return any(isinstance(each, kinds) and each.lineno < line <= (each.end_lineno or 0) for each in self._nodes())
+        return any(isinstance(each, kinds) and each.lineno < line <= (each.end_lineno or 0) for each in self.nodes())
 
     def statements(self) -> list[ast.stmt]:
         """Return all statements of the file."""
-        return [each for each in self._nodes() if isinstance(each, ast.stmt)]
+        return [each for each in self.nodes() if isinstance(each, ast.stmt)]
 
     def has(self, pattern: str) -> bool:
         """Return True if a line of the file matches a regular expression."""
@@ -132,7 +132,7 @@ class ProgramText:
 
     def calls(self, *names: str) -> list[ast.Call]:
         """Return the calls of functions or methods with one of these names."""
-        calls = [each for each in self._nodes() if isinstance(each, ast.Call)]
+        calls = [each for each in self.nodes() if isinstance(each, ast.Call)]
         return [each for each in calls if getattr(each.func, "attr", getattr(each.func, "id", "")) in names]
 
     def assigned_attributes(self) -> list[str]:
@@ -201,7 +201,7 @@ class ProgramText:
     def without_keyword(self, keyword: str, *functions: str) -> tuple[Edit, ...]:
         """Return the edits that set ``keyword=True`` to False in calls, of these functions if any are named."""
         edits: dict[int, str] = {}
-        for call in [each for each in self._nodes() if isinstance(each, ast.Call)]:
+        for call in [each for each in self.nodes() if isinstance(each, ast.Call)]:
             name = getattr(call.func, "attr", getattr(call.func, "id", ""))
             for given in call.keywords:
                 is_set = given.arg == keyword and getattr(given.value, "value", None) is True
@@ -216,8 +216,9 @@ class ProgramText:
         text = self.lines[line - 1]
         return text[: len(text) - len(text.lstrip())]
 
-    def _nodes(self) -> Iterator[ast.AST]:
-        return iter(()) if self._tree is None else ast.walk(self._tree)
+    def nodes(self) -> Iterator[ast.AST]:
+        """Yield all nodes of the file's syntax tree."""
+        return iter(()) if self.tree is None else ast.walk(self.tree)
 
 
 def _is_stored(node: ast.Attribute) -> bool:

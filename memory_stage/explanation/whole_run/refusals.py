@@ -90,6 +90,29 @@ def _of_optimized(of: RefusedStatement) -> list[Fix]:
     return [of.fix(sentence)]
 
 
+def _of_integers(of: RefusedStatement) -> list[Fix]:
+    """Return the fix that makes the numbers floating-point where the program asks for their gradient."""
+    sentence = message("Use a floating dtype: integers have no gradient.")
+    for call in [each for each in ast.walk(of.statement) if isinstance(each, ast.Call)] if of.statement else []:
+        given = {each.arg: each for each in call.keywords}
+        function = ast.unparse(call.func)
+        if "requires_grad" in given and "dtype" in given:
+            return [of.fix(sentence, of.text.wrapped(given["dtype"].value, "torch.float32"))]
+        if "requires_grad" in given:
+            return [of.fix(sentence, of.text.wrapped(given["requires_grad"].value, "{}, dtype=torch.float32"))]
+        if function.endswith("Parameter") and call.args:
+            return [of.fix(sentence, of.text.wrapped(call.args[0], "{}.float()"))]
+        if function.endswith(".requires_grad_") and isinstance(call.func, ast.Attribute):
+            kept = [each for each in of.text.statements() if isinstance(each, ast.Expr) and each.value is call]
+            name = ast.unparse(call.func.value)
+            is_named = bool(kept) and name.isidentifier()  # the statement gives the new tensor no name
+            edits = of.replaced(f"{name} = {name}.float().requires_grad_()") if is_named else ()
+            return [of.fix(sentence, edits or of.text.wrapped(call.func.value, "{}.float()"))]
+    target = of.statement.targets[0] if isinstance(of.statement, ast.Assign) else None
+    name = ast.unparse(target.value) if isinstance(target, ast.Attribute) else ""
+    return [of.fix(sentence, of.replaced(f"{name} = {name}.float().requires_grad_()") if name.isidentifier() else ())]
+
+
 def _of_inference(of: RefusedStatement) -> list[Fix]:
     edits = tuple(
         Edit(number, 1, (line.replace("inference_mode", "no_grad"),))
@@ -284,6 +307,12 @@ _RULES = (
         message("Line {line} changes the flag of a tensor that an operation has made."),
         "",
         _of_flag,
+    ),
+    _Rule(
+        "dtype can require gradients",
+        message("Line {line} asks for the gradient of integers."),
+        message("A gradient is a slope: it exists only for numbers that can change by any small amount."),
+        _of_integers,
     ),
     _Rule(
         "destination is read-only",

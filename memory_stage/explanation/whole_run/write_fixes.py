@@ -70,8 +70,12 @@ def at_the_write(of: OverwrittenValue, frames: list[FrameType], is_shared: Calla
         sentence = message("Let the layer write into new memory, so that backward finds the old numbers.")
         yield Fix(said(sentence), text.file, layers)
         return
-    source = text.source_of(statement)
-    target = target_of(statement)
+    inside = _inside_an_expression(text, statement, frames, is_shared)
+    if inside is not None:
+        yield inside
+        return
+    statement_read, source = _without_data(statement)
+    target = target_of(statement_read)
     function = text.function_at(line.number)
     returned = _must_be_returned(function, target) if function is not None and target else None
     if not target or not _is_rebindable(text, statement, target, frames, is_shared):
@@ -80,16 +84,64 @@ def at_the_write(of: OverwrittenValue, frames: list[FrameType], is_shared: Calla
         )
         yield Fix(said(sentence))
         return
-    rewritten = out_of_place(source) if ".data" not in source else ""
+    rewritten = out_of_place(source)
     if rewritten:
         sentence = message("Write the result into new memory, so that backward finds the old numbers.")
         edits = [text.replace(statement, rewritten)]
     else:
         sentence = message("Write into a copy, so that backward finds the old numbers.")
-        edits = [text.insert_before(statement, f"{target} = {target}.clone()")]
+        copied = f"{target} = {target}.clone()"
+        is_written = statement_read is statement
+        edits = [text.insert_before(statement, copied) if is_written else text.replace(statement, copied, source)]
     if returned is not None:
         edits.append(text.insert_after(returned, f"return {target}"))
     yield Fix(said(sentence), text.file, tuple(edits))
+
+
+def _without_data(statement: ast.stmt) -> tuple[ast.stmt, str]:
+    """Return a statement that writes into ``x`` where the given one writes into ``x.data`` or ``x.detach()``."""
+    source = ast.unparse(statement)
+    found = re.match(r"(\w+)\.(data|detach\(\))(?=[.\[ ])", source)
+    is_plain = found is not None and not re.match(r"\w+\.data = ", source)
+    if found is None or not is_plain:
+        return statement, source
+    written = ast.parse(found[1] + source[found.end() :]).body[0]
+    ast.copy_location(written, statement)
+    return written, ast.unparse(written)
+
+
+def _inside_an_expression(
+    text: ProgramText, statement: ast.stmt, frames: list[FrameType], is_shared: Callable[[Any], bool]
+) -> Fix | None:
+    """Return the fix of a write whose result the statement uses, such as ``y = relu(x, inplace=True)``."""
+    if not isinstance(statement, (ast.Assign, ast.Return)) or statement.value is None:
+        return None
+    calls = [each for each in ast.walk(statement.value) if isinstance(each, ast.Call)]
+    written = [(each, out_of_place(ast.unparse(ast.Expr(each)))) for each in calls]
+    found = [(call, plain) for call, plain in written if plain]
+    if len(found) != 1:
+        return None
+    call, plain = found[0]
+    name, _, value = plain.partition(" = ")
+    if not name.isidentifier() or not _is_rebindable(text, statement, name, frames, is_shared):
+        return None
+    scope = text.function_at(statement.lineno) or text.tree
+    end = statement.end_lineno or statement.lineno
+    assigned = {
+        each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    nodes = [each for each in ast.walk(scope) if isinstance(each, ast.Name) and each.id == name] if scope else []
+    loops = text.loops_around(statement.lineno)
+    is_read_later = name not in assigned and any(
+        isinstance(each.ctx, ast.Load) and (each.lineno > end or loops) and not statement.lineno <= each.lineno <= end
+        for each in nodes
+    )
+    source, old = ast.unparse(statement), ast.unparse(call)
+    if source.count(old) != 1:
+        return None
+    new = (plain, source.replace(old, name)) if is_read_later else (source.replace(old, value),)
+    sentence = message("Write the result into new memory, so that backward finds the old numbers.")
+    return Fix(said(sentence), text.file, (text.replace(statement, *new),))
 
 
 def at_the_reading(of: OverwrittenValue) -> Iterator[Fix]:
