@@ -23,12 +23,9 @@ from memory_stage.explanation.whole_run.second_pass import (
     one_pass_or_keep,
     second_pass,
 )
-from memory_stage.explanation.whole_run.write_fixes import (
-    OverwrittenValue,
-    around_a_step,
-    at_the_reading,
-    at_the_write,
-)
+from memory_stage.explanation.whole_run.step_fixes import around_a_step
+from memory_stage.explanation.whole_run.step_fixes import forward_again as forward_after_step
+from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, at_the_reading, at_the_write
 from memory_stage.messages import Text, message, plural, said
 from memory_stage.watch.paddle.graph_log import LoggedNode, TensorState
 from memory_stage.watch.paddle.paddle_calls import nodes_behind
@@ -64,7 +61,7 @@ def diagnose_error(
             if each.is_counted and each.version > saved.state.version
         ]
         if saved.state.version == expected and writers:
-            return _overwritten(run, saved, writers, frame, is_silent=False)
+            return _overwritten(run, version, saved, writers, frame, is_silent=False)
     return None
 
 
@@ -89,7 +86,7 @@ def diagnose_silence(
         key = ("saved", saved.node.line, tuple(each.line for each in writers))
         if writers and key not in known:
             known.add(key)
-            found.append(_overwritten(run, saved, writers, frame, is_silent=True))
+            found.append(_overwritten(run, version, saved, writers, frame, is_silent=True))
     for node in logged_nodes(run, roots):
         for state in node.inputs.values():
             fault = _cut_history(run, node, state, frame, known)
@@ -99,7 +96,7 @@ def diagnose_silence(
 
 
 def _overwritten(
-    run: WatchedPaddleRun, saved: SavedState, writers: list[LineWrites], frame: FrameType, is_silent: bool
+    run: WatchedPaddleRun, version: str, saved: SavedState, writers: list[LineWrites], frame: FrameType, is_silent: bool
 ) -> Fault:
     lines = run.calls.lines
     frames = run.program_frames(frame)
@@ -110,10 +107,19 @@ def _overwritten(
     made = lines[saved.node.line]
     operations = operations_by_line(lines, writers)
     of = OverwrittenValue(
-        name, attribute == "out", made, list(operations), run.line_of(frame), saved.node.time, writers[0].operation
+        name,
+        attribute == "out",
+        made,
+        list(operations),
+        run.line_of(frame),
+        saved.node.time,
+        writers[0].operation,
+        library="paddle",
     )
     if writers[0].operation == "step" or of.is_optimizer_step:
-        fixes = list(around_a_step(of))
+        again, earlier = around_a_step(of)
+        text = ProgramText(of.written_in[0].file)
+        fixes = [forward_after_step(of, frames, text, lambda value: _is_stale(run, version, value)) or again, earlier]
     else:
         fixes = [*at_the_write(of, frames, lambda value: _is_shared(run, value)), *at_the_reading(of)]
     return overwritten_fault(
@@ -126,6 +132,17 @@ def _overwritten(
         is_silent,
         saved.node.number,
     )
+
+
+def _is_stale(run: WatchedPaddleRun, version: str, value: Any) -> bool:
+    """Return True for a tensor whose graph needs a tensor that was overwritten without a version."""
+    if not run.calls.is_tensor(value):
+        return False
+    for saved in saved_states(run, version, [value]):
+        since = run.calls.writes.since(saved.state.address, saved.node.time)
+        if any(not each.is_counted and each.begin < saved.state.end and saved.state.begin < each.end for each in since):
+            return True
+    return False
 
 
 def _cut_history(

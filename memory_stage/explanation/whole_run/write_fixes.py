@@ -33,6 +33,7 @@ class OverwrittenValue:
         operation: the name of the operation that overwrote it first.
         is_saved_once: True if only one operation saved the tensor and needs it unchanged.
         is_leaf: True if it has the memory of a leaf that is trained, such as a parameter.
+        library: the name of the framework.
     """
 
     name: str
@@ -44,6 +45,7 @@ class OverwrittenValue:
     operation: str
     is_saved_once: bool = True
     is_leaf: bool = False
+    library: str = "torch"
 
     @property
     def is_optimizer_step(self) -> bool:
@@ -214,21 +216,3 @@ def _must_be_returned(function: ast.FunctionDef | ast.AsyncFunctionDef, name: st
     if name not in _arguments(function) or any(isinstance(each, ast.Return) for each in ast.walk(function)):
         return None
     return function.body[-1]
-
-
-def around_a_step(of: OverwrittenValue) -> Iterator[Fix]:
-    """Yield both ways to order a step of an optimizer, a forward and a backward; the program's meaning decides."""
-    step = of.written_in[0].number
-    again = message(
-        "Run the forward pass of line {line} again after line {step}: its loss then belongs to the parameters after "
-        "the step.",
-        line=of.saved_in.number,
-        step=step,
-    )
-    yield Fix(said(again))
-    earlier = message(
-        "Or call this backward() before line {step}, with the parameters that it should train as `inputs=`: its "
-        "gradients are then those of the parameters before the step. Without `inputs=`, line {step} uses them, too.",
-        step=step,
-    )
-    yield Fix(said(earlier))

@@ -128,6 +128,16 @@ def test_a_step_between_forward_and_backward_is_silently_wrong_and_both_orders_a
         written(tmp_path, STEP_IN_BETWEEN.replace("gen.clear", "g_loss = -dis(gen(x)).mean()\ngen.clear"))
     )
     assert again.faults == [] and before != after
+    fix, earlier = fault.fixes
+    again, repaired, error = explained(written(tmp_path, fix.apply(STEP_IN_BETWEEN)))
+    assert error is None and again.faults == [] and repaired == after, str(explanation)
+    assert "paddle.grad(loss, parameters)" in earlier.sentence and "inputs=" not in earlier.sentence
+    with_grad = STEP_IN_BETWEEN.replace(
+        "d_loss.backward", "g, = paddle.grad(g_loss, [gen.weight], retain_graph=True)\nd_loss.backward"
+    )
+    with_grad = with_grad.replace("g_loss.backward()\n", "").replace("gen.weight.grad", "g")
+    again, repaired, error = explained(written(tmp_path, with_grad))
+    assert error is None and again.faults == [] and repaired == before
 
 
 VIEW_WRITTEN = """
@@ -294,6 +304,41 @@ def test_a_loss_that_a_function_adds_up_keeps_the_graphs(line, tmp_path):
 
 
 @pytest.mark.parametrize("end", ["total.backward()", "(total / 12).backward()", "return total"])
-def test_a_sum_that_a_function_differentiates_or_returns_is_no_leak(end, tmp_path):
-    explanation, _, error = explained(written(tmp_path, SUM.format(line="total += loss", end=end)))
+def test_a_sum_that_a_function_or_its_caller_differentiates_is_no_leak(end, tmp_path):
+    source = SUM.format(line="total += loss", end=end)
+    if end.startswith("return"):
+        source = source.replace("\nmain()\n", "\nloss = main()\nloss.backward()\n")
+    explanation, _, error = explained(written(tmp_path, source))
     assert error is None and explanation.faults == [], str(explanation)
+
+
+ATTRIBUTE = """
+import paddle
+paddle.seed(0)
+net = paddle.nn.Linear(4, 1)
+class Meter:
+    def __init__(self):
+        self.total, self.outs = 0.0, []
+    def update(self, x):
+        out = net(x)
+        self.total += out.square().mean()
+        self.outs.append(out)
+    def average(self):
+        return self.total / len(self.outs)
+meter = Meter()
+for _ in range(12):
+    meter.update(paddle.randn([5, 4]))
+print(f"{float(meter.average()):.4f}", len(meter.outs))
+"""
+
+
+def test_sums_and_lists_in_attributes_keep_graphs(tmp_path):
+    explanation, output, error = explained(written(tmp_path, ATTRIBUTE))
+    assert error is None
+    found = {fault.verdict.partition(" keeps")[0]: fault for fault in explanation.faults}
+    assert set(found) == {"`self.total`", "`meter.outs`"} and {each.kind for each in found.values()} == {"leak"}
+    source = ATTRIBUTE
+    for fault in found.values():
+        source = fault.fixes[0].apply(source)
+    again, repaired, error = explained(written(tmp_path, source))
+    assert error is None and again.faults == [] and repaired == output

@@ -1,0 +1,101 @@
+"""Fixes of a step of an optimizer between a forward and its backward pass, in the words of any framework."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+from memory_stage.explanation.whole_run.faults import Fix
+from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_names, differentiated, names_in
+from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue
+from memory_stage.messages import message, said, sentences
+
+
+def around_a_step(of: OverwrittenValue) -> Iterator[Fix]:
+    """Yield both ways to order a step of an optimizer, a forward and a backward; the program's meaning decides."""
+    step = of.written_in[0].number
+    again = message(
+        "Run the forward pass of line {line} again after line {step}: its loss then belongs to the parameters after "
+        "the step.",
+        line=of.saved_in.number,
+        step=step,
+    )
+    yield Fix(said(again))
+    if of.library == "paddle":  # its backward() has no argument for the parameters
+        earlier = message(
+            "Or compute these gradients before line {step} with `paddle.grad(loss, parameters)`, which changes no "
+            "`.grad`: they are then those of the parameters before the step.",
+            step=step,
+        )
+        yield Fix(said(earlier))
+        return
+    earlier = message(
+        "Or call this backward() before line {step}, with the parameters that it should train as `inputs=`: its "
+        "gradients are then those of the parameters before the step. Without `inputs=`, line {step} uses them, too.",
+        step=step,
+    )
+    yield Fix(said(earlier))
+
+
+def forward_again(
+    of: OverwrittenValue, frames: list[FrameType], text: ProgramText, is_stale: Callable[[Any], bool]
+) -> Fix | None:
+    """Return the fix that repeats, after the step, the statements whose results the step has made stale.
+
+    They are found in the function that asked for the backward pass: assignments to names in the block of the step,
+    each of a tensor whose graph needs an overwritten one.
+
+    Args:
+        of, frames: as in :func:`.write_fixes.at_the_write`.
+        text: the file of the step.
+        is_stale: True for a tensor whose graph needs a tensor that was overwritten.
+    """
+    step, asking = text.statement_at(of.written_in[0].number), text.statement_at(of.asked_in.number)
+    if step is None or asking is None or not frames or of.asked_in.file != text.file or not text.is_alone(step):
+        return None
+    block = text.block_of(step)
+    root = differentiated(asking)
+    if asking not in block or step not in block or block.index(asking) < block.index(step) or not root:
+        return None
+    variables = {**frames[0].f_globals, **frames[0].f_locals}
+    needed, repeated = {root}, []
+    for statement in reversed(block[: block.index(asking)]):
+        names = assigned_names(statement) & needed
+        if not names or not any(is_stale(variables.get(name)) for name in names):
+            continue
+        if not isinstance(statement, ast.Assign) or not _assigns_names(statement):
+            return None
+        if block.index(statement) < block.index(step):
+            repeated.append(_with_needed_targets(statement, needed))
+        needed |= names_in(statement.value)
+    if not repeated:
+        return None
+    lines = [ast.unparse(each) for each in reversed(repeated)]
+    advised = [
+        message(
+            "Run the forward pass again after line {line}: `{name}` then belongs to the parameters after the step.",
+            line=of.written_in[0].number,
+            name=root,
+        )
+    ]
+    if of.saved_in.function != of.asked_in.function:  # the repeated call runs lines that are not shown
+        advised.append(message("If it draws random numbers, it draws new ones."))
+    return Fix(said(sentences(advised)), text.file, (text.insert_after(step, *lines),))
+
+
+def _assigns_names(statement: ast.Assign) -> bool:
+    """Return True for an assignment to one name, or to a tuple of names."""
+    (target, *others) = statement.targets
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    return not others and all(isinstance(each, ast.Name) for each in parts)
+
+
+def _with_needed_targets(statement: ast.Assign, needed: set[str]) -> ast.Assign:
+    """Return an assignment that gives the values of a tuple only to the names that are needed."""
+    target = statement.targets[0]
+    if not isinstance(target, ast.Tuple):
+        return statement
+    names = [each.id if isinstance(each, ast.Name) and each.id in needed else "_" for each in target.elts]
+    return ast.Assign([ast.Tuple([ast.Name(name) for name in names])], statement.value, lineno=statement.lineno)
