@@ -68,6 +68,7 @@ ASKED = {
 }
 #: The programs of the stages, by title and, after a colon, by variant.
 STAGES: dict[str, str] = {
+    "Somebody else's numbers": ("scores = torch.tensor([[3.0, 4.0], [6.0, 8.0]])\nfirst = scores[0]\nfirst.mul_(10.0)"),
     "Two tensors, six numbers": (
         "x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])\ny = x.reshape([3, 2])\ny[0] = 0.0"
     ),
@@ -115,8 +116,16 @@ STAGES: dict[str, str] = {
         'x = torch.rand([1, 64, 512, 512], device="cuda")\ny = torch.relu(x)\ndel x'
     ),
 }
+#: The programs that stop with an error, by the question of their slide.
+ERRORS: dict[str, str] = {
+    "Line 5 raises this error. Which line would you change?": (
+        "w = torch.tensor([1.0, 2.0], requires_grad=True)\nh = w * 2.0\ny = h * h\nh.add_(1.0)\ny.sum().backward()"
+    ),
+}
+PROGRAMS = {f"stage: {name}": program for name, program in STAGES.items()}
+PROGRAMS |= {f"error: {question}": program for question, program in ERRORS.items()}
 QUESTIONS: Questions = {question: ({"torch": program}, [answer]) for question, (program, answer) in ASKED.items()} | {
-    f"stage: {name}": ({"torch": program}, []) for name, program in STAGES.items()
+    name: ({"torch": program}, []) for name, program in PROGRAMS.items()
 }
 MOST_NUMBERS = 16  # of a storage whose numbers are recorded
 
@@ -146,7 +155,9 @@ def _look(x: Any, named: dict[str, Any]) -> dict[str, Any]:
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Return the answer to a question; or the tensors of a stage after each statement, and the error of backward."""
+    """Return the answer to a question; or the tensors of a program after each statement, and the error that stops it or
+    that backward from its loss raises.
+    """
     import torch
 
     names: dict[str, Any] = {"torch": torch}
@@ -154,11 +165,14 @@ def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
         exec(program, names)
         return {"program": program, "answer": eval(expressions[0], names)}
     lines = {}
+    answer: dict[str, Any] = {"program": program, "lines": lines}
     for statement in ast.parse(program.replace(', device="cuda"', "")).body:
-        exec(ast.unparse(statement), names)
+        try:
+            exec(ast.unparse(statement), names)
+        except RuntimeError as error:
+            return answer | {"message": str(error).splitlines()[0]}
         named = _tensors(names)
         lines[str(statement.end_lineno)] = {name: _look(x, named) for name, x in named.items()}
-    answer: dict[str, Any] = {"program": program, "lines": lines}
     if "loss" in names:
         try:
             names["loss"].backward()

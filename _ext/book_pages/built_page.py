@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,6 +64,8 @@ class BuiltPage:
     def exercise(self, title: str) -> Tag:
         """Return the text and the unfinished code of the exercise with these words in its bold title."""
         text, code = self._exercise(title)
+        for blank in code.find_all(string=re.compile("\n{3,}")):
+            blank.replace_with(re.sub("\n{3,}", "\n", blank))  # a slide has no room for blank lines
         return BeautifulSoup(f"<div>{text}{code}</div>", "html.parser").div
 
     def _exercise(self, title: str) -> tuple[Tag, Tag]:

@@ -10,12 +10,13 @@ from string import ascii_uppercase
 from typing import Any
 
 from bs4 import Tag
+from sphinx.errors import ExtensionError
 
 import memory_stage
 import minitensor.torch
 from memory_stage.web import picture
 
-from .built_page import BuiltPage, Say
+from .built_page import PLAN, BuiltPage, Say
 
 LINES_TO_KEEP = 3  # the lines of "What to remember" on a handout
 CELLS = 6  # of the tensor that an exercise on paper is about
@@ -63,6 +64,19 @@ def draw_program(lines: list[str]) -> str:
     drawing = picture.svg(recorded.data, width=WIDTH)
     program = "; ".join(lines)
     return f"<figure>{drawing}<figcaption><code>{escape(program)}</code></figcaption></figure>"
+
+
+def message_of(lines: list[str]) -> str:
+    """Return the first line of the message with which a program stops.
+
+    Raises:
+        ExtensionError: if the program runs to its end.
+    """
+    try:
+        exec("\n".join(lines), {"mt": minitensor, "torch": minitensor.torch})
+    except RuntimeError as error:
+        return str(error).splitlines()[0]
+    raise ExtensionError(f"{PLAN}: this program raises no error: {'; '.join(lines)}")
 
 
 def stage_of(page: BuiltPage, question: Tag) -> tuple[dict[str, Any], int] | None:

@@ -100,13 +100,14 @@ def in_other_names(
         made = [next(ran) for _ in sources]
         pages[name] = _page(book[name], "".join(made), pairs_of[name])
     parts = [_with_words(part, pairs_of[part["page"]]) for part in plan["parts"]]
+    opening = {"opening": _with_words(plan["opening"], pairs_of[plan["opening"]["page"]])} if "opening" in plan else {}
     everywhere = TextPairs([], vocabulary["replace"])
     pictures = {title: list(map(everywhere.apply, lines)) for title, lines in plan.get("pictures", {}).items()}
     found = everywhere.found.union(*(each.found for each in pairs_of.values()))
     pairs = [*vocabulary["replace"], *(pair for own in vocabulary["pages"].values() for pair in own)]
     if unused := [old for old, _ in pairs if old not in found]:
         raise ExtensionError(f"{VOCABULARY}: these texts are found nowhere: {unused}")
-    return {**plan, "parts": parts, "pictures": pictures}, pages
+    return {**plan, **opening, "parts": parts, "pictures": pictures}, pages
 
 
 def _with_words(part: Any, pairs: TextPairs) -> Any:
@@ -125,7 +126,7 @@ def _shown(plan: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
     """Return the pieces of each page that a class shows, in order; an empty list for a page that only has a
     reminder.
     """
-    shown: dict[str, list[dict[str, str]]] = {}
+    shown = {plan["opening"]["page"]: [{"stage": plan["opening"]["stage"]}]} if "opening" in plan else {}
     for part in plan["parts"]:
         shown.setdefault(part["page"], []).extend(part["show"])
     return shown | {name: [] for name in plan["remember"]["pages"] if name not in shown}
@@ -138,7 +139,7 @@ def _sources(pieces: list[dict[str, str]], root: Path, name: str) -> Iterator[st
     ]
     for piece in pieces:
         kind, words = kind_and_words(piece)
-        if kind != "exercise":
+        if kind in ("question", "stage"):
             number = _cell_of(cells, kind, words, name)
             yield RESET + needed_before(cells, number, SETTINGS)
             yield cells[number]

@@ -123,6 +123,8 @@ def _aim(part: dict[str, Any]) -> str:
 def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str, say: Say) -> Iterator[str]:
     shown = f"<h1>{escape(plan['title'])}</h1><p>{escape(plan['about'])}</p><p class='from'>{opening}</p>"
     yield _slide(shown, kind="opening")
+    first = plan["opening"]
+    yield _piece(book[first["page"]], "stage", book[first["page"]].stage(first["stage"]))
     asked = count(1)
     for number, part in enumerate(plan["parts"], 1):
         page = book[part["page"]]
@@ -138,20 +140,32 @@ def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str, say:
         )
         for piece in part["show"]:
             kind, words = kind_and_words(piece)
+            if kind == "error":
+                yield _slide(_error(words, piece["program"]), kind=kind)
+                continue
             drawn = class_papers.draw_program(plan.get("pictures", {}).get(words, []))
             piece_of_page = getattr(page, kind)(words)
             if kind == "question":  # it has the number of the sheet
                 piece_of_page.select_one(".mt-kind").string = say("Question {number}", number=next(asked))
-            yield _slide(_own_links(piece_of_page, page) + drawn, kind=kind)
+            yield _piece(page, kind, piece_of_page, drawn)
     for name in plan["remember"]["pages"]:
         page = book[name]
         kept = page.to_remember(say(REMEMBER))
         yield _slide(f"<h2>{say(REMEMBER)}</h2>{_own_links(kept, page)}", kind="remember")
+    home = "".join(f"<li>{prose(line)}</li>" for line in plan["remember"]["home"])
+    yield _slide(f"<h2>{say('To take home')}</h2><ul>{home}</ul>", kind="remember")
+
+
+def _error(words: str, program: list[str]) -> str:
+    """Return a question about an error: its program with numbered lines, and the message without its explanation."""
+    lines = "".join(f"<li><code>{escape(line)}</code></li>" for line in program)
+    message = f"<p class='message'><code>{escape(class_papers.message_of(program))}</code></p>"
+    return f"<h2>{prose(words)}</h2><ol class='program'>{lines}</ol>{message}"
 
 
 def _notes(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterator[str]:
     """Return the notes for the speaker: for each slide the minutes, the words to say, and the task of the class."""
-    slides, minute = count(2), 0
+    slides, minute = count(3), 0  # after the title and the opening
 
     def headed(kind: str, minutes: float, content: str, quiet: float = 0) -> str:
         nonlocal minute
@@ -165,6 +179,8 @@ def _notes(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterat
         return say("Minutes {first} to {last}: {title}", title=escape(title), **span)
 
     kinds = {"say": say("say"), "question": say("question"), "stage": say("stage"), "exercise": say("exercise")}
+    kinds["error"] = say("error")
+    yield _opening_note(plan["opening"], book, say)
     for part in plan["parts"]:
         page = book[part["page"]]
         yield f"<h2>{over(part, part['title'])}</h2>\n<p>{say('Afterwards students can {aim}', aim=_aim(part))}</p>"
@@ -176,15 +192,34 @@ def _notes(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterat
         for number, piece in enumerate(part["show"], 1):
             kind, words = kind_and_words(piece)
             quiet = plan["quiet"][kind]
-            note = _note(page, kind, words, quiet, say, before_stage="stage" in next(iter(part["show"][number:]), {}))
+            if kind == "error":
+                note = _error_note(words, piece["program"], quiet, say)
+            else:
+                is_before_stage = "stage" in next(iter(part["show"][number:]), {})
+                note = _note(page, kind, words, quiet, say, before_stage=is_before_stage)
             if "note" in piece:
                 note = f"{note}\n<p>{prose(piece['note'])}</p>"
             yield headed(kinds[kind], piece["minutes"], _own_links(note, page), quiet)
     last, quiet = plan["remember"], plan["quiet"]["remember"]
     yield f"<h2>{over(last, say(REMEMBER))}</h2>"
-    values = {"count": len(last["pages"]), "minutes": _minutes(quiet, say)}
+    values = {"count": len(last["pages"]) + 1, "minutes": _minutes(quiet, say)}
     done = _do(say("The last {count} slides. They read, mark and talk for {minutes}.", **values))
     yield headed(kinds["say"], last["minutes"], f"<p>{escape(last['say'])}</p>\n{done}", quiet)
+
+
+def _opening_note(opening: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> str:
+    """Return the note for the stage on the wall while people arrive, which has no minutes of the class."""
+    trace = json.loads(book[opening["page"]].stage(opening["stage"]).script.string)
+    task = _do(say("While people arrive. Let everybody write down an answer before you step."))
+    heading = say("Slide 2, before the class: {kind}", kind=say("stage"))
+    return f"<p><strong>{heading}</strong></p>\n<p>{prose(trace['ask'])}</p>\n{task}\n<p>{prose(opening['say'])}</p>"
+
+
+def _error_note(words: str, program: list[str], quiet: float, say: Say) -> str:
+    """Return the note for an error: the question and the program, and the task of the class."""
+    lines = f"<pre>{escape(chr(10).join(program))}</pre>"
+    task = say("Let them guess for {minutes}, and do not say who is right.", minutes=_minutes(quiet, say))
+    return f"<p>{prose(words)}</p>\n{lines}\n{_do(task)}"
 
 
 def _note(page: BuiltPage, kind: str, words: str, quiet: float, say: Say, before_stage: bool = False) -> str:
@@ -234,6 +269,18 @@ def _do(text: str) -> str:
 def _minutes(number: float, say: Say) -> str:
     short = {0.5: say("half a minute"), 1: say("one minute")}
     return short.get(number) or say("{count} minutes", count=number)
+
+
+def _piece(page: BuiltPage, kind: str, piece: Tag, drawn: str = "") -> str:
+    """Return the slide of a piece of a page. A stage that records operations for backward also draws their history, so
+    its slide is marked, and the style leaves room for it.
+    """
+    slide = _slide(_own_links(piece, page) + drawn, kind)
+    if kind != "stage":
+        return slide
+    steps = [step for variant in json.loads(piece.script.string)["variants"] for step in variant["steps"]]
+    has_history = any(event["do"] == "node" for step in steps for event in step["events"])
+    return slide.replace("<section ", "<section data-history ", 1) if has_history else slide
 
 
 def _slide(content: str, kind: str) -> str:

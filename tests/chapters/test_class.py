@@ -14,10 +14,16 @@ from _ext.book_pages.built_page import kind_and_words
 from _ext.book_pages.languages import editions
 from tests.support.chapters.chapter import ROOT, Chapter
 
-KINDS = {"question", "stage", "exercise"}
+KINDS = {"question", "stage", "exercise", "error"}
 PLAN = json.loads((ROOT / "book" / "class.json").read_text(encoding="utf-8"))
 PARTS = PLAN["parts"]
-SHOWN = [(part["page"].split("/")[-1], *kind_and_words(piece)) for part in PARTS for piece in part["show"]]
+SHOWN = [
+    (part["page"].split("/")[-1], *kind_and_words(piece))
+    for part in PARTS
+    for piece in part["show"]
+    if "error" not in piece  # whose program the plan has
+]
+SHOWN.append((PLAN["opening"]["page"].split("/")[-1], "stage", PLAN["opening"]["stage"]))
 
 
 def words(text: str) -> str:
@@ -33,7 +39,9 @@ def test_a_chapter_contains_the_parts_that_the_class_shows(page, kind, name):
 
 def test_each_piece_of_the_class_has_minutes_that_its_part_contains():
     for part in PARTS:
-        assert all(set(piece) - {"note"} == {kind_and_words(piece)[0], "minutes"} for piece in part["show"])
+        for piece in part["show"]:
+            needed = {kind_and_words(piece)[0], "minutes"} | ({"program"} if "error" in piece else set())
+            assert set(piece) - {"note"} == needed
         assert {kind_and_words(piece)[0] for piece in part["show"]} <= KINDS
         assert 1 <= part["minutes"] - sum(piece["minutes"] for piece in part["show"]) <= 2  # to say what comes
 
@@ -53,4 +61,7 @@ def test_a_translated_plan_has_the_same_parts_with_the_texts_of_its_chapters(edi
         for shown, other in zip(part["show"], english["show"], strict=True):
             kind, name = kind_and_words(shown)
             assert kind == kind_and_words(other)[0] and shown["minutes"] == other["minutes"]
-            assert words(name) in chapter, f"{edition.code}/{part['page']} has no {kind} {name!r}"
+            assert shown.get("program") == other.get("program")
+            assert kind == "error" or words(name) in chapter, f"{edition.code}/{part['page']} has no {kind} {name!r}"
+    assert plan["opening"]["page"] == PLAN["opening"]["page"]
+    assert len(plan["remember"]["home"]) == len(PLAN["remember"]["home"])

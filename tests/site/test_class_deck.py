@@ -13,7 +13,8 @@ from tools.build import ROOT
 
 ANSWERS = next(iter(json.loads((ROOT / "facts/class-deck.json").read_text(encoding="utf-8")).values()))["answers"]
 STAGES = {name.removeprefix("stage: "): answer for name, answer in ANSWERS.items() if name.startswith("stage: ")}
-ASKED = {question: answer for question, answer in ANSWERS.items() if not question.startswith("stage: ")}
+ERRORS = {name.removeprefix("error: "): answer for name, answer in ANSWERS.items() if name.startswith("error: ")}
+ASKED = {question: answer for question, answer in ANSWERS.items() if not question.startswith(("stage: ", "error: "))}
 #: The question that no CPU answers, because it asks for the blocks that a GPU's allocator counts.
 NEEDS_A_GPU = "How many MiB are allocated after line 3, and what is the peak?"
 
@@ -103,6 +104,15 @@ def test_backward_raises_in_pytorch_if_a_picture_shows_a_stale_tensor(variants):
     for name, answer in STAGES.items():
         assert ("backward raises" in answer) == (variants[name]["verdict"] == "stale"), name
     assert any("backward raises" in answer for answer in STAGES.values())
+
+
+def test_the_slide_of_an_error_has_the_program_and_the_message_of_pytorch(deck):
+    slides = deck.body.select(".slides > .error")
+    assert {slide.h2.get_text() for slide in slides} == set(ERRORS)
+    for slide in slides:
+        recorded = ERRORS[slide.h2.get_text()]
+        assert [line.get_text() for line in slide.select("li")] == recorded["program"].splitlines()
+        assert slide.select_one(".message").get_text() == recorded["message"]
 
 
 def test_every_question_has_the_right_option_of_pytorch(deck):

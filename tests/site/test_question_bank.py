@@ -14,6 +14,7 @@ from _ext.book_pages.built_page import BuiltPage
 from tests.support.chapters.chapter import in_order
 from tests.support.question_formats import moodle_faults, qti_faults
 from tests.support.question_readers import differences, needs_readers
+from tests.support.standing_alone import references
 from tools.class_notebooks import read_sheets
 from tools.question_bank import PACKAGE, PICTURES, QTI, read_exercises, read_predictions, write_bank
 
@@ -69,6 +70,11 @@ def test_every_prediction_has_two_different_options_or_more_and_one_is_right(pre
         assert len(set(options)) == len(options) >= 2, each.name
         assert all(options), each.name
         assert sum(option.right for option in each.options) == 1, each.name
+
+
+def test_no_question_refers_to_the_page_around_it(predictions):
+    found = [f"{each.chapter}: {reference}" for each in predictions for reference in references(each)]
+    assert not found, "\n".join(found)
 
 
 def test_every_option_has_feedback_that_no_other_option_has(predictions):

@@ -22,7 +22,7 @@ from tools.build import ROOT
 
 CLASS = json.loads((ROOT / PLAN).read_text(encoding="utf-8"))
 SHOWN = [(part["page"], *kind_and_words(piece)) for part in CLASS["parts"] for piece in part["show"]]
-SLIDES = 1 + len(CLASS["parts"]) + len(SHOWN) + len(CLASS["remember"]["pages"])
+SLIDES = 2 + len(CLASS["parts"]) + len(SHOWN) + len(CLASS["remember"]["pages"]) + 1
 LINE = "stage => stage.shadowRoot.querySelector('.code .now').dataset.line"
 SHOWS = (
     "() => [...document.querySelectorAll('.slides > section')].findIndex(slide => slide.classList.contains('present'))"
@@ -82,8 +82,8 @@ def test_the_page_and_the_notes_name_the_same_minutes(book):
 @pytest.mark.parametrize("name", NOTES)
 def test_the_notes_give_each_slide_its_minutes_which_its_words_fit(book, name):
     notes, minute, late = read(book / f"slides/{name}.html"), 0, []
-    slides = [None, *notes.select("section")]  # the first slide is shown before the class begins
-    for number, section in enumerate(slides[1:], 2):
+    slides = [None, None, *notes.select("section")]  # two slides are shown before the class begins
+    for number, section in enumerate(slides[2:], 3):
         heading, minutes = section.h3.get_text(), int(section["data-minutes"])
         assert heading.startswith(f"Slide {number}, minutes {minute} to {minute + minutes}: ")
         minute += minutes
@@ -94,7 +94,7 @@ def test_the_notes_give_each_slide_its_minutes_which_its_words_fit(book, name):
             late.append(f"{heading}: {spoken:.1f} minutes of words")
     assert not late, "\n".join(late)
     assert minute == 90
-    assert len(slides) == SLIDES - len(CLASS["remember"]["pages"]) + 1
+    assert len(slides) == SLIDES - len(CLASS["remember"]["pages"])
 
 
 @pytest.mark.parametrize("code", EDITIONS)
@@ -134,8 +134,32 @@ def test_the_notes_on_a_stage_have_the_text_of_its_chapter(book, name):
 @pytest.mark.parametrize("deck", DECKS)
 def test_each_part_of_the_class_is_a_slide_of_its_kind(book, deck):
     kinds = [section["class"] for section in read(book / f"{deck}.html").select(".slides > section")]
-    expected = Counter({"opening": 1, "part": len(CLASS["parts"]), "remember": len(CLASS["remember"]["pages"])})
+    expected = Counter({"opening": 1, "stage": 1, "part": len(CLASS["parts"])})
+    expected["remember"] = len(CLASS["remember"]["pages"]) + 1
     assert Counter(kind for [kind] in kinds) == expected + Counter(kind for _, kind, _ in SHOWN)
+
+
+@pytest.mark.parametrize("deck", DECKS)
+def test_the_second_slide_is_the_opening_of_the_page_and_the_last_one_has_sentences_to_take_home(book, deck):
+    _, second, *_, last = read(book / f"{deck}.html").select(".slides > section")
+    shown = json.loads(second.script.string)
+    page = read(book / f"{deck.rpartition('slides/')[0]}chapters/teaching.html")
+    assert [each.script.string for each in page.select("memory-stage")].count(second.script.string) == (
+        deck != "slides/torch"  # whose program has other names
+    )
+    assert second.find("memory-stage")["step"] == "1" and shown["ask"]
+    assert len(last.select("li")) == len(CLASS["remember"]["home"])
+
+
+@pytest.mark.parametrize("deck", DECKS)
+def test_the_slide_of_an_error_has_its_program_and_message_but_names_no_line_that_caused_it(book, deck):
+    (slide,) = read(book / f"{deck}.html").select(".slides > .error")
+    message = slide.select_one(".message").get_text()
+    assert "has been modified by an inplace operation" in message
+    assert not re.search(r"\bline \d|saved:|overwritten:", message)
+    assert [each.get_text() for each in slide.select("li")][-1] == "y.sum().backward()"
+    following = slide.find_next_sibling("section")
+    assert following["class"] == ["question"]  # before any explanation
 
 
 def test_each_question_of_the_class_is_next_to_the_stage_that_proves_it(book):

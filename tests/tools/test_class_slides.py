@@ -57,13 +57,15 @@ def test_the_notes_give_the_minutes_of_each_part_and_the_mistake_in_each_wrong_a
     plan = {
         "parts": [{**part, "minutes": 12, "show": show}, {**part, "minutes": 15, "show": []}],
         "quiet": {"question": 2, "stage": 0.5, "remember": 1},
-        "remember": {"minutes": 3, "pages": ["a"], "say": "Read."},
+        "remember": {"minutes": 3, "pages": ["a"], "say": "Read.", "home": ["Look."]},
+        "opening": {"page": "a", "stage": "A view", "say": "Ask `x`."},
     }
     notes = "\n".join(_notes(plan, pages, str.format))
     assert "<p>Who reads <code>x</code>?</p>" in notes
     assert "Minutes 0 to 12" in notes and "Minutes 12 to 27" in notes and "Minutes 27 to 30" in notes
-    assert "Slide 2, minutes 0 to 2: say</h3>\n<p>Look &amp; see.</p>" in notes
-    assert "Slide 3, minutes 2 to 6: question" in notes and "vote again: 2 minutes" in notes
-    assert "Slide 4, minutes 6 to 12: stage" in notes and "guess for half a minute" in notes
-    assert "Slide 5, minutes 12 to 27: say" in notes
+    assert "<strong>Slide 2, before the class: stage</strong>" in notes and "<p>Ask <code>x</code>.</p>" in notes
+    assert "Slide 3, minutes 0 to 2: say</h3>\n<p>Look &amp; see.</p>" in notes
+    assert "Slide 4, minutes 2 to 6: question" in notes and "vote again: 2 minutes" in notes
+    assert "Slide 5, minutes 6 to 12: stage" in notes and "guess for half a minute" in notes
+    assert "Slide 6, minutes 12 to 27: say" in notes
     assert "<strong>a view</strong>" in notes and "You counted twice." in notes

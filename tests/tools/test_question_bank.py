@@ -12,6 +12,7 @@ import pytest
 from _ext.book_pages.built_page import BuiltPage
 from book_kit import predict
 from tests.support.question_formats import moodle_faults, qti_faults
+from tests.support.standing_alone import references
 from tools.class_notebooks import CHAPTERS, read_sheet, read_sheets
 from tools.question_bank import PACKAGE, QTI, read_exercises, read_predictions, write_bank
 
@@ -49,6 +50,26 @@ def words(element):
 
 def plain(backticks):
     return backticks.replace("`", "")
+
+
+@pytest.mark.parametrize(
+    "old, new, reference",
+    [
+        ("What does", "In the program above, what does", "'above' in 'In the program above"),
+        ("What does", "In line 3 is a comment. What does", "'line 3' of a program with 2 lines"),
+        ("`x = mt.ones([3])\ny = x`\nWhat", "Now a name follows. What", "'Now' begins 'Now a name follows."),
+        ("makes a name.", "makes a name, as the figure below shows.", "'below' in '"),
+        ("an error", "an error, as before", "'as before' in '"),
+        ("Nothing raises.", "That was the engine of step 2.", "'step 2' in '"),
+    ],
+)
+def test_a_reference_to_the_page_around_a_question_is_reported(old, new, reference):
+    options = {name.replace(old, new): why.replace(old, new) for name, why in ASKED.options.items()}
+    asked = predict(ASKED.question.replace(old, new), options, "True")
+    (found,) = read_predictions([page(asked)])
+    assert [reference in each for each in references(found)] == [True]
+    (alone,) = read_predictions([page(ASKED)])
+    assert list(references(alone)) == []
 
 
 def test_a_prediction_keeps_its_code_its_options_and_the_feedback_of_each(questions):
