@@ -275,6 +275,14 @@ def test_the_caption_of_a_hand_out_names_the_line_of_its_picture(book):
         assert (line in paper.p.get_text()) != is_similar, paper.h2
 
 
+@pytest.mark.parametrize("code", EDITIONS)
+def test_the_wrong_options_of_a_question_begin_with_a_word_of_the_edition(site, visit, code):
+    before = "option => getComputedStyle(option, '::before').content"
+    for name in ("slides/index", "slides/key", "chapters/08_leaves"):
+        option = visit(f"{site}{code}/{name}.html").page.locator("dt").first
+        assert not re.search("[A-Za-z]", option.evaluate(before)), name
+
+
 def test_the_number_of_a_slide_does_not_touch_the_arrows(slides):
     number, arrows = (box_of(slides.page.locator(place)) for place in (".slide-number", ".controls .navigate-right"))
     assert number["x"] + number["width"] < arrows["x"]
