@@ -7,6 +7,20 @@ from playwright.sync_api import expect
 
 from tests.support.waiting import box_of, drawn, scrolled, soon
 
+# Where the program of a stage has scrolled to. At its end, the browser decides what is at the top.
+TOP_LINE = """stage => {
+    const box = stage.shadowRoot.querySelector('.code');
+    const now = box.querySelector('.now');
+    const top = box.scrollTop;
+    const rest = box.scrollHeight - box.clientHeight - top;
+    const tops = [...box.children].map(line => line.offsetTop);
+    return {
+        scrolls: Number(top > 1),
+        isWhole: top < 1 || rest < 1 || tops.some(each => Math.abs(each - top) <= 1),
+        isInView: !now || (now.offsetTop >= top - 1 && now.offsetTop + 20 <= top + box.clientHeight),
+        top, tops,
+    };
+}"""
 MOMENT = "stage => [stage.variant.id, stage.at.step]"
 
 
@@ -58,6 +72,22 @@ def test_if_nothing_can_be_copied_the_link_is_in_the_address_bar(site, book, vis
     moment = stage.evaluate(MOMENT)
     there = visit(page.url, whole=False).page.locator("memory-stage").first
     assert soon(there.evaluate, MOMENT) == moment and moment[0] != "0"
+
+
+@pytest.mark.parametrize("name", ["chapters/10_views_meet_gradients", "chapters/your_error"])
+def test_a_program_that_scrolls_begins_with_a_whole_line(site, visit, name):
+    """A long program scrolls on a phone. At each step its current line is in view, and no line is cut at the top."""
+    page = visit(f"{site}{name}.html", width=390).page
+    drawn(page)
+    scrolling = 0
+    for stage in page.locator("memory-stage").all():
+        for step in range(stage.evaluate("stage => stage.frames.length")):
+            stage.evaluate("(stage, step) => stage.go(step)", step)
+            found = stage.evaluate(TOP_LINE)
+            scrolling += found["scrolls"]
+            assert found["isWhole"], (name, step, found)
+            assert found["isInView"], (name, step, found)
+    assert scrolling
 
 
 def test_the_legend_is_drawn_when_it_is_opened(site, visit):

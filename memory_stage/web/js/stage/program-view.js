@@ -66,7 +66,7 @@ export function markLines({ $, data, at }, frame) {
 }
 
 /**
- * Keep the current line of a long program visible, without scrolling the page.
+ * Keep the current line of a long program visible, below whole lines, without scrolling the page.
  * @param {any} stage the element
  */
 export function scrollToLine({ $ }) {
@@ -79,5 +79,8 @@ export function scrollToLine({ $ }) {
   box.setAttribute('tabindex', '0');
   const isAbove = line.offsetTop < box.scrollTop + LINE;
   const isBelow = line.offsetTop + 2 * LINE > box.scrollTop + box.clientHeight;
-  if (isAbove || isBelow) box.scrollTop = line.offsetTop - box.clientHeight / 2;
+  if (!isAbove && !isBelow) return;
+  const most = line.offsetTop - box.clientHeight / 2;
+  const first = [...box.children].find(item => item.offsetTop >= most);
+  box.scrollTop = (first ?? line).offsetTop;
 }
