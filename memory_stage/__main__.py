@@ -24,7 +24,7 @@ from memory_stage.engines.router import has_minitensor
 from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.explanation.whole_run import command
 from memory_stage.explanation.whole_run.rank import with_rank
-from memory_stage.messages import set_language
+from memory_stage.messages import message, plural, said, set_language
 from memory_stage.messages.catalogues import codes
 from memory_stage.recorder.key_step import step_of_line
 from memory_stage.recorder.record import LIMIT, RecordedRun
@@ -89,8 +89,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(f"{output} cannot be written: {error}", REFUSED)
     events = [done.variant.get("before", ()), *(step["events"] for step in done.variant["steps"])]
     if all(event["do"] != "storage" for each in events for event in each):
-        _say("the program made no tensor of minitensor, PyTorch or Paddle; tensors of others are not recorded", status)
-    return _say(f"{output}: {steps} step{'' if steps == 1 else 's'}", status)
+        untouched = message(
+            "the program made no tensor of minitensor, PyTorch or Paddle; tensors of others are not recorded"
+        )
+        _say(said(untouched), status)
+    return _say(said(plural("{output}: {count} step", "{output}: {count} steps", steps, output=str(output))), status)
 
 
 def _options() -> argparse.ArgumentParser:

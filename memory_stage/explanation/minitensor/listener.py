@@ -250,12 +250,12 @@ class Listener(Subscription):
             stale=stale,
             by=by,
         )
-        refused = "" if gone else self._pytorch.refuses(site, x, op, inputs, where, kept.copied, recorded)
+        refused = None if gone else self._pytorch.refuses(site, x, op, inputs, where, kept.copied, recorded)
         happened = what_happened(row, unrecorded, whose, in_layer)
-        row.happened = said(sentences([happened, refused] if refused else [happened]))
+        row.happened = said(sentences([happened, refused.why] if refused is not None else [happened]))
         is_update = unrecorded and not (unrecorded == "leaf" and stale)
         row.instead = alternatives.in_all(
-            facts, unrecorded if is_update else "", whose, refused.endswith("backward raises.")
+            facts, unrecorded if is_update else "", whose, refused is not None and refused.in_backward
         )
         if not self.report.left_out:
             for link, names, saved in gone:
@@ -287,7 +287,7 @@ class Listener(Subscription):
             after=version,
             recorded=recorded,
             verdicts=(Verdict.METADATA,),
-            happened=said(sentences([*happened, refused] if refused else happened)),
+            happened=said(sentences([*happened, refused] if refused is not None else happened)),
         )
 
     # ---------- errors ----------

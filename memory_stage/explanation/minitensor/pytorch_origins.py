@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memory_stage.messages import Message, message
 from minitensor.engine.core.history import peek
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.modes import modes
@@ -66,8 +67,8 @@ class Origins:
         origin = self._of.get(id(x))
         return origin if origin is not None and origin.tensor() is x else None
 
-    def refuses(self, x: Tensor, recorded: bool, saved: Sequence[Tensor]) -> str:
-        """Return why PyTorch would not write ``x`` in place, or "".
+    def refuses(self, x: Tensor, recorded: bool, saved: Sequence[Tensor]) -> Message | None:
+        """Return why PyTorch would not write ``x`` in place, or None if it would.
 
         Args:
             recorded: True if minitensor recorded the write.
@@ -75,11 +76,24 @@ class Origins:
         """
         origin = self.known(x)
         if origin is not None and origin.inference and not modes.inference:
-            return "it writes what was made in inference mode in that mode only; it wants a clone()."
+            return message(
+                "PyTorch would refuse here: it writes what was made in inference mode in that mode only; it wants a "
+                "clone()."
+            )
         if origin is not None and origin.several and recorded:
-            return f"it does not write one of several views that `{origin.several}` made; it wants a clone()."
+            return message(
+                "PyTorch would refuse here: it does not write one of several views that {function} made; it wants a "
+                "clone().",
+                function=f"`{origin.several}`",
+            )
         if origin is not None and origin.unrecorded and modes.grad:
-            return "it does not write a view that was made while nothing was recorded; it wants a clone()."
+            return message(
+                "PyTorch would refuse here: it does not write a view that was made while nothing was recorded; it "
+                "wants a clone()."
+            )
         if any((each := self.known(other)) is not None and each.inference for other in saved):
-            return "it saves nothing for backward that was made in inference mode; it wants a clone()."
-        return ""
+            return message(
+                "PyTorch would refuse here: it saves nothing for backward that was made in inference mode; it wants a "
+                "clone()."
+            )
+        return None

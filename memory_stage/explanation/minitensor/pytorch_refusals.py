@@ -15,6 +15,7 @@ from typing import Any
 from memory_stage.explanation.minitensor.pytorch_origins import Origins
 from memory_stage.explanation.minitensor.pytorch_overlaps import ArrayExtent, extents, reads_a_part
 from memory_stage.explanation.report_rows import SourceLine
+from memory_stage.messages import Message, message
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
@@ -67,7 +68,21 @@ SAVES = {
     "var": SavedInPyTorch("x.var()", ("input",), "var", "var"),
 }
 
-REFUSED = "PyTorch would refuse here:"
+_FROM_ITSELF = message(
+    "PyTorch would refuse here: it does not write a tensor from a part of its own memory; it wants a clone() of that "
+    "part."
+)
+_SAVES_THE_OPERAND = message(
+    "PyTorch would refuse here: it saves the operand that this overwrites, and backward raises."
+)
+
+
+@dataclass(frozen=True)
+class PytorchRefusal:
+    """Why PyTorch would not run a write, or the backward after it."""
+
+    why: Message
+    in_backward: bool = False
 
 
 @dataclass
@@ -145,15 +160,14 @@ class PytorchRefusals:
         if _is_pytorchs(base):
             self._origins.viewed(x, op, base)
 
-    def refuses_view(self, x: Tensor, recorded: bool, saved: Sequence[Tensor] = ()) -> str:
-        """Return why PyTorch would not change ``x`` or its shape in place because of the way it was made, or ""."""
-        why = self._origins.refuses(x, recorded, saved) if _is_pytorchs(x) else ""
-        return f"{REFUSED} {why}" if why else ""
+    def refuses_view(self, x: Tensor, recorded: bool, saved: Sequence[Tensor] = ()) -> Message | None:
+        """Return why PyTorch would not change ``x`` or its shape in place because of the way it was made, or None."""
+        return self._origins.refuses(x, recorded, saved) if _is_pytorchs(x) else None
 
     def refuses(
         self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, copied: int, recorded: bool
-    ) -> str:
-        """Return why PyTorch would refuse ``op``, which wrote ``x``, or the backward after it; otherwise "".
+    ) -> PytorchRefusal | None:
+        """Return why PyTorch would refuse ``op``, which wrote ``x``, or the backward after it; otherwise None.
 
         Args:
             site: the call that wrote.
@@ -162,25 +176,38 @@ class PytorchRefusals:
             recorded: True if the write was recorded.
         """
         if not _is_pytorchs(x):
-            return ""
+            return None
         others = [each for each in inputs[1:] if isinstance(each, Tensor)]
         made_so = self.refuses_view(x, recorded, _saved_operands(x, others) if recorded else [])
-        if made_so:
-            return made_so
+        if made_so is not None:
+            return PytorchRefusal(made_so)
         if reads_a_part(x, op, inputs, where, self._read_by(site)):
-            return (
-                f"{REFUSED} it does not write a tensor from a part of its own memory; it wants a clone() of that part."
-            )
+            return PytorchRefusal(_FROM_ITSELF)
         if copied and any(memory_of(each) is memory_of(x) for each in others):
-            return f"{REFUSED} it saves the operand that this overwrites, and backward raises."
+            return PytorchRefusal(_SAVES_THE_OPERAND, in_backward=True)
         if memory_of(x) is not x._storage:
-            return ""  # PyTorch does not notice a write through `.data` either
+            return None  # PyTorch does not notice a write through `.data` either
         for entry in self._saved.get(id(memory_of(x)), ()):
             node = entry.needed_by()
             if node is not None and node.saved is not FREED:
-                called = f"`{SAVES[entry.name].name}` (line {entry.line.line})"
-                return f"{REFUSED} its {called} saves its {entry.what}, and backward raises."
-        return ""
+                return PytorchRefusal(_saves_its(entry), in_backward=True)
+        return None
+
+
+def _saves_its(entry: _Entry) -> Message:
+    """Return that PyTorch's function saves the tensor of an entry, which a write has overwritten."""
+    function, line = f"`{SAVES[entry.name].name}`", entry.line.line
+    if entry.what == "input":
+        return message(
+            "PyTorch would refuse here: its {function} (line {line}) saves its input, and backward raises.",
+            function=function,
+            line=line,
+        )
+    return message(
+        "PyTorch would refuse here: its {function} (line {line}) saves its result, and backward raises.",
+        function=function,
+        line=line,
+    )
 
 
 def _function_around(frame: FrameType) -> str:

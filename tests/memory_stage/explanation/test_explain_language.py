@@ -10,6 +10,7 @@ import minitensor as mt
 from memory_stage import set_language
 from memory_stage.explanation.minitensor import Report
 from memory_stage.explanation.minitensor.backward_reasons import REASONS
+from minitensor import torch
 from minitensor.engine.table import ROWS
 from minitensor.memory.backward_needs import needs_of
 
@@ -25,6 +26,26 @@ def program() -> None:
     with mt.no_grad():
         w.add_(1.0)
     w.reshape_([1, 1])
+
+
+def refused_by_pytorch() -> None:
+    """Run writes that minitensor accepts and PyTorch refuses, or after which PyTorch's backward raises."""
+    whole = torch.ones(4, requires_grad=True) * 1
+    halves = whole.split(2)
+    halves[0].mul_(2.0)
+    with torch.no_grad():
+        unrecorded = whole[:2]
+    unrecorded.mul_(2.0)
+    with torch.inference_mode():
+        inferred = torch.ones(4)
+    inferred.mul_(2.0)
+    x = torch.ones(4, requires_grad=True) * 1
+    x.clamp_(x[0], x[1])
+    x.std()
+    x.mul_(2.0)
+    y = x.log_softmax(0)
+    y.mul_(2.0)
+    y.mul_(y)
 
 
 def report(language: str) -> Report:
@@ -53,13 +74,16 @@ def test_both_languages_have_the_same_rows_numbers_and_code():
             assert sorted(re.findall(r"`[^`]*`|\d+", text)) == sorted(re.findall(r"`[^`]*`|\d+", said))
 
 
-def test_no_english_sentence_is_left_in_a_chinese_report():
-    chinese = report("zh")
+@pytest.mark.parametrize(
+    ("run", "words"), [(program, ("过期", "拷贝")), (refused_by_pytorch, ("PyTorch 在这里会拒绝",))]
+)
+def test_no_english_sentence_is_left_in_a_chinese_report(run, words):
+    chinese = mt.explain(run, catch=True, language="zh")
     for row in chinese.rows:
-        row.error = ""  # errors are not translated
+        row.error = row.code = ""  # errors are not translated
     told = re.sub(r"`[^`]*`|\S+\.py|float32|version_\w+", "", str(chinese))
     assert re.findall(r"(?:[A-Za-z]+ ){2,}[A-Za-z]+", told) == []
-    assert "过期" in told and "拷贝" in told
+    assert [each for each in words if each not in told] == []
 
 
 def test_a_report_keeps_the_language_in_which_it_was_made():
