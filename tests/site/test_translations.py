@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,22 @@ def text(book: Path, page: str) -> str:
     return (book / f"{page}.html").read_text(encoding="utf-8")
 
 
+@dataclass(frozen=True)
+class Parsed:
+    """A page that several tests read. A test that removes parts of ``content`` copies it first."""
+
+    name: str
+    content: BeautifulSoup
+
+
+@pytest.fixture(scope="module")
+def parsed(request: pytest.FixtureRequest, book: Path) -> Parsed:
+    return Parsed(request.param, BeautifulSoup(text(book, request.param), "html.parser"))
+
+
+each_parsed = pytest.mark.parametrize("parsed", TRANSLATED, indirect=True)
+
+
 @pytest.mark.parametrize("page", TRANSLATED)
 def test_a_page_has_the_anchors_of_the_english_page(book, page):
     """A page that is behind keeps the anchors that it was translated with."""
@@ -98,14 +116,14 @@ def steps_of_marks(shown: BeautifulSoup) -> list[tuple[str, str]]:
     return [(mark["data-variant"], mark["data-step"]) for mark in shown.select(".step-mark[data-stage]")]
 
 
-@pytest.mark.parametrize("page", TRANSLATED)
-def test_a_mark_leads_to_the_program_and_the_step_of_the_english_mark(book, page):
+@each_parsed
+def test_a_mark_leads_to_the_program_and_the_step_of_the_english_mark(book, parsed):
     """The labels of programs are translated, so the sources do not show that a mark names the right one."""
-    code, _, english = page.partition("/")
+    code, _, english = parsed.name.partition("/")
     edition = next(edition for edition in EDITIONS if edition.code == code)
     if not edition.changed(english):
-        pages = [BeautifulSoup(text(book, name), "html.parser") for name in (page, english)]
-        assert steps_of_marks(pages[0]) == steps_of_marks(pages[1])
+        shown = BeautifulSoup(text(book, english), "html.parser")
+        assert steps_of_marks(parsed.content) == steps_of_marks(shown)
 
 
 @pytest.mark.parametrize("page", TRANSLATED)
@@ -197,9 +215,9 @@ def sentences_left(texts: Iterable[str]) -> list[str]:
     return [sentence for sentence in found if not is_allowed(sentence)]
 
 
-@pytest.mark.parametrize("page", TRANSLATED)
-def test_no_english_sentence_is_left_in_the_text_and_the_questions_of_a_page(book, page):
-    shown = BeautifulSoup(text(book, page), "html.parser")
+@each_parsed
+def test_no_english_sentence_is_left_in_the_text_and_the_questions_of_a_page(parsed):
+    shown = copy(parsed.content)
     questions = [english_left(question.extract()) for question in shown.select("predict-first")]
     assert [left for left in questions if left] == []
     for output in shown.select(".cell_output"):
@@ -207,9 +225,9 @@ def test_no_english_sentence_is_left_in_the_text_and_the_questions_of_a_page(boo
     assert english_left(shown) == []
 
 
-@pytest.mark.parametrize("page", TRANSLATED)
-def test_no_english_words_are_left_in_the_data_of_the_stages_figures_and_questions_of_a_page(book, page):
-    shown = BeautifulSoup(text(book, page), "html.parser")
+@each_parsed
+def test_no_english_words_are_left_in_the_data_of_the_stages_figures_and_questions_of_a_page(parsed):
+    shown = parsed.content
     embedded = [script.string for script in shown.select("memory-stage > script, memory-figure > script")]
     embedded += [question["data-words"] for question in shown.select("[data-words]")]
     assert len(embedded) >= len(shown.select("memory-stage, memory-figure"))
@@ -222,10 +240,10 @@ def translations_only(data: dict[str, object]) -> object:
     return list(data.values()) if all(isinstance(value, str) for value in data.values()) else data
 
 
-@pytest.mark.parametrize("page", TRANSLATED)
-def test_no_english_words_are_left_in_attributes_and_drawings_of_a_page(book, page):
+@each_parsed
+def test_no_english_words_are_left_in_attributes_and_drawings_of_a_page(parsed):
     """Browsers show or read out these texts. Titles of sources stay as their authors wrote them."""
-    shown = BeautifulSoup(text(book, page), "html.parser")
+    shown = copy(parsed.content)
     for part in shown.select(
         "a[href^='#id'][title], a[title*='URL: '], a[title*='doi:'], .citation-list, [lang=en], .in-english"
     ):
@@ -237,10 +255,10 @@ def test_no_english_words_are_left_in_attributes_and_drawings_of_a_page(book, pa
     assert (words_left(said), sentences_left(said)) == ([], [])
 
 
-@pytest.mark.parametrize("page", TRANSLATED)
-def test_no_english_sentence_is_left_in_the_outputs_of_a_page(book, page):
+@each_parsed
+def test_no_english_sentence_is_left_in_the_outputs_of_a_page(parsed):
     """The outputs are figures, tables, and what programs print. A message that a program raised stays as it is."""
-    shown = BeautifulSoup(text(book, page), "html.parser")
+    shown = copy(parsed.content)
     for code in shown.select(".cell_output code, .cell_output .mt-diff, .cell_output script"):
         code.decompose()
     printed = [block.get_text() for block in shown.select(".cell_output pre")]
@@ -295,14 +313,14 @@ def test_a_page_is_undisturbed_accessible_and_fits_in_light_dark_and_on_a_phone(
     assert soon(seen.overflow) == 0
 
 
-@pytest.mark.parametrize("page", TRANSLATED)
-def test_a_term_leads_once_to_the_glossary_of_its_language(book, page):
-    links = BeautifulSoup(text(book, page), "html.parser").select("article a.term")
+@each_parsed
+def test_a_term_leads_once_to_the_glossary_of_its_language(book, parsed):
+    links = parsed.content.select("article a.term")
     assert len({link["href"] for link in links}) == len(links)
     for link in links:
         address, _, place = link["href"].partition("#")
-        glossary = (book / f"{page}.html").parent.joinpath(address).resolve()
-        assert glossary == book / page.partition("/")[0] / "chapters" / "E_glossary.html"
+        glossary = (book / f"{parsed.name}.html").parent.joinpath(address).resolve()
+        assert glossary == book / parsed.name.partition("/")[0] / "chapters" / "E_glossary.html"
         assert f'id="{place}"' in glossary.read_text(encoding="utf-8")
         assert link["title"] == MEANINGS[place]
 
