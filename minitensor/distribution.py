@@ -13,7 +13,7 @@ from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.drawing import bernoulli, rand, randn
 from minitensor.engine.creation.making import as_shape, to_tensor
-from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.device.arrays import broadcast_shapes, host_array, like
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.layers.activations import log_softmax
 from minitensor.engine.operations import FUNCTIONS
@@ -38,7 +38,7 @@ def _parameters(op: str, **given: Any) -> list[Tensor]:
         x = value if isinstance(value, Tensor) else to_tensor(value)
         found.append(x if x._array.dtype in FLOATS else x.astype("float32"))
     try:
-        shape = np.broadcast_shapes(*(x._array.shape for x in found))
+        shape = broadcast_shapes(*(x._array.shape for x in found))
     except ValueError:
         shapes = " and ".join(str(x.shape) for x in found)
         raise ValueError(f"{op}: the shapes {shapes} of {' and '.join(given)} cannot be broadcast") from None
@@ -308,7 +308,7 @@ class Categorical(Distribution):
             return FUNCTIONS["take_along_axis"](self._prob, index, -1)
         if list(index.shape[:-1]) == list(self._batch_shape):
             return FUNCTIONS["take_along_axis"](self._prob, index, -1)
-        shape = np.broadcast_shapes(tuple(index.shape), self._batch_shape)
+        shape = broadcast_shapes(tuple(index.shape), self._batch_shape)
         rows = expand(self._prob, [*shape, count])
         return squeeze(FUNCTIONS["take_along_axis"](rows, unsqueeze(expand(index, list(shape)), -1), -1), -1)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from minitensor.engine.autograd.loss_scaling import LossScale
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 
 
@@ -39,9 +40,9 @@ class GradScaler:
         use_dynamic_loss_scaling: bool = True,
     ) -> None:
         if not incr_ratio > 1.0:
-            raise ValueError(f"GradScaler: incr_ratio is above 1, not {incr_ratio}")
+            raise ValueError(f"GradScaler: incr_ratio is above 1, not {shown(incr_ratio)}")
         if not 0.0 < decr_ratio < 1.0:
-            raise ValueError(f"GradScaler: decr_ratio is between 0 and 1, not {decr_ratio}")
+            raise ValueError(f"GradScaler: decr_ratio is between 0 and 1, not {shown(decr_ratio)}")
         self._enabled, self._is_dynamic = bool(enable), bool(use_dynamic_loss_scaling)
         self._rule = LossScale(
             float(init_loss_scaling), incr_ratio, decr_ratio, incr_every_n_steps, decr_every_n_nan_or_inf

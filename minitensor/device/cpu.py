@@ -103,7 +103,7 @@ def _count(op: str, what: str, given: Any, least: int) -> int:
     if number is None:
         raise TypeError(f"{op}: {what} is an integer, not {shown(given)}")
     if number < least:
-        raise ValueError(f"{op}: {what} is {least} or more, not {number}")
+        raise ValueError(f"{op}: {what} is {least} or more, not {shown(number)}")
     return number
 
 

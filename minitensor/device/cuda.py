@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.device.places import cuda_device, current, device_named
 
 
@@ -16,10 +18,10 @@ def _gpu(device: Any = None) -> Any:
     if device is None:
         return current.gpu if current.gpu is not None else device_named("device.cuda", "gpu")
     if isinstance(device, int) and not isinstance(device, bool):
-        device = f"gpu:{device}"
+        device = f"gpu:{checks.integer('device.cuda', 'device', device)}"
     gpu = device_named("device.cuda", device)
     if gpu is None:
-        raise ValueError(f"device.cuda counts the memory of a GPU, not of {device!r}; see device.cpu")
+        raise ValueError(f"device.cuda counts the memory of a GPU, not of {shown(device)}; see device.cpu")
     return gpu
 
 

@@ -50,7 +50,7 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
         TypeError: if ``tensor`` is not a tensor of numbers.
     """
     if not isinstance(op, str) or op not in _OPERATIONS:
-        raise ValueError(f"all_reduce: op is one of {', '.join(_OPERATIONS)}, not {op!r}")
+        raise ValueError(f"all_reduce: op is one of {', '.join(_OPERATIONS)}, not {shown(op)}")
     link = _check_ranks("all_reduce", [tensor])
     if op == ReduceOp.AVG and tensor._array.dtype not in FLOATS:
         raise TypeError(f"all_reduce: an average of {tensor.dtype.name} is not of that dtype; sum them instead")

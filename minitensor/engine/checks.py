@@ -117,8 +117,38 @@ def integers(op: str, name: str, given: Any, least: int | None = None) -> list[i
 
 
 def is_iterable(given: Any) -> bool:
-    """True for an object that can be iterated over; False for a class, and for an array without dimensions."""
-    return isinstance(given, Iterable) and not isinstance(given, type) and getattr(given, "ndim", 1) != 0
+    """True for an object that can be iterated over; False for a class, a memoryview and an array without dimensions."""
+    if not isinstance(given, Iterable) or isinstance(given, (type, memoryview)) or getattr(given, "ndim", 1) == 0:
+        return False
+    try:
+        iter(given)
+    except TypeError:  # its __iter__ returns no iterator
+        return False
+    return True
+
+
+def has_methods(given: Any, *names: str) -> bool:
+    """True if the class of ``given`` defines all these methods. Unlike ``hasattr``, it ignores those of a metaclass."""
+    return all(any(name in vars(cls) for cls in type(given).__mro__) for name in names)
+
+
+def slice_of(op: str, given: slice) -> slice:
+    """Return a slice whose parts are integers or None.
+
+    Raises:
+        TypeError: if a part is something else.
+        ValueError: if the step is 0.
+    """
+    parts: list[int | None] = []
+    for name in ("start", "stop", "step"):
+        part = getattr(given, name)
+        try:
+            parts.append(None if part is None else operator.index(part))
+        except TypeError:
+            raise refused(op, f"the {name} of a slice", "an integer or None", part) from None
+    if parts[2] == 0:
+        raise ValueError(f"{op}: the step of a slice must not be 0")
+    return slice(*parts)
 
 
 def elements(op: str, name: str, given: Any, of_what: str, kind: type | tuple[type, ...] = object) -> list[Any]:
@@ -127,7 +157,7 @@ def elements(op: str, name: str, given: Any, of_what: str, kind: type | tuple[ty
     Raises:
         TypeError: if it is not iterable, a text, or an element is of another kind.
     """
-    if isinstance(given, (str, bytes, bytearray, memoryview)) or not is_iterable(given):
+    if isinstance(given, (str, bytes, bytearray)) or not is_iterable(given):
         raise refused(op, name, f"a sequence of {of_what}", given)
     found = list(given)
     for each in found:
@@ -199,12 +229,26 @@ def path(op: str, name: str, given: Any) -> str | bytes:
 
     Raises:
         TypeError: if it is neither a text nor a path.
-        ValueError: if it is empty or contains a null character.
+        ValueError: if it is empty, contains a null character, or cannot be encoded.
     """
+    found = path_or_empty(op, name, given)
+    if not found:
+        raise ValueError(f"{op}: {name} must be the path of a file, not {shown(found)}")
+    return found
+
+
+def path_or_empty(op: str, name: str, given: Any) -> str | bytes:
+    """Return the path of a file as :func:`path` does, but accept an empty one, for which functions have own errors."""
     if not isinstance(given, (str, bytes, os.PathLike)):
         raise refused(op, name, "a path: a str, bytes or os.PathLike", given)
-    found = os.fspath(given)
-    if not found or ("\0" if isinstance(found, str) else b"\0") in found:
+    try:
+        found = os.fspath(given)
+        encoded = os.fsencode(found)
+    except TypeError:  # its __fspath__ returns something else
+        raise refused(op, name, "a path: a str, bytes or os.PathLike", given) from None
+    except UnicodeEncodeError:
+        encoded = b"\0"
+    if b"\0" in encoded:
         raise ValueError(f"{op}: {name} must be the path of a file, not {shown(found)}")
     return found
 
@@ -243,7 +287,7 @@ def numpy_dtype(op: str, given: Any) -> np.dtype:
     if isinstance(given, (str, type, np.dtype)):
         try:
             return np.dtype(given)
-        except TypeError:
+        except (TypeError, ValueError):  # ValueError: a text that cannot be encoded
             pass
     raise refused(op, "dtype", "a dtype of numpy", given)
 
@@ -254,6 +298,10 @@ def sized(op: str, name: str, given: Any, called: str) -> Any:
     Raises:
         TypeError: if it has none.
     """
-    if isinstance(given, type) or not hasattr(type(given), "__len__") or getattr(given, "ndim", 1) == 0:
+    if isinstance(given, (type, memoryview)) or not has_methods(given, "__len__") or getattr(given, "ndim", 1) == 0:
         raise refused(op, name, called, given)
+    try:
+        len(given)
+    except (TypeError, ValueError):  # its __len__ returns no length
+        raise refused(op, name, called, given) from None
     return given

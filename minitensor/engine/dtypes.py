@@ -35,9 +35,9 @@ class DType:
         else:
             try:
                 made = np.dtype(name if isinstance(name, str) else "none")
-            except TypeError:
+            except (TypeError, ValueError):  # ValueError: a text that cannot be encoded
                 known = ", ".join(DTYPES)
-                raise TypeError(f"{type(self).__name__}: name must be one of {known}, not {name!r}") from None
+                raise TypeError(f"{type(self).__name__}: name must be one of {known}, not {shown(name)}") from None
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "_numpy", made)
 

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from minitensor.engine.checks import shown
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: The behaviour of each policy if an in-place operation overwrites a value that its own backward needs. Values saved by
@@ -151,7 +153,7 @@ class set_inplace_policy:
     def __init__(self, name: str) -> None:
         if not isinstance(name, str) or name not in POLICIES:
             known = ", ".join(repr(policy) for policy in POLICIES)
-            raise ValueError(f"set_inplace_policy got {name!r}; the in-place policies are {known}")
+            raise ValueError(f"set_inplace_policy got {shown(name)}; the in-place policies are {known}")
         self._name = name
         self._before = modes.policy
         modes.policy = name

@@ -149,8 +149,9 @@ class DataLoader(Loader):
         *,
         share: bool | None = None,
     ) -> None:
-        self.dataset, self.share, self.batch_size, self.drop_last = dataset, share, batch_size, drop_last
+        self.dataset, self.share, self.batch_size = dataset, share, batch_size
         shuffle = checks.flag("DataLoader", "shuffle", shuffle)
+        self.drop_last = drop_last = checks.flag("DataLoader", "drop_last", drop_last)
         if collate_fn is not None:
             checks.function("DataLoader", "collate_fn", collate_fn)
         self._own_collate = collate_fn is not None

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.history import Node
 from minitensor.engine.events import (
     AllocatorChanged,
@@ -275,7 +276,7 @@ def _function_of(function: Any) -> FunctionType:
 def _describe(what: Any) -> str:
     if isinstance(what, type):
         return f"the class {what.__name__} (profile its methods)"
-    return f"{getattr(what, '__name__', repr(what))} of type {type(what).__name__}"
+    return f"{getattr(what, '__name__', None) or shown(what)} of type {type(what).__name__}"
 
 
 @functools.cache

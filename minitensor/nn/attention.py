@@ -7,6 +7,7 @@ from typing import Any
 from minitensor.engine import checks
 from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import as_shape
 from minitensor.engine.layers import attention
 from minitensor.engine.layers.custom_operation import floats_of
 from minitensor.engine.operations.arguments import need_tensor
@@ -125,6 +126,8 @@ class MultiHeadAttention(Layer):
             raise ValueError("MultiHeadAttention: need_weights must be False; the weights are not kept")
         if embed_dim % count("MultiHeadAttention", "num_heads", num_heads):
             raise ValueError(f"MultiHeadAttention: embed_dim {embed_dim} is not a multiple of num_heads {num_heads}")
+        for length in inner:  # before the first layer draws random numbers
+            as_shape("MultiHeadAttention", [length, embed_dim])
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.q_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr)
         self.k_proj = Linear(inner[0], embed_dim, weight_attr, bias_attr)

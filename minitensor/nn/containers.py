@@ -22,7 +22,7 @@ class _Listed(Layer):
     def __getitem__(self, index: Any) -> Any:
         layers = list(self._sub_layers.values())
         if isinstance(index, slice):
-            return type(self)._of(layers[index])
+            return type(self)._of(layers[checks.slice_of(type(self).__name__, index)])
         return layers[self._position(index)]
 
     def _position(self, index: Any) -> int:

@@ -22,6 +22,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import gpu_of, like
 from minitensor.engine.device.interrupts import uninterrupted
 from minitensor.engine.events import TensorWritten, watch
+from minitensor.engine.kernels.numbers import number
 from minitensor.engine.saved.writing import write
 from minitensor.optimizer.clip import Clip
 from minitensor.optimizer.lr import LRScheduler
@@ -80,7 +81,7 @@ class Optimizer:
                 f"{self._name}: {name} is a number from 0 on{'' if below is None else f', below {below}'}, "
                 f"not {shown(given)}"
             )
-        return float(given)
+        return float(number(self._name, name, given))
 
     def _checked(self, parameters: Any) -> list[Tensor]:
         if isinstance(parameters, Tensor) or not checks.is_iterable(parameters):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.device.places import current
@@ -33,7 +34,7 @@ def save(obj: Any, path: Any, protocol: int = 4) -> None:
         ValueError: if ``obj`` is a layer (save its ``state_dict()``), or if ``path`` is not a path.
     """
     if not isinstance(protocol, int) or not 1 < protocol < 5:
-        raise ValueError(f"Expected 1<'protocol'<5, but received protocol={protocol}")
+        raise ValueError(f"Expected 1<'protocol'<5, but received protocol={shown(protocol)}")
     if hasattr(obj, "state_dict") and hasattr(obj, "forward"):
         raise ValueError(
             f"paddle do not support saving `paddle.nn.Layer` object. This one is a {type(obj).__name__}: save its "
@@ -42,7 +43,7 @@ def save(obj: Any, path: Any, protocol: int = 4) -> None:
     if isinstance(obj, dict) and not obj:
         warnings.warn("The input state dict is empty, no need to save.", stacklevel=2)
     if not hasattr(path, "write"):
-        _need_path(path)
+        path = _need_path(path)
         folder, name = os.path.split(os.fsdecode(path))
         if not name:
             raise ValueError("The input path MUST be format of dirname/filename, but received filename is empty string")
@@ -64,7 +65,7 @@ def load(path: Any, return_numpy: bool = False) -> Any:
     """
     return_numpy = checks.flag("load", "return_numpy", return_numpy)
     if not hasattr(path, "read"):
-        _need_path(path)
+        path = _need_path(path)
         if not os.path.exists(path):
             raise ValueError(f"The ``path`` ({os.fsdecode(path)}) to load model not exists.")
         if os.path.isdir(path):
@@ -81,9 +82,10 @@ def load(path: Any, return_numpy: bool = False) -> Any:
         raise ValueError(f"load: {error}") from None
 
 
-def _need_path(path: Any) -> None:
+def _need_path(path: Any) -> str | bytes:
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise ValueError(f"only supports saving objects to file and `BytesIO`, but got {type(path)}")
+    return checks.path_or_empty("save() or load()", "path", path)
 
 
 def _extension(value: Any) -> tuple[str, Any] | None:

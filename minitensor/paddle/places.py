@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minitensor.device import cuda
+from minitensor.engine import checks
 
 
 def is_compiled_with_cuda() -> bool:
@@ -19,4 +20,4 @@ def CPUPlace() -> str:
 
 def CUDAPlace(id: int = 0) -> str:
     """Return the name of the GPU ``id`` for a ``place`` argument. A missing GPU is refused only when it is used."""
-    return f"Place(gpu:{id})"
+    return f"Place(gpu:{checks.integer('CUDAPlace', 'id', id)})"

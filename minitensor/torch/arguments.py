@@ -25,7 +25,7 @@ def need_int(op: str, name: str, given: Any, position: int = 1) -> int:
         kind = type(given).__name__
         raise TypeError(f"{op}(): argument '{name}' (position {position}) must be int, not {kind}") from None
     if not -(2**63) <= number < 2**63:
-        raise RuntimeError(f"{op}(): argument '{name}' has more than 64 bits: {number}")
+        raise RuntimeError(f"{op}(): argument '{name}' has more than 64 bits: {shown(number)}")
     return number
 
 
@@ -85,5 +85,5 @@ def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
     given = size[0] if len(size) == 1 and not hasattr(size[0], "__index__") else size
     try:
         return [_index(n) for n in given]
-    except (TypeError, AttributeError, NotImplementedError):
+    except (TypeError, AttributeError, NotImplementedError, ValueError):  # ValueError: a released memoryview
         raise TypeError(f"{op}(): argument 'size' must be tuple of ints, not {shown(given)}") from None

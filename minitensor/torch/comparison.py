@@ -10,7 +10,7 @@ import numpy as np
 
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
-from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.device.arrays import broadcast_shapes, host_array, like
 from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.torch.arguments import need_tensor
@@ -38,7 +38,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     if input._array.dtype != other._array.dtype:
         raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
     try:
-        np.broadcast_shapes(input._array.shape, other._array.shape)
+        broadcast_shapes(input._array.shape, other._array.shape)
     except ValueError:
         raise sizes_differ([input._array.shape, other._array.shape]) from None
     return without_history(input, np.isclose(input._array, other._array, rtol, atol, equal_nan), "isclose")

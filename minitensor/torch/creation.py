@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.checks import NUMPY_INTEGERS
+from minitensor.engine.checks import NUMPY_INTEGERS, shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.creation import making as engine
 from minitensor.engine.creation.from_data import MOST_DIMENSIONS, array_of
@@ -22,7 +22,7 @@ from minitensor.engine.sharing import dlpack
 from minitensor.engine.sharing.numpy_memory import borrowed, plain
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_int, sizes_of
-from minitensor.torch.dtypes import dtype_of, engine_place, float32, int64
+from minitensor.torch.dtypes import dtype_of, engine_place, float32, float64, int64
 from minitensor.torch.errors import warn
 from minitensor.torch.scalars import fits
 from minitensor.torch.tensor import Tensor, as_kind
@@ -56,7 +56,7 @@ def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """
     lengths = tuple(sizes_of(op, size))
     if any(n < 0 for n in lengths):
-        raise RuntimeError(f"{op}: Dimension size must be non-negative.\nThe requested shape is {list(lengths)}.")
+        raise RuntimeError(f"{op}: Dimension size must be non-negative.\nThe requested shape is {shown([*lengths])}.")
     try:
         return engine.as_shape(op, lengths)
     except ValueError as error:
@@ -130,7 +130,7 @@ def _dtype_of_first(data: Any) -> np.dtype | None:
 
 def _ragged_error(data: Any, dim: int = 0) -> ValueError:
     """Return the error for lists that differ in length."""
-    lengths = [len(item) if isinstance(item, (list, tuple)) else 0 for item in data]
+    lengths = [len(item) if isinstance(item, (list, tuple, np.ndarray)) and np.ndim(item) else 0 for item in data]
     for n in lengths:
         if n != lengths[0]:
             return ValueError(f"expected sequence of length {lengths[0]} at dim {dim + 1} (got {n})")
@@ -305,7 +305,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     wanted = float32 if dtype is None else dtype_of(dtype)
     n, m = need_int("eye", "n", n), None if m is None else need_int("eye", "m", m, 2)
     if n >= 0 and n * (n if m is None else max(m, 0)) > engine.MOST_ELEMENTS:
-        raise RuntimeError(f"eye: a matrix of {n} rows is more than memory holds")
+        raise RuntimeError(f"eye: a matrix of {shown(n)} rows is more than memory holds")
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
     return placed("eye", np.eye(n, m, dtype=wanted.numpy), device, requires_grad)
@@ -316,6 +316,7 @@ def _number(op: str, value: Any) -> Any:
         return value.item()
     if not isinstance(value, NUMBERS):
         raise TypeError(f"{op}(): a bound or step is a number, not {type(value).__name__}")
+    fits(value, float64.numpy)
     return value
 
 
@@ -350,7 +351,7 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
     wanted = (int64 if whole else float32) if dtype is None else dtype_of(dtype)
     count = math.ceil((end - start) / step)
     if count > engine.MOST_ELEMENTS:
-        raise RuntimeError(f"arange: {count} numbers are more than memory holds")
+        raise RuntimeError(f"arange: {shown(count)} numbers are more than memory holds")
     values = np.arange(count, dtype=np.int64 if whole else np.float64) * step + start
     return placed("arange", values.astype(wanted.numpy), device, requires_grad)
 

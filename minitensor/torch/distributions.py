@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import broadcast_shapes
 from minitensor.torch.arguments import sizes_of
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.compiling import FUNCTIONS as TABLE
@@ -40,7 +41,7 @@ def _together(*parameters: Any) -> list[Tensor]:
                              f"__torch_function__; this one is {each!r}.")  # fmt: skip
     given: list[Any] = [each if isinstance(each, BaseTensor) else tensor(float(each)) for each in parameters]
     try:
-        shape = np.broadcast_shapes(*(each._array.shape for each in given))
+        shape = broadcast_shapes(*(each._array.shape for each in given))
     except ValueError:
         shapes = ", ".join(str(list(each._array.shape)) for each in given)
         raise RuntimeError(f"the shapes {shapes} of the parameters cannot be broadcast together") from None
@@ -82,7 +83,7 @@ class Distribution:
         if not isinstance(value, BaseTensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         try:
-            np.broadcast_shapes(value._array.shape, tuple(self._batch_shape))
+            broadcast_shapes(value._array.shape, tuple(self._batch_shape))
         except ValueError:
             raise ValueError(
                 f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {self._batch_shape}."
@@ -388,7 +389,7 @@ class Categorical(Distribution):
             f"IntegerInterval(lower_bound=0, upper_bound={count - 1})",
             lambda a: (a >= 0) & (a < count) & (a == np.floor(a)),
         )
-        shape = np.broadcast_shapes(value._array.shape, self.probs._array.shape[:-1])
+        shape = broadcast_shapes(value._array.shape, self.probs._array.shape[:-1])
         chosen = value.long().expand(shape).unsqueeze(-1)
         return TABLE["gather"](self.logits.expand(*shape, count), -1, chosen).squeeze(-1)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
-from minitensor.engine.checks import NUMPY_INTEGERS, shown
+from minitensor.engine.checks import LARGEST, NUMPY_INTEGERS, shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import current, set_device
@@ -134,13 +134,25 @@ class Size(tuple):
             index = checks.integer("torch.Size", "index", index)
             if not -len(self) <= index < len(self):
                 raise IndexError(f"torch.Size: index {index} is out of range for {len(self)} dimensions")
-        elif not all(part is None or hasattr(part, "__index__") for part in (index.start, index.stop, index.step)):
-            raise TypeError("torch.Size: a slice of a size has integers or None")
+        else:
+            index = checks.slice_of("torch.Size", index)
         picked = super().__getitem__(index)
         return Size(picked) if isinstance(index, slice) else picked
 
     def __add__(self, other: Any) -> Size:
         return Size(super().__add__(checks.instance("torch.Size", "the other operand of +", other, tuple, "a tuple")))
+
+
+def _ordinal(given: int | str) -> int:
+    """Return the number of a GPU, given as a number or as its digits.
+
+    Raises:
+        RuntimeError: if it has more than 18 digits.
+    """
+    is_long = len(given) > 18 if isinstance(given, str) else not -LARGEST <= given < LARGEST
+    if is_long:
+        raise RuntimeError(f"CUDA error: invalid device ordinal\nThere is one GPU, 'cuda:0', not {shown(given)}.")
+    return int(given)
 
 
 class device:
@@ -162,7 +174,7 @@ class device:
             self._set(name.type, name.index)
             return
         if isinstance(name, (int, *NUMPY_INTEGERS)) and not isinstance(name, bool):
-            name, index = "cuda", int(name)
+            name, index = "cuda", _ordinal(name)
         name = name if isinstance(name, str) else shown(name)
         found = re.fullmatch(r"(cpu|cuda|gpu)(?::(\d+|sim))?", name)
         if found is None:
@@ -173,7 +185,7 @@ class device:
                 f"minitensor has torch.device('cpu') and torch.device('cuda')."
             )
         kind = "cuda" if found[1] == "gpu" else found[1]
-        self._set(kind, index if found[2] is None or found[2] == "sim" else int(found[2]))
+        self._set(kind, index if found[2] is None or found[2] == "sim" else _ordinal(found[2]))
 
     def _set(self, kind: str, index: int | None) -> None:
         object.__setattr__(self, "type", kind)

@@ -18,7 +18,7 @@ from minitensor.engine.core import errors
 from minitensor.engine.core.history import Saved
 from minitensor.engine.core.regions import overlaps_itself, read_only, writeable
 from minitensor.engine.core.storage import write_that_made
-from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.device.arrays import broadcast_shapes, gpu_of
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.events import BackwardRefused, OperationRefused, emits
 from minitensor.engine.saved.saved import FREED, is_right
@@ -193,7 +193,7 @@ def sizes_differ(shapes: list[tuple[int, ...]]) -> RuntimeError:
 
 def _broadcast(arrays: tuple[np.ndarray, ...]) -> tuple[int, ...] | None:
     try:
-        return np.broadcast_shapes(*(array.shape for array in arrays))
+        return broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:
         return None
 

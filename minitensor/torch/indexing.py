@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.checks import shown
 from minitensor.engine.core.history import is_protected
 from minitensor.engine.core.layout_rules import strided
 from minitensor.engine.core.regions import Pick, writeable
 from minitensor.engine.core.tensor import Tensor as BaseTensor
-from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.device.arrays import broadcast_shapes, host_array, like
 from minitensor.engine.dtypes import INDICES
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.operations.operands import NUMBERS
@@ -47,6 +48,11 @@ def _mask_of_bytes(entry: Any) -> Any:
     return type(entry)._made(entry._array != 0)
 
 
+def _checked_entry(entry: Any) -> Any:
+    """Return a slice with integers and None as parts, a uint8 mask as bools, and any other entry of an index itself."""
+    return checks.slice_of("Tensor.__getitem__", entry) if isinstance(entry, slice) else _mask_of_bytes(entry)
+
+
 def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
     """Return the index as a tuple, after PyTorch's checks.
 
@@ -54,7 +60,9 @@ def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
         IndexError, TypeError, ValueError: with PyTorch's messages.
     """
     entries = index if isinstance(index, tuple) else (index,)
-    entries = tuple(list(e) if isinstance(e, (tuple, range)) else _mask_of_bytes(e) for e in entries)
+    entries = tuple(list(e) if isinstance(e, (tuple, range)) else _checked_entry(e) for e in entries)
+    if sum(1 for entry in entries if entry is Ellipsis) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
     shape = x._array.shape
     taken = 0
     for entry in entries:
@@ -76,7 +84,7 @@ def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
         if entry is Ellipsis:
             d += len(shape) - taken
         elif isinstance(entry, slice):
-            if entry.step is not None and int(entry.step) <= 0:
+            if entry.step is not None and entry.step <= 0:
                 raise ValueError("step must be greater than zero")
             d += 1
         elif entry is not None and not _is_advanced(entry):
@@ -121,9 +129,6 @@ def _basic(x: Tensor, entries: tuple[Any, ...]) -> tuple[tuple[Any, ...], views.
             d += x._array.ndim - taken
         else:
             if isinstance(entry, slice):
-                entry = slice(
-                    *(None if n is None else operator.index(n) for n in (entry.start, entry.stop, entry.step))
-                )
                 length = x._array.shape[d]
                 op = op if len(entries) > 1 and entry.indices(length) == (0, length, 1) else views.SLICE
             else:
@@ -194,7 +199,7 @@ def _check_value(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> No
     while op == "setitem" and len(short) > len(shape) and short[0] == 1:
         short = short[1:]
     try:
-        fits = np.broadcast_shapes(short, shape) == shape
+        fits = broadcast_shapes(short, shape) == shape
     except ValueError:
         fits = False
     if fits:
@@ -207,7 +212,7 @@ def _check_value(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> No
     value = value if isinstance(value, BaseTensor) else as_tensor(value)
     if op == "copy_":
         try:
-            whole = np.broadcast_shapes(have, shape)
+            whole = broadcast_shapes(have, shape)
         except ValueError:
             raise sizes_differ([shape, have]) from None
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}")

@@ -12,7 +12,7 @@ from minitensor.engine.core.history import Node, Operation, new_node
 from minitensor.engine.core.regions import writeable
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import zeros_like
-from minitensor.engine.device.arrays import as_array, host_array, like
+from minitensor.engine.device.arrays import as_array, broadcast_shapes, host_array, like
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.kernels import elementwise, rounding
 from minitensor.engine.kernels.numbers import number
@@ -47,7 +47,7 @@ def round_half_to_even(a: Array, decimals: int, out: Array | None = None) -> Arr
 def power(a: Array, b: Array, out: Array | None = None) -> Array:
     """Return ``a ** b``; if both are integers and ``b`` is negative, truncate the fraction: 0, 1 or -1."""
     if a.dtype not in FLOATS and a.dtype != np.bool_ and b.ndim and bool((b < 0).any()):
-        a = np.broadcast_to(a, np.broadcast_shapes(a.shape, b.shape))
+        a = np.broadcast_to(a, broadcast_shapes(a.shape, b.shape))
         ones = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * np.abs(b % 2), 0))
         made = np.where(b < 0, ones, np.power(a, np.maximum(b, 0))).astype(a.dtype)
         if out is None:

@@ -184,7 +184,7 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
     dtype = x._array.dtype
     if isinstance(value, NUMBERS):
         value = value.item() if isinstance(value, np.generic) else value
-        if dtype in INTEGERS and not math.isfinite(value):
+        if dtype in INTEGERS and isinstance(value, float) and not math.isfinite(value):
             raise RuntimeError(
                 f"{op}(): value cannot be converted to type {SCALAR_NAMES[dtype]} without overflow: {value}"
             )

@@ -10,7 +10,7 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.creation.making import MOST_ELEMENTS
-from minitensor.engine.device.arrays import host_array
+from minitensor.engine.device.arrays import broadcast_shapes, host_array
 from minitensor.engine.dtypes import FLOATS
 from minitensor.torch.arguments import need_int, need_tensor
 from minitensor.torch.creation import check_placement, like, placed, size_of
@@ -210,7 +210,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     if np.any(np.less(deviation, 0)):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     try:
-        shape = np.broadcast_shapes(*(array.shape for array in parameters))
+        shape = broadcast_shapes(*(array.shape for array in parameters))
     except ValueError:
         raise sizes_differ([array.shape for array in parameters]) from None
     drawn = drawer.normal(shape, parameters[0].dtype)

@@ -19,9 +19,10 @@ from minitensor.engine.device.arrays import as_array, host_array, like
 from minitensor.engine.dtypes import FLOATS, HALVES, INTEGERS
 from minitensor.engine.kernels.numbers import number
 from minitensor.torch import result_strides
-from minitensor.torch.arguments import as_dim, need_tensor
+from minitensor.torch.arguments import as_dim, need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.conversion import to
+from minitensor.torch.creation import size_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int32
 from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor, without_history
@@ -104,7 +105,13 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype}': it counts whole numbers")
     if array.ndim != 1 or (array.size and int(array.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    counts = np.bincount(array, None if weights is None else host_array(weights._array), minlength)
+    if weights is not None and weights._array.shape != array.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    least = need_int("bincount", "minlength", minlength, 3)
+    if least < 0:
+        raise RuntimeError("minlength should be >= 0")
+    size_of("bincount", (least,))
+    counts = np.bincount(array, None if weights is None else host_array(weights._array), least)
     if weights is None:
         counts = counts.astype(np.int64)
     return without_history(input, like(counts, input._array), "bincount")

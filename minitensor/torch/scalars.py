@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.dtypes import FLOATS, HALVES, limits
 from minitensor.engine.operations.operands import NUMBERS
@@ -44,7 +45,8 @@ def fits(value: Any, dtype: np.dtype) -> None:
     largest, size = float(limits(dtype).max), abs(value.item() if isinstance(value, np.generic) else value)
     if largest < size < math.inf:
         raise RuntimeError(
-            f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow: {value} is beyond {largest}"
+            f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow: "
+            f"{shown(value)} is beyond {largest}"
         )
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.places import device_named
 from minitensor.engine.dtypes import DType
@@ -30,6 +31,7 @@ def save(obj: Any, f: Any) -> None:
     if not hasattr(f, "write"):
         if not isinstance(f, (str, bytes, os.PathLike)):
             raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+        f = checks.path_or_empty("torch.save()", "f", f)
         folder = os.path.dirname(os.fsdecode(f))
         if folder and not os.path.isdir(folder):
             raise RuntimeError(f"Parent directory {folder} does not exist.")
@@ -58,6 +60,7 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) 
             "torch.load from a file that is seekable. Please pre-load the data into a buffer like io.BytesIO and try "
             "to load from it instead."
         )
+    f = f if hasattr(f, "read") else checks.path_or_empty("torch.load()", "f", f)
     kinds = {"Parameter": _parameter, "": _tensor}
     try:
         return load_from(f, restorers=_MADE, kinds=kinds, where=lambda place: _where(map_location, place))

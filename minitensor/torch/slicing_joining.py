@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.regions import Pick, overlaps_itself
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.creation.making import MOST_ELEMENTS
@@ -38,7 +39,7 @@ def part_of(x: Tensor, index: Any, op: View) -> Tensor:
 
 def expansion_of(x: BaseTensor, sizes: Sequence[int]) -> str:
     """Return a call of ``expand`` in the notation of PyTorch's errors."""
-    return f"expand(torch.{SCALAR_NAMES[x._array.dtype]}Tensor{{{list(x._array.shape)}}}, size={list(sizes)})"
+    return f"expand(torch.{SCALAR_NAMES[x._array.dtype]}Tensor{{{list(x._array.shape)}}}, size={shown(list(sizes))})"
 
 
 def expand(input: Tensor, *size: Any) -> Tensor:
@@ -67,12 +68,12 @@ def expand(input: Tensor, *size: Any) -> Tensor:
             sizes[i] = n = length
         if n < 0:
             raise RuntimeError(
-                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {i}"
+                f"The expanded size of the tensor ({shown(n)}) isn't allowed in a leading, non-existing dimension {i}"
             )
         if n != length and length != 1:
             raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({length}) at non-singleton "
-                f"dimension {i}.  Target sizes: {sizes}.  Tensor sizes: {list(have)}"
+                f"The expanded size of the tensor ({shown(n)}) must match the existing size ({length}) at "
+                f"non-singleton dimension {i}.  Target sizes: {shown(sizes)}.  Tensor sizes: {list(have)}"
             )
         if i >= missing and n == length:
             steps[i] = input._array.strides[i - missing]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.history import Node, is_protected, new_node, repeated
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.dtypes import DType
@@ -100,17 +101,17 @@ def _complete(x: Tensor, sizes: list[int]) -> tuple[int, ...]:
     """Return the shape with -1 replaced by the missing length."""
     count = x._array.size
     if any(n < -1 for n in sizes):
-        raise RuntimeError(f"invalid shape dimension {min(sizes)}")
+        raise RuntimeError(f"invalid shape dimension {shown(min(sizes))}")
     if sizes.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
     known = math.prod(n for n in sizes if n != -1)
     if -1 in sizes and known == 0:
         raise RuntimeError(
-            f"cannot reshape tensor of {count} elements into shape {sizes} because the unspecified dimension size -1 "
-            f"can be any value and is ambiguous"
+            f"cannot reshape tensor of {count} elements into shape {shown(sizes)} because the unspecified dimension "
+            f"size -1 can be any value and is ambiguous"
         )
     if (-1 in sizes and count % known) or (-1 not in sizes and known != count):
-        raise RuntimeError(f"shape '{sizes}' is invalid for input of size {count}")
+        raise RuntimeError(f"shape '{shown(sizes)}' is invalid for input of size {count}")
     return tuple(count // known if n == -1 else n for n in sizes)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from minitensor.engine.core.regions import overlaps_itself, read_only, writeable
 from minitensor.engine.core.storage import CallSite, write_that_made
-from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.device.arrays import broadcast_shapes, gpu_of
 from minitensor.engine.device.places import place_of
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.events import BackwardRefused, OperationRefused, emits
@@ -212,7 +212,7 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
     if on_several_devices(arrays):
         return devices_differ(op, arrays)
     try:
-        np.broadcast_shapes(*(array.shape for array in arrays))
+        broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:
         if "broadcast" in str(error):
             return not_broadcastable(op, [array.shape for array in arrays])
@@ -241,7 +241,7 @@ def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndar
     if on_several_devices(arrays):
         return devices_differ(op, arrays)
     try:
-        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        shape = broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:
         return not_broadcastable(op, [array.shape for array in arrays])
     if shape != target.shape:

@@ -395,7 +395,7 @@ class Tensor(metaclass=TensorType):
 
     @name.setter
     def name(self, name: str) -> None:
-        self._extras().name = str(name)
+        self._extras().name = checks.text("Tensor", "name", name)
 
     # ---------- Python's own protocols ----------
 

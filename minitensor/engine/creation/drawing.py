@@ -13,7 +13,7 @@ import numpy as np
 from minitensor.engine.core.errors import devices_differ, not_broadcastable
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape, float_dtype, like, made_here
-from minitensor.engine.device.arrays import as_array, gpu_of
+from minitensor.engine.device.arrays import as_array, broadcast_shapes, gpu_of
 from minitensor.engine.device.places import current
 from minitensor.engine.kernels import random as kernels
 from minitensor.engine.random import source
@@ -119,7 +119,7 @@ def _normal(op: str, mean: Any, std: Any, shape: Any) -> Any:
     if gpu_of(parameters[-1]) is not gpu:
         raise devices_differ(op, tuple(parameters))
     try:
-        spread = np.broadcast_shapes(*(x.shape for x in parameters))
+        spread = broadcast_shapes(*(x.shape for x in parameters))
     except ValueError:
         raise not_broadcastable(op, [x.shape for x in parameters]) from None
     drawn = _empty(op, spread, np.result_type(*parameters), gpu)

@@ -31,6 +31,8 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
     try:
         array = np.array(data, order="C")
     except ValueError:
+        if not isinstance(data, (list, tuple)):  # its __array__ returns no array
+            raise TypeError(f"{op}: data of type {type(data).__name__} cannot be converted to an array") from None
         raise ValueError(
             f"{op}: the lists are ragged ({_ragged_error(data)}); along each dimension all must be equally long"
         ) from None

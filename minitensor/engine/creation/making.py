@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
-from minitensor.engine.checks import NUMPY_INTEGERS, shown
+from minitensor.engine.checks import LONGEST, NUMPY_INTEGERS, shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.from_data import MOST_DIMENSIONS, array_of
 from minitensor.engine.device.arrays import gpu_of
@@ -82,12 +82,13 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
     """
     lengths = tuple(as_lengths(op, shape))
     if any(n < 0 for n in lengths):
-        raise ValueError(f"{op}: shape {list(lengths)} has a negative length")
+        raise ValueError(f"{op}: shape {shown(list(lengths))} has a negative length")
     if len(lengths) > MOST_DIMENSIONS:
         raise ValueError(f"{op}: a tensor has at most {MOST_DIMENSIONS} dimensions, not {len(lengths)}")
     count = math.prod(n for n in lengths if n)  # numpy also refuses long dimensions if another has length 0
     if count > MOST_ELEMENTS:
-        raise ValueError(f"{op}: shape {list(lengths)} has {count:,} elements, more than can be addressed")
+        many = f"{count:,}" if count < LONGEST else shown(count)
+        raise ValueError(f"{op}: shape {shown(list(lengths))} has {many} elements, more than can be addressed")
     return lengths
 
 
@@ -157,7 +158,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
     numbers = [n.item() if isinstance(n, Tensor) and n.size == 1 else n for n in (start, end, step)]
     for number in numbers:
         if not isinstance(number, (int, float, *NUMPY_INTEGERS, np.floating)):
-            given = f"a tensor of shape {number.shape}" if isinstance(number, Tensor) else repr(number)
+            given = f"a tensor of shape {number.shape}" if isinstance(number, Tensor) else shown(number)
             raise TypeError(f"arange: a bound or step is a number, not {given}")
     if numbers[2] == 0:
         raise ValueError("arange: step must not be 0")

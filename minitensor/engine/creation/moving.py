@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.checks import NUMPY_INTEGERS
+from minitensor.engine.checks import NUMPY_INTEGERS, integer
 from minitensor.engine.core.history import Node, Operation, new_node
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import gpu_of, host_array
@@ -67,7 +67,7 @@ def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
     name = (
         "gpu"
         if device_id is None
-        else f"gpu:{device_id}"
+        else f"gpu:{integer('cuda', 'device_id', device_id)}"
         if isinstance(device_id, (int, *NUMPY_INTEGERS))
         else device_id
     )

@@ -128,9 +128,9 @@ def need_samples(op: str, dataset: Any) -> Any:
         TypeError: if it lacks one of the two, or is a type.
     """
     if (
-        isinstance(dataset, type)
+        isinstance(dataset, (type, memoryview))
         or getattr(dataset, "ndim", 1) == 0
-        or not all(hasattr(type(dataset), each) for each in ("__getitem__", "__len__"))
+        or not checks.has_methods(dataset, "__getitem__", "__len__")
     ):
         raise checks.refused(op, "dataset", "a data set with __getitem__ and __len__", dataset)
     return dataset

@@ -41,11 +41,12 @@ class Loader:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         if num_workers:
             raise ValueError(
-                f"{name}: num_workers={num_workers} is not supported: batches are made in this process, on demand. "
+                f"{name}: num_workers={checks.shown(num_workers)} is not supported: "
+                f"batches are made in this process, on demand. "
                 f"Leave it out, or use num_workers=0."
             )
         if self.share is not None and not isinstance(self.share, bool):
-            raise TypeError(f"{name}: share is True, False or None, not {self.share!r}")
+            raise TypeError(f"{name}: share is True, False or None, not {checks.shown(self.share)}")
         if self.share and not isinstance(self.dataset, Rows):
             raise TypeError(
                 f"{name}: share=True returns views of the tensors of a TensorDataset; the data set is a "
@@ -124,7 +125,13 @@ class Loader:
 
 
 def _gather(x: Any, indices: list[Any]) -> Any:
-    return x[np.asarray(indices, np.int64)]
+    try:
+        found = np.asarray(indices)
+    except ValueError:  # ragged lists
+        found = None
+    if found is None or found.ndim != 1 or found.dtype.kind not in "iu":
+        found = np.array([checks.integer("DataLoader", "an index of the sampler", each) for each in indices], np.int64)
+    return x[found.astype(np.int64, copy=False)]
 
 
 def _copy(value: Any) -> Any:

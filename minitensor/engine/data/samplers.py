@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 
 
 class Sampler:
@@ -95,9 +96,9 @@ class Batches(Sampler):
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
         super().__init__()
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={shown(batch_size)}")
         if not isinstance(drop_last, bool):
-            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={shown(drop_last)}")
         if not checks.is_iterable(sampler):
             raise checks.refused(type(self).__name__, "sampler", "an iterable of indices", sampler)
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last

@@ -29,6 +29,21 @@ def byte_bounds(array: np.ndarray) -> tuple[int, int]:
 
 Array = Any
 
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape to which all shapes can be broadcast. numpy's function accepts at most 32 dimensions.
+
+    Raises:
+        ValueError: if they cannot be broadcast together.
+    """
+    ndim = max(map(len, shapes), default=0)
+    padded = [(1,) * (ndim - len(shape)) + tuple(shape) for shape in shapes]
+    lengths = [next((n for n in column if n != 1), 1) for column in zip(*padded, strict=True)]
+    if any(n not in (1, length) for shape in padded for n, length in zip(shape, lengths, strict=True)):
+        raise ValueError(f"shape mismatch: {shapes} cannot be broadcast together")
+    return tuple(lengths)
+
+
 #: The GPU for array types without an attribute ``gpu``. A CUDA device registers CuPy's array type.
 GPU_OF_TYPE: dict[type, Any] = {}
 

@@ -75,9 +75,9 @@ class EventLog:
         if not isinstance(limit, int) or isinstance(limit, bool):
             raise TypeError(f"limit: a number of events is needed, not {shown(limit)}.")
         if limit < 1:
-            raise ValueError(f"limit: a log keeps at least 1 event, not {limit}.")
+            raise ValueError(f"limit: a log keeps at least 1 event, not {shown(limit)}.")
         if limit > sys.maxsize:
-            raise ValueError(f"limit: a log keeps at most {sys.maxsize} events, not {limit}.")
+            raise ValueError(f"limit: a log keeps at most {sys.maxsize} events, not {shown(limit)}.")
         self.events: deque[Any] = deque(maxlen=limit)
         self.recorded = 0
 

@@ -122,7 +122,10 @@ def read(source: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         Unreadable: if it was not written by :func:`write`, or is damaged.
     """
     if hasattr(source, "read"):
-        return _read(io.BytesIO(source.read()), "the file")
+        content = source.read()
+        if not isinstance(content, (bytes, bytearray)):
+            raise Unreadable(f"the file returns {type(content).__name__} instead of bytes; open it in the mode 'rb'")
+        return _read(io.BytesIO(content), "the file")
     with open(source, "rb") as file:
         return _read(file, f"'{os.fsdecode(source)}'")
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.dtypes import is_supported
 from minitensor.engine.files.archive import KINDS, Unreadable
@@ -22,6 +23,9 @@ from minitensor.engine.files.stored_layouts import StoredLayouts, put_on
 Extension = Callable[[Any], "tuple[str, Any] | None"]
 #: For each name, the function that restores a value from its plain form.
 Restorers = dict[str, Callable[[Any], Any]]
+
+#: The most bits of an integer in a file: some 4,000 digits. Python converts no integer of over 4,300 digits to text.
+MOST_BITS = 13_288
 
 NOT_PLAIN = "a file holds tensors, arrays, numbers, texts, None, lists, tuples, sets and dicts of them, and no objects"
 
@@ -37,6 +41,7 @@ class Encoder:
 
     Raises:
         TypeError: if a part is not a plain value; the message names the part.
+        ValueError: if a part is an integer of over 4,000 digits.
     """
 
     def __init__(self, op: str, value: Any, extension: Extension, keeps_sharing: bool) -> None:
@@ -55,6 +60,8 @@ class Encoder:
 
     def _encode(self, value: Any, path: tuple[Any, ...]) -> Any:
         kind = type(value)
+        if kind is int and value.bit_length() > MOST_BITS:
+            raise ValueError(f"{self._op}: {_place(path)} is an integer of over 4,000 digits")
         if value is None or kind in (bool, int, float, str):
             return value
         if isinstance(value, Tensor):
@@ -111,7 +118,7 @@ def _a(name: str) -> str:
 
 
 def _place(path: tuple[Any, ...]) -> str:
-    return "the value" if not path else "the entry " + "".join(f"[{key!r}]" for key in path)
+    return "the value" if not path else "the entry " + "".join(f"[{shown(key)}]" for key in path)
 
 
 class Decoder:

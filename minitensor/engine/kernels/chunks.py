@@ -24,7 +24,7 @@ import numpy as np
 
 from minitensor.engine.core.regions import same_layout
 from minitensor.engine.device import host_buffer_cache
-from minitensor.engine.device.arrays import may_share
+from minitensor.engine.device.arrays import broadcast_shapes, may_share
 from minitensor.engine.device.interrupts import uninterrupted
 from minitensor.engine.device.threads import share_out, threads
 from minitensor.engine.dtypes import FLOATS
@@ -114,7 +114,7 @@ def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array 
         if array.size > 1 and not array.flags.c_contiguous:
             return None
     try:
-        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        shape = broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:
         return None
     nbytes = math.prod(shape) * arrays[0].itemsize

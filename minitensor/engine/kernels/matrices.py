@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.checks import flag
-from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.device.arrays import broadcast_shapes, gpu_of
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.kernels.indexed import checked, from_front, whole
 from minitensor.engine.kernels.numbers import number, without_fraction
@@ -89,7 +89,7 @@ def _add_product(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: int,
         product = matmul(a, b, False, False)
         wanted = product.shape if out is None else out.shape
         try:
-            fits = product.shape == wanted == np.broadcast_shapes(c.shape, product.shape)
+            fits = product.shape == wanted == broadcast_shapes(c.shape, product.shape)
         except ValueError:
             fits = False
         if not fits:

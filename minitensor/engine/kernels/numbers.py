@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.device.arrays import may_share
 from minitensor.engine.dtypes import INTEGERS
 
 Array = np.ndarray
+
+_LARGEST = int(sys.float_info.max)
 
 
 def number(op: str, name: str, given: Any) -> int | float:
@@ -17,6 +21,7 @@ def number(op: str, name: str, given: Any) -> int | float:
 
     Raises:
         TypeError: if it is not one number.
+        ValueError: if it is an integer beyond the largest float.
     """
     if not getattr(given, "stop_gradient", True):
         raise TypeError(f"{op}: {name} is a number without a gradient, but this tensor requires one. Use multiply.")
@@ -24,6 +29,8 @@ def number(op: str, name: str, given: Any) -> int | float:
         if getattr(given, "size", None) != 1 or not hasattr(given, "item"):
             raise TypeError(f"{op}: {name} must be a number, not {type(given).__name__}")
         given = given.item()
+    if isinstance(given, int) and abs(given) > _LARGEST:
+        raise ValueError(f"{op}: {name} must be a number that a float can hold, not {shown(given)}")
     if isinstance(given, (bool, int, float)):
         return int(given) if isinstance(given, bool) else given
     raise TypeError(f"{op}: {name} must be a number, not {type(given).__name__}")
@@ -45,7 +52,7 @@ def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
             value = int(value)
         return np.asarray(value, dtype)
     except (OverflowError, ValueError):
-        raise ValueError(f"{op}: {value} cannot be stored in a tensor of dtype {dtype.name}") from None
+        raise ValueError(f"{op}: {shown(value)} cannot be stored in a tensor of dtype {dtype.name}") from None
 
 
 def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:

@@ -187,7 +187,7 @@ def _probability(op: str, name: str, given: Any, above: bool) -> Any:
         raise TypeError(f"{op}: {name} must be a probability or a tensor of them, not {type(given).__name__}") from None
     if not np.all((p > 0 if above else p >= 0) & (p <= 1)):
         bounds = "above 0 and at most 1" if above else "from 0 to 1"
-        raise ValueError(f"{op}: {name} is a probability, {bounds}, not {given}")
+        raise ValueError(f"{op}: {name} is a probability, {bounds}, not {shown(given)}")
     return p
 
 

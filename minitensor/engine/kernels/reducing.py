@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.checks import flag, shown
+from minitensor.engine.checks import LARGEST, flag, shown
 from minitensor.engine.device.arrays import as_array, normalize_axis_tuple
 from minitensor.engine.dtypes import FLOATS, HALVES, SMALL
 from minitensor.engine.kernels.sixteen_bits import in_float32, narrow
@@ -41,6 +41,9 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
             axis = tuple(map(operator.index, axis)) if isinstance(axis, (list, tuple)) else operator.index(axis)
         except TypeError:
             raise TypeError(f"axis is an integer, a list of integers or None, not {shown(axis)}") from None
+    for each in axis if isinstance(axis, tuple) else (axis,):
+        if each is not None and not -LARGEST <= each < LARGEST:
+            raise IndexError(f"axis is out of range: {shown(each)}")
     return axis, keepdim if keepdim is False else flag("", "keepdim", keepdim)
 
 

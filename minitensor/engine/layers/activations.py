@@ -14,6 +14,7 @@ from minitensor.engine.layers.custom_operation import floats_of
 from minitensor.engine.modes import modes
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.arguments import as_axis
+from minitensor.engine.operations.operands import check_target
 from minitensor.engine.views.reshaping import squeeze
 
 
@@ -215,6 +216,8 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
     (x,) = floats_of("dropout", x=x)  # type: ignore[assignment]  # one result per argument
     if not training or p == 0:
         return x
+    if inplace and modes.grad and not x.stop_gradient:  # before random numbers are drawn
+        check_target(x, "multiply_")
     kept: Any = bernoulli(full_like(x.detach(), 1.0 - p))
     mask = FUNCTIONS["scale_"](kept, 1.0 / (1.0 - p)) if p < 1 else kept
     return FUNCTIONS["multiply_" if inplace else "multiply"](x, mask)

@@ -68,7 +68,11 @@ def attend(
     if mask is not None:
         need_tensor("attention", mask, "mask")
     query, key, value = floats_of("attention", query=query, key=key, value=value)  # type: ignore[assignment]  # one result per argument
-    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+    if (
+        min(query.ndim, key.ndim, value.ndim) < 2
+        or query.shape[-1] != key.shape[-1]
+        or key.shape[-2] != value.shape[-2]
+    ):
         raise ValueError(f"attention: query [..., n, d], key [..., m, d] and value [..., m, e] do not fit; their "
                          f"shapes are {query.shape}, {key.shape} and {value.shape}")  # fmt: skip
     if mask is not None and is_causal:

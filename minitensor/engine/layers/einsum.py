@@ -42,7 +42,7 @@ def einsum(op: str, equation: str, operands: tuple[Tensor, ...]) -> Tensor:
         TypeError: if the equation is not text, or an operand is not a tensor.
     """
     if not isinstance(equation, str):
-        raise TypeError(f"{op}: equation is a text such as 'ij,jk->ik', not {equation!r}")
+        raise TypeError(f"{op}: equation is a text such as 'ij,jk->ik', not {shown(equation)}")
     for x in operands:
         if not isinstance(x, Tensor):
             raise TypeError(f"{op}: operands are tensors, not {type(x).__name__}")

@@ -13,7 +13,7 @@ import numpy as np
 from minitensor.engine.checks import NUMPY_INTEGERS, shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
-from minitensor.engine.device.arrays import as_array, gpu_of
+from minitensor.engine.device.arrays import as_array, broadcast_shapes, gpu_of
 from minitensor.engine.dtypes import FLOATS, INDICES
 from minitensor.engine.kernels.indexed import checked
 from minitensor.engine.kernels.numbers import stored_array
@@ -113,7 +113,7 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     if depth > len(shape):
         raise IndexError(f"{op}: {depth} indices are too many for a tensor of shape {list(shape)}")
     try:
-        spread = np.broadcast_shapes(*(index.shape for index in arrays))
+        spread = broadcast_shapes(*(index.shape for index in arrays))
         arrays = [checked(np.broadcast_to(index, spread), shape[d], d) for d, index in enumerate(arrays)]
     except (ValueError, IndexError) as error:
         raise IndexError(f"{op}: {error}") from None

@@ -38,7 +38,7 @@ from minitensor.engine.core.storage import new_storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.creation.moving import moved, placed_on
-from minitensor.engine.device.arrays import add_at, as_array, gpu_of, host_array, like, may_share
+from minitensor.engine.device.arrays import add_at, as_array, broadcast_shapes, gpu_of, host_array, like, may_share
 from minitensor.engine.device.places import place_of
 from minitensor.engine.dtypes import FLOATS, INTEGERS
 from minitensor.engine.events import TensorWritten, watch
@@ -294,7 +294,7 @@ def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
     while len(have) > target.ndim and have[0] == 1:
         have = have[1:]
     try:
-        fits = np.broadcast_shapes(have, target.shape) == target.shape
+        fits = broadcast_shapes(have, target.shape) == target.shape
     except ValueError:
         fits = False
     if not fits:

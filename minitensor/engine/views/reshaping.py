@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import shown
 from minitensor.engine.core.history import Node, new_node
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_lengths
@@ -50,7 +51,9 @@ def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
         wanted[wanted.index(-1)] = size // known
         known = size
     if known != size or min(wanted, default=0) < 0:
-        raise ValueError(f"{op}: a tensor of shape {list(have)} has {size} elements and cannot take the shape {given}")
+        raise ValueError(
+            f"{op}: a tensor of shape {list(have)} has {size} elements and cannot take the shape {shown(given)}"
+        )
     return tuple(wanted)
 
 

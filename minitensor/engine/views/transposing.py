@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.checks import shown
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.tensor import Tensor
@@ -35,12 +36,12 @@ def _permutation(op: str, x: Tensor, perm: Any) -> tuple[int, ...]:
     need_tensor(op, x)
     ndim = x._array.ndim
     try:
-        axes = tuple(as_axis(op, p, ndim) for p in perm)
+        axes = tuple(as_axis(op, p, ndim) for p in checks.elements(op, "perm", perm, "integers"))
     except TypeError:
         raise TypeError(f"{op}: perm lists every dimension once, as in [1, 0]; it is {shown(perm)}") from None
     if sorted(axes) != list(range(ndim)):
         raise ValueError(
-            f"{op}: perm must list each of the {ndim} dimensions of shape {x.shape} once; it is {list(perm)}"
+            f"{op}: perm must list each of the {ndim} dimensions of shape {x.shape} once; it is {list(axes)}"
         )
     return axes
 

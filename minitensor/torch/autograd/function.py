@@ -17,6 +17,7 @@ from minitensor.engine.autograd.context import LayerCall, PyLayerContext
 from minitensor.engine.autograd.py_layer import PyLayer, run_backward, run_on_tensors
 from minitensor.engine.core.history import Leaf, Node, Operation, is_protected
 from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import broadcast_shapes
 from minitensor.engine.modes import no_grad
 from minitensor.engine.saved.saved import FREED, is_right
 from minitensor.torch import errors
@@ -172,7 +173,7 @@ def _fit(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> 
     x = as_kind(x)
     if x._array.shape != shape:
         try:
-            fits = np.broadcast_shapes(x._array.shape, shape) == x._array.shape
+            fits = broadcast_shapes(x._array.shape, shape) == x._array.shape
         except ValueError:
             fits = False
         if not fits:

@@ -9,6 +9,7 @@ from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.layers import activations
+from minitensor.engine.modes import modes
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS
@@ -42,6 +43,7 @@ from minitensor.torch.nn.loss_functions import (  # noqa: F401  # part of this n
     one_hot,
     smooth_l1_loss,
 )
+from minitensor.torch.operands import check_target
 from minitensor.torch.operation_table import found_in
 from minitensor.torch.reductions import in_float32
 from minitensor.torch.reductions import log_softmax as log_softmax_along
@@ -323,7 +325,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
     """
     if not 0.0 <= checks.real("dropout()", "p", p) <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {checks.shown(p)}")
     need_tensor("dropout", input)
     training, inplace = checks.flag("dropout()", "training", training), checks.flag("dropout()", "inplace", inplace)
     if not training or p == 0:
@@ -332,6 +334,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         raise RuntimeError(
             "result type Float can't be cast to the desired output type " + SCALAR_NAMES[input._array.dtype]
         )
+    if inplace and modes.grad and not input.stop_gradient:  # before random numbers are drawn
+        check_target(input, "mul_")
     kept = as_kind(input).new_empty(input._array.shape).bernoulli_(1 - p)
     mask = kept.div_(1 - p) if p < 1 else kept
     return FUNCTIONS["mul_" if inplace else "mul"](input, mask)

@@ -158,7 +158,9 @@ class Sequential(Module):
 
     def __getitem__(self, index: Any) -> Any:
         modules = list(self._modules.values())
-        return Sequential(*modules[index]) if isinstance(index, slice) else modules[position_in(self, index)]
+        if isinstance(index, slice):
+            return Sequential(*modules[checks.slice_of("Sequential()", index)])
+        return modules[position_in(self, index)]
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -192,7 +194,9 @@ class ModuleList(Module):
 
     def __getitem__(self, index: Any) -> Any:
         modules = list(self._modules.values())
-        return ModuleList(modules[index]) if isinstance(index, slice) else modules[position_in(self, index)]
+        if isinstance(index, slice):
+            return ModuleList(modules[checks.slice_of("ModuleList()", index)])
+        return modules[position_in(self, index)]
 
     def __len__(self) -> int:
         return len(self._modules)

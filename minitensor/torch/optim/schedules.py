@@ -50,7 +50,7 @@ class LRScheduler:
     def _check_rate(self, base: float) -> float:
         try:
             return checks.real(self._op, "the rate", self.rate(base))
-        except OverflowError:
+        except (OverflowError, ZeroDivisionError):
             raise ValueError(f"{self._op}: the rate at step {self.last_epoch} is larger than any float") from None
 
     def rate(self, base: float) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.data import datasets, samplers
 from minitensor.engine.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset  # noqa: F401  # part of this namespace
 from minitensor.engine.data.loading import Loader, collated
@@ -112,7 +113,9 @@ class WeightedRandomSampler(Sampler):
     ) -> None:
         super().__init__()
         if isinstance(num_samples, bool) or not isinstance(num_samples, int) or num_samples < 1:
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+            raise ValueError(
+                f"num_samples should be a positive integer value, but got num_samples={shown(num_samples)}"
+            )
         self.weights, self.num_samples = as_tensor(weights, dtype=float64), num_samples
         self.replacement = checks.flag("WeightedRandomSampler()", "replacement", replacement)
         self.generator = None if generator is None else generator_of(generator)

@@ -46,6 +46,24 @@ def test_no_call_ends_in_an_error_from_inside(package: str, seed: int | None, tm
     assert int(found[1]) == CALLS and int(found[2]) > CALLS / 3  # most calls are refused
 
 
+#: Values that once escaped from checks at many places: numbers that Python refuses to print or to convert to float,
+#: objects whose special methods return the wrong type, parts of slices, and texts that cannot be encoded.
+SWEPT = """
+    -(10**5000)|2**5000|__iter__ returns int|__len__ returns str|__repr__ returns int|__fspath__ returns int|
+    __array__ returns str|memoryview, released|nested 40 deep|slice of str|slice with step 0|Ellipsis twice|
+    Choice.ONE|a surrogate|list of complex|a coroutine
+"""
+
+
+@pytest.mark.parametrize("package", ["minitensor", "minitensor.torch"])
+def test_a_value_that_escaped_once_escapes_nowhere(package: str, tmp_path: Path):
+    labels = "".join(line.strip() for line in SWEPT.splitlines())
+    code = ["-m", WALK, "--vocabulary", package, "--calls", str(CALLS), "--sweep", "--values", labels]
+    done = run([*code, "--seed", "7"] if not LONG else code, tmp_path)
+    assert done.returncode == 0, f"{done.stdout[-6000:]}{done.stderr[-3000:]}"
+    assert re.search(rf"{CALLS} calls with seed \d+, \d+ refused, 0 faults", done.stdout), done.stdout
+
+
 PLANTED = """
 import sys
 from tests.support.vocabulary.wrong_arguments.judge import fault_of

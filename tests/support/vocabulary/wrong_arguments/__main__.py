@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 from tests.support.vocabulary.wrong_arguments.callables import MODULES
+from tests.support.vocabulary.wrong_arguments.sweep import Sweep
 from tests.support.vocabulary.wrong_arguments.walk import Walk
 
 MEMORY = 6 << 30  # bytes of address space, so that a size which should be refused fails at once
@@ -23,6 +24,8 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first call")
     parser.add_argument("--vocabulary", choices=[*MODULES], action="append")
     parser.add_argument("--show", type=int, default=40, help="kinds of faults to print")
+    parser.add_argument("--sweep", action="store_true", help="one wrong argument a call, each at each parameter")
+    parser.add_argument("--values", help="labels of the wrong values of a sweep, separated by |; default: all")
     given = parser.parse_args()
     # A call may close the standard streams, and the report must be printed nevertheless.
     sys.stdout = os.fdopen(os.dup(1), "w")
@@ -33,7 +36,9 @@ def main() -> int:
             here = os.getcwd()
             os.chdir(folder)
             try:
-                report = Walk(package, given.seed).run(given.calls, given.first)
+                labels = given.values.split("|") if given.values else None
+                walk = Sweep(package, given.seed, labels) if given.sweep else Walk(package, given.seed)
+                report = walk.run(given.calls, given.first)
             finally:
                 os.chdir(here)
         print(f"{package}: {report.calls} calls with seed {given.seed}, {report.refused} refused, "

@@ -205,7 +205,7 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "__float__ returns str": _returning("a", "__float__"),
     "__array__ returns str": _returning("a", "__array__"),
     "__array__ returns objects": _returning(np.array([None, 1], object), "__array__"),
-    "__len__ returns str": _returning("a", "__len__", "__getitem__"),
+    "__len__ returns str": type("Answering", (Longer,), {"__len__": lambda self: "a"}),
     "__len__ returns -1": _returning(-1, "__len__"),
     "__iter__ returns int": _returning(1, "__iter__"),
     "__bool__ returns int": _returning(2, "__bool__"),
@@ -295,7 +295,7 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     # what a program passes by mistake
     "a class with a metaclass": lambda: type("Meta", (type,), {"__len__": lambda cls: 1})("Made", (), {}),
     "an exception": lambda: ValueError("given"),
-    "a coroutine": lambda: _Awaited(),
+    "a coroutine": lambda: Awaited(),
     "a bound method": lambda: [].append,
     "a lambda of no argument": lambda: lambda: 1,
     "a property": lambda: property(lambda self: 1),
@@ -304,7 +304,7 @@ HOSTILE: dict[str, Callable[[], Any]] = {
 }
 
 
-class _Awaited:
+class Awaited:
     """An object that can only be awaited."""
 
     def __await__(self) -> Iterator[None]:

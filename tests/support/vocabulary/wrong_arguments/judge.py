@@ -69,7 +69,7 @@ def fault_of(error: BaseException, names: set[str]) -> str:
         return f"{kind} ({where}): {text}"
     if not own and "/numpy/" in code.co_filename:
         return ""  # the operator of NumPy's operand, such as a matrix, raised the error
-    if re.match(r"(Made|.*<lambda>)\(\) takes", text):
+    if re.match(r"(Made|.*<lambda>|list\.append)\(\) takes", text):
         return ""  # Python's error about a callback of the program
     if BINDING.search(text) and not _raises(code, at):
         named = re.match(r"[A-Z]\w*\.(forward|__init__|__call__)\(\)", text) or any(
@@ -82,8 +82,10 @@ def fault_of(error: BaseException, names: set[str]) -> str:
         return ""  # a data set of the program raised the error
     if own and isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)) and error.errno:
         return ""  # the operating system's error, which names the path
-    if text.startswith("__len__() should return"):
+    if text.startswith("__len__() should return") or (not own and "iter() returned non-iterator" in text):
         return ""  # Python's error about a method of the program
+    if not own and "sub-views" in text:
+        return ""  # Python's error about the elements of a memoryview
     if "Invalid format specifier" in text:
         return ""  # Python's error, which contains the given format
     if not own and any(text.startswith(f"{name} expected") for name in names):

@@ -85,6 +85,10 @@ class Walk:
         self.groups = list(groups.values())
         self.state = State(self.values)
 
+    def chosen(self, number: int) -> Entry:
+        """Return the callable for the call of this number."""
+        return self.rng.choice(self.rng.choice(self.groups))
+
     def arguments(self, entry: Entry) -> tuple[list[Any], dict[str, Any], list[str]]:
         """Return positional arguments, keywords and their labels for one call."""
         rng, names = self.rng, list(entry.parameters)
@@ -110,7 +114,7 @@ class Walk:
         """Make one call and record its faults in ``report``."""
         self.rng.seed(f"{self.seed}/{number}")
         self.values.vocabulary.seed(0) if not self.values.is_torch else self.values.vocabulary.manual_seed(0)
-        entry = self.rng.choice(self.rng.choice(self.groups))
+        entry = self.chosen(number)
         receiver = entry.receiver() if entry.receiver else None
         given, named, labels = self.arguments(entry)
         owners = [] if receiver is None else [receiver]
