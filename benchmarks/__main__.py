@@ -107,7 +107,7 @@ def _draw(record: dict[str, Any]) -> None:
     if importlib.util.find_spec("matplotlib") is None:
         print("matplotlib is not installed: no figure")
         return
-    from memory_stage.figures import bench_figure
+    from book_kit.figures import bench_figure
 
     path = RESULT.with_suffix(".png")
     over = "torch" if "torch" in record["libraries"] else "numpy"

@@ -78,7 +78,7 @@ def timeline(
     below = [0] * len(main.events)
     for look, (name, held) in enumerate(_bands(main, list(names))):
         above = [b + h for b, h in zip(below, held, strict=True)]
-        axes.stairs(above, edges, baseline=below, fill=True, label=_literal(name), **_look(look, name))
+        axes.stairs(above, edges, baseline=below, fill=True, label=_literal(name), **look_of(look, name))
         below = above
     for number, (label, other) in enumerate((label, each) for label, each in all_runs.items() if label != chosen):
         dash = _DASHES[number % len(_DASHES)]
@@ -138,7 +138,7 @@ def bars(
     colour = tokens()
     top = max([*values.values(), capacity or 1])
     for row, (label, count) in enumerate(values.items()):
-        axes.barh(row, count, height=0.62, **_look(row % 8, label))
+        axes.barh(row, count, height=0.62, **look_of(row % 8, label))
         wrong = capacity is not None and count > capacity
         said = bytes_shown(count) + (" × does not fit" if wrong else "")
         axes.annotate(
@@ -192,7 +192,7 @@ def _whole_numbers() -> Any:
     return MaxNLocator(nbins="auto", integer=True)
 
 
-def _look(number: int, name: str) -> dict[str, Any]:
+def look_of(number: int, name: str) -> dict[str, Any]:
     colour = tokens()
     if name.endswith(" others"):
         return {"facecolor": colour["tn"], "edgecolor": colour["node"], "hatch": "xx", "linewidth": 0.8}

@@ -35,7 +35,7 @@ LEFT_OUT = {
     "tests/book_kit/test_explain.py": SHELL,
     "tests/book_kit/test_quiz.py": SHELL,
     "tests/book_kit/test_ranks.py": "about several processes",
-    "tests/memory_stage/figures/test_ranks_figure.py": "about several processes",
+    "tests/book_kit/test_ranks_figure.py": "about several processes",
     "tests/book_kit/test_reference_tables.py": CHECKOUT,
     "tests/book_kit/test_table_words.py": CHECKOUT,
     "tests/memory_stage/api/test_stage.py": SHELL,

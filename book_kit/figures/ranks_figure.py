@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memory_stage.figures.bench_figure import _style
-from memory_stage.figures.paper import _look, blank, tokens
+from book_kit.figures.bench_figure import _style
+from memory_stage.figures.paper import blank, look_of, tokens
 from memory_stage.messages import Text, message, plural, said
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _draw_stacked(
     ends: list[Any] = [0.0] * len(rows)
     for look, name in enumerate(names):
         values = [each[name] * scale for each in rows.values()]
-        axes.barh(range(len(rows)), values, left=ends, height=0.6, label=said(_NAMES[name]), **_look(look, name))
+        axes.barh(range(len(rows)), values, left=ends, height=0.6, label=said(_NAMES[name]), **look_of(look, name))
         ends = [end + value for end, value in zip(ends, values, strict=True)]
     for row, end in enumerate(ends):
         axes.annotate(

@@ -6,7 +6,8 @@ import io
 
 import pytest
 
-from memory_stage.figures import bench_figure, paper
+from book_kit.figures import bench_figure
+from memory_stage.figures import paper
 
 pytest.importorskip("matplotlib")
 

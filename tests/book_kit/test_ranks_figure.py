@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from memory_stage.figures import paper, ranks_figure
+from book_kit.figures import ranks_figure
+from memory_stage.figures import paper
 
 pytest.importorskip("matplotlib")
 

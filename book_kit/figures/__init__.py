@@ -1,0 +1,1 @@
+"""Figures for paper that only the book shows: recorded benchmarks, and the cost of many ranks."""
