@@ -193,6 +193,7 @@ def _whole_numbers() -> Any:
 
 
 def look_of(number: int, name: str) -> dict[str, Any]:
+    """Return the colours and the hatch of an allocation: ``number`` chooses them, except for those named "others"."""
     colour = tokens()
     if name.endswith(" others"):
         return {"facecolor": colour["tn"], "edgecolor": colour["node"], "hatch": "xx", "linewidth": 0.8}

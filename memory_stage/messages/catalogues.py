@@ -79,8 +79,8 @@ class Language:
 
 def digest_of(text: str, context: str = "") -> str:
     """Return the key of a text in a compiled catalogue, which is shorter than the text."""
-    hashed = hashlib.blake2b(f"{context}\x04{text}".encode(), digest_size=6).digest()
-    return base64.b64encode(hashed).decode()
+    hashed = hashlib.blake2b(f"{context}\x04{text}".encode(), digest_size=4).digest()
+    return base64.b64encode(hashed).decode().rstrip("=")
 
 
 #: The language of the texts in the source.
