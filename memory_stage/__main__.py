@@ -32,7 +32,7 @@ from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_sta
 from memory_stage.recorder.window import RecordingWindow
 from memory_stage.recorder.window_options import parsed_number, parsed_steps, window_of
 
-#: The most steps of ``--steps FROM:TO``. One statement may have several steps, such as those of a backward pass.
+#: The largest number of steps of ``--steps FROM:TO``. One statement may have several steps, for example in backward.
 MOST_OF_WINDOW = 3_000
 
 if has_minitensor():

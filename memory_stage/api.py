@@ -49,7 +49,7 @@ TITLE = message("What the program does to memory")
 BY_POLICY = message("in-place policy")
 BY_VARIANT = message("variant")
 
-MOST_STEPS = 10_000  # the most steps that `explain` records
+MOST_STEPS = 10_000  # the largest number of steps that `explain` records
 
 _numbers = itertools.count(1)
 

@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-MOST = 72  # the most characters of the first line
+MOST = 72  # the largest number of characters of the first line
 GENERATED = re.compile(r"Merge |Revert |(?:fixup|squash|amend)! ")
 SCOPE = re.compile(r"(?P<scope>[^:]*): (?P<summary>\S.*)")
 LOWER_CASE = re.compile(r"[a-z0-9][a-z0-9_./-]*(?:(?:, ?| )[a-z0-9][a-z0-9_./-]*)*")

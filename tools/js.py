@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 from tools import npm  # noqa: E402
 
 UNIT_TESTS = "tests/memory_stage/js"
-MOST_LINES = 60  # the most lines of a tool's output that are printed
+MOST_LINES = 60  # the largest number of lines of a tool's output that are printed
 
 
 def sources() -> list[str]:

@@ -35,7 +35,7 @@ QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
 PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
 COLUMNS = ("chapter", "id", "kind", "question", "picture", "option", "right", "feedback")
 PICTURES = "pictures"  # the folder of the pictures, beside `questions.csv` and in the QTI package
-LONGEST_NAME = 70  # the most characters of a question's name in a list
+LONGEST_NAME = 70  # the largest number of characters of a question's name in a list
 DAY = (2026, 1, 1, 0, 0, 0)  # the date of all files in the package, so that equal questions give equal bytes
 
 

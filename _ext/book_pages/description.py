@@ -19,7 +19,7 @@ GIVEN = re.compile(
 )
 CARD = "card.png"
 CARD_SAYS = "Two names, two tensors and one storage, whose first two numbers have just been overwritten."
-LONGEST = 155  # the most characters, because search engines shorten longer texts
+LONGEST = 155  # the largest number of characters, because search engines shorten longer texts
 
 
 def describe_page(

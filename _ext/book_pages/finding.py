@@ -31,7 +31,7 @@ from .translated import edition_of
 ROOT = Path(__file__).parents[2]
 ERROR_INDEX = "chapters/B_error_index"
 SOURCES = "sources"  # the anchor of the section, in every language
-LONGEST = 160  # the most characters of a quoted message
+LONGEST = 160  # the largest number of characters of a quoted message
 #: Nodes that are not prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
 NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.citation, nodes.comment, nodes.image)
 LIBRARIES = ("paddle", "torch", "numpy", "jax")

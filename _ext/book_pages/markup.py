@@ -43,7 +43,7 @@ INLINE_CODE = re.compile(r'<code class="docutils literal notranslate">(.*?)</cod
 PIECE = re.compile(r"</?span[^>]*>")
 # matches an option of a command, in which no line may break after a hyphen
 OPTION = re.compile(r"(?<![\w-])--\w[\w-]*")
-UNBROKEN = 26  # the most characters of code that stay on one line, which fit on the narrowest phone
+UNBROKEN = 26  # the largest number of characters of code that stay on one line, which fit on the narrowest phone
 
 
 def mend_body(

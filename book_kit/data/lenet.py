@@ -1,4 +1,4 @@
-"""A network of the size of LeNet (LeCun et al. 1998) for the digits, and the training of it, for the chapters."""
+"""A small convolutional network in the manner of LeNet (LeCun et al. 1998), and functions that train and test it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from minitensor.nn.normalizing import BatchNorm2D
 
 
 class LeNet(Layer):
-    """Compute ten scores for each scan of a batch [scans, 1, 8, 8], by two convolutions and two linear maps.
+    """Compute ten scores for each scan of a batch of shape [scans, 1, 8, 8].
+
+    Two convolutions, each with batch normalization, ReLU and pooling, are followed by two linear layers with a ReLU
+    between them.
 
     Args:
         inplace: True to let ReLU overwrite its input.
@@ -31,7 +34,7 @@ class LeNet(Layer):
         self.relu = F.relu_ if inplace else F.relu
 
     def forward(self, x: Any) -> Any:
-        """Return the scores. Every intermediate result has a name, as in a program under development."""
+        """Return the scores. Every line except the last gives its result a new name, which is handy for debugging."""
         h1 = self.norm1(self.conv1(x))
         a1 = self.relu(h1)
         p1 = F.max_pool2d(a1, 2)
@@ -44,7 +47,14 @@ class LeNet(Layer):
 
 
 def train(network: Any, epochs: int = 8, batch_size: int = 32, learning_rate: float = 0.005, bar: bool = True) -> Any:
-    """Train on the digits that are not held out, with Adam and a learning rate that follows a cosine.
+    """Train with Adam on the digits that are not held out. The learning rate falls after each epoch as a cosine does.
+
+    Args:
+        network: the network; it stays in training mode.
+        epochs: how often to go through all digits.
+        batch_size: the number of digits in one step.
+        learning_rate: the learning rate of the first epoch.
+        bar: True to show a progress bar.
 
     Returns:
         The loss of every step, a list of floats.
@@ -52,26 +62,26 @@ def train(network: Any, epochs: int = 8, batch_size: int = 32, learning_rate: fl
     scans, labels = digits()
     data = TensorDataset([mt.to_tensor(scans), mt.to_tensor(labels)])
     loader = DataLoader(data, batch_size=batch_size, shuffle=True)
-    rate = optimizer.lr.CosineAnnealingDecay(learning_rate, epochs)
-    steps = optimizer.Adam(rate, parameters=network.parameters())
+    schedule = optimizer.lr.CosineAnnealingDecay(learning_rate, epochs)
+    adam = optimizer.Adam(schedule, parameters=network.parameters())
     losses: list[float] = []
     network.train()
-    rounds = range(epochs)
-    for _ in progress(rounds, "training", lambda: f"loss {losses[-1]:.4f}") if bar else rounds:
+    counted = range(epochs)
+    for _ in progress(counted, "training", lambda: f"loss {losses[-1]:.4f}") if bar else counted:
         for x, y in loader:
             loss = F.cross_entropy(network(x), y)
             loss.backward()
-            steps.step()
-            steps.clear_grad(set_to_zero=False)
+            adam.step()
+            adam.clear_grad(set_to_zero=False)
             losses.append(loss.item())
-        rate.step()
+        schedule.step()
     return losses
 
 
 @mt.no_grad()
 def accuracy(network: Any) -> float:
-    """Return the accuracy on the held-out digits, from 0 to 1."""
+    """Return the accuracy on the held-out digits, from 0 to 1. The network stays in evaluation mode."""
     scans, labels = digits(held_out=True)
     network.eval()
-    said = network(mt.to_tensor(scans)).numpy().argmax(axis=1)
-    return float((said == labels).mean())
+    predicted = network(mt.to_tensor(scans)).numpy().argmax(axis=1)
+    return float((predicted == labels).mean())

@@ -34,7 +34,7 @@ from minitensor.engine.modes import set_inplace_policy
 
 #: Python's errors for a text that is not a program. It may also contain a null byte or too many nested brackets.
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
-# the most characters of a recording, about a hundred times as many as for a long program of the book
+# the largest number of characters of a recording, about a hundred times as many as for a long program of the book
 MOST_SHOWN = 4_000_000
 
 

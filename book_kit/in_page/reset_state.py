@@ -31,7 +31,7 @@ DEVICES: dict[str, dict[str, Any]] = {
     "gpu:sim": {"device": "gpu:sim", "profile": "torch"},
     "gpu:sim paddle": {"device": "gpu:sim", "profile": "paddle"},
 }
-BEGINNING, END = 20_000, 1_000  # the most characters from each end of the output outside of recorded steps
+BEGINNING, END = 20_000, 1_000  # the largest number of characters from each end of the output outside of recorded steps
 
 
 def names() -> dict[str, Any]:

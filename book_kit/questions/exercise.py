@@ -4,7 +4,8 @@
   notebook.
 * `require` does the same check and raises an error if anything differs, so the book can be built only if the hidden
   solution passes.
-* A report contains the input, the expected result and the actual one. It does not reveal the solution.
+* A report on a difference contains the arguments and, if the results differ, the expected and the actual result. It
+  does not reveal the solution.
 
 An exercise consists of three cells. The first has the tests (tag `remove-cell`). The second has the unfinished
 function, which the reader edits, and its check. The third (tag `hide-cell`) has the solution under another name, and
@@ -39,13 +40,14 @@ from memory_stage.messages import Text, message, plural, said, sentences
 from memory_stage.web.embed import page_assets, prose
 
 Case = tuple | Callable[[], tuple | AbstractContextManager[tuple]]
-LONGEST = 300  # the most characters of a value in a report
+MOST_CHARACTERS = 300  # longer values are cut in a report
 
 
 @dataclass(frozen=True)
 class ExerciseReport:
-    """The verdict on a function: all cases passed, or the first one that failed. It contains only text and no
-    tensor.
+    """The verdict on a function: all cases passed, or a description of the first case that failed.
+
+    It contains only text, so it keeps no tensor alive.
     """
 
     name: str
@@ -116,21 +118,27 @@ def check(
 ) -> ExerciseReport:
     """Compare a reader's function with the expected results, case by case. Call this in the last line of a cell.
 
-    cases: one tuple of arguments for each call. It is copied deeply before the call, so that one call cannot affect the
-    next. If a copy would lose something (such as the base of a view), pass a function that returns the tuple, or a
-    context manager that yields it and is open during the call (for example to measure it).
-    against: the expected results, one for each case, or a function that computes a result. With a function, `check`
-        also compares every argument after the call, whether the result is one of the arguments itself, and the type of
-        an error.
-    that: further conditions, `{"the result shares the memory of `x`": lambda result, x: ...}`: a statement,
-        and a function of the result and of the arguments after the call.
-
     Shapes, dtypes, stop_gradient and integers are compared exactly, floats within 1e-5 relative and 1e-6 absolute. If
-    the reader's function raises an error, the report shows it. TypeError or ValueError is raised only for a mistake in
-    the exercise: no case, a case that is not a tuple, or nothing to compare with.
+    the reader's function raises an error, the report shows it.
+
+    Args:
+        function: the reader's function.
+        cases: the arguments of each call as a tuple, which is copied deeply, so that one call cannot affect the next.
+            If a copy would lose something (such as the base of a view), pass a function instead. It returns the tuple,
+            or a context manager that yields the tuple and is open during the call (for example to measure it).
+        against: the expected results, one for each case, or a function that computes them. If it is a function,
+            `check` also compares the arguments after the call and the type of an error, and it checks that both
+            functions, or neither, return the argument itself.
+        that: further conditions as `{"the result shares the memory of `x`": lambda result, x: ...}`. The key is the
+            statement for the report. The value returns True if it holds; it gets the result, and the arguments as they
+            are after the call.
+
+    Raises:
+        TypeError: if a case is neither a tuple nor a function.
+        ValueError: if there is no case or nothing to compare with, or if the number of expected results is wrong.
     """
     _refuse_empty_exercise(cases, against, that)
-    name = getattr(function, "__name__", said(message("what you gave")))
+    name = getattr(function, "__name__", said(message("your object")))
     for index, case in enumerate(cases):
         given, difference = _first_difference(function, case, index, against, that or {})
         if difference:
@@ -157,7 +165,7 @@ def _refuse_empty_exercise(cases, against, that) -> None:
         raise ValueError("an exercise needs at least one case")
     for case in cases:
         if not (isinstance(case, tuple) or callable(case)):
-            raise TypeError(f"a case is a tuple of arguments, as in (x,), or a function that makes one, not {case!r}")
+            raise TypeError(f"a case is a tuple of arguments, as in (x,), or a function that returns one, not {case!r}")
     if against is None and not that:
         raise ValueError("an exercise needs something to compare with: against=, that=, or both")
     if against is not None and not callable(against) and len(against) != len(cases):
@@ -165,8 +173,9 @@ def _refuse_empty_exercise(cases, against, that) -> None:
 
 
 def _first_difference(function, case, index, against, that) -> tuple[str, dict[str, str]]:
-    """Return the arguments as text, and the fields of a report on the first difference; an empty dict if nothing
-    differs.
+    """Run one case. Return its arguments as text and the fields of a report on its first difference.
+
+    The fields are empty if nothing differs.
     """
     with _arguments(case) as arguments:
         names = _parameter_names(function, len(arguments))
@@ -176,12 +185,12 @@ def _first_difference(function, case, index, against, that) -> tuple[str, dict[s
         result, error = _call(function, arguments)
     difference = {}
     if callable(against):
-        with _arguments(case) as twins:
-            expected, expected_error = _call(against, twins)
+        with _arguments(case) as expected_arguments:
+            expected, expected_error = _call(against, expected_arguments)
         difference = (
             _result_difference(expected, expected_error, result, error)
-            or _argument_difference(names, twins, arguments)
-            or _identity_difference(names, twins, expected, arguments, result)
+            or _argument_difference(names, expected_arguments, arguments)
+            or _identity_difference(names, expected_arguments, expected, arguments, result)
         )
     elif against is not None:
         difference = _result_difference(against[index], "", result, error)
@@ -200,30 +209,32 @@ def _result_difference(expected: Any, expected_error: str, result: Any, error: s
         return _reason(message("it raised an error."), got=error)
     if (result is None or result is ...) and expected is not None:
         return _reason(message("it returns nothing yet."), expected=_show(expected), got=_show(result))
-    reason = _unlike(expected, result)
+    reason = _value_difference(expected, result)
     return _reason(reason, expected=_show(expected), got=_show(result)) if reason else {}
 
 
-def _argument_difference(names: list[str], twins: tuple, arguments: tuple) -> dict[str, str]:
-    for name, theirs, mine in zip(names, twins, arguments, strict=True):
-        if reason := _unlike(theirs, mine):
+def _argument_difference(names: list[str], expected_arguments: tuple, arguments: tuple) -> dict[str, str]:
+    for name, wanted, got in zip(names, expected_arguments, arguments, strict=True):
+        if reason := _value_difference(wanted, got):
             reason = message("after the call, `{name}` is not as expected: {reason}", name=name, reason=reason)
-            return _reason(reason, expected=f"{name} = {_show(theirs)}", got=f"{name} = {_show(mine)}")
+            return _reason(reason, expected=f"{name} = {_show(wanted)}", got=f"{name} = {_show(got)}")
     return {}
 
 
-def _identity_difference(names, twins: tuple, expected: Any, arguments: tuple, result: Any) -> dict[str, str]:
-    for name, theirs, mine in zip(names, twins, arguments, strict=True):
-        if _is_mutable(theirs) and (expected is theirs) != (result is mine):
-            if expected is theirs:
-                right = message(
-                    "the values are right, and it should return `{name}` itself. It returns a new object.", name=name
+def _identity_difference(
+    names: list[str], expected_arguments: tuple, expected: Any, arguments: tuple, result: Any
+) -> dict[str, str]:
+    for name, wanted, got in zip(names, expected_arguments, arguments, strict=True):
+        if _is_mutable(wanted) and (expected is wanted) != (result is got):
+            if expected is wanted:
+                reason = message(
+                    "the values are right, but it returns another object. It should return `{name}` itself.", name=name
                 )
             else:
-                right = message(
-                    "the values are right, and it should return a new object. It returns `{name}` itself.", name=name
+                reason = message(
+                    "the values are right, but it returns `{name}` itself. It should return another object.", name=name
                 )
-            return _reason(right)
+            return _reason(reason)
     return {}
 
 
@@ -236,7 +247,7 @@ def _broken_statement(that: Mapping[str, Callable], result: Any, arguments: tupl
 
 
 def _reason(reason: Text, **values: str) -> dict[str, str]:
-    """Return the fields of a report on a difference that has no two values to show."""
+    """Return the fields of a report: the reason and, where there are such values, the expected and the actual one."""
     return {"reason": said(reason), **values}
 
 
@@ -261,7 +272,7 @@ def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
 
 
 def _parameter_names(function: Callable, count: int) -> list[str]:
-    """Return the names of the function's first ``count`` arguments; "argument 2" for an argument without a name."""
+    """Return the names of the function's first ``count`` arguments; "argument 2" for the second if it has no name."""
     try:
         names = [name for name, p in inspect.signature(function).parameters.items() if p.kind in _POSITIONAL]
     except (TypeError, ValueError):  # the function is not callable, or it is built in and has no signature
@@ -276,7 +287,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def _is_tensor(value: Any) -> bool:
-    """True for a tensor or an array of any library."""
+    """True for a tensor or an array of any library, and for a NumPy scalar."""
     return all(hasattr(value, name) for name in ("shape", "dtype", "tolist"))
 
 
@@ -284,14 +295,14 @@ def _is_mutable(value: Any) -> bool:
     return (_is_tensor(value) and not isinstance(value, np.generic)) or isinstance(value, list | dict | set)
 
 
-def _unlike(expected: Any, got: Any) -> Text:
-    """Return a sentence that says how `got` differs from `expected`; an empty text if it does not."""
+def _value_difference(expected: Any, got: Any) -> Text:
+    """Return a sentence that says how `got` differs from `expected`, or "" if they are alike."""
     if _is_tensor(expected):
-        return _unlike_tensor(expected, got)
+        return _tensor_difference(expected, got)
     if isinstance(expected, float | complex) and isinstance(got, int | float | complex):
         return "" if _close(expected, got) else message("the values differ.")
     if type(expected) is not type(got):
-        return _other_kind(expected, got)
+        return _type_difference(expected, got)
     if isinstance(expected, list | tuple):
         if len(expected) != len(got):
             return message("{expected} items were expected, not {got}.", expected=len(expected), got=len(got))
@@ -306,27 +317,27 @@ def _unlike(expected: Any, got: Any) -> Text:
     else:
         return "" if expected == got else message("the values differ.")
     for place, *pair in pairs:
-        if reason := _unlike(*pair):
+        if reason := _value_difference(*pair):
             return message("{place}: {reason}", place=place, reason=reason)
     return ""
 
 
-def _unlike_tensor(expected: Any, got: Any) -> Text:
+def _tensor_difference(expected: Any, got: Any) -> Text:
     if type(expected) is not type(got):
-        return _other_kind(expected, got)
+        return _type_difference(expected, got)
     if list(expected.shape) != list(got.shape):
         shapes = {"got": str(list(got.shape)), "expected": str(list(expected.shape))}
         return message("the shape is {got}, and should be {expected}.", **shapes)
     if expected.dtype != got.dtype:
         dtypes = {"got": str(got.dtype), "expected": str(expected.dtype)}
         return message("the dtype is {got}, and should be {expected}.", **dtypes)
-    wanted, came = (getattr(tensor, "stop_gradient", None) for tensor in (expected, got))
-    if wanted != came:
-        return message("stop_gradient is {got}, and should be {expected}.", got=str(came), expected=str(wanted))
+    wanted, found = (getattr(tensor, "stop_gradient", None) for tensor in (expected, got))
+    if wanted != found:
+        return message("stop_gradient is {got}, and should be {expected}.", got=str(found), expected=str(wanted))
     return "" if _close(expected.tolist(), got.tolist()) else message("the values differ.")
 
 
-def _other_kind(expected: Any, got: Any) -> Text:
+def _type_difference(expected: Any, got: Any) -> Text:
     return message("{expected} was expected, not {got}.", expected=_kind(expected), got=_kind(got))
 
 
@@ -342,11 +353,11 @@ def _kind(value: Any) -> Text:
 
 
 def _show(value: Any) -> str:
-    """Return a value as text; for a tensor, its numbers and a mark if it requires a gradient."""
+    """Return a value as text, cut if it is long. A tensor becomes its numbers, marked if it requires a gradient."""
     if not _is_tensor(value):
         text = repr(value)
     elif getattr(value, "stop_gradient", True):
         text = str(value.tolist())
     else:
         text = f"{value.tolist()} (stop_gradient=False)"
-    return text if len(text) <= LONGEST else text[:LONGEST] + " …"
+    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + " …"

@@ -32,7 +32,7 @@ VERDICTS = {
     "wrong": message("wrong"),
 }
 HEADS = (message("It says"), message("Verdict"), message("What is so"), message("Proof"), message("Explained in"))
-LONGEST = 110  # the most characters of an error
+LONGEST = 110  # the largest number of characters of an error
 #: Maps a value in the records to its wording in a table.
 ASKED = {
     "error": message("the error"),

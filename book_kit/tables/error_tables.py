@@ -21,7 +21,7 @@ from book_kit.data.library_names import NAMES
 from book_kit.tables.table_words import comma_list, said
 from memory_stage.messages import default_language, message
 
-LONGEST = 420  # the most characters of a message; the rest of a longer one is advice about calls inside the library
+LONGEST = 420  # characters of a message; a longer one is cut, because its rest is advice about calls inside the library
 HEADS = (message("Message"), message("From"), message("The shortest program"), message("Write instead"))
 
 #: Parts in which two occurrences of one message may differ: numbers, and places inside the library.

@@ -16,7 +16,7 @@ from book_kit.tables.reference_tables import markdown
 from book_kit.tables.table_words import translated
 from memory_stage.messages import Text, joined, message, said
 
-MOST_LETTERS = 60  # the most characters of an error
+MOST_LETTERS = 60  # the largest number of characters of an error
 
 HEADS: tuple[Text, ...] = (
     message("Program"),

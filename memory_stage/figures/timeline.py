@@ -23,7 +23,7 @@ from memory_stage.trace.amounts import bytes_shown
 from memory_stage.web.element import Figure, FigureTable
 
 TITLE = message("Bytes over events")
-# the most events of one run that are drawn one by one; in a longer run, events of small blocks are combined
+# the largest number of events of one run that are drawn one by one; in a longer run, small blocks are combined
 MOST_EVENTS = 1_000
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from memory_stage.engines.protocol import CellLayout
 from memory_stage.trace import cells
 
-# the most selected cells that ``runs`` lists; of more cells it has only the first and the last
+# the largest number of selected cells that ``runs`` lists; of more cells it has only the first and the last
 MOST_PICKED = 10_000
 
 

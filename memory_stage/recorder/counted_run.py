@@ -14,7 +14,7 @@ from typing import Any
 from memory_stage.recorder import instrument
 from memory_stage.recorder.source import ProgramSource
 
-#: The most statements that are remembered. At the limit, the older half is forgotten.
+#: The largest number of statements that are remembered. At the limit, the older half is forgotten.
 MOST_STATEMENTS = 1_000_000
 
 #: The size of a window: its statements before the first one of interest, after the last one, and in all.

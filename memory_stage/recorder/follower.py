@@ -34,7 +34,7 @@ class Follower:
     def follow(self, frame: FrameType, event: events.Event) -> None:
         """Record an event of the recorded thread, which ``frame`` emitted."""
         self._threads.apply()
-        if self._steps.is_too_long():
+        if self._steps.end_if_too_long():
             return
         storages = self._ledger.storages
         if not isinstance(event, events.FlightChange) or self._steps.in_flight:
@@ -101,7 +101,7 @@ class Follower:
         if isinstance(event, events.NodeLeave):
             backward_steps.record_release(self._ledger, event.node)
         self._steps.finish(partly=True)
-        if not self._steps.active or statement is None or self._steps.is_full():
+        if not self._steps.active or statement is None or self._steps.end_if_full():
             return
         self._steps.open = OpenStep(statement, "backward", continues=True)
         match event:

@@ -18,7 +18,7 @@ from memory_stage.engines.protocol import Engine, Tensor
 from memory_stage.model.changes import Operated
 from memory_stage.model.entries import TensorEntry
 
-MOST_TEXT = 28  # the most characters of an expression that sentences quote
+MOST_TEXT = 28  # the largest number of characters of an expression that sentences quote
 
 #: True if the interpreter knows the expression of an instruction, and not only the line.
 _KNOWS_POSITIONS = sys.version_info >= (3, 11)

@@ -19,9 +19,9 @@ import numpy as np
 
 from memory_stage.engines.protocol import Engine, Tensor
 
-MOST_ENTRIES = 8  # the most tensors of one list, dict or object that get a name
-MOST_OF_LAYERS = 64  # the most tensors of one layer and the layers inside it that get a name
-MOST_SEARCHED = 64  # the most entries of one container that are searched
+MOST_ENTRIES = 8  # the largest number of tensors of one list, dict or object that get a name
+MOST_OF_LAYERS = 64  # the largest number of tensors of one layer and the layers inside it that get a name
+MOST_SEARCHED = 64  # the largest number of entries of one container that are searched
 DEPTH = 3
 
 _SEARCHED_NO_FURTHER = (

@@ -29,7 +29,7 @@ from memory_stage.recorder.recorder import Recorder
 from memory_stage.recorder.source import ProgramSource
 from memory_stage.recorder.window import EndOfWindow, RecordingWindow
 
-LIMIT = 500  # the most steps of a recording, by default
+LIMIT = 500  # the largest number of steps of a recording, unless the caller gives another
 
 #: True to raise errors of the recorder itself, for tests. Otherwise such an error ends only the recording.
 STRICT = False

@@ -2,7 +2,7 @@
 
 * A step that changed nothing is left out, unless a reader expects to see its statement.
 * After a limit is reached no step is recorded, and the trace says so.
-* ``allocated`` and ``peak`` count only the storages that the trace shows.
+* In the finished trace, ``allocated`` and ``peak`` leave out the older storages that the trace does not show.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from memory_stage.engines.protocol import Engine
 from memory_stage.messages import Text, message
-from memory_stage.messages import sentences as texts
+from memory_stage.messages import sentences as joined_sentences
 from memory_stage.messages.placed import PlacedText, texts_of
 from memory_stage.model import changes
 from memory_stage.model.entries import Event, NodeEntry
@@ -28,10 +28,12 @@ from memory_stage.recorder.source import ProgramSource
 from memory_stage.recorder.stack import Stack
 from memory_stage.sentences import sentences
 
-MOST_TEXT = 2000  # the most characters of printed text shown with one step
-MOST_EVENTS = 60_000  # the most events of a recording, about 10 MB of a page
-MOST_IN_A_STEP = 8_000  # the most events of one step: nobody can read a picture of more, and drawing it takes seconds
-MOST_BYTES = 20_000_000  # the most bytes of all events and printed text, written as text
+MOST_TEXT = 2000  # the largest number of characters of printed text that one step shows
+MOST_EVENTS = 60_000  # the largest number of events of a recording, about 10 MB of a page
+# the largest number of events of one step; a picture of more takes seconds to draw and cannot be read
+MOST_IN_A_STEP = 8_000
+# the largest number of characters of a recording: of its events as text, and of the printed text
+MOST_CHARACTERS = 20_000_000
 
 
 @dataclass
@@ -39,7 +41,7 @@ class OpenStep:
     """The running step.
 
     Attributes:
-        continues: True if an earlier step began the statement.
+        continues: True if the statement began in an earlier step.
         node: the node that backward passes through.
     """
 
@@ -59,12 +61,12 @@ class Steps:
         recorded: the finished steps, in the form that a trace has.
         open: the running step.
         active: True while steps are recorded.
-        truncated: sentences that say why the recording ended before the program did.
+        truncated: sentences that say why the recording ended before the program did, or None.
         failure: the error in the recorder that ended the recording, or None.
         in_flight: the bytes of gradients that backward has computed and not yet passed on.
-        being_freed: the bytes of a storage that is being freed, which are counted until the step begins.
+        being_freed: the bytes of a storage that the engine is freeing. A step that ends now still counts them.
         on_step: called with each finished step.
-        part: words for the part of the run that is recorded; "" for the whole run.
+        part: a description of the recorded part of the run; "" if the whole run is recorded.
     """
 
     def __init__(
@@ -93,31 +95,31 @@ class Steps:
         self._stack = stack
         self._threads = threads
         self._limit = limit
-        self._runs = 0
+        self._statements_run = 0
         self._printed: list[str] = []
         self._shown_in_flight = 0
         self._gpu_readings: list[dict[str, int]] = []  # the counters of the GPU at the end of each step
         self._reserved_before = 0
-        self._events = self._bytes = 0  # the events and the estimated bytes of all recorded steps
+        self._events = self._characters = 0  # the counts over all recorded steps, for the limits
 
     # ---------- the running step ----------
 
     def start(self) -> None:
-        """Begin to record."""
+        """Begin the recording."""
         self.active = True
         self.ledger.storages.meters.begin()  # from now on the engine emits an event for each freed storage
         self._reserved_before = self.ledger.storages.meters.reading()["reserved"]
 
     def begin(self, statement: Statement) -> None:
         """Begin the first step of a statement, unless a limit has been reached."""
-        if not self.active or self.is_full():
+        if not self.active or self.end_if_full():
             return
-        self._runs += 1
-        self._stack.top.statement, self._stack.top.run = statement, self._runs
+        self._statements_run += 1
+        self._stack.top.statement, self._stack.top.run = statement, self._statements_run
         self.resume(OpenStep(statement))
 
     def resume(self, step: OpenStep) -> None:
-        """Begin or continue a step in the running function."""
+        """Make ``step`` the running step: a new one, or one that a call has interrupted."""
         self.open = step
         journal = self.ledger.journal
         journal.line, journal.run = self._source.line_of(step.statement), self._stack.top.run
@@ -128,7 +130,7 @@ class Steps:
         return self.open.statement if self.open else self._stack.top.statement
 
     def write(self, text: str) -> bool:
-        """Add printed text to the running step; return False if nothing is recorded any longer."""
+        """Add printed text to the running step; return False if no recording is active."""
         if self.active:
             self._printed.append(text)
         return self.active
@@ -146,7 +148,7 @@ class Steps:
             frame: the frame of the running function, if its local variables can be read.
             error: the error that the program raised.
             partly: True if the statement continues in a later step.
-            came_back: True if the step was in a function that has returned. Names that the caller has bound since then
+            came_back: True if the step ended because its function returned. Names that the caller has bound since then
                 belong to the next step.
         """
         step, self.open = self.open, None
@@ -160,7 +162,8 @@ class Steps:
         ledger.graph.close_step()
         if journal.events:
             ledger.tensors.add_holders()
-        # If a line continues into backward, its first gradient belongs to the first step of backward.
+        # If the statement continues with backward, the first gradient is already computed, but it belongs to the first
+        # step of backward.
         early = self.in_flight - self._shown_in_flight if step.phase == "forward" and partly else 0
         is_empty = step.continues and partly and not (journal.events or journal.facts or self._printed)
         if self.in_flight - early != self._shown_in_flight and not is_empty:
@@ -217,14 +220,14 @@ class Steps:
         self.recorded.append(step)
         self._gpu_readings.append(gpu)
         self._events += len(done.events)
-        self._bytes += len(str(done.events)) + min(len(printed), MOST_TEXT)
+        self._characters += len(str(done.events)) + min(len(printed), MOST_TEXT)
 
     # ---------- the end ----------
 
-    def is_full(self) -> bool:
-        """True if no further step may be recorded. The recording has ended then."""
+    def end_if_full(self) -> bool:
+        """End the recording and return True if a limit has been reached; else return False."""
         count = len(self.recorded)
-        if count < self._limit and self._events < MOST_EVENTS and self._bytes < MOST_BYTES:
+        if count < self._limit and self._events < MOST_EVENTS and self._characters < MOST_CHARACTERS:
             return False
         steps = message("{count} steps", count=count)
         if self.part:
@@ -232,11 +235,11 @@ class Steps:
         first = message("Only the first {steps} are shown.", steps=steps)
         if count < self._limit and self._events < MOST_EVENTS:
             first = message(
-                "Only the first {steps} are shown: they describe {changes} changes of memory, which take {bytes} "
-                "bytes.",
+                "Only the first {steps} are shown: their {changes} changes of memory and their printed text have "
+                "{characters} characters.",
                 steps=steps,
                 changes=f"{self._events:,}",
-                bytes=f"{self._bytes:,}",
+                characters=f"{self._characters:,}",
             )
         elif count < self._limit:
             first = message(
@@ -244,11 +247,14 @@ class Steps:
                 steps=steps,
                 changes=f"{self._events:,}",
             )
-        self.end(texts([first, _RAN_ON]))
+        self.end(joined_sentences([first, _RAN_ON]))
         return True
 
-    def is_too_long(self) -> bool:
-        """True if the running step has too many events for a picture. The recording has ended before this step then."""
+    def end_if_too_long(self) -> bool:
+        """End the recording and return True if the running step has too many events for a picture; else return False.
+
+        The running step is left out of the recording.
+        """
         if len(self.ledger.journal.events) <= MOST_IN_A_STEP:
             return False
         first = message(
@@ -256,7 +262,7 @@ class Steps:
             line=self.ledger.journal.line,
             count=f"{MOST_IN_A_STEP:,}",
         )
-        self.end(texts([first, _RAN_ON]))
+        self.end(joined_sentences([first, _RAN_ON]))
         return True
 
     def fail(self, failure: Exception) -> None:
@@ -276,12 +282,14 @@ class Steps:
         self.open = None
 
     def variant(self, id_: str, label: str, verdict: Text | None) -> tuple[dict[str, Any], list[PlacedText]]:
-        """Return the trace of this run in English, and its texts."""
+        """Return the trace of this run in English, and its texts. Call this once: it completes the recorded steps in
+        place.
+        """
         journal, meters = self.ledger.journal, self.ledger.storages.meters
-        others = meters.start - self.ledger.storages.bytes_before
+        not_shown = meters.start - self.ledger.storages.bytes_before
         for step, gpu in zip(self.recorded, self._gpu_readings, strict=True):
-            step["allocated"] = max(0, step["allocated"] - others)
-            step["peak"] = max(0, step["peak"] - others)
+            step["allocated"] = max(0, step["allocated"] - not_shown)
+            step["peak"] = max(0, step["peak"] - not_shown)
             if meters.used:
                 step.update(meters.shown(gpu))
             if len(step.get("out", "")) > MOST_TEXT:
@@ -302,7 +310,7 @@ class Steps:
         events = [*journal.before, *(event for step in steps for event in step["events"])]
         for event in events:
             if event.get("device") == meters.device:
-                del event["device"]  # the trace has the device once for all storages
+                del event["device"]  # the trace names this device once, as the default of all storages
         variant: dict[str, Any] = {"id": id_, "label": label, "code": self._source.lines}
         if journal.before:
             variant["before"] = journal.before

@@ -16,7 +16,7 @@ from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.words import code, fitting, line_text, node_text, storages_text
 from memory_stage.trace.amounts import bytes_message
 
-MOST_NAMED = 3  # the most storages that a sentence lists by number
+MOST_NAMED = 3  # the largest number of storages that a sentence lists by number
 _NUMPY = re.compile(r"^\w+\.numpy\(\)$")
 
 

@@ -22,7 +22,7 @@ from memory_stage.sentences.writes import distinct, kept_for_backward
 from memory_stage.trace.amounts import bytes_message
 
 _NO_OPERATION = re.compile(r"^-?\d[\w.]*$|^\w+$")  # matches a number or a name
-MOST_CODE = 28  # the most characters of the program's code that a sentence quotes
+MOST_CODE = 28  # the largest number of characters of the program's code that a sentence quotes
 
 
 def say_made(done: FinishedStep, fact: Made) -> Text:

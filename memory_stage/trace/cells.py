@@ -14,7 +14,7 @@ import numpy as np
 SMALL = 64  # the length up to which all cells of a storage are shown
 LARGEST_IN_NUMBERS = 48  # the length up to which the picture shows numbers; a longer storage has grey levels instead
 RUNS = 4  # the runs of each tensor and write whose ends are shown of a longer storage, besides its first and last cell
-# the most runs of a recorded write; one with more runs is recorded as one run, from its first to its last cell
+# the largest number of runs of a recorded write; one with more is recorded as one run, from first to last cell
 MOST_RANGES = 12
 
 Run = tuple[int, int]

@@ -16,11 +16,11 @@ import numpy as np
 
 from memory_stage.trace import cells
 
-MOST = 1_024  # the most cells of a raster
-MOST_COLUMNS = 64  # the most columns of a map
-BAND = 192  # the most cells of a band
+MOST = 1_024  # the largest number of cells of a raster
+MOST_COLUMNS = 64  # the largest number of columns of a map
+BAND = 192  # the largest number of cells of a band
 SIDES = range(4, 513)  # the lengths, in cells, that a side of an image may have
-WHOLE_SIDE = 16  # the most cells of a side of an image that is shown whole; a larger image is sampled
+WHOLE_SIDE = 16  # the largest number of cells of a side of an image that is shown whole; a larger image is sampled
 MOST_PICTURES = 8
 CHANNELS = (3, 4)  # the lengths of a last dimension that contains the colours of an image
 LEVELS = 254  # the number of grey levels, 1 to 255; level 0 is for values that are not finite

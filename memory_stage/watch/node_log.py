@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 
-MOST_ENTRIES = 400_000  # the most entries of 20 bytes, 8 MB; at the limit, the older half is forgotten
+MOST_ENTRIES = 400_000  # the largest number of entries of 20 bytes, 8 MB; at the limit, the older half is forgotten
 
 
 #: A time later than every write, for a node about which nothing is known.

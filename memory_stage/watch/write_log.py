@@ -6,9 +6,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MOST_STORAGES = 20_000  # the most storages; at the limit, the one that was written longest ago is forgotten
+# the largest number of storages; at the limit, the one that was written longest ago is forgotten
+MOST_STORAGES = 20_000
 ANYWHERE = (0, 2**64)
-MOST_LINES = 64  # the most lines for one storage
+MOST_LINES = 64  # the largest number of lines for one storage
 
 
 @dataclass(slots=True)

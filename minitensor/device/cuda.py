@@ -1,4 +1,8 @@
-"""Count the memory of the current GPU, under Paddle's names. All sizes are in bytes."""
+"""Measure and free the memory of a GPU, under Paddle's names. All sizes are in bytes.
+
+``device`` is a place, a name such as ``"gpu:sim"``, or the number of a GPU. By default it is the current GPU or, if new
+tensors are made on the host, ``"gpu"``. Through ``torch.cuda``, each ValueError is a RuntimeError.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,10 @@ from minitensor.engine.device.places import cuda_device, current, device_named
 
 
 def _gpu(device: Any = None) -> Any:
-    """Return the current GPU, or the one that a name, a place or a number (0) denotes.
+    """Return the GPU ``device``.
 
     Raises:
-        ValueError: there is no such GPU.
+        ValueError: if there is no such GPU.
     """
     if device is None:
         return current.gpu if current.gpu is not None else device_named("device.cuda", "gpu")
@@ -21,24 +25,24 @@ def _gpu(device: Any = None) -> Any:
         device = f"gpu:{checks.integer('device.cuda', 'device', device)}"
     gpu = device_named("device.cuda", device)
     if gpu is None:
-        raise ValueError(f"device.cuda counts the memory of a GPU, not of {shown(device)}; see device.cpu")
+        raise ValueError(f"device.cuda needs a GPU, not {shown(device)}; for the host use device.cpu")
     return gpu
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Return the bytes in use, as the allocator counts them.
+    """Return the bytes in use, rounded up as the allocator rounds requests.
 
     Raises:
-        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
+        ValueError: if there is no such GPU.
     """
     return _gpu(device).counters().allocated
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Return the peak of bytes in use since the start or the last reset.
+    """Return the largest number of bytes in use since the start or the last reset.
 
     Raises:
-        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
+        ValueError: if there is no such GPU.
     """
     return _gpu(device).counters().max_allocated
 
@@ -47,52 +51,52 @@ def memory_reserved(device: Any = None) -> int:
     """Return the bytes that the allocator has reserved: those in use, and those cached for later requests.
 
     Raises:
-        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
+        ValueError: if there is no such GPU.
     """
     return _gpu(device).counters().reserved
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Return the peak of reserved bytes since the start or the last reset.
+    """Return the largest number of reserved bytes since the start or the last reset.
 
     Raises:
-        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
+        ValueError: if there is no such GPU.
     """
     return _gpu(device).counters().max_reserved
 
 
 def reset_max_memory_allocated(device: Any = None) -> None:
-    """Reset the peak of bytes in use to the current number.
+    """Set the peak of the bytes in use to the number in use now.
 
     Raises:
-        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
+        ValueError: if there is no such GPU.
     """
     counters = _gpu(device).counters()
     counters.max_allocated = counters.allocated
 
 
 def reset_max_memory_reserved(device: Any = None) -> None:
-    """Reset the peak of reserved bytes to the current number.
+    """Set the peak of the reserved bytes to the number reserved now.
 
     Raises:
-        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
+        ValueError: if there is no such GPU.
     """
     counters = _gpu(device).counters()
     counters.max_reserved = counters.reserved
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Reset both peaks.
+    """Set both peaks to the current numbers.
 
     Raises:
-        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
+        ValueError: if there is no such GPU.
     """
     reset_max_memory_allocated(device)
     reset_max_memory_reserved(device)
 
 
 def empty_cache() -> None:
-    """Return reserved memory that is not in use to the device. No call is refused."""
+    """Free the cached memory of the current GPU: the reserved bytes that are not in use."""
     _gpu().empty_cache()
 
 
@@ -100,11 +104,11 @@ def synchronize(device: Any = None) -> None:
     """Wait until the device has finished all its work.
 
     Raises:
-        ValueError: if there is no such GPU. (Through ``torch.cuda`` it is a RuntimeError.)
+        ValueError: if there is no such GPU.
     """
     _gpu(device).synchronize()
 
 
 def device_count() -> int:
-    """Return the number of CUDA devices; the simulated GPU does not count."""
+    """Return 1 if there is a CUDA device, else 0. The simulated GPU is not counted."""
     return 0 if cuda_device() is None else 1

@@ -1,35 +1,41 @@
-"""The group of processes that train together, and the rank of this process."""
+"""Connect the processes that train together, and number them. One such process is called a rank."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 from minitensor.distributed.mpi import Mpi
 from minitensor.distributed.nccl import Nccl
 from minitensor.engine.checks import shown
 
+#: A connection to the other ranks.
 Link = Mpi | Nccl
 
-#: The connection to the other ranks; None until :func:`init_parallel_env`.
+#: The connection of this process; None until :func:`init_parallel_env`.
 _link: Link | None = None
 
 
 def init_parallel_env(comm: Any = None, backend: str = "mpi", timeout: float = 60.0, cuda_aware: bool = False) -> None:
-    """Join the other ranks; every one of them has to call it.
+    """Connect this process to the other ranks. Every rank has to call this function.
 
     Args:
         comm: a communicator of mpi4py; by default all processes that ``mpiexec`` started.
         backend: "mpi", for tensors on any device, or "nccl", for tensors on CUDA devices, one for each rank.
         timeout: seconds to wait for another rank before an error is raised.
-        cuda_aware: True if this MPI accesses the memory of a CUDA device itself. Otherwise data is copied to the host.
+        cuda_aware: for "mpi": True if this MPI can access the memory of a CUDA device. Otherwise data is copied to the
+            host first.
 
     Raises:
         ImportError: if mpi4py is not installed, or CuPy for "nccl".
+        TypeError: if ``timeout`` is not a number.
         ValueError: if ``backend`` is unknown, or if ``timeout`` is not above 0.
     """
     global _link
     if backend not in ("mpi", "nccl"):
         raise ValueError(f'init_parallel_env: backend is "mpi" or "nccl", not {shown(backend)}')
+    if not isinstance(timeout, Real):
+        raise TypeError(f"init_parallel_env: timeout is a number of seconds, such as 60, not {shown(timeout)}")
     if not timeout > 0:
         raise ValueError(f"init_parallel_env: timeout is a number of seconds above 0, not {shown(timeout)}")
     if comm is None:
@@ -46,28 +52,32 @@ def init_parallel_env(comm: Any = None, backend: str = "mpi", timeout: float = 6
 
 
 def is_initialized() -> bool:
-    """True if this process has joined other ranks."""
+    """True if this process has called :func:`init_parallel_env`, even if it is the only rank."""
     return _link is not None
 
 
 def get_rank() -> int:
-    """Return the number of this process among the ranks, counted from 0; it is 0 before :func:`init_parallel_env`."""
+    """Return the number of this rank, counted from 0. Before :func:`init_parallel_env` it is 0."""
     return 0 if _link is None else _link.rank
 
 
 def get_world_size() -> int:
-    """Return the number of ranks; 1 before :func:`init_parallel_env`."""
+    """Return the number of ranks. Before :func:`init_parallel_env` it is 1."""
     return 1 if _link is None else _link.size
 
 
 def link_for(op: str) -> Link:
     """Return the connection to the other ranks.
 
+    Args:
+        op: the name of the calling function, for the error message.
+
     Raises:
         RuntimeError: before :func:`init_parallel_env`.
     """
     if _link is None:
         raise RuntimeError(
-            f"{op}: this process has not joined the others. Call `distributed.init_parallel_env()` on every rank first."
+            f"{op}: this rank is not connected to the others. "
+            "Call `distributed.init_parallel_env()` on every rank first."
         )
     return _link

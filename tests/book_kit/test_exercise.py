@@ -60,7 +60,15 @@ def test_a_write_to_an_argument_that_must_not_change_is_reported():
 
 def test_returning_a_copy_of_the_written_argument_is_reported():
     report = check(lambda x: halve(x).copy(), CASES, against=halve)
-    assert report.reason == "the values are right, and it should return `x` itself. It returns a new object."
+    assert report.reason == "the values are right, but it returns another object. It should return `x` itself."
+
+
+def test_returning_the_wrong_argument_is_reported():
+    cases = [(np.ones(2), np.ones(2))]
+    report = check(lambda x, y: y, cases, against=lambda x, y: x)
+    assert report.reason == "the values are right, but it returns another object. It should return `x` itself."
+    report = check(lambda x, y: x, cases, against=lambda x, y: x.copy())
+    assert report.reason == "the values are right, but it returns `x` itself. It should return another object."
 
 
 def test_the_report_contains_an_error_of_the_readers_code():

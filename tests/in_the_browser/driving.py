@@ -1,4 +1,4 @@
-"""Drive Python in a worker of a real browser."""
+"""Call Python in a worker of a real browser, and serve the files that it needs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from playwright.sync_api import Browser, Page
 from tools import environment, live, serve
 
 ROOT = live.ROOT
-#: Packages that tests import from pytest. They have no compiled parts.
-PURE = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
-#: Files of the checkout beside the engine, which is installed from its wheel.
-NEEDED = ("pyproject.toml", "tests/**/*", "facts/*", "facts/goldens/*", "book/*.json", "tools/*.py")
+#: pytest and the packages that it imports. They have no compiled parts, so the browser can run them.
+PYTEST = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
+#: The files of the checkout that the tests need. The engine itself is installed from its wheel.
+CHECKOUT = ("pyproject.toml", "tests/**/*", "facts/*", "facts/goldens/*", "book/*.json", "tools/*.py")
 
+# The worker sends one answer or error for each call, and before it any number of printed lines.
 _OPEN = """async () => {
   globalThis.worker = new Worker('worker.js', { type: 'module' });
   globalThis.answered = () => new Promise((done, failed) => {
@@ -40,11 +41,16 @@ _CALL = "([call, given]) => { const answer = answered(); worker.postMessage({ ca
 
 
 class Python:
-    """Call the functions of `inside.py` in the page: `python.tests(paths=[...], options=[])`."""
+    """Call the functions of `inside.py` in a worker of the page: `python.tests(paths=[...], options=[])`.
+
+    Attributes:
+        page: the page that runs the worker.
+        ready: the seconds until Python could be called.
+    """
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        self.ready = json.loads(page.evaluate(_OPEN))["ready"] / 1000  # seconds
+        self.ready = json.loads(page.evaluate(_OPEN))["ready"] / 1000
 
     def __getattr__(self, call: str) -> Callable[..., dict[str, Any]]:
         return partial(self._call, call)
@@ -53,18 +59,22 @@ class Python:
         return json.loads(self.page.evaluate(_CALL, [call, given]))
 
 
-class Quiet(SimpleHTTPRequestHandler):
+class SilentHandler(SimpleHTTPRequestHandler):
     def log_message(self, *arguments: object) -> None:
         """Log nothing."""
 
 
 @contextmanager
 def python_in(browser: Browser, brought: live.Brought) -> Iterator[Python]:
-    """Open Python in a new page, with the files that a book has beside its pages."""
+    """Start Python in a new page, from the same files that a built book serves for its live pages.
+
+    Args:
+        brought: the paths of Pyodide, the editor and the wheel of NumPy, as `live.bring` returns them.
+    """
     with tempfile.TemporaryDirectory() as folder:
         live.place(brought, Path(folder))
         pack(Path(folder))
-        with ThreadingHTTPServer((serve.HOST, 0), partial(Quiet, directory=folder)) as server:
+        with ThreadingHTTPServer((serve.HOST, 0), partial(SilentHandler, directory=folder)) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             context = browser.new_context()
             page = context.new_page()
@@ -75,19 +85,19 @@ def python_in(browser: Browser, brought: live.Brought) -> Iterator[Python]:
 
 
 def pack(folder: Path) -> None:
-    """Write the page, its worker, the tests and the installed pytest into `folder`."""
+    """Write the page, its worker, pytest, the tests, and the files that the wheel leaves out into `folder`."""
     (folder / "index.html").write_text('<!doctype html><html lang="en"><title>Tests</title>', encoding="utf-8")
     (folder / "worker.js").write_bytes((Path(__file__).parent / "worker.js").read_bytes())
     with zipfile.ZipFile(folder / "pytest.zip", "w") as packed:
-        for name in PURE:
+        for name in PYTEST:
             for file in importlib.metadata.files(name) or ():
                 if file.parts[0] != ".." and "__pycache__" not in file.parts:
                     packed.write(file.locate(), str(file))
     with zipfile.ZipFile(folder / "checkout.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
-        for file in sorted({file for pattern in NEEDED for file in ROOT.glob(pattern)}):
+        for file in sorted({file for pattern in CHECKOUT for file in ROOT.glob(pattern)}):
             if file.is_file() and "__pycache__" not in file.parts:
                 packed.write(file, file.relative_to(ROOT))
-        every = {file for package in environment.PACKAGES for file in (ROOT / package).rglob("*.*")}
-        for file in sorted(every - {*live.page_sources()}):
+        package_files = {file for package in environment.PACKAGES for file in (ROOT / package).rglob("*.*")}
+        for file in sorted(package_files - {*live.page_sources()}):
             if "__pycache__" not in file.parts:
                 packed.write(file, Path("rest") / file.relative_to(ROOT))

@@ -1,4 +1,7 @@
-"""Plant faults and check that the tests notice: python -m tests.mutations --sample 10 --seed 1"""
+"""Plant faults and check that the tests notice them.
+
+python -m tests.mutations --sample 10 --seed 1
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,30 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from . import planted  # noqa: F401  (all mutations)
+from . import planted  # noqa: F401  # the import registers all mutations
 from .mutation import MUTATIONS, Mutation, sample
 from .runner import Tree, Verdict
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__.partition(":")[0])
-    parser.add_argument("--all", action="store_true", help="every mutation")
-    parser.add_argument("--sample", type=int, default=10, metavar="N", help="that many (10)")
-    parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
-    parser.add_argument("--only", action="append", metavar="NAME", help="this one; may be given several times")
-    parser.add_argument("--file", help="those of one file of the package")
+    parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__.partition("\n")[0])
+    parser.add_argument("--all", action="store_true", help="plant every mutation")
+    parser.add_argument(
+        "--sample", type=int, default=10, metavar="N", help="plant N mutations, drawn at random (default: 10)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the random sample (default: 0)")
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="plant this mutation; the option may be repeated"
+    )
+    parser.add_argument("--file", help="plant the mutations of this source file")
     parser.add_argument("--expected", action="store_true", help="run only the tests that are expected to notice")
-    parser.add_argument("-j", "--jobs", type=int, default=1, help="mutants at a time (1)")
-    parser.add_argument("--list", action="store_true", help="show what there is, run nothing")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="test this many mutants at a time (default: 1)")
+    parser.add_argument("--list", action="store_true", help="list the mutations and run nothing")
     chosen = parser.parse_args()
 
     unknown = [name for name in chosen.only or () if name not in MUTATIONS]
     if unknown:
-        parser.error(f"there is no mutation called {', '.join(unknown)}; --list shows all")
+        parser.error(f"unknown mutations: {', '.join(unknown)}. To see the names of all, use --list alone.")
     mutations = [m for m in MUTATIONS.values() if chosen.file in (None, m.file)]
     if chosen.only:
         mutations = [MUTATIONS[name] for name in chosen.only]
@@ -39,14 +46,19 @@ def main() -> int:
             print(f"{m.name:34} {m.file:28} {m.sentence}")
         print(f"{len(mutations)} mutations")
         return 0
-    verdicts = judged(mutations, max(1, chosen.jobs), not chosen.expected, bool(chosen.only))
+    verdicts = judge_all(mutations, max(1, chosen.jobs), not chosen.expected, bool(chosen.only))
     counts = {kind: sum(v.verdict == kind for v in verdicts) for kind in ("noticed", "survived", "broken")}
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
     return 0 if counts["noticed"] == len(mutations) else 1
 
 
-def judged(mutations: list[Mutation], jobs: int, anywhere: bool, talkative: bool) -> list[Verdict]:
-    """Judge all of them, ``jobs`` at a time, and print each verdict."""
+def judge_all(mutations: list[Mutation], jobs: int, with_others: bool, verbose: bool) -> list[Verdict]:
+    """Test all mutants, ``jobs`` at a time, and print each verdict.
+
+    Args:
+        with_others: True to run all other tests if the expected ones do not notice.
+        verbose: True to print the fault and the message for every verdict.
+    """
     verdicts = []
     with tempfile.TemporaryDirectory(prefix="minitensor-mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
         trees: queue.Queue[Tree] = queue.Queue()
@@ -56,7 +68,7 @@ def judged(mutations: list[Mutation], jobs: int, anywhere: bool, talkative: bool
         def judge(mutation: Mutation) -> Verdict:
             tree = trees.get()
             try:
-                return tree.judge(mutation, anywhere)
+                return tree.judge(mutation, with_others)
             finally:
                 trees.put(tree)
 
@@ -64,9 +76,9 @@ def judged(mutations: list[Mutation], jobs: int, anywhere: bool, talkative: bool
             verdict = task.result()
             verdicts.append(verdict)
             print(verdict, flush=True)
-            if talkative or verdict.verdict == "broken":
+            if verbose or verdict.verdict == "broken":
                 print(f"    {verdict.message}", flush=True)
-            if talkative or verdict.verdict == "survived":
+            if verbose or verdict.verdict == "survived":
                 m = verdict.mutation
                 print(
                     f"    {m.sentence}\n    {m.file}\n{_indented('-', m.old)}\n{_indented('+', m.new)}",

@@ -93,8 +93,8 @@ class Tree:
         self._passing: dict[str, bool] = {}
         self._failing: dict[str, list[str]] = {}  # by file or test: the tests that fail without a fault
 
-    def judge(self, mutation: Mutation, anywhere: bool = True) -> Verdict:
-        """Plant the fault, run the expected tests and, if ``anywhere``, all others; then remove the fault."""
+    def judge(self, mutation: Mutation, with_others: bool = True) -> Verdict:
+        """Plant the fault, run the expected tests and, if ``with_others``, all others; then remove the fault."""
         began = time.monotonic()
         file = self.folder / mutation.file
         sound = mutation.source(self.folder)
@@ -103,7 +103,7 @@ class Tree:
         except ValueError as error:
             return Verdict(mutation, "broken", message=str(error))
         verdict = Verdict(mutation, "survived")
-        for tests, devices in self._turns(mutation, anywhere):
+        for tests, devices in self._turns(mutation, with_others):
             found = self._try(file, sound, mutation, tests, devices)
             if found and tests not in self._failing and not self._passes(found[0][1]):
                 # It also fails without the fault, and so may others.
@@ -123,11 +123,11 @@ class Tree:
         finally:
             write(file, sound)
 
-    def _turns(self, mutation: Mutation, anywhere: bool) -> list[tuple[str, str]]:
+    def _turns(self, mutation: Mutation, with_others: bool) -> list[tuple[str, str]]:
         """Return the tests to run with their devices. The host comes first, because most faults show there."""
         expected = [path(name) for name in mutation.tests]
         turns = [(tests, devices) for devices in (HOST, GPU) for tests in expected]
-        if anywhere:
+        if with_others:
             files = [f"tests/minitensor/engine/test_{name}.py" for name in QUICK]
             folder = self.folder / "tests/minitensor/engine"
             files += sorted(str(file.relative_to(self.folder)) for file in folder.rglob("test_*.py"))

@@ -28,7 +28,8 @@ KEY = "memory_stage"
 # the key of a node's number among several nodes of a call; the node of the result has no such key
 INNER = "memory_stage.inner"
 
-MOST_IN_A_CALL = 40  # the most nodes that one call may create; if more are untagged, they belong to an older graph
+# the largest number of nodes that one call may create; if more are untagged, they belong to an older graph
+MOST_IN_A_CALL = 40
 MOST_TAGGED = 2_000  # the number of nodes of an older graph that are tagged at a time
 
 _EXPECTED = re.compile(r"expected version (\d+) instead")

@@ -10,7 +10,7 @@ import torch
 from memory_stage.engines.cell_layouts import numbers_in_cells
 from memory_stage.engines.torch.memory import address_of, cell_sizes, elements_of, layout_of, own_layout_of
 
-MOST_COMPARED = 1 << 20  # the most bytes of a tensor that are compared to find unversioned writes
+MOST_COMPARED = 1 << 20  # the largest number of bytes of a tensor that are compared to find unversioned writes
 
 _NO_LEAF = ("a leaf Variable that requires grad", "a view of a leaf Variable", "leaf variable has been moved")
 _OVERLAPS = "more than one element of the written-to tensor refers to a single memory location"

@@ -28,7 +28,7 @@ class _Origin:
 
     Attributes:
         several: the function that made it together with others, or "".
-        unrecorded: True if it is a view of a tensor that wants a gradient, made while nothing was recorded.
+        unrecorded: True if it is a view of a tensor that requires a gradient, made while nothing was recorded.
         inference: True if it was made in inference mode.
     """
 

@@ -258,7 +258,7 @@ def _name_of(run: WatchedPaddleRun, frames: Sequence[FrameType], state: TensorSt
 
 
 def _is_shared(run: WatchedPaddleRun, value: Any) -> bool:
-    """Return True for a leaf that wants a gradient, and for a tensor that is known to share its memory."""
+    """Return True for a leaf that requires a gradient, and for a tensor that is known to share its memory."""
     if not run.calls.is_tensor(value):
         return False
     state = run.calls.state(value)

@@ -11,7 +11,7 @@ import torch
 #: Functions that copy numbers into a new leaf.
 COPYING = frozenset(("tensor", "as_tensor", "asarray"))
 
-#: The most tensors of a list that are examined, and the backward passes that are checked after the last copy.
+#: How many tensors of a list are examined, and how many backward passes are checked after the last copy.
 MOST_GIVEN, CHECKED_PASSES = 64, 4
 
 

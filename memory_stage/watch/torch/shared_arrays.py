@@ -22,9 +22,9 @@ IMPORTS, EXPORTS = frozenset(("as_tensor", "asarray", "from_numpy", "frombuffer"
 #: Operations that overwrite a whole tensor without reading it. A line may fill an array with them again and again.
 _INITIALIZING = frozenset(("copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "setitem", "bernoulli_"))
 
-MOST_SUMS = 2_000  # the most checksums for one array
+MOST_SUMS = 2_000  # the largest number of checksums for one array
 MOST_NODES_OF_A_CALL = 64
-MOST_SUMMED = 1 << 22  # the most bytes in a checksum; of longer memory only a part is used
+MOST_SUMMED = 1 << 22  # the largest number of bytes in a checksum; of longer memory only a part is used
 
 
 @dataclass

@@ -193,7 +193,7 @@ def not_broadcastable(op: str, shapes: list[tuple[int, ...]]) -> ValueError:
 
 
 def on_several_devices(arrays: tuple[np.ndarray, ...]) -> bool:
-    """True if the arrays are on more than one device. Scalars, which have no device, do not count."""
+    """True if the arrays are on more than one device. Scalars have no device, so they are ignored."""
     return len({gpu_of(array) for array in arrays if not isinstance(array, np.generic)}) > 1
 
 

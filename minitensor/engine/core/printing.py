@@ -29,7 +29,7 @@ class PrintOptions:
     threshold: int = 1000  # an array with more elements than this is summarised
     edgeitems: int = 3  # elements shown at either end of a summarised dimension
     sci_mode: bool = False  # True prints floats as 1.00000000e+02
-    linewidth: int = 80  # the most characters of a line
+    linewidth: int = 80  # the largest number of characters of a line
 
 
 _options = PrintOptions()

@@ -31,7 +31,7 @@ _UNSIGNED = {np.dtype(signed): np.dtype(f"u{signed}") for signed in ("int32", "i
 
 
 class Settings(NamedTuple):
-    """How labels are read. ``ignored`` is the label of rows that do not count, or None; ``rows`` counts the others."""
+    """How labels are read. ``ignored`` is the label of ignored rows, or None; ``rows`` is the number of other rows."""
 
     ignored: int | None
     rows: int
@@ -186,8 +186,8 @@ def cross_entropy(
         input: scores, of shape [rows, classes], or with more dimensions and the classes along ``axis``.
         label: the right class of each row (integers, in the shape of ``input`` without ``axis``, or with length 1
             there); with ``soft_label``, a probability for each class, in the shape of ``input``.
-        ignore_index: the label of rows that do not count.
-        reduction: ``"mean"`` over the rows that count, ``"sum"``, or ``"none"``: one number for each row, in
+        ignore_index: the label of rows that the loss ignores.
+        reduction: ``"mean"`` over the other rows, ``"sum"``, or ``"none"``: one number for each row, in
             the shape of the labels (with length 1 along ``axis`` for soft ones).
 
     Raises:

@@ -168,7 +168,7 @@ def nll_loss(
         input: log-probabilities, of shape [rows, classes].
         label: the class of each row (integers), of shape [rows].
         weight: a weight for each class. With ``"mean"``, the sum is divided by the sum of the weights.
-        ignore_index: the class of rows that do not count.
+        ignore_index: the class of rows that the loss ignores.
 
     Raises:
         ValueError, IndexError, TypeError: if the shapes do not fit, or if a label is not a class.

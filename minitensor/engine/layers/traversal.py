@@ -7,7 +7,7 @@ from typing import Any
 
 
 def walk(root: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yield the path and the layer, ``("block.fc", layer)``, for ``root`` and all layers inside it, each once."""
+    """Yield the path and the layer, ``("block.fc", layer)``, once for ``root`` and for every layer inside it."""
     pending, seen = [(prefix, root)], set()
     while pending:
         path, layer = pending.pop()

@@ -15,8 +15,7 @@ from minitensor.engine.saved.cells import Cells
 if TYPE_CHECKING:
     from minitensor.engine.core.history import Node
 
-#: The number of patches per saved tensor from which small ones are joined. A loop that writes single elements makes
-#: many.
+#: If a saved tensor has this many patches, small ones are joined. A loop that writes single elements makes many.
 MANY = 32
 
 
@@ -26,7 +25,7 @@ class Patch:
     Attributes:
         cells: the cells.
         values: their values, in the order of ``cells``.
-        holders: the number of saved tensors that need the patch, if all of them need all of it; else 0.
+        holders: the number of saved tensors that need every cell of the patch; 0 if some of them need only a part.
         storages: the storages that count its bytes, first that of the values, then those of the index arrays of
             ``cells``.
     """
@@ -44,7 +43,9 @@ class Patch:
         return sum(storage.nbytes for storage in self.storages)
 
     def shown(self, array: np.ndarray) -> np.ndarray | None:
-        """Return the old values of ``array`` as a view of this patch; None unless it is a stretch that covers them."""
+        """Return the old values of ``array`` as a view of this patch, or None if the patch is not a stretch that covers
+        all of ``array``.
+        """
         wanted = Cells.of(array)
         if not self.cells.is_stretch or wanted.begin < self.cells.begin or wanted.end > self.cells.end:
             return None
@@ -53,7 +54,10 @@ class Patch:
         return stretch.reshape(array.shape) if wanted.layout is None else wanted.layout.of(stretch)
 
     def put(self, memory: np.ndarray, begin: int) -> None:
-        """Write the values into ``memory``, which has one element for each cell of a stretch from ``begin`` on."""
+        """Write the values into ``memory``, a one-dimensional array whose first element is cell ``begin``.
+
+        Cells outside ``memory`` are ignored.
+        """
         cells = self.cells
         shift = cells.begin - begin
         if shift >= memory.size or shift + cells.extent <= 0:
@@ -69,7 +73,7 @@ class Patch:
             memory[like(at[inside], memory)] = self.values.ravel()[like(inside, memory)]
 
     def scatter_into(self, array: np.ndarray, numbers: np.ndarray) -> None:
-        """Write the values into ``array``, whose elements are the cells ``numbers``."""
+        """Write the values into those elements of ``array`` whose cells this patch has. ``numbers`` are their cells."""
         mine = self.cells.numbers()
         order = np.argsort(mine, kind="stable")
         place = order[np.minimum(np.searchsorted(mine, numbers, sorter=order), mine.size - 1)]
@@ -78,7 +82,7 @@ class Patch:
 
 
 def joined(patches: Sequence[Patch]) -> Patch:
-    """Join several patches that have the same holders and no cell in common."""
+    """Join several patches into one. They belong to the same saved tensors and have no cell in common."""
     numbers = np.concatenate([patch.cells.numbers() for patch in patches])
     order = np.argsort(numbers, kind="stable")
     cells = Cells.at(numbers[order], patches[0].cells.itemsize)
@@ -88,7 +92,10 @@ def joined(patches: Sequence[Patch]) -> Patch:
 
 
 def restored(array: np.ndarray, patches: Sequence[Patch]) -> np.ndarray:
-    """Return a copy of ``array`` with the values before the writes that made ``patches``, the oldest first."""
+    """Return a copy of ``array`` with its values before the writes that made ``patches``.
+
+    Where patches overlap, the first one takes precedence, because it has the oldest values.
+    """
     cells = Cells.of(array)
     if cells.extent <= 2 * array.size:
         memory = np.empty_like(array, shape=(cells.extent,))
@@ -105,7 +112,7 @@ def restored(array: np.ndarray, patches: Sequence[Patch]) -> np.ndarray:
     return shown
 
 
-# ---------- the bytes that a write overwrites, and their savers ----------
+# ---------- patches of a write, for the saved tensors that need them ----------
 
 
 class SaveGroup:
@@ -116,8 +123,8 @@ class SaveGroup:
         array: the array that each of them saved.
         cells: the cells that each of them shows.
         patches: the patches of earlier writes.
-        left: the number of cells that no patch preserves.
-        taken: the number of such cells that the write overwrites.
+        left: the number of cells that no patch preserves yet.
+        taken: the number of these cells that the current write overwrites.
     """
 
     __slots__ = ("members", "array", "cells", "patches", "left", "taken")
@@ -131,12 +138,15 @@ class SaveGroup:
         self.patches, self.left, self.taken = patches, left, 0
 
     def needs_all(self, written: Cells) -> bool:
-        """True if it is certain that all written cells are needed. This quick test misses some cases."""
+        """True if all written cells are certainly needed. This quick test may return False although they are."""
         cells = self.cells
         return not self.patches and cells.is_stretch and cells.begin <= written.begin and written.end <= cells.end
 
     def needed(self, written: Cells) -> tuple[int, np.ndarray]:
-        """Return the first cell of a stretch, and for each of its cells True if it is written and still needed."""
+        """Return the written cells that are still needed, as the number of a first cell and an array of bools.
+
+        The bools belong to this cell and those after it.
+        """
         begin, end = max(self.cells.begin, written.begin), min(self.cells.end, written.end)
         marks = self.cells.marked(begin, end)
         for patch in self.patches:
@@ -149,11 +159,14 @@ class SaveGroup:
 def preserved(
     groups: list[SaveGroup], storage: Storage, array: np.ndarray, whole: bool, written: Cells, own: Any
 ) -> list[tuple[Patch, list[SaveGroup]]]:
-    """Return patches of the cells that are written and needed, each cell once.
+    """Return patches of the cells that a write overwrites and saved tensors need, each with the groups that need it.
+
+    Where that is cheaper, a patch has further cells. In each group, ``taken`` becomes the number of its
+    cells that the patches preserve.
 
     Args:
         array: the array that the write goes through.
-        whole: true if the write overwrites all of ``array``, and not only an advanced index of it.
+        whole: True if the write overwrites all of ``array``; False if it overwrites only an advanced index of it.
         own: a saved copy of ``array`` that the operation needs itself.
     """
     alike = [group for group in groups if group.array.dtype == array.dtype == storage.buffer.dtype]
@@ -184,13 +197,13 @@ def preserved(
 
 
 def _whole(group: SaveGroup) -> tuple[Patch, list[SaveGroup]]:
-    """Return a patch of all cells of ``group``. If an older patch has some of them, it takes precedence."""
+    """Return a patch of all cells of ``group``. Some may be in an older patch as well, from which they are restored."""
     group.taken = group.left
     return Patch(Cells.of(group.array), group.array.copy()), [group]
 
 
 def _parts(groups: list[SaveGroup], written: Cells) -> tuple[list[SaveGroup], list[tuple[Cells, list[SaveGroup]]]]:
-    """Return the groups that need written cells, and these cells, in parts that the same groups need."""
+    """Return the groups that need written cells, and parts of these cells, each with the groups that need it."""
     parts: list[tuple[int, np.ndarray, list[SaveGroup]]] = []
     for group in groups:
         begin, marks = group.needed(written)
@@ -208,7 +221,10 @@ def _parts(groups: list[SaveGroup], written: Cells) -> tuple[list[SaveGroup], li
 def _divide(
     parts: list[tuple[int, np.ndarray, list[SaveGroup]]], begin: int, marks: np.ndarray, group: SaveGroup
 ) -> list[tuple[int, np.ndarray, list[SaveGroup]]]:
-    """Divide ``parts``, each of which has cells that the same groups need, for another group that needs ``marks``."""
+    """Return ``parts`` divided further, for another group that needs the cells marked in ``marks``.
+
+    All cells of a part are needed by the same groups. The arrays of marks in the arguments are overwritten.
+    """
     divided = []
     for start, theirs, others in parts:
         low, high = max(start, begin), min(start + theirs.size, begin + marks.size)
@@ -227,7 +243,7 @@ def _divide(
 
 
 def add(patch: Patch, groups: list[SaveGroup]) -> None:
-    """Add a patch to ``groups``. If they have many, join it with small patches that no other group has."""
+    """Add a patch to ``groups``. If one of them has many, join the new patch with small ones that they all share."""
     small: list[Patch] = []
     if patch.holders and any(len(group.patches) >= MANY for group in groups):
         shared = set.intersection(*({id(each) for each in group.patches} for group in groups))
@@ -241,7 +257,7 @@ def add(patch: Patch, groups: list[SaveGroup]) -> None:
         patch = joined([*small, patch])
     replaced = {id(each) for each in small}
     for group in groups:
-        # The joined patch is the first, because it contains old patches. No patch that is still older has one of its
-        # cells.
+        # Restoring writes the first patch last. The joined patch may be the first, although its parts are not the
+        # oldest, because no older patch has one of its cells.
         rest = tuple(each for each in group.patches if id(each) not in replaced)
         group.patches = (patch, *rest) if small else (*rest, patch)

@@ -114,7 +114,7 @@ class _BatchNorm(Module):
         result = F.batch_norm(
             input, self.running_mean, self.running_var, self.weight, self.bias, by_batch, self.momentum, self.eps
         )
-        # The batch is counted after the call, so that a refused input does not count.
+        # The batch is counted after the call, so that a refused input leaves the count unchanged.
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
         return result

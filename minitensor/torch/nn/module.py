@@ -125,11 +125,11 @@ class Module(Hooked):
     # ---------- modules and tensors inside ----------
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """Yield this module and all its submodules, each once, with their names."""
+        """Yield this module and every submodule once, with its name."""
         return walk(self, checks.text("named_modules()", "prefix", prefix))
 
     def modules(self) -> Iterator[Module]:
-        """Yield this module and all its submodules, each once."""
+        """Yield this module and every submodule once."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -146,19 +146,19 @@ class Module(Hooked):
         return members(self.named_modules(prefix) if inside else [(prefix, self)], home)
 
     def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """Yield all parameters, each once, with their names."""
+        """Yield every parameter once, with its name."""
         return self._named("_parameters", prefix, recurse)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Yield all parameters, each once."""
+        """Yield every parameter once."""
         return (value for _, value in self.named_parameters(recurse=recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """Yield all buffers, each once, with their names."""
+        """Yield every buffer once, with its name."""
         return self._named("_buffers", prefix, recurse)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Yield all buffers, each once."""
+        """Yield every buffer once."""
         return (value for _, value in self.named_buffers(recurse=recurse))
 
     # ---------- state ----------

@@ -33,7 +33,7 @@ def _flags(op: str, **given: Any) -> dict[str, bool]:
 class SGD(Optimizer):
     """Gradient descent, optionally with momentum (Polyak 1964) or Nesterov's momentum (1983).
 
-    Parameters have any shape; each step writes each once.
+    Parameters may have any shape. Each step writes every parameter once.
 
     Raises:
         TypeError, ValueError: if ``params`` are not parameters or not leaves.
@@ -95,7 +95,7 @@ class Adam(Optimizer):
 
     With ``amsgrad`` the mean squared gradient never decreases (Reddi, Kale and Kumar 2018).
 
-    Parameters have any shape; each step writes each once.
+    Parameters may have any shape. Each step writes every parameter once.
 
     Raises:
         TypeError, ValueError: if ``params`` are not parameters or not leaves.
@@ -177,7 +177,7 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam whose weight decay shrinks the parameters directly (Loshchilov and Hutter 2019).
 
-    Parameters have any shape; each step writes each once.
+    Parameters may have any shape. Each step writes every parameter once.
 
     Raises:
         TypeError, ValueError: if ``params`` are not parameters or not leaves.
@@ -220,7 +220,7 @@ class RMSprop(Optimizer):
     """Move each element by its gradient divided by the root of its running mean squared gradient (Hinton 2012),
     optionally with momentum.
 
-    Parameters have any shape; each step writes each once.
+    Parameters may have any shape. Each step writes every parameter once.
 
     Raises:
         TypeError, ValueError: if ``params`` are not parameters or not leaves.

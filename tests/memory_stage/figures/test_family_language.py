@@ -1,4 +1,4 @@
-"""Test the figures in Chinese: their sentences, tables, pictures and controls."""
+"""Test each kind of figure in English and in Chinese: its sentence, tables, picture and controls."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from memory_stage.web.element import Figure, ask_script, picture
 from minitensor import memory
 
 SCHEMAS = Path(timeline.__file__).parent
-#: Words that are not translated: operations, devices, and the labels of the programs.
-STAY = {"ones", "add", "add_", "relu", "relu_", "gpu", "sim", "batch", "normal", "in", "place", "zeros"}
+#: Words that remain English in a Chinese figure: names of operations and devices, and the programs' labels.
+UNTRANSLATED = {"ones", "add", "add_", "relu", "relu_", "gpu", "sim", "batch", "normal", "in", "place", "zeros"}
 
 
 def figures() -> dict[str, Figure]:
@@ -54,12 +54,12 @@ def figures() -> dict[str, Figure]:
 
 @pytest.fixture(scope="module")
 def both() -> dict[str, dict[str, Figure]]:
-    """Return the figures in English and in Chinese."""
+    """Return all figures in both languages, by language and kind."""
     made = {}
     try:
-        for code in ("en", "zh"):
-            set_language(code)
-            made[code] = figures()
+        for language in ("en", "zh"):
+            set_language(language)
+            made[language] = figures()
     finally:
         set_language(None)
     return made
@@ -69,9 +69,9 @@ KINDS = ("timeline", "allocator", "meter", "strides", "fits")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_script_and_python_write_the_same_text_in_each_language(both, kind):
-    for code, tag in (("en", None), ("zh", "zh-CN")):
-        figure = both[code][kind]
+def test_the_script_and_python_write_the_same_sentence_in_each_language(both, kind):
+    for language, tag in (("en", None), ("zh", "zh-CN")):
+        figure = both[language][kind]
         assert figure.data.get("language") == tag
         data = json.loads(json.dumps(figure.data))
         jsonschema.validate(data, json.loads((SCHEMAS / f"{kind}.schema.json").read_text("utf-8")))
@@ -92,18 +92,18 @@ def test_the_numbers_are_the_same_in_both_languages(both, kind):
 def test_no_english_word_is_left_in_a_chinese_figure(both, kind):
     figure = both["zh"][kind]
     drawn = BeautifulSoup(picture(figure.data), "html.parser")
-    told = [figure.as_text(), *(text.get_text() for text in drawn.select("text"))]
-    told += [text for table in ask_script("tables", figure.data) for text in (table["caption"], *table["head"])]
-    words = {word for text in told for word in re.findall(r"[a-z_]{2,}", text)}
-    assert words - STAY == set()
+    texts = [figure.as_text(), *(text.get_text() for text in drawn.select("text"))]
+    texts += [text for table in ask_script("tables", figure.data) for text in (table["caption"], *table["head"])]
+    words = {word for text in texts for word in re.findall(r"[a-z_]{2,}", text)}
+    assert words - UNTRANSLATED == set()
 
 
 def test_the_controls_and_the_legend_are_in_the_language_of_the_data(both, open_page, tmp_path):
-    for code, words in (("en", ("Next", "How to read the picture")), ("zh", ("下一步", "图例"))):
-        both[code]["timeline"].save(tmp_path / f"{code}.html")
+    for language, words in (("en", ("Next", "How to read the picture")), ("zh", ("下一步", "图例"))):
+        both[language]["timeline"].save(tmp_path / f"{language}.html")
         page = open_page()
-        page.goto((tmp_path / f"{code}.html").as_uri())
+        page.goto((tmp_path / f"{language}.html").as_uri())
         figure = page.locator("memory-figure")
         figure.get_by_role("button", name=words[0], exact=True).wait_for()
         figure.get_by_text(words[1], exact=True).wait_for()
-        assert page.locator("html").get_attribute("lang") == {"en": "en", "zh": "zh-CN"}[code]
+        assert page.locator("html").get_attribute("lang") == {"en": "en", "zh": "zh-CN"}[language]

@@ -41,7 +41,7 @@ def test_every_part_of_the_engine_has_mutations():
 
 @pytest.mark.parametrize("mutation", sample(10, SEED), ids=lambda m: m.name)
 def test_a_planted_fault_is_noticed(mutation: Mutation, tree: Tree):
-    verdict = tree.judge(mutation, anywhere=False)
+    verdict = tree.judge(mutation, with_others=False)
     assert verdict.verdict == "noticed", f"{mutation.sentence} {verdict.verdict}: {verdict.test} {verdict.message}"
 
 
@@ -52,12 +52,12 @@ def of_modes(new: str, tests: str) -> Mutation:
 
 def test_a_change_without_an_effect_is_not_noticed(tree: Tree):
     same = of_modes("grad: bool = 1 == 1", "modes")
-    assert tree.judge(same, anywhere=False).verdict == "survived"
+    assert tree.judge(same, with_others=False).verdict == "survived"
 
 
 def test_a_mutation_with_a_syntax_error_is_not_counted_as_noticed(tree: Tree):
     for new in ("grad: bool = Treu", "self.grad = = True"):
-        assert tree.judge(of_modes(new, "modes"), anywhere=False).verdict == "broken"
+        assert tree.judge(of_modes(new, "modes"), with_others=False).verdict == "broken"
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
@@ -78,7 +78,7 @@ def test_a_test_that_fails_anyway_does_not_count(tree: Tree):
     failing = tree.folder / "tests/minitensor/engine/test_failing.py"
     failing.write_text("def test_fails():\n    assert False\n", encoding="utf-8")
     same = of_modes("grad: bool = 1 == 1", "failing")
-    assert tree.judge(same, anywhere=False).verdict == "survived"
+    assert tree.judge(same, with_others=False).verdict == "survived"
     failing.unlink()
 
 

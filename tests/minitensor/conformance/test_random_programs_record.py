@@ -48,7 +48,7 @@ def test_a_run_writes_its_counts(tmp_path, monkeypatch):
 
 def test_the_record_adds_up_and_every_difference_in_it_is_mended():
     whole = json.loads(record.RECORD.read_text(encoding="utf-8"))
-    assert whole == record.summed(whole["runs"])
+    assert whole == record.record_of(whole["runs"])
     for run in whole["runs"]:
         assert run["programs"] == sum(run["verdicts"].values()) == sum(run["dtypes"].values())
         assert sum(run["kinds"].values()) == run["verdicts"].get("wrong", 0) + run["verdicts"].get("invalid", 0)

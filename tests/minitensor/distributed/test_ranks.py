@@ -221,6 +221,8 @@ def test_joining_names_the_missing_or_wrong_setting(monkeypatch):
         dist.init_parallel_env(backend="gloo")
     with pytest.raises(ValueError, match="above 0"):
         dist.init_parallel_env(timeout=0)
+    with pytest.raises(TypeError, match=r"init_parallel_env: timeout .* such as 60, not.*soon"):
+        dist.init_parallel_env(timeout="soon")
 
 
 def test_nothing_imports_mpi_unless_the_program_joins():

@@ -19,7 +19,7 @@ def test_grad_returns_gradients_and_changes_no_grad_attribute():
     assert u.grad is None and v.grad is None and x.grad is None
 
 
-def test_grad_sums_over_outputs_with_their_own_initial_gradients():
+def test_grad_adds_the_gradients_of_several_outputs_each_with_an_initial_gradient():
     w = leaf([1.0, 2.0])
     start = mt.to_tensor([10.0, 100.0], "float64")
     (g,) = mt.grad([w * 2, w * w], [w], [start, None])
@@ -27,7 +27,7 @@ def test_grad_sums_over_outputs_with_their_own_initial_gradients():
 
 
 @pytest.mark.parametrize("shape", [[], [1], [2]])
-def test_grad_of_one_output_given_twice_is_twice_as_large_and_still_a_tensor(shape: list[int]):
+def test_the_gradient_of_an_output_that_is_given_twice_is_doubled(shape: list[int]):
     w = leaf(np.full(shape, 3.0))
     y = w * 2
     gw, gy = mt.grad([y, y], [w, y])
@@ -45,7 +45,7 @@ def test_grad_results_share_no_memory():
     assert g2.tolist() == g3.tolist() == [1, 1]
 
 
-def test_grad_for_an_output_is_the_gradient_it_starts_from():
+def test_the_gradient_for_an_output_itself_is_its_initial_gradient():
     w = leaf([1.0, 2.0])
     y = w * 3
     z = y * y
@@ -78,8 +78,8 @@ def test_grad_names_the_input_that_the_outputs_do_not_depend_on():
     assert g.tolist() == [2] and none is None
 
 
-def test_grad_for_an_overwritten_value_reports_that_it_is_not_reached():
-    # PyTorch raises an error, too, as recorded, because the name now refers to another value.
+def test_grad_refuses_an_input_that_was_overwritten_after_its_use():
+    # After `scale_`, `x` is the new value, on which `y` does not depend. PyTorch raises an error as well.
     w = leaf([1.0, 2.0])
     x = w * 1
     y = x + 3
@@ -89,7 +89,7 @@ def test_grad_for_an_overwritten_value_reports_that_it_is_not_reached():
     assert mt.grad(y, w)[0].tolist() == [1, 1]
 
 
-def test_grad_for_a_value_made_in_place_is_that_of_the_new_value():
+def test_grad_for_a_tensor_written_in_place_is_the_gradient_of_its_new_value():
     w = leaf([1.0, 2.0])
     x = w * 1
     x.scale_(5.0)
@@ -107,7 +107,7 @@ def test_grad_returns_gradients_for_a_view_and_for_the_whole():
     assert gv.tolist() == [2, 3] and gx.tolist() == [2, 4, 2]
 
 
-def test_grad_names_wrong_arguments():
+def test_an_error_about_an_argument_names_its_type_shape_or_stop_gradient():
     w = leaf([1.0, 2.0])
     y = w * 2
     for call, error, match in (
@@ -136,16 +136,16 @@ def test_grad_calls_hooks_and_uses_their_results():
 def test_gradients_are_sent_only_to_the_inputs(create_graph):
     """On other branches, hooks are not called, and saved values are neither read nor freed."""
     x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
-    seen, spoiled = [], w * 3
-    product = spoiled * spoiled
-    spoiled.add_(1.0)
+    hook_calls, overwritten = [], w * 3
+    product = overwritten * overwritten
+    overwritten.add_(1.0)
     branch = w.exp()
-    branch.register_hook(lambda g: seen.append("branch"))
+    branch.register_hook(lambda g: hook_calls.append("branch"))
     total = (x * x).sum() + branch.sum() + product.sum()
     (g,) = mt.grad(total, x, create_graph=create_graph, retain_graph=False)
-    assert g.tolist() == [2.0, 4.0] and seen == []
+    assert g.tolist() == [2.0, 4.0] and hook_calls == []
     branch.sum().backward()  # the saved value was not freed
-    assert seen == ["branch"] and w.grad.numpy() == pytest.approx(np.exp([3.0, 4.0]))
+    assert hook_calls == ["branch"] and w.grad.numpy() == pytest.approx(np.exp([3.0, 4.0]))
 
 
 def test_backward_ends_at_an_intermediate_input_if_nothing_before_it_is_needed():
@@ -154,10 +154,14 @@ def test_backward_ends_at_an_intermediate_input_if_nothing_before_it_is_needed()
     z = (y * y).sum()
     (g,) = mt.grad(z, y, retain_graph=False)
     assert g.numpy() == pytest.approx(2 * np.exp([1.0, 2.0]))
-    y.sum().backward()  # the backward of the operation that made y did not run, so its saved values were kept
+    y.sum().backward()  # grad did not run the backward of `exp`, so the saved result is still there
     assert x.grad.numpy() == pytest.approx(np.exp([1.0, 2.0]))
-    both = mt.grad((x.square() * x).sum(), [x], retain_graph=False)
-    assert both[0].tolist() == [3.0, 12.0]
+
+
+def test_grad_adds_the_gradients_of_two_paths_to_one_input():
+    x = leaf([1.0, 2.0])
+    (g,) = mt.grad((x.square() * x).sum(), x, retain_graph=False)
+    assert g.tolist() == [3.0, 12.0]
 
 
 def test_an_error_about_a_recorded_gradient_names_the_line_of_the_program():

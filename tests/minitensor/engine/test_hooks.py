@@ -38,7 +38,7 @@ def test_a_hook_on_a_leaf_sees_the_sum_of_all_paths_and_not_the_old_gradient():
 
 
 def test_a_hook_before_an_in_place_operation_sees_the_old_value_and_one_after_it_the_new():
-    # Both frameworks give 10 and 1, as recorded.
+    # The recorded results of both frameworks are 10 and 1.
     w, before, after = leaf([1.0, 2.0]), [], []
     x = w * 1
     x.register_hook(noting(before))

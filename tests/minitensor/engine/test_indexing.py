@@ -156,7 +156,7 @@ def test_adding_to_an_indexed_place_stores_the_sum():
 
 
 def test_floats_are_truncated_where_the_tensor_holds_integers():
-    # Both frameworks store 2 for 2.7, as recorded.
+    # The records of both frameworks show that they store 2 for 2.7.
     x = mt.to_tensor([1, 2, 3])
     x[0] = 2.7
     x[1] = -2.7

@@ -15,7 +15,7 @@ def test_the_error_has_paddles_words_the_name_of_the_leaf_and_a_way_out():
     with pytest.raises(ValueError) as raised:
         w.scale_(2.0)
     text = str(raised.value)
-    # The first sentence is Paddle 2.6.2's, as recorded.
+    # The first sentence is the message that was recorded from Paddle 2.6.2.
     assert text.startswith("Leaf Var (weight) that doesn't stop gradient can't use inplace strategy.")
     assert "`scale_`" in text and "Nothing was written" in text
     assert "no_grad()" in text and "detach()" in text and "normal operation" in text
@@ -222,7 +222,7 @@ def test_stop_gradient_is_true_or_false():
 
 
 def test_a_plain_tensor_that_stores_a_result_is_no_longer_a_leaf():
-    # In both frameworks, x.add_(y) makes x a non-leaf and the gradient reaches y, as recorded.
+    # The recorded results of both frameworks: x.add_(y) makes x a non-leaf, and y gets a gradient.
     x, y = mt.zeros([2], "float64"), leaf([1.0, 2.0])
     x.add_(y)
     assert not x.is_leaf and not x.stop_gradient

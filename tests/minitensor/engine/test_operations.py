@@ -139,7 +139,7 @@ def test_powers_at_zero_have_finite_slopes_if_calculus_defines_them():
 
 
 def test_halves_are_rounded_away_from_zero():
-    # These are Paddle 2.6.2's results, as recorded. PyTorch rounds halves to even.
+    # These results were recorded from Paddle 2.6.2. PyTorch rounds halves to even.
     x = mt.to_tensor([0.5, 1.5, 2.5, -0.5, -2.5, 0.49999997])
     assert x.round().tolist() == [1, 2, 3, -1, -3, 0]
     big = [1e20, -1e20, float("inf"), float("-inf")]
@@ -291,7 +291,7 @@ def test_minus_and_abs_work_as_operators():
 
 
 def test_an_augmented_assignment_binds_the_name_to_a_new_tensor():
-    # In Paddle, augmented assignments are not in place, as recorded.
+    # Paddle's recorded results show that its augmented assignments are not in place.
     for assign in ("x += 1", "x -= 1", "x *= 2", "x /= 2", "x **= 2"):
         names = {"x": mt.to_tensor([1.0, 2.0])}
         before = names["x"]

@@ -21,7 +21,7 @@ def test_a_non_leaf_keeps_its_gradient_only_after_retain_grads():
 
 
 def test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now():
-    # PyTorch computes 1, and Paddle the gradient of the old value, 10, as recorded.
+    # The recorded results: PyTorch returns 1; Paddle returns 10, the gradient of the old value.
     w = leaf([1.0, 2.0])
     x = w * 1
     x.retain_grads()
@@ -64,7 +64,7 @@ def test_retained_gradients_of_a_group_follow_each_members_value():
 
 
 def test_a_write_through_a_view_moves_the_retained_gradient_of_the_whole():
-    # PyTorch's results, as recorded.
+    # These results were recorded from PyTorch.
     w = leaf([1.0, 2.0])
     x = w.square()
     x.retain_grads()

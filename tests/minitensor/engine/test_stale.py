@@ -336,7 +336,7 @@ def test_with_retain_graph_backward_runs_again_and_adds_up(name: str):
 
 
 def test_retain_graph_keeps_the_copy_that_sin_in_place_made():
-    # Both frameworks give the right gradient both times, as recorded.
+    # In the records of both frameworks, the gradient is right both times.
     w = leaf([1.0, 2.0])
     a = w * 1
     a.sin_()

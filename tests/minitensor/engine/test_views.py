@@ -13,7 +13,7 @@ CUBE = np.arange(24.0).reshape(2, 3, 4) * 0.1 + 0.5
 COLUMN = np.arange(4.0).reshape(1, 4, 1) + 1
 SQUARE = np.arange(9.0).reshape(3, 3) + 1
 
-#: Every view, and the same view in numpy. In Paddle 2.6.2 all of these share memory, as recorded.
+#: Every view, and the same view in numpy. The records show that all of these share memory in Paddle 2.6.2.
 VIEWS = {
     "reshape": (CUBE, lambda x: x.reshape([4, 6]), lambda v: v.reshape(4, 6)),
     "reshape -1": (CUBE, lambda x: x.reshape([-1]), lambda v: v.reshape(-1)),
@@ -163,7 +163,7 @@ def test_views_of_views_of_views_compose():
 
 # ---------- copies ----------
 
-#: Functions that create new storages in Paddle 2.6.2, as recorded.
+#: Functions that create new storages in Paddle 2.6.2, according to the records.
 COPIES = {
     "split": (lambda x: x.split(2, 2)[1], lambda v: np.split(v, 2, 2)[1]),
     "split lengths": (lambda x: x.split([1, -1], 1)[1], lambda v: v[:, 1:]),

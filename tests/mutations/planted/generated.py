@@ -31,7 +31,7 @@ templates(
 )  # fmt: skip
 templates(
     "leaf-not-protected-from-ops",
-    "An in-place operation of the table writes a leaf that wants a gradient.",
+    "An in-place operation of the table writes a leaf that requires a gradient.",
     "check_target({x}, {name!r})",
     "pass",
     "leaves::test_the_error_has_paddles_words_the_name_of_the_leaf_and_a_way_out",
@@ -155,7 +155,7 @@ templates(
 )  # fmt: skip
 templates(
     "nothing-is-recorded-for-the-second-operand",
-    "An operation is not recorded when only an operand after the first wants a gradient.",
+    "An operation is not recorded when only an operand after the first requires a gradient.",
     """"any_node": " or ".join(f"{self.node(x)} is not None" for x in self.differentiable),""",
     """"any_node": f"{self.node(self.differentiable[0])} is not None" if self.differentiable else "",""",
     "operations::test_the_gradient_is_right_if_only_one_operand_requires_one",

@@ -165,7 +165,7 @@ backward(
     "        if (node not in pending or node in without) and not allow_unused:\n            raise",
     "        if (node not in pending or node in without) and not allow_unused:\n"
     "            propagate(added_up(starts), pending, False, OnArrays())\n            raise",
-    "grad::test_grad_for_an_overwritten_value_reports_that_it_is_not_reached",
+    "grad::test_grad_refuses_an_input_that_was_overwritten_after_its_use",
 )  # fmt: skip
 
 second(

@@ -10,7 +10,7 @@ replacing = partial(mutation, "minitensor/engine/views/set_resize_cast.py")
 
 context(
     "layer-writes-a-leaf",
-    "A layer may write a leaf that wants a gradient.",
+    "A layer may write a leaf that requires a gradient.",
     "            check_target(x, self.name)",
     "            pass",
     "py_layer::test_random_programs_give_the_same_with_operations_and_with_layers",

@@ -31,7 +31,7 @@ indexing(
 )  # fmt: skip
 indexing(
     "set-value-leaves-the-old-gradient",
-    "set_value on a tensor that wants a gradient is not recorded.",
+    "set_value on a tensor that requires a gradient is not recorded.",
     "    if recorded:\n        set_part(x, x._array, None)",
     "    pass",
     "writes::test_elements_overwritten_with_a_constant_have_gradient_zero_and_not_none",
@@ -66,7 +66,7 @@ indexing(
 )  # fmt: skip
 indexing(
     "leaf-not-protected-from-setitem",
-    "x[index] = value writes a leaf that wants a gradient.",
+    "x[index] = value writes a leaf that requires a gradient.",
     "                check_target(x, op)",
     "                pass",
     "leaves::test_a_view_of_a_leaf_is_protected",

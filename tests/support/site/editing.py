@@ -17,7 +17,7 @@ needs_python = pytest.mark.skipif(not live.wanted(), reason="needs what a page's
 THREE = "chapters/02_three_kinds_of_operation"
 ALIASES = "chapters/04_aliases"
 CONFUSIONS = "chapters/fifteen_confusions"
-OWN = "chapters/your_own_program"  # of PyTorch and Paddle, as recorded
+OWN = "chapters/your_own_program"  # its stages show recorded runs of PyTorch and Paddle
 PYTHON = "pyodide"  # parts of the names of files that a click loads
 
 

@@ -85,7 +85,7 @@ class Judge:
     def __init__(self, engine: Callable, plan: Plan) -> None:
         self.engine, self.plan = engine, plan
         cpu = getattr(getattr(engine(), "device", None), "cpu", None)
-        self.held = cpu.memory_allocated if cpu else lambda: 0  # an engine with a planted fault does not count bytes
+        self.held = cpu.memory_allocated if cpu else lambda: 0  # an engine with a planted fault has no byte counter
         self.weights = [self._weights(World()), self._weights(engine())]
 
     @staticmethod

@@ -1,11 +1,12 @@
-"""Run random programs for a while, and add the counts to ``facts/random-programs.json``.
+"""Run random programs for a given time, and add their counts to ``facts/random-programs.json``.
 
     python -m tests.support.conformance.programs.record run --minutes 60 --into run.json
     python -m tests.support.conformance.programs.record add run.json
 
-``run`` draws a new seed, unless ``--seed`` gives one, and writes its counts after every chunk, so that an interrupted
-run counts as well. It goes through all sets of dtypes, policies and lengths in turn. ``add`` puts a run into the
-record, once. A difference has to be mended; then ``mended`` in the record says how.
+``run`` draws a new seed unless ``--seed`` gives one. It runs a chunk of programs for every combination of dtypes,
+policy and length, and repeats this until the time is over. It writes the counts after every chunk, so that an
+interrupted run can be added as well. ``add`` replaces a run that is already in the record. If a run found a
+difference, mend it and write into the field ``mended`` of the record how you mended it.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ DTYPES = (
     ("float16", *WHOLE),
     (*FLOATS, *WHOLE),
 )
-#: The least and the largest number of statements, and how many programs of them a chunk has.
+#: Ranges for the number of statements of a program, each with the number of programs in one chunk.
 LENGTHS = {(2, 9): 50, (4, 16): 20}
-#: The counts of a run that the record adds up.
+#: The tables of counts in the entry of a run. The record has their sums.
 COUNTS = ("verdicts", "dtypes", "kinds")
 
 
 def run(seed: str, minutes: float, into: Path) -> None:
-    """Run programs for some minutes and keep the counts in a file."""
+    """Run chunks of programs until ``minutes`` have passed. Write the entry of the run to a file after each chunk."""
     began, total, dtypes, wrong = time.monotonic(), Report(), Counter(), []
     source = commit()
     for turn in count():
@@ -59,14 +60,14 @@ def run(seed: str, minutes: float, into: Path) -> None:
             wrong += [{"program": text, "mended": ""} for text in part.wrong]
             total.merge(part)
             into.write_text(
-                json.dumps(described(seed, source, total, dtypes, wrong), indent=1) + "\n", encoding="utf-8"
+                json.dumps(run_entry(seed, source, total, dtypes, wrong), indent=1) + "\n", encoding="utf-8"
             )
             if time.monotonic() - began > 60 * minutes:
                 return
 
 
-def described(seed: str, source: str, total: Report, dtypes: Counter, wrong: list[dict[str, str]]) -> dict[str, Any]:
-    """Return the entry of a run."""
+def run_entry(seed: str, source: str, total: Report, dtypes: Counter, wrong: list[dict[str, str]]) -> dict[str, Any]:
+    """Return a run as an entry of the record."""
     return {
         "seed": seed,
         "date": datetime.date.today().isoformat(),
@@ -81,13 +82,13 @@ def described(seed: str, source: str, total: Report, dtypes: Counter, wrong: lis
 
 
 def commit() -> str:
-    """Return the commit of the working tree."""
+    """Return the commit that is checked out, or "unknown" if Git cannot name it."""
     asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     return asked.stdout.strip() or "unknown"
 
 
-def summed(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the record of some runs."""
+def record_of(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a record of ``runs``: the sums of their counts, and the runs themselves."""
     total = {name: dict(sum((Counter(run[name]) for run in runs), Counter())) for name in COUNTS}
     return {
         "programs": sum(run["programs"] for run in runs),
@@ -98,33 +99,45 @@ def summed(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def add(entry: dict[str, Any], record: Path = RECORD) -> dict[str, Any]:
-    """Add a run to the record, in place of an earlier state of the same run, and return the record."""
+    """Add a run to the record and return the record. An earlier state of the same run is replaced.
+
+    Raises:
+        SystemExit: if the record already has a later state of the run.
+    """
     runs = json.loads(record.read_text(encoding="utf-8"))["runs"] if record.exists() else []
     same = [run for run in runs if (run["seed"], run["commit"]) == (entry["seed"], entry["commit"])]
     if any(run["programs"] > entry["programs"] for run in same):
-        raise SystemExit(f"{record.name} has a longer run with seed {entry['seed']}")
+        raise SystemExit(
+            f"{record.name} already has a longer run with seed {entry['seed']} at commit {entry['commit']}"
+        )
     mended = {each["program"]: each["mended"] for run in same for each in run["differences"]}
     for each in entry["differences"]:
         each["mended"] = mended.get(each["program"], each["mended"])
-    whole = summed([*(run for run in runs if run not in same), entry])
+    whole = record_of([*(run for run in runs if run not in same), entry])
     record.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return whole
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="record", description=__doc__.partition("\n")[0])
-    doing = parser.add_subparsers(dest="doing", required=True)
-    running = doing.add_parser("run", help="run programs and write their counts")
-    running.add_argument("--minutes", type=float, default=60)
-    running.add_argument("--seed", default=str(random.SystemRandom().randrange(10**9)), help="default: a new one")
-    running.add_argument("--into", type=Path, required=True, help="the file for the counts")
-    adding = doing.add_parser("add", help="add runs to the record")
+    commands = parser.add_subparsers(dest="command", required=True)
+    running = commands.add_parser("run", help="run programs and write their counts to a file")
+    running.add_argument("--minutes", type=float, default=60, help="how long to run (default: 60)")
+    running.add_argument(
+        "--seed",
+        default=str(random.SystemRandom().randrange(10**9)),
+        help="the seed of the programs (default: a random one)",
+    )
+    running.add_argument("--into", type=Path, required=True, help="the file to write")
+    adding = commands.add_parser("add", help="add runs to the record")
     adding.add_argument("runs", type=Path, nargs="+")
     chosen = parser.parse_args()
-    if chosen.doing == "run":
-        warnings.simplefilter("ignore")  # a program that leaves the domain of an operation ends there
+    if chosen.command == "run":
+        warnings.simplefilter(
+            "ignore"
+        )  # NumPy warns about values outside a function's domain; such a program just ends
         gc.collect()
-        gc.freeze()  # a collection after a program looks at that program only
+        gc.freeze()  # afterwards, a garbage collection examines only the objects of the last program
         run(chosen.seed, chosen.minutes, chosen.into)
     else:
         for file in chosen.runs:
