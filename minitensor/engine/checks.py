@@ -217,9 +217,9 @@ def instance(op: str, name: str, given: Any, kind: type | tuple[type, ...], call
     """Return an instance of ``kind``.
 
     Raises:
-        TypeError: if it is not an instance of ``kind``.
+        TypeError: if it is not an instance of ``kind``, or if it is a memoryview, which may be released.
     """
-    if not isinstance(given, kind) or isinstance(given, type):
+    if not isinstance(given, kind) or isinstance(given, (type, memoryview)):
         raise refused(op, name, called, given)
     return given
 

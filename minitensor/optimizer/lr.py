@@ -46,6 +46,9 @@ class LRScheduler:
         except (OverflowError, ZeroDivisionError):
             step, self.last_epoch = self.last_epoch, before
             raise ValueError(f"{op}: the rate of step {step} is larger than any float") from None
+        except Exception:
+            self.last_epoch = before
+            raise
 
     def __call__(self) -> float:
         """Return the current rate."""
@@ -162,7 +165,7 @@ class NoamDecay(LRScheduler):
 
     def get_lr(self) -> float:
         """Return the rate of this step."""
-        step = self.last_epoch
+        step = checks.integer("NoamDecay", "the step", self.last_epoch, least=0)
         falling = 1.0 if step == 0 else step**-0.5
         return self.base_lr * self.d_model**-0.5 * min(falling, self.warmup_steps**-1.5 * step)
 

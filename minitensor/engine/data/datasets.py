@@ -133,7 +133,7 @@ def need_samples(op: str, dataset: Any) -> Any:
         or not checks.has_methods(dataset, "__getitem__", "__len__")
     ):
         raise checks.refused(op, "dataset", "a data set with __getitem__ and __len__", dataset)
-    return dataset
+    return checks.sized(op, "dataset", dataset, "a data set with a length")
 
 
 def position(op: str, index: Any, length: int) -> int:

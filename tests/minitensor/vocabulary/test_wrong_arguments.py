@@ -147,6 +147,8 @@ def test_there_are_thousands_of_calls_with_wrong_arguments():
         (lambda: torch.ones(2).mv("a"), r"mv\(\): argument 'vec'"),
         (lambda: torch.ones(2).unflatten(0, 1), r"unflatten\(\): argument 'sizes' .* must be tuple of ints, not int"),
         (lambda: mt.ones([2]).multigammaln(10**30), "p is 10,000 at most"),
+        (lambda: mt.optimizer.lr.NoamDecay(4, 3).step(-3), "NoamDecay: the step must be at least 0, not -3"),
+        (lambda: torch.utils.data.SubsetRandomSampler(memoryview(b"a")), "indices must be a sequence of indices"),
     ],
 )
 def test_errors_for_wrong_arguments_have_these_words(call, said):
