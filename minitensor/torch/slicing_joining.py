@@ -324,7 +324,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     if input._array.size * math.prod(times) > MOST_ELEMENTS:
         raise RuntimeError(f"repeat(): {math.prod(times)} repeats make more elements than memory holds")
     shape = (1,) * (len(times) - input._array.ndim) + input._array.shape
-    x: Any = input.reshape(shape)
+    x: Any = as_kind(input).reshape(shape)
     for d, n in enumerate(times):
         # One copy of an expanded view needs less memory than joining a list of n parts.
         lengths = (*x._array.shape[:d], n, *x._array.shape[d:])
