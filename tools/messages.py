@@ -80,8 +80,9 @@ PACKAGES = (
 
 
 def sources(package: Package) -> Iterator[Path]:
-    """Yield the files that may contain messages. Yield nothing if there is no package of that name."""
-    yield from sorted((ROOT / package.name).rglob("*.py"))
+    """Yield the files that may contain messages, except the copies in ``build``; nothing for an unknown package."""
+    files = sorted((ROOT / package.name).rglob("*.py"))
+    yield from (file for file in files if "build" not in file.relative_to(ROOT).parts)
     if package.scripts is not None:
         yield from sorted((ROOT / package.scripts).rglob("*.js"))
 

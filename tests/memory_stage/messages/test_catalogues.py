@@ -28,6 +28,15 @@ def test_the_catalogues_have_exactly_the_messages_of_the_source():
     assert catalogues.stale() == []
 
 
+def test_copies_of_the_source_in_build_are_not_read(monkeypatch, tmp_path):
+    """pip leaves such copies when it builds a wheel from a folder."""
+    for folder in ("stage", "stage/build/lib/stage"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "words.py").write_text('message("a word")\n')
+    monkeypatch.setattr(catalogues, "ROOT", tmp_path)
+    assert list(catalogues.sources(catalogues.Package("stage", "locale"))) == [tmp_path / "stage" / "words.py"]
+
+
 def test_each_kind_of_fault_in_a_catalogue_is_reported(monkeypatch, tmp_path):
     package = catalogues.Package("memory_stage", "memory_stage/messages/locale")
     whole = catalogues.updated(package, "zh")
