@@ -69,11 +69,11 @@ COUNTERS_AND_EVENTS: Cuts = {
     listener = watch.listener
     if listener is not None:
         listener(StorageCreated(storage))
-        listener(TensorCreated(result, {name!r}, ({xs})))
+        listener(TensorCreated(result, {name!r}, ({operands})))
 """,
             "\n",
         ),
-        (_EVENTS.format("TensorWritten({x}, {name!r}, ({xs}), {where})"), "\n"),
+        (_EVENTS.format("TensorWritten({x}, {name!r}, ({operands}), {where})"), "\n"),
     ],
     "minitensor/engine/core/storage.py": [
         (
