@@ -89,7 +89,8 @@ class Editing {
     this.panel.classList.remove('brief');
     this.panel.hidden = false;
     this.editor ??= makeEditor(this.place, { label: t('Program'), dark: isDark(), onRun: () => this.record() });
-    this.show(this.stage.at?.variant ?? 0);
+    const changed = given ? this.firstChanged() : -1;
+    this.show(changed < 0 ? (this.stage.at?.variant ?? 0) : changed);
     this.say(given ? t('This program came with the link. It has not run.') : this.size);
     this.editor.focus();
   }
@@ -102,6 +103,11 @@ class Editing {
       if (Object.hasOwn(POLICIES, policy)) program.policy = policy;
     }
     if (Object.hasOwn(DEVICES, device)) this.on = device;
+  }
+
+  /** Return the index of the first program that is not the book's; -1 if there is none. */
+  firstChanged() {
+    return this.programs.findIndex(({ code }, index) => code !== this.book.variants[index].code.join('\n'));
   }
 
   show(index) {
