@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from minitensor.engine.core.history import READ, WRITE, Node
+from minitensor.engine.core.history import READ, WRITE, Node, peek
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.saved.saved import FREED
@@ -162,7 +162,7 @@ class NewSaves:
 
 def node_of_write(x: Tensor) -> Node | None:
     """Return the recorded node of the operation that has just written ``x``."""
-    node = x._node
+    node = peek(x)
     if node is not None and node.op is READ:
         node = node.inputs[0]
     if node is not None and node.op is WRITE:

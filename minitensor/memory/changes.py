@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minitensor.engine.core.history import Leaf, Node
+from minitensor.engine.core.history import Leaf, Node, peek
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import address_of, gpu_of, host_array, owner_of
@@ -137,7 +137,7 @@ class NewNodes:
         if not isinstance(event, (TensorCreated, TensorWritten)):
             return []
         x, created = event.tensor, type(event) is TensorCreated
-        if _is_operation(x._node):
+        if _is_operation(peek(x)):
             node = x._node if created else node_of_write(x) if modes.grad else None
             return [] if node is None else [(node, where)]
         if created and modes.grad:

@@ -278,23 +278,22 @@ def peek(x: Any) -> Node | None:
 def record_write(x: Any, node: Node) -> None:
     """Record that tensor ``x``, which has a group, was overwritten with the value of ``node``.
 
-    The written part becomes a part of the base's new value, and ``x`` reads it from there. Therefore the gradient of
-    the base includes what flows through ``x``, as in PyTorch.
+    The written part becomes a part of the base's new value. If ``x`` is a view, it reads that part when its value is
+    next used (`current`), as every other view does. Therefore the gradient of the base includes what flows through
+    ``x``, as in PyTorch.
     """
     history = x._history
-    old = x._node
+    history.version += 1
     if x._array is history.base:
-        history.node = node
+        if x._node is not None:
+            move_boxes(x._node, node)
+        history.node = x._node = node
+        x._seen = history.version
     else:
         region = history.region_shown(x)
-        place = node.code, node.instruction
-        history.node = new_node(WRITE, (history.node, node), (region,), history.base.shape, place)
-        shown = history.region_of(x._array) if isinstance(region, Pick) else region
-        node = new_node(READ, (history.node,), (shown,), node.shape, place)
-    history.version += 1
-    if old is not None:
-        move_boxes(old, node)
-    x._node, x._seen = node, history.version
+        history.node = new_node(
+            WRITE, (history.node, node), (region,), history.base.shape, (node.code, node.instruction)
+        )
     if history.retaining is not None:
         follow_retaining(history)
 
