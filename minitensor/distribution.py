@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.checks import shown
+from minitensor.engine.checks import integer, real, shown, undefined
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.drawing import bernoulli, rand, randn
-from minitensor.engine.creation.making import as_shape, to_tensor
+from minitensor.engine.creation.from_data import array_of
+from minitensor.engine.creation.making import as_shape, made_here
 from minitensor.engine.device.arrays import broadcast_shapes, host_array, like
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.layers.activations import log_softmax
@@ -34,8 +35,8 @@ def _parameters(op: str, **given: Any) -> list[Tensor]:
     found = []
     for name, value in given.items():
         if not isinstance(value, (Tensor, int, float, list, tuple, np.ndarray)):
-            raise TypeError(f"{op}: {name} is a number, a list, an array or a Tensor, not {type(value).__name__}")
-        x = value if isinstance(value, Tensor) else to_tensor(value)
+            raise TypeError(f"{op}: {name} is a number, a list, an array or a Tensor, not {shown(value)}")
+        x = value if isinstance(value, Tensor) else made_here("to_tensor", array_of(value, None, f"{op}: {name}"))
         found.append(x if x._array.dtype in FLOATS else x.astype("float32"))
     try:
         shape = broadcast_shapes(*(x._array.shape for x in found))
@@ -45,9 +46,27 @@ def _parameters(op: str, **given: Any) -> list[Tensor]:
     return [x if x._array.shape == shape else expand(x, list(shape)) for x in found]
 
 
-def _value(op: str, value: Any) -> Tensor:
+def _tensor(op: str, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(f"{op}: value is a Tensor, not {type(value).__name__}")
+        raise TypeError(f"{op}: value is a Tensor, not {shown(value)}")
+    return value
+
+
+def _together(op: str, value: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of ``value`` broadcast against the parameters, whose shape is ``shape``."""
+    try:
+        return broadcast_shapes(value._array.shape, shape)
+    except ValueError:
+        raise ValueError(
+            f"{op}: the shape {value.shape} of value cannot be broadcast with the shape {list(shape)} of the parameters"
+        ) from None
+
+
+def _value(op: str, value: Any, shape: tuple[int, ...]) -> Tensor:
+    """Return a tensor of numbers that can be broadcast against the parameters, whose shape is ``shape``."""
+    if _tensor(op, value)._array.dtype.kind == "b":
+        raise TypeError(f"{op}: value holds numbers, not bools")
+    _together(op, value, shape)
     return value
 
 
@@ -57,10 +76,15 @@ class Distribution:
     Attributes:
         batch_shape: the shape of the parameters.
         event_shape: the shape of one outcome.
+
+    Raises:
+        TypeError, ValueError: if one of them is not a shape.
     """
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = ()) -> None:
-        self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
+        name = type(self).__name__
+        self._batch_shape = as_shape(f"{name}: batch_shape", batch_shape)
+        self._event_shape = as_shape(f"{name}: event_shape", event_shape)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -72,12 +96,18 @@ class Distribution:
         """The shape of one outcome."""
         return self._event_shape
 
-    def _shape(self, shape: Any) -> list[int]:
+    def _shape(self, shape: Any, method: str = "rsample") -> list[int]:
         """Return ``shape`` followed by the shape of the parameters."""
-        return [*as_shape(f"{type(self).__name__}.sample", shape), *self._batch_shape]
+        op = f"{type(self).__name__}.{method}"
+        return list(as_shape(op, [*as_shape(op, shape), *self._batch_shape]))
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
-        """Return random outcomes without a gradient, of ``shape`` followed by that of the parameters."""
+        """Return random outcomes without a gradient, of ``shape`` followed by that of the parameters.
+
+        Args:
+            seed: is not used; ``minitensor.seed`` seeds the generator.
+        """
+        integer(f"{type(self).__name__}.sample", "seed", seed)
         return self.rsample(shape).detach()
 
     def rsample(self, shape: Any = ()) -> Tensor:
@@ -90,7 +120,7 @@ class Distribution:
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability (density) at ``value``."""
-        raise NotImplementedError
+        raise undefined(self, "log_prob")
 
     def probs(self, value: Tensor) -> Tensor:
         """Return the probability (density) at ``value``."""
@@ -100,22 +130,33 @@ class Distribution:
 
     def entropy(self) -> Tensor:
         """Return the entropy of each distribution, in nats."""
-        raise NotImplementedError
+        raise undefined(self, "entropy")
 
     def kl_divergence(self, other: Distribution) -> Tensor:
         """Return the divergence from ``other`` (Kullback and Leibler 1951).
 
         Raises:
             NotImplementedError: if ``other`` is of another class.
+            ValueError: if the shapes of the parameters cannot be broadcast.
         """
         if type(other) is not type(self):
             raise NotImplementedError(
                 f"kl_divergence of {type(self).__name__} and {type(other).__name__}: both are of one kind"
             )
+        try:
+            broadcast_shapes(self._outcomes, other._outcomes)
+        except ValueError:
+            shapes = f"{list(self._outcomes)} and {list(other._outcomes)}"
+            raise ValueError(f"kl_divergence: the shapes {shapes} of the parameters cannot be broadcast") from None
         return self._divergence(other)
 
+    @property
+    def _outcomes(self) -> tuple[int, ...]:
+        """The shape of the parameters, with the dimension of categories."""
+        return self._batch_shape
+
     def _divergence(self, other: Any) -> Tensor:
-        raise NotImplementedError
+        raise undefined(self, "kl_divergence")
 
 
 class Normal(Distribution):
@@ -152,7 +193,7 @@ class Normal(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
-        distance: Any = _value("Normal.log_prob", value) - self.loc
+        distance: Any = _value("Normal.log_prob", value, self._batch_shape) - self.loc
         spread = -FUNCTIONS["square"](distance) / (2.0 * self.variance)
         return spread - FUNCTIONS["log"](self.scale) - math.log(math.sqrt(2.0 * math.pi))
 
@@ -194,7 +235,7 @@ class Uniform(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
-        value = _value("Uniform.log_prob", value)
+        value = _value("Uniform.log_prob", value, self._batch_shape)
         inside = FUNCTIONS["logical_and"](self.low < value, value < self.high).astype(self.low.dtype)
         return FUNCTIONS["log"](inside) - FUNCTIONS["log"](self.high - self.low)
 
@@ -233,23 +274,23 @@ class Bernoulli(Distribution):
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
         """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
-        return bernoulli(expand(self._given.detach(), self._shape(shape)))
+        integer("Bernoulli.sample", "seed", seed)
+        return bernoulli(expand(self._given.detach(), self._shape(shape, "sample")))
 
     def rsample(self, shape: Any = (), temperature: float = 1.0) -> Tensor:
         """Return numbers from 0 to 1 that approach outcomes as ``temperature`` approaches 0 (Maddison et al. 2016).
 
         Raises:
-            ValueError: if ``temperature`` is not above 0.
+            TypeError, ValueError: if ``temperature`` is not a number above 0.
         """
-        if not temperature > 0:
-            raise ValueError(f"Bernoulli.rsample: temperature is above 0, not {shown(temperature)}")
+        temperature = real("Bernoulli.rsample", "temperature", temperature, above=0)
         share: Any = FUNCTIONS["clip"](rand(self._shape(shape), self._probs.dtype), 1e-7, 1.0 - 1e-7)
         noise = FUNCTIONS["log"](share) - FUNCTIONS["log1p"](-share)
         return FUNCTIONS["sigmoid"]((self._logits + noise) / temperature)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
-        value = _value("Bernoulli.log_prob", value)
+        value = _value("Bernoulli.log_prob", value, self._batch_shape)
         right = FUNCTIONS["log_sigmoid"](self._logits) * value
         return right + FUNCTIONS["log_sigmoid"](-self._logits) * (1.0 - value)
 
@@ -286,16 +327,22 @@ class Categorical(Distribution):
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
         """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
-        lead, chances = as_shape("Categorical.sample", shape), host_array(self._prob._array)
+        integer("Categorical.sample", "seed", seed)
+        whole, chances = self._shape(shape, "sample"), host_array(self._prob._array)
         if not (chances >= 0).all():
             raise ValueError("Categorical.sample: logits are not negative, because they are divided by their sum")
         bounds = chances.reshape(-1, chances.shape[-1]).astype(np.float64).cumsum(-1)
+        lead = whole[: len(whole) - len(self._batch_shape)]
         drawn = source.generator.random((math.prod(lead), len(bounds)))
         found = (drawn[..., None] >= bounds[None] / bounds[None, :, -1:]).sum(-1).astype(np.int64)
-        return Tensor._made(like(found.reshape(self._shape(shape)), self._prob._array), "sample")
+        return Tensor._made(like(found.reshape(whole), self._prob._array), "sample")
+
+    @property
+    def _outcomes(self) -> tuple[int, ...]:
+        return self.logits._array.shape
 
     def _chosen(self, op: str, value: Tensor) -> Tensor:
-        value = _value(op, value)
+        value = _tensor(op, value)
         index = value if value._array.dtype.kind == "i" else value.astype("int64")
         count = self.logits.shape[-1]
         numbers = host_array(index._array)
@@ -308,7 +355,7 @@ class Categorical(Distribution):
             return FUNCTIONS["take_along_axis"](self._prob, index, -1)
         if list(index.shape[:-1]) == list(self._batch_shape):
             return FUNCTIONS["take_along_axis"](self._prob, index, -1)
-        shape = broadcast_shapes(tuple(index.shape), self._batch_shape)
+        shape = _together(op, index, self._batch_shape)
         rows = expand(self._prob, [*shape, count])
         return squeeze(FUNCTIONS["take_along_axis"](rows, unsqueeze(expand(index, list(shape)), -1), -1), -1)
 

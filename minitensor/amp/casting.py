@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.autocasting import NAMES, PADDLE, Casts, Context, Lists
 from minitensor.engine.checks import shown
 from minitensor.engine.dtypes import HALVES, bfloat16, dtype_of
@@ -41,7 +42,9 @@ class auto_cast:  # noqa: N801  # Paddle's name
         dtype: Any = "float16",
         use_promote: bool = True,
     ) -> None:
-        if level in ("O2", "OD"):
+        enable = checks.flag("auto_cast", "enable", enable)
+        checks.flag("auto_cast", "use_promote", use_promote)
+        if checks.text("auto_cast", "level", level) in ("O2", "OD"):
             raise ValueError(
                 f"auto_cast: level {shown(level)} is not part of minitensor, which has 'O0' and 'O1'. To compute "
                 f"everything in 16 bits, convert the layer: `layer.to(dtype='float16')`."
@@ -51,7 +54,8 @@ class auto_cast:  # noqa: N801  # Paddle's name
         wanted = dtype_of(dtype)
         if wanted.numpy not in HALVES:
             raise ValueError(f"auto_cast: dtype is 'float16' or 'bfloat16', not {wanted.name!r}")
-        casts = Casts(wanted, _lists(custom_white_list, custom_black_list), cast) if enable and level == "O1" else None
+        lists = _lists(custom_white_list, custom_black_list)
+        casts = Casts(wanted, lists, cast) if enable and level == "O1" else None
         self._context = Context(casts)
 
     def __enter__(self) -> None:
@@ -61,12 +65,17 @@ class auto_cast:  # noqa: N801  # Paddle's name
         self._context.__exit__(*error)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that runs ``function`` inside the context."""
+        """Return a function that runs ``function`` inside the context.
+
+        Raises:
+            TypeError: if ``function`` is not callable.
+        """
+        checks.function("auto_cast()", "function", function)
         return self._context.decorated(function)
 
 
 def _lists(white: Iterable[str] | None, black: Iterable[str] | None) -> Lists:
-    more, less = frozenset(white or ()), frozenset(black or ())
+    more, less = _names("custom_white_list", white), _names("custom_black_list", black)
     if more & less:
         raise ValueError(
             f"auto_cast: {', '.join(sorted(more & less))} is in custom_white_list and in custom_black_list"
@@ -77,6 +86,10 @@ def _lists(white: Iterable[str] | None, black: Iterable[str] | None) -> Lists:
             f"{', '.join(sorted(NAMES))}"
         )
     return Lists((PADDLE.low | more) - less, (PADDLE.wide | less) - more)
+
+
+def _names(name: str, given: Iterable[str] | None) -> frozenset[str]:
+    return frozenset(() if given is None else checks.elements("auto_cast", name, given, "names of operations", str))
 
 
 amp_guard = auto_cast

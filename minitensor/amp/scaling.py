@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from minitensor.engine.autograd.loss_scaling import LossScale
+from minitensor.engine import checks
+from minitensor.engine.autograd.loss_scaling import LossScale, read_state
 from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
+from minitensor.optimizer.optimizer import Optimizer
 
 
 class GradScaler:
@@ -39,14 +41,18 @@ class GradScaler:
         decr_every_n_nan_or_inf: int = 1,
         use_dynamic_loss_scaling: bool = True,
     ) -> None:
-        if not incr_ratio > 1.0:
+        op = "GradScaler"
+        self._enabled = checks.flag(op, "enable", enable)
+        self._is_dynamic = checks.flag(op, "use_dynamic_loss_scaling", use_dynamic_loss_scaling)
+        scale = checks.real(op, "init_loss_scaling", init_loss_scaling)
+        growth, backoff = checks.real(op, "incr_ratio", incr_ratio), checks.real(op, "decr_ratio", decr_ratio)
+        if not growth > 1.0:
             raise ValueError(f"GradScaler: incr_ratio is above 1, not {shown(incr_ratio)}")
-        if not 0.0 < decr_ratio < 1.0:
+        if not 0.0 < backoff < 1.0:
             raise ValueError(f"GradScaler: decr_ratio is between 0 and 1, not {shown(decr_ratio)}")
-        self._enabled, self._is_dynamic = bool(enable), bool(use_dynamic_loss_scaling)
-        self._rule = LossScale(
-            float(init_loss_scaling), incr_ratio, decr_ratio, incr_every_n_steps, decr_every_n_nan_or_inf
-        )
+        interval = checks.integer(op, "incr_every_n_steps", incr_every_n_steps)
+        patience = checks.integer(op, "decr_every_n_nan_or_inf", decr_every_n_nan_or_inf)
+        self._rule = LossScale(float(scale), growth, backoff, interval, patience)
 
     def scale(self, var: Any) -> Any:
         """Return the loss times the scale.
@@ -63,7 +69,9 @@ class GradScaler:
 
         Raises:
             RuntimeError: if it has been called for this optimizer since the last update.
+            TypeError: if ``optimizer`` is not an optimizer.
         """
+        _need_optimizer("unscale_", optimizer)
         if self._enabled:
             self._rule.unscale(optimizer, (x.grad for x in optimizer._parameters if x.grad is not None))
 
@@ -72,7 +80,9 @@ class GradScaler:
 
         Raises:
             RuntimeError: if it has been called for this optimizer since the last update.
+            TypeError: if ``optimizer`` is not an optimizer.
         """
+        _need_optimizer("step", optimizer)
         if not self._enabled or self._rule.may_step(optimizer, self.unscale_):
             optimizer.step()
 
@@ -83,7 +93,12 @@ class GradScaler:
         self._rule.next_step()
 
     def minimize(self, optimizer: Any, *args: Any, **kwargs: Any) -> None:
-        """Call ``step(optimizer)`` and ``update()``. The scaled loss is an argument as in Paddle, but is not used."""
+        """Call ``step(optimizer)`` and ``update()``. The scaled loss is an argument as in Paddle, but is not used.
+
+        Raises:
+            RuntimeError, TypeError: as in :meth:`step`.
+        """
+        _need_optimizer("minimize", optimizer)
         self.step(optimizer)
         self.update()
 
@@ -122,19 +137,29 @@ class GradScaler:
 
         Raises:
             RuntimeError: if ``state_dict`` is empty, because the other scaler was disabled.
+            TypeError, ValueError: if an entry has the wrong type or is missing. Nothing is loaded then.
         """
         if not self._enabled:
             return
-        if not state_dict:
-            raise RuntimeError("GradScaler.load_state_dict: the state is empty, so it belongs to a disabled scaler")
+        op = "GradScaler.load_state_dict"
+        if isinstance(state_dict, dict) and not state_dict:
+            raise RuntimeError(f"{op}: the state is empty, so it belongs to a disabled scaler")
+        reals = dict.fromkeys(("scale", "incr_ratio", "decr_ratio"), checks.real)
+        names = ("incr_every_n_steps", "decr_every_n_nan_or_inf", "incr_count", "decr_count")
+        checked = {**reals, **dict.fromkeys(names, checks.integer), "use_dynamic_loss_scaling": checks.flag}
+        found = read_state(op, state_dict, checked)
         self._rule = replace(
             self._rule,
-            scale=state_dict["scale"],
-            growth=state_dict["incr_ratio"],
-            backoff=state_dict["decr_ratio"],
-            interval=state_dict["incr_every_n_steps"],
-            patience=state_dict["decr_every_n_nan_or_inf"],
-            good=state_dict["incr_count"],
-            bad=state_dict["decr_count"],
+            scale=found["scale"],
+            growth=found["incr_ratio"],
+            backoff=found["decr_ratio"],
+            interval=found["incr_every_n_steps"],
+            patience=found["decr_every_n_nan_or_inf"],
+            good=found["incr_count"],
+            bad=found["decr_count"],
         )
-        self._is_dynamic = state_dict["use_dynamic_loss_scaling"]
+        self._is_dynamic = found["use_dynamic_loss_scaling"]
+
+
+def _need_optimizer(method: str, given: Any) -> None:
+    checks.instance(f"GradScaler.{method}", "optimizer", given, Optimizer, "an optimizer of minitensor.optimizer")

@@ -148,6 +148,8 @@ class Context:
             modes.cast_copies = {}
 
     def __exit__(self, *_: object) -> None:
+        if not self._before:
+            raise RuntimeError("autocast.__exit__: the context was not entered")
         modes.casts, modes.cast_copies = self._before.pop()
 
     def decorated(self, function: Function) -> Function:

@@ -64,6 +64,11 @@ def refused(op: str, name: str, allowed: str, given: Any) -> TypeError:
     )
 
 
+def undefined(owner: object, method: str) -> NotImplementedError:
+    """Return the error of a method that subclasses of the class of ``owner`` have to define."""
+    return NotImplementedError(f"{type(owner).__name__} does not define {method}(); a subclass has to")
+
+
 def real(op: str, name: str, given: Any, least: float | None = None, above: float | None = None) -> Any:
     """Return a number as Python's ``int`` or ``float``.
 

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from minitensor.engine import checks
 from minitensor.engine.checks import shown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -97,9 +98,14 @@ class _GradMode:
         modes.grad = self._inside
 
     def __exit__(self, *_: object) -> None:
-        modes.grad, self._before = self._before
+        try:
+            modes.grad, self._before = self._before
+        except (AttributeError, TypeError):  # the attribute is missing, or None
+            raise RuntimeError(f"{type(self).__name__}.__exit__: the context was not entered") from None
 
     def __call__(self, function: Function) -> Function:
+        checks.function(type(self).__name__, "function", function)
+
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
             with type(self)():

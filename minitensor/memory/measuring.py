@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.device.places import device_named, get_device
 from minitensor.engine.events import Event, Subscription
 from minitensor.memory.changes import MemoryChange, change_of
@@ -75,7 +76,7 @@ class Measure(Subscription):
             self._of.setdefault(change.device, Bytes()).add(change)
 
     def __getitem__(self, device: str) -> Bytes:
-        return self._of.get(device) or Bytes()
+        return self._of.get(checks.text("Measure", "device", device)) or Bytes()
 
     @property
     def devices(self) -> list[str]:

@@ -29,7 +29,7 @@ class Initializer:
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """Return a new host array."""
-        raise NotImplementedError
+        raise checks.undefined(self, "drawn")
 
     def __call__(self, param: Tensor) -> Tensor:
         need_tensor(type(self).__name__, param)
@@ -114,18 +114,21 @@ class TruncatedNormal(Initializer):
     parameter.
 
     Raises:
-        ValueError: if the standard deviation is negative, or ``a`` is not below ``b``.
+        ValueError: if the standard deviation is not above 0, or ``a`` is not below ``b``.
         TypeError: if an argument is not a number.
     """
 
     def __init__(self, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> None:
         self.mean, self.std = random.normal_arguments(mean, std)
+        if not self.std > 0:
+            raise ValueError(f"TruncatedNormal: std is above 0, not {shown(std)}")
         a, b = checks.real("TruncatedNormal", "a", a), checks.real("TruncatedNormal", "b", b)
         if not a < b:
             raise ValueError(f"TruncatedNormal: a is below b; they are {shown(a)} and {shown(b)}")
         self.a, self.b = float(a), float(b)
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        shape, dtype = _drawable("TruncatedNormal", shape, dtype)
         chances = random.uniform(np.empty(shape), 0.0, 1.0, 0, np.empty(shape))
         low, high = (self.mean + self.std * bound for bound in (self.a, self.b))
         return random.truncated_normal(chances, self.mean, self.std, low, high).astype(dtype)

@@ -19,7 +19,7 @@ class Clip:
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
         """Return a new array for each gradient that is too large; the other gradients are returned unchanged."""
-        raise NotImplementedError
+        raise checks.undefined(self, "__call__")
 
 
 class ClipGradByValue(Clip):

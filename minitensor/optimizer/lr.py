@@ -35,7 +35,7 @@ class LRScheduler:
 
     def get_lr(self) -> float:
         """Return the rate of step ``last_epoch``. Subclasses implement it."""
-        raise NotImplementedError
+        raise checks.undefined(self, "get_lr")
 
     def step(self, epoch: int | None = None) -> None:
         """Advance by one step, or to step ``epoch``."""

@@ -179,7 +179,7 @@ class Optimizer:
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         """Return the numbers that the update of a parameter uses in its step number ``step``."""
-        raise NotImplementedError
+        raise checks.undefined(self, "_numbers")
 
     def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *kept_and_room: Array) -> None:
         """Update a piece of one parameter. ``kept_and_room`` are its averages, then the temporary arrays."""

@@ -4,13 +4,14 @@ gradients do not round to 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.autocasting import TORCH_CPU, TORCH_CUDA, Casts, Context
-from minitensor.engine.autograd.loss_scaling import LossScale
+from minitensor.engine.autograd.loss_scaling import LossScale, read_state
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.dtypes import HALVES
 from minitensor.engine.kernels.numbers import number
@@ -19,6 +20,7 @@ from minitensor.torch.dtypes import BY_NUMPY, bfloat16, device, dtype_of, float1
 from minitensor.torch.dtypes import dtype as DType  # `device` is the name of a parameter in this module
 from minitensor.torch.errors import missing_in, warn
 from minitensor.torch.operands import cast
+from minitensor.torch.optim.optimizer import Optimizer
 
 __all__ = ["GradScaler", "autocast", "is_autocast_available"]
 
@@ -54,14 +56,15 @@ class autocast:
         self.device = device(device_type).type
         lists, usual = _LISTS[self.device]
         self.fast_dtype = usual if dtype is None else dtype_of(dtype)
-        self._enabled = bool(enabled)
+        self._enabled = checks.flag("autocast()", "enabled", enabled)
+        has_cache = cache_enabled is None or checks.flag("autocast()", "cache_enabled", cache_enabled)
         if self._enabled and self.fast_dtype.numpy not in HALVES:
             warn(
                 f"In {self.device.upper()} autocast, but the target dtype is not supported. Disabling autocast.\n"
                 f"{self.device.upper()} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
             )
             self._enabled = False
-        casts = Casts(self.fast_dtype, lists, cast, cache_enabled is not False) if self._enabled else None
+        casts = Casts(self.fast_dtype, lists, cast, has_cache) if self._enabled else None
         self._context = Context(casts)
 
     def __enter__(self) -> autocast:
@@ -72,7 +75,12 @@ class autocast:
         self._context.__exit__(*error)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that runs ``function`` inside the context."""
+        """Return a function that runs ``function`` inside the context.
+
+        Raises:
+            TypeError: if ``function`` is not callable.
+        """
+        checks.function("autocast()", "function", function)
         return self._context.decorated(function)
 
 
@@ -103,9 +111,15 @@ def get_autocast_dtype(device_type: str) -> DType:
 
     Raises:
         RuntimeError: for a device other than "cpu" and "cuda".
+        TypeError: if ``device_type`` is not text.
     """
+    checks.text("get_autocast_dtype()", "device_type", device_type)
     lists, usual = _LISTS[device(device_type).type]
     return BY_NUMPY[modes.casts.low] if modes.casts is not None and modes.casts.lists is lists else usual
+
+
+#: The number of iterables inside each other in which a scaler looks for tensors.
+_DEEPEST = 64
 
 
 class GradScaler:
@@ -135,6 +149,7 @@ class GradScaler:
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
+        checks.text("GradScaler()", "device", device)
         enabled = checks.flag("GradScaler()", "enabled", enabled)
         init_scale = checks.real("GradScaler()", "init_scale", init_scale)
         growth_factor = checks.real("GradScaler()", "growth_factor", growth_factor)
@@ -153,14 +168,20 @@ class GradScaler:
         Raises:
             ValueError: if ``outputs`` is anything else.
         """
-        if not self._enabled:
-            return outputs
+        return self._scaled(outputs, 0) if self._enabled else outputs
+
+    def _scaled(self, outputs: Any, depth: int) -> Any:
         if isinstance(outputs, BaseTensor):
             return outputs * self._rule.scale
-        if isinstance(outputs, Iterable):
-            scaled = map(self.scale, outputs)
-            return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
-        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+        if depth < _DEEPEST and checks.is_iterable(outputs):
+            scaled = (self._scaled(each, depth + 1) for each in outputs)
+            if not isinstance(outputs, (list, tuple)):
+                return scaled
+            return type(outputs)(*scaled) if hasattr(outputs, "_fields") else type(outputs)(scaled)
+        raise ValueError(
+            f"outputs must be a Tensor or an iterable of Tensors\nGradScaler.scale() got {shown(outputs)}"
+            f"{f' inside {depth} iterables' if depth else ''}."
+        )
 
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of the optimizer's parameters by the scale, in place.
@@ -169,7 +190,9 @@ class GradScaler:
             RuntimeError: if that was done since the last update.
             ValueError: if a gradient is float16. Mixed precision trains float32 parameters, whose gradients are
                 float32.
+            TypeError: if ``optimizer`` is not an optimizer.
         """
+        _need_optimizer("unscale_", optimizer)
         if not self._enabled:
             return
         gradients = [x.grad for group in optimizer.param_groups for x in group["params"] if x.grad is not None]
@@ -181,12 +204,17 @@ class GradScaler:
         """Call ``optimizer.step(*args, **kwargs)`` with unscaled gradients, unless one of them contains inf or nan.
 
         Raises:
-            RuntimeError: if that was done since the last update.
+            RuntimeError: if that was done since the last update, or a closure is given.
+            TypeError: if ``optimizer`` is not an optimizer.
         """
+        _need_optimizer("step", optimizer)
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
-        if "closure" in kwargs:
+        is_own = type(optimizer).step is Optimizer.step
+        if "closure" in kwargs or (is_own and args):
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        if is_own and kwargs:
+            raise TypeError(f"GradScaler.step() got an unexpected keyword argument '{next(iter(kwargs))}'")
         return optimizer.step(*args, **kwargs) if self._rule.may_step(optimizer, self.unscale_) else None
 
     def update(self, new_scale: Any = None) -> None:
@@ -245,22 +273,30 @@ class GradScaler:
 
         Raises:
             RuntimeError: if ``state_dict`` is empty, because the other scaler was disabled.
+            TypeError, ValueError: if an entry has the wrong type or is missing. Nothing is loaded then.
         """
         if not self._enabled:
             return
-        if not state_dict:
+        if isinstance(state_dict, dict) and not state_dict:
             raise RuntimeError(
                 "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
             )
+        reals = dict.fromkeys(("scale", "growth_factor", "backoff_factor"), checks.real)
+        integers = dict.fromkeys(("growth_interval", "_growth_tracker"), checks.integer)
+        found = read_state("GradScaler.load_state_dict()", state_dict, {**reals, **integers})
         self._rule = replace(
             self._rule,
-            scale=state_dict["scale"],
-            growth=state_dict["growth_factor"],
-            backoff=state_dict["backoff_factor"],
-            interval=state_dict["growth_interval"],
-            good=state_dict["_growth_tracker"],
+            scale=found["scale"],
+            growth=found["growth_factor"],
+            backoff=found["backoff_factor"],
+            interval=found["growth_interval"],
+            good=found["_growth_tracker"],
             bad=0,
         )
+
+
+def _need_optimizer(method: str, given: Any) -> None:
+    checks.instance(f"GradScaler.{method}()", "optimizer", given, Optimizer, "an optimizer of torch.optim")
 
 
 __getattr__ = missing_in("torch.amp", lambda: __all__)

@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
+from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import broadcast_shapes
-from minitensor.torch.arguments import sizes_of
+from minitensor.engine.kernels.numbers import number
+from minitensor.torch.arguments import need_tensor, sizes_of
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.creation import tensor, zeros
@@ -38,14 +41,18 @@ def _together(*parameters: Any) -> list[Tensor]:
     for each in parameters:
         if not isinstance(each, (BaseTensor, int, float)):
             raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
-                             f"__torch_function__; this one is {each!r}.")  # fmt: skip
-    given: list[Any] = [each if isinstance(each, BaseTensor) else tensor(float(each)) for each in parameters]
+                             f"__torch_function__; this one is {shown(each)}.")  # fmt: skip
+    given: list[Any] = [each if isinstance(each, BaseTensor) else _float(each) for each in parameters]
     try:
         shape = broadcast_shapes(*(each._array.shape for each in given))
     except ValueError:
         shapes = ", ".join(str(list(each._array.shape)) for each in given)
         raise RuntimeError(f"the shapes {shapes} of the parameters cannot be broadcast together") from None
     return [each.expand(shape) if each._array.shape != shape else each for each in given]
+
+
+def _float(given: float) -> Tensor:
+    return tensor(float(number("torch.distributions", "a parameter", given)))
 
 
 def _nonzero_terms(log_ratio: Tensor, nothing: Tensor) -> Tensor:
@@ -64,8 +71,10 @@ class Distribution:
     has_rsample = False
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
-        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
-        self._validate_args = validate_args is not False
+        op = f"{type(self).__name__}()"
+        self._batch_shape = Size(checks.integers(op, "batch_shape", batch_shape, least=0))
+        self._event_shape = Size(checks.integers(op, "event_shape", event_shape, least=0))
+        self._validate_args = validate_args is None or checks.flag(op, "validate_args", validate_args)
 
     def _check(self, name: str, allowed: str, valid: Callable[[Any], Any]) -> None:
         """Raise ValueError unless all numbers of the parameter ``name`` are allowed."""
@@ -107,12 +116,12 @@ class Distribution:
     @property
     def mean(self) -> Tensor:
         """The mean of each distribution."""
-        raise NotImplementedError
+        raise checks.undefined(self, "mean")
 
     @property
     def variance(self) -> Tensor:
         """The variance of each distribution."""
-        raise NotImplementedError
+        raise checks.undefined(self, "variance")
 
     @property
     def stddev(self) -> Tensor:
@@ -120,7 +129,10 @@ class Distribution:
         return TABLE["sqrt"](self.variance)
 
     def _extend(self, sample_shape: Any) -> list[int]:
-        return [*sizes_of("sample", (sample_shape,)), *self._batch_shape, *self._event_shape]
+        lead = sizes_of(f"{type(self).__name__}.sample", (sample_shape,))
+        if any(n < 0 for n in lead):
+            raise RuntimeError(f"{type(self).__name__}.sample(): sample_shape {shown(lead)} has a negative length")
+        return [*lead, *self._batch_shape, *self._event_shape]
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Return random outcomes without a gradient, of shape ``sample_shape`` followed by that of the parameters."""
@@ -137,11 +149,11 @@ class Distribution:
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability (density) at ``value``."""
-        raise NotImplementedError
+        raise checks.undefined(self, "log_prob")
 
     def entropy(self) -> Tensor:
         """Return the entropy of each distribution, in nats."""
-        raise NotImplementedError
+        raise checks.undefined(self, "entropy")
 
     def __repr__(self) -> str:
         shown = []
@@ -215,7 +227,12 @@ class Normal(Distribution):
         return 0.5 * (1 + TABLE["erf"]((value - self.loc) / self.scale / math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the number up to which an outcome is with probability ``value``. It needs scipy."""
+        """Return the number up to which an outcome is with probability ``value``. It needs scipy.
+
+        Raises:
+            TypeError: if ``value`` is not a tensor.
+        """
+        need_tensor("Normal.icdf", value, 1, "value")
         return self.loc + self.scale * TABLE["erfinv"](2 * value - 1) * math.sqrt(2)
 
     def entropy(self) -> Tensor:
@@ -270,8 +287,12 @@ class Uniform(Distribution):
 def _one_of(kind: str, probs: Any, logits: Any) -> None:
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-    if kind == "Categorical" and (logits if probs is None else probs)._array.ndim < 1:
-        raise ValueError(f"`{'logits' if probs is None else 'probs'}` parameter must be at least one-dimensional.")
+    if kind == "Categorical":
+        name, given = ("logits", logits) if probs is None else ("probs", probs)
+        if not isinstance(given, BaseTensor):
+            raise TypeError(f"Categorical(): argument '{name}' must be Tensor, not {shown(given)}")
+        if given._array.ndim < 1:
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
 
 
 def _logits_of(probs: Tensor, is_binary: bool = False) -> Tensor:
@@ -376,10 +397,11 @@ class Categorical(Distribution):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
         with no_grad():
-            lead = sizes_of("sample", (sample_shape,))
+            shape = self._extend(sample_shape)
+            lead = shape[: len(shape) - len(self._batch_shape)]
             rows = self.probs.detach().reshape(-1, self._num_events)
             drawn = multinomial(rows, math.prod(lead), True)
-            return drawn.t().reshape(*self._extend(sample_shape))
+            return drawn.t().reshape(*shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
@@ -412,7 +434,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]],
     """
     for kind in (type_p, type_q):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
-            raise TypeError(f"Expected type_p and type_q to be Distribution subclasses but got {kind}")
+            raise TypeError(f"Expected type_p and type_q to be Distribution subclasses but got {shown(kind)}")
 
     def registered(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         _DIVERGENCES[type_p, type_q] = function

@@ -7,14 +7,29 @@ their frameworks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.device.arrays import host_array
 from minitensor.engine.modes import no_grad
+
+
+def read_state(op: str, state_dict: Any, check_of: Mapping[str, Callable[[str, str, Any], Any]]) -> dict[str, Any]:
+    """Return the entries of a scaler's state, after each was checked with the function for its name.
+
+    Raises:
+        TypeError: if ``state_dict`` is not a dict, or an entry has the wrong type.
+        ValueError: if an entry is missing.
+    """
+    checks.instance(op, "state_dict", state_dict, dict, "a dict, as state_dict() returns it")
+    for name in check_of:
+        if name not in state_dict:
+            raise ValueError(f"{op}: state_dict has no {name!r}, which state_dict() writes")
+    return {name: check(op, f"state_dict[{name!r}]", state_dict[name]) for name, check in check_of.items()}
 
 
 def unscale(gradients: Iterable[Any], scale: float) -> bool:

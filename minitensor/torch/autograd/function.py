@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.autograd.context import LayerCall, PyLayerContext
 from minitensor.engine.autograd.py_layer import PyLayer, run_backward, run_on_tensors
 from minitensor.engine.core.history import Leaf, Node, Operation, is_protected
@@ -35,6 +36,7 @@ class FunctionCtx(PyLayerContext):
 
     def __init__(self, layer: Any, call: LayerCall) -> None:
         super().__init__(layer, call)
+        checks.instance("FunctionCtx()", "call", call, LayerCall, "a call of a custom operation")
         call.late_announcements = True
 
     def mark_dirty(self, *tensors: Any) -> None:
@@ -192,11 +194,14 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     differentiated.
 
     Raises:
+        TypeError: if ``backward`` is not callable.
         RuntimeError: in backward, if ``create_graph`` is true.
     """
+    checks.function("once_differentiable()", "backward", backward)
 
     @functools.wraps(backward)
     def called(ctx: Any, *grads: Any) -> Any:
+        checks.instance(f"{getattr(backward, '__name__', 'backward')}()", "ctx", ctx, PyLayerContext, "a context")
         if ctx._recorded:
             raise RuntimeError(
                 "trying to differentiate twice a function that was marked with @once_differentiable\n"

@@ -86,7 +86,7 @@ class Optimizer:
         return loss
 
     def _update(self, x: Any, gradient: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
-        raise NotImplementedError
+        raise checks.undefined(self, "_update")
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of each parameter and the settings of each group. Parameters are represented by numbers.

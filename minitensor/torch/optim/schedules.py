@@ -57,7 +57,7 @@ class LRScheduler:
         """Return the rate at step ``last_epoch`` for a group whose first rate was ``base``. Subclasses define this
         method.
         """
-        raise NotImplementedError
+        raise checks.undefined(self, "rate")
 
     def step(self) -> None:
         """Advance by one step."""

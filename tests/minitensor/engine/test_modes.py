@@ -7,6 +7,7 @@ import threading
 import pytest
 
 import minitensor as mt
+from minitensor import torch
 from tests.support.engine.differences import leaf
 
 
@@ -102,3 +103,11 @@ def test_operations_work_in_a_second_thread():
     thread.start()
     thread.join()
     assert w.grad.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("kind", [mt.no_grad, mt.enable_grad, torch.no_grad, torch.inference_mode])
+def test_a_mode_that_was_not_entered_cannot_be_left(kind):
+    with pytest.raises(RuntimeError, match="the context was not entered"):
+        kind().__exit__(None, None, None)
+    with pytest.raises(TypeError, match=f"{kind.__name__}: function must be a function, not 3"):
+        kind()(3)

@@ -148,6 +148,17 @@ def test_autocast_in_one_thread_does_not_affect_another():
         (lambda: amp.GradScaler(incr_ratio=1.0), ValueError, "incr_ratio is above 1"),
         (lambda: amp.GradScaler(decr_ratio=1.0), ValueError, "decr_ratio is between 0 and 1"),
         (lambda: amp.GradScaler().scale(3), TypeError, "the loss is a Tensor, not int"),
+        (lambda: amp.auto_cast(level=2), TypeError, "auto_cast: level must be a str, not 2"),
+        (lambda: amp.auto_cast(custom_white_list="exp"), TypeError, "custom_white_list must be a sequence of names"),
+        (lambda: amp.auto_cast()(3), TypeError, "function must be a function, not 3"),
+        (lambda: amp.auto_cast().__exit__(), RuntimeError, "the context was not entered"),
+        (lambda: torch.autocast("cpu", enabled="yes"), TypeError, "enabled must be True or False, not 'yes'"),
+        (lambda: amp.GradScaler(incr_every_n_steps=0.5), TypeError, "incr_every_n_steps must be an integer, not 0.5"),
+        (lambda: amp.GradScaler().step(3), TypeError, "GradScaler.step: optimizer must be an optimizer"),
+        (lambda: amp.GradScaler().load_state_dict({"a": 1}), ValueError, "state_dict has no 'scale'"),
+        (lambda: torch.amp.GradScaler().unscale_("a"), TypeError, "optimizer must be an optimizer of torch.optim"),
+        (lambda: torch.amp.GradScaler().scale([1]), ValueError, "got 1 inside 1 iterables"),
+        (lambda: torch.amp.GradScaler().load_state_dict([1]), TypeError, "state_dict must be a dict"),
     ],
 )
 def test_wrong_settings_of_autocast_and_scalers_are_refused(call: Any, error: type[Exception], says: str):

@@ -12,10 +12,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
+import minitensor
 from minitensor import torch
+from tests.support.vocabulary.wrong_arguments.callables import LEFT_OUT, VOCABULARIES, entries, public_callables
+from tests.support.vocabulary.wrong_arguments.values import Values
 
 ROOT = Path(__file__).parents[3]
 LONG = os.environ.get("WRONG_CALLS")
@@ -23,6 +27,18 @@ CALLS = int(LONG or "2500")
 #: The seeds of a run; None means a new random seed.
 SEEDS = [None] if LONG else [102891, 656925]
 WALK = "tests.support.vocabulary.wrong_arguments"
+
+
+@pytest.mark.parametrize("package", VOCABULARIES)
+def test_the_walk_reaches_every_public_callable(package: str):
+    vocabulary = {"minitensor": minitensor, "minitensor.torch": torch}[package]
+    reached = {entry.group for entry in entries(package, Values(vocabulary, Random(0)))}
+    public = public_callables(package)
+    missing = {name: group for name, group in public.items() if group not in reached}
+    assert [name for name, group in missing.items() if name not in LEFT_OUT and group not in LEFT_OUT] == []
+    known = {*public, *public.values()}
+    assert [name for name in LEFT_OUT if name in known and name not in {*missing, *missing.values()}] == [], "remove"
+    assert len(public) > 1500
 
 
 def run(code: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -34,7 +50,7 @@ def run(code: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("package", ["minitensor", "minitensor.torch"])
+@pytest.mark.parametrize("package", VOCABULARIES)
 def test_no_call_ends_in_an_error_from_inside(package: str, seed: int | None, tmp_path: Path):
     seeded = [] if seed is None else ["--seed", str(seed)]
     done = run(["-m", WALK, "--vocabulary", package, "--calls", str(CALLS), *seeded], tmp_path)
@@ -55,7 +71,7 @@ SWEPT = """
 """
 
 
-@pytest.mark.parametrize("package", ["minitensor", "minitensor.torch"])
+@pytest.mark.parametrize("package", VOCABULARIES)
 def test_a_value_that_escaped_once_escapes_nowhere(package: str, tmp_path: Path):
     labels = "".join(line.strip() for line in SWEPT.splitlines())
     code = ["-m", WALK, "--vocabulary", package, "--calls", str(CALLS), "--sweep", "--values", labels]

@@ -9,7 +9,7 @@ import resource
 import sys
 import tempfile
 
-from tests.support.vocabulary.wrong_arguments.callables import MODULES
+from tests.support.vocabulary.wrong_arguments.callables import VOCABULARIES
 from tests.support.vocabulary.wrong_arguments.sweep import Sweep
 from tests.support.vocabulary.wrong_arguments.walk import Walk
 
@@ -22,7 +22,7 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=50_000, help="calls of each vocabulary")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a new one")
     parser.add_argument("--first", type=int, default=0, help="the number of the first call")
-    parser.add_argument("--vocabulary", choices=[*MODULES], action="append")
+    parser.add_argument("--vocabulary", choices=VOCABULARIES, action="append")
     parser.add_argument("--show", type=int, default=40, help="kinds of faults to print")
     parser.add_argument("--sweep", action="store_true", help="one wrong argument a call, each at each parameter")
     parser.add_argument("--values", help="labels of the wrong values of a sweep, separated by |; default: all")
@@ -31,7 +31,7 @@ def main() -> int:
     sys.stdout = os.fdopen(os.dup(1), "w")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     failed = False
-    for package in given.vocabulary or MODULES:
+    for package in given.vocabulary or VOCABULARIES:
         with tempfile.TemporaryDirectory() as folder:
             here = os.getcwd()
             os.chdir(folder)

@@ -13,22 +13,35 @@ from typing import Any
 
 from tests.support.vocabulary.wrong_arguments.values import Values
 
-#: The public modules of both vocabularies, without the package's name.
-MODULES = {
-    "minitensor": (
-        *("", "autograd", "device", "device.cpu", "device.cuda", "distributed", "distributed.fleet.utils", "io"),
-        *("memory", "nn", "nn.functional", "nn.initializer", "nn.utils", "optimizer", "optimizer.lr"),
-        "vision.transforms",
-    ),
-    "minitensor.torch": (
-        *("", "accelerator", "autograd", "autograd.functional", "cuda", "nn", "nn.functional", "nn.init", "nn.utils"),
-        *("optim", "optim.lr_scheduler", "random", "utils.checkpoint", "utils.data"),
-    ),
-}  # fmt: skip
-#: Names that are not called, because they end or change the process, with the reasons.
+#: The vocabularies, as names of packages.
+VOCABULARIES = ("minitensor", "minitensor.torch")
+#: Modules that belong to no vocabulary, with the reasons.
+MODULES_LEFT_OUT = {
+    "minitensor.engine": "the engine, which both vocabularies call",
+    "minitensor.paddle": "the home of functions that minitensor shows under their public names",
+    "minitensor.torch": "the other vocabulary",
+}
+_BY_RECORDER = "the recorder calls it while a program runs, with values of the engine"
+_NAMED_TUPLE = "an event is a named tuple, whose fields Python does not let anybody set"
+#: Callables that are not called, by name or group, with the reasons.
 LEFT_OUT = {
     "minitensor.explain": "belongs to the package memory_stage",
     "minitensor.distributed.init_parallel_env": "starts to wait for other processes",
+    "minitensor.memory.measuring.Bytes.add": _BY_RECORDER,
+    "minitensor.memory.measuring.Measure.on_event": _BY_RECORDER,
+    "minitensor.memory.profiling.ProfileRow.reach": _BY_RECORDER,
+    "minitensor.memory.recording.Recording.memory_of": _BY_RECORDER,
+    "minitensor.memory.recording.Recording.on_event": _BY_RECORDER,
+    "minitensor.memory.recording.Recording.register": _BY_RECORDER,
+    "minitensor.optimizer.lr.LRScheduler.get_lr": "a scheduler of the base class cannot be created",
+    "minitensor.torch.optim.schedules.LRScheduler.rate": "a scheduler of the base class cannot be created",
+    **{
+        f"minitensor.engine.device.memory_log.MemoryEvent.{name}": _NAMED_TUPLE
+        for name in (
+            *("address", "category", "device", "device_free", "file", "kind", "line", "name", "op", "requested"),
+            *("size", "storage", "time_us", "version"),
+        )
+    },
 }
 #: Members of a tensor or a layer that are not called, with the reasons.
 _LEFT_OUT = """
@@ -36,7 +49,7 @@ _LEFT_OUT = """
     __delattr__ __module__ __slots__ __weakref__ __dir__ __sizeof__ __reduce__ __reduce_ex__ __getstate__ __setstate__
     __annotations__ __orig_bases__ __parameters__ __class_getitem__ __init__ __repr__ __str__ __hash__ __getattr__
     __match_args__ __replace__ __dataclass_fields__ __dataclass_params__ __abstractmethods__ __array_priority__
-    __firstlineno__ __static_attributes__ __type_params__ __array_interface__
+    __firstlineno__ __static_attributes__ __type_params__ __array_interface__ __post_init__ __getnewargs__
 """
 MEMBERS_LEFT_OUT = frozenset(_LEFT_OUT.split())
 #: Operators by the name of their special method. The operator is called, not the method, so that Python's rules apply.
@@ -87,6 +100,11 @@ class Entry:
     group: str
     is_setter: bool = False
 
+    @property
+    def last(self) -> str:
+        """The last part of the name."""
+        return self.name.rpartition(".")[2]
+
 
 def _parameters(function: Any, is_method: bool) -> tuple[tuple[str, ...], int]:
     try:
@@ -105,7 +123,22 @@ def _parameters(function: Any, is_method: bool) -> tuple[tuple[str, ...], int]:
     return tuple(names), required
 
 
-def _public(module: ModuleType, package: str) -> Iterator[tuple[str, Any]]:
+def modules(package: str) -> list[str]:
+    """Return the names of the public modules of ``package``: the package, and every module that a public one lists."""
+    found, following = [], [package]
+    while following:
+        found.append(following.pop(0))
+        module = importlib.import_module(found[-1])
+        for name in sorted(getattr(module, "__all__", None) or dir(module)):
+            full = f"{found[-1]}.{name}"
+            if not name.startswith("_") and full not in MODULES_LEFT_OUT:
+                value = getattr(module, name)
+                if isinstance(value, ModuleType) and value.__name__ == full:
+                    following.append(full)
+    return found
+
+
+def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
     listed = getattr(module, "__all__", None)
     for name in sorted(listed or dir(module)):
         if name.startswith("_"):
@@ -122,9 +155,8 @@ def entries(package: str, values: Values) -> list[Entry]:
     """Return every public callable of ``package``, "minitensor" or "minitensor.torch"."""
     found: list[Entry] = []
     classes: dict[str, type] = {}
-    for part in MODULES[package]:
-        module_name = f"{package}.{part}".rstrip(".")
-        for name, function in _public(importlib.import_module(module_name), package):
+    for module_name in modules(package):
+        for name, function in _public(importlib.import_module(module_name)):
             full = f"{module_name}.{name}"
             if full in LEFT_OUT:
                 continue
@@ -149,27 +181,65 @@ def labelled(function: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def _members(kind: str, receiver: Callable[[], Any]) -> Iterator[Entry]:
-    cls = type(receiver())
+def _is_attribute(member: Any) -> bool:
+    """True for a property, or for another descriptor that is not called."""
+    return isinstance(member, property) or (inspect.isdatadescriptor(member) and not callable(member))
+
+
+def members(cls: type) -> Iterator[tuple[str, Any, str]]:
+    """Yield name, member and group of every public method, operator and attribute that the package defines for ``cls``.
+
+    The group is the name of the class that defines the member; see :class:`Entry`.
+    """
     for name in dir(cls):
         if name in MEMBERS_LEFT_OUT or (name.startswith("_") and not name.endswith("__")):
             continue
         member = inspect.getattr_static(cls, name)
         if member is getattr(object, name, None) or member is object.__dict__.get(name):
             continue  # Python defines this method
+        home = next(each for each in cls.__mro__ if name in vars(each))
+        if home.__module__.startswith("minitensor") and (
+            name in OPERATORS or _is_attribute(member) or callable(getattr(cls, name, None))
+        ):
+            yield name, member, f"{home.__module__}.{home.__qualname__}.{name}"
+
+
+def public_callables(package: str) -> dict[str, str]:
+    """Return the full name of every public function, class and member of a class, each with its group."""
+    found = {}
+    for module_name in modules(package):
+        module = importlib.import_module(module_name)
+        listed = getattr(module, "__all__", None)
+        for name in listed or dir(module):
+            value = getattr(module, name)
+            if name.startswith("_") or isinstance(value, ModuleType) or not callable(value):
+                continue
+            full = f"{module_name}.{name}"
+            home = getattr(value, "__module__", None) or module_name
+            is_package = hasattr(module, "__path__")
+            if listed is None and not (home.startswith("minitensor") if is_package else home == module_name):
+                continue  # a name that the module imports for its own use, such as Any
+            found[full] = full
+            if inspect.isclass(value) and home.startswith("minitensor"):
+                found |= {f"{full}.{member}": group for member, _, group in members(value)}
+    return found
+
+
+def _members(kind: str, receiver: Callable[[], Any]) -> Iterator[Entry]:
+    made = receiver()
+    cls = made if isinstance(made, type) else type(made)
+    for name, member, group in members(cls):
+        if group in LEFT_OUT:
+            continue
         names = frozenset({name, name.strip("_"), name.rstrip("_"), cls.__name__, labelled(getattr(cls, name, None))})
         full = f"{kind}.{name}"
-        home = next(each for each in cls.__mro__ if name in vars(each))
-        if not home.__module__.startswith("minitensor"):
-            continue
-        group = f"{home.__module__}.{home.__qualname__}.{name}"
         if name in OPERATORS:
             count = 0 if name in ALONE else 2 if name == "__setitem__" else 1
             parameters = ("key", "value")[:count] if "item" in name else ("other",) * count
             yield Entry(full, names, receiver, OPERATORS[name], parameters, count, group, is_setter=True)
-        elif isinstance(member, property) or (inspect.isdatadescriptor(member) and not callable(member)):
+        elif _is_attribute(member):
             yield Entry(full, names, receiver, partial(_assigned, name), (name,), 1, group, is_setter=True)
-        elif callable(getattr(cls, name, None)):
+        else:
             parameters, required = _parameters(getattr(cls, name), not isinstance(member, (staticmethod, classmethod)))
             yield Entry(full, names, receiver, partial(_called, name), parameters, required, group)
 
@@ -206,6 +276,18 @@ def instances(package: str, values: Values) -> dict[str, list[Callable[[], Any]]
     for name in ("LSTM", "GRU", "LSTMCell", "GRUCell"):
         add(name, lambda name=name: getattr(nn, name)(3, 2))
     add("Sequential", lambda: nn.Sequential(nn.Linear(3, 2), nn.ReLU()))
+    for name in ("Normal", "Categorical", "Bernoulli", "Uniform"):
+        add(f"distribution {name}", lambda name=name: values.distribution(name))
+    add("GradScaler", values.scaler)
+    for name in ("Hardswish", "Mish", "Softplus", "Softsign"):
+        add(name, lambda name=name: getattr(nn, name)())
+    for name in ("no_grad", "enable_grad"):
+        add(name, lambda name=name: getattr(vocabulary, name)())
+    add("set_grad_enabled", lambda: vocabulary.set_grad_enabled(True))
+    data = vocabulary.utils.data if values.is_torch else vocabulary.io
+    for name in ("Dataset", "IterableDataset"):
+        add(name, lambda name=name: getattr(data, name)())
+    add("Sampler", lambda: data.Sampler(values.dataset()))
     if values.is_torch:
         _torch_instances(vocabulary, values, add)
     else:
@@ -215,6 +297,15 @@ def instances(package: str, values: Values) -> dict[str, list[Callable[[], Any]]
 
 def _torch_instances(torch: Any, values: Values, add: Callable[..., None]) -> None:
     nn, data, schedulers = torch.nn, torch.utils.data, torch.optim.lr_scheduler
+    add("autocast", lambda: torch.autocast("cpu"))
+    add("inference_mode", lambda: torch.inference_mode())
+    add("set_detect_anomaly", lambda: torch.autograd.set_detect_anomaly(False))
+    add("detect_anomaly", lambda: torch.autograd.detect_anomaly())
+    add("Distribution", lambda: torch.distributions.Distribution())
+    add("iinfo", lambda: torch.iinfo(torch.int32))
+    add("Function", lambda: torch.autograd.Function)
+    add("doubling Function", lambda: _doubling(torch.autograd.Function, torch.mul))
+    add("FunctionCtx", lambda: _context(torch.autograd.Function, torch.mul, values))
     add("Parameter", lambda: nn.Parameter(torch.ones(2, 3)))
     add("SiLU", lambda: nn.SiLU())
     add("Identity", lambda: nn.Identity())
@@ -237,6 +328,13 @@ def _torch_instances(torch: Any, values: Values, add: Callable[..., None]) -> No
     add("ExponentialLR", lambda: schedulers.ExponentialLR(values.optimizer(), 0.9))
     add("CosineAnnealingLR", lambda: schedulers.CosineAnnealingLR(values.optimizer(), 5))
     add("LinearLR", lambda: schedulers.LinearLR(values.optimizer()))
+    add("ConstantLR", lambda: schedulers.ConstantLR(values.optimizer()))
+    add("PolynomialLR", lambda: schedulers.PolynomialLR(values.optimizer()))
+    add("MultiplicativeLR", lambda: schedulers.MultiplicativeLR(values.optimizer(), lambda step: 0.5))
+    add("CosineAnnealingWarmRestarts", lambda: schedulers.CosineAnnealingWarmRestarts(values.optimizer(), 3))
+    add("OneCycleLR", lambda: schedulers.OneCycleLR(values.optimizer(), 1.0, total_steps=5))
+    add("ReduceLROnPlateau", lambda: schedulers.ReduceLROnPlateau(values.optimizer()))
+    add("SequentialLR", lambda: _sequential(schedulers, values.optimizer()))
     add("TensorDataset", values.dataset)
     add("ConcatDataset", lambda: data.ConcatDataset([values.dataset(), values.dataset()]))
     add("Subset", lambda: data.Subset(values.dataset(), [0, 2]))
@@ -255,6 +353,20 @@ def _torch_instances(torch: Any, values: Values, add: Callable[..., None]) -> No
 
 def _paddle_instances(mt: Any, values: Values, add: Callable[..., None]) -> None:
     nn, io, lr = mt.nn, mt.io, mt.optimizer.lr
+    add("auto_cast", lambda: mt.amp.auto_cast())
+    add("set_inplace_policy", lambda: mt.set_inplace_policy("2.6"))
+    add("check_foreign_writes", lambda: mt.check_foreign_writes(False))
+    add("Distribution", lambda: mt.distribution.Distribution())
+    add("LogSigmoid", lambda: nn.LogSigmoid())
+    add("ParamAttr", lambda: mt.ParamAttr())
+    add("OutOfMemoryError", lambda: mt.device.OutOfMemoryError(4, 3, 10, 8, 7, 1))
+    add("Measure", lambda: mt.memory.measure())
+    add("Recording", lambda: mt.memory.record())
+    add("Bytes", lambda: mt.memory.Bytes())
+    add("Row", lambda: mt.memory.Row(1, "x = y"))
+    add("Table", lambda: mt.memory.Table("step", "", "cpu", [mt.memory.Row(1, "x = y")]))
+    add("PyLayerContext", lambda: _context(mt.autograd.PyLayer, mt.multiply, values))
+    add("base PyLayer", lambda: mt.autograd.PyLayer)
     add("Parameter", lambda: mt.create_parameter([2, 3], "float32"))
     add("Silu", lambda: nn.Silu())
     add("ThresholdedReLU", lambda: nn.ThresholdedReLU())
@@ -289,17 +401,47 @@ def _paddle_instances(mt: Any, values: Values, add: Callable[..., None]) -> None
     add("RandomSampler", lambda: io.RandomSampler(values.dataset()))
     add("SequenceSampler", lambda: io.SequenceSampler(values.dataset()))
     add("BatchSampler", lambda: io.BatchSampler(values.dataset(), batch_size=2))
+    add("PyLayer", lambda: _doubling(mt.autograd.PyLayer, mt.multiply))
+    add("TruncatedNormal", lambda: nn.initializer.TruncatedNormal())
+    add("Initializer", lambda: nn.initializer.Initializer())
+    for name in ("NaturalExpDecay", "InverseTimeDecay", "ExponentialDecay"):
+        add(name, lambda name=name: getattr(lr, name)(0.1, 0.5))
+    add("NoamDecay", lambda: lr.NoamDecay(4, 3))
+    add("PiecewiseDecay", lambda: lr.PiecewiseDecay([2], [0.1, 0.2]))
+    add("PolynomialDecay", lambda: lr.PolynomialDecay(0.1, 3))
+    add("MultiStepDecay", lambda: lr.MultiStepDecay(0.1, [1, 2]))
+    add("LambdaDecay", lambda: lr.LambdaDecay(0.1, lambda step: 1.0))
+    add("MultiplicativeDecay", lambda: lr.MultiplicativeDecay(0.1, lambda step: 0.5))
+    add("ReduceOnPlateau", lambda: lr.ReduceOnPlateau(0.1))
 
-    class Double(mt.autograd.PyLayer):  # type: ignore[misc,name-defined]
-        """A layer that returns twice its input."""
+
+def _sequential(schedulers: Any, optimizer: Any) -> Any:
+    """Return a schedule of two others."""
+    return schedulers.SequentialLR(optimizer, [schedulers.StepLR(optimizer, 2), schedulers.StepLR(optimizer, 3)], [2])
+
+
+def _doubling(base: Any, multiply: Callable[[Any, Any], Any], contexts: list[Any] | None = None) -> Any:
+    """Return a custom operation that doubles its input, and that adds its context to ``contexts``."""
+
+    class Double(base):  # type: ignore[misc]
+        """An operation that returns twice its input."""
 
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             ctx.save_for_backward(x)
-            return mt.multiply(x, 2)  # `mul` names itself in its error if x is not a tensor
+            if contexts is not None:
+                contexts.append(ctx)
+            return multiply(x, 2)  # `mul` names itself in its error if x is not a tensor
 
         @staticmethod
         def backward(ctx: Any, gradient: Any) -> Any:
             return gradient * 2
 
-    add("PyLayer", lambda: Double())
+    return Double
+
+
+def _context(base: Any, multiply: Callable[[Any, Any], Any], values: Values) -> Any:
+    """Return the context of a custom operation whose forward has ended."""
+    contexts: list[Any] = []
+    _doubling(base, multiply, contexts).apply(values.tensor([1.0, 2.0], wants=True))
+    return contexts[0]

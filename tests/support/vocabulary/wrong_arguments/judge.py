@@ -65,6 +65,8 @@ def fault_of(error: BaseException, names: set[str]) -> str:
     code, at, line = frames[-1]
     where = f"{code.co_filename.partition('/minitensor/')[2] or code.co_filename}:{line} in {code.co_name}"
     own = [frame for frame in frames if _is_own(frame[0])]
+    if not text.strip():
+        return f"{kind} without a text ({where})"
     if not isinstance(error, KINDS):
         return f"{kind} ({where}): {text}"
     if not own and "/numpy/" in code.co_filename:

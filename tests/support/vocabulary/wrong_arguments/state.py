@@ -55,7 +55,12 @@ class State:
 
     def modes(self) -> dict[str, Any]:
         """Return the modes of the thread and the state of the random generators."""
-        found = {"grad mode": modes.grad, "policy": modes.policy, "device": minitensor.get_device()}
+        found = {
+            "grad mode": modes.grad,
+            "policy": modes.policy,
+            "casts": modes.casts,
+            "device": minitensor.get_device(),
+        }
         if self.values.is_torch:
             found["random state"] = _seen_bytes(self.values.vocabulary.get_rng_state())
         else:
@@ -79,6 +84,7 @@ class State:
     def restore(self) -> None:
         """Restore the modes that a successful call may have changed."""
         modes.grad, modes.policy, modes.inference, modes.layer = True, "2.6", False, ""
+        modes.casts, modes.cast_copies = None, None
         minitensor.set_printoptions(precision=8, threshold=1000, edgeitems=3, linewidth=80)
         printing.set_printoptions(profile="default")
         if minitensor.get_device() != "cpu":

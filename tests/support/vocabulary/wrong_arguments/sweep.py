@@ -52,7 +52,7 @@ class Sweep(Walk):
             if i == self.at:
                 label, value = self.label, self.values.wrong[self.label]()
             else:
-                label, value = self.values.fitting(entry.parameters[i] if i < most else "extra")
+                label, value = self.values.fitting(entry.parameters[i] if i < most else "extra", entry.last)
             given.append(value)
             labels.append(label)
         return given, {}, labels

@@ -223,6 +223,19 @@ class Values:
             ("milestones", one_of([1, 2])),
             ("weight", lambda: self.tensor(rng.choice([[[1.0, 2.0, 3.0], [0.0, 1.0, 2.0]], [1.0, 2.0, 3.0]]))),
             ("sampler", lambda: None),
+            ("loc", one_of(0.0, 1.0)),
+            ("device_type", one_of("cpu", "cuda")),
+            ("equation", one_of("ij,jk->ik", "ii->i", "...i,...i->...")),
+            ("level", one_of("O1", "O0")),
+            ("enable enabled use_promote use_dynamic_loss_scaling validate_args cache_enabled", one_of(True, False)),
+            ("custom_white_list custom_black_list", one_of(None, ["exp"], {"sum", "mean"})),
+            ("init_scale init_loss_scaling new_scale temperature", one_of(2.0, 1024.0)),
+            ("growth_factor incr_ratio", one_of(2.0, 4.0)),
+            ("backoff_factor decr_ratio", one_of(0.5, 0.25)),
+            ("growth_interval incr_every_n_steps decr_every_n_nan_or_inf", one_of(1, 2)),
+            ("sample_shape batch_shape event_shape", one_of([2], (), [2, 3])),
+            ("var", lambda: self.tensor([1.0, 2.0], wants=True)),
+            ("kl_divergence.p kl_divergence.q other_distribution", self.distribution),
         ):  # fmt: skip
             made |= dict.fromkeys(names.split(), make)
         return made
@@ -234,6 +247,18 @@ class Values:
             return self.vocabulary.optim.SGD(parameters, lr=0.1)
         return self.vocabulary.optimizer.SGD(learning_rate=0.1, parameters=parameters)
 
+    def distribution(self, name: str = "") -> Any:
+        """Return a distribution of the class of this name, or of any class."""
+        name = name or self.rng.choice(["Normal", "Categorical", "Bernoulli", "Uniform"])
+        module = self.vocabulary.distributions if self.is_torch else self.vocabulary.distribution
+        shares = self.tensor([[0.25, 0.75], [0.5, 0.5]])
+        parameters = {"Normal": (0.0, shares), "Uniform": (0.0, shares)}.get(name, (shares,))
+        return getattr(module, name)(*parameters)
+
+    def scaler(self) -> Any:
+        """Return a gradient scaler."""
+        return self.vocabulary.amp.GradScaler()
+
     def dataset(self) -> Any:
         """Return a data set of four rows."""
         rows = self.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])
@@ -241,9 +266,9 @@ class Values:
             return self.vocabulary.utils.data.TensorDataset(rows)
         return self.vocabulary.io.TensorDataset([rows])
 
-    def fitting(self, name: str) -> tuple[str, Any]:
-        """Return the label and the value of an argument that may fit a parameter called ``name``."""
-        make = self.by_name.get(name)
+    def fitting(self, name: str, function: str = "") -> tuple[str, Any]:
+        """Return the label and the value of an argument that may fit the parameter ``name`` of ``function``."""
+        make = self.by_name.get(f"{function}.{name}") or self.by_name.get(name)
         if make is None:
             make = self.rng.choice([self.some_tensor, lambda: self.rng.choice([1, 2, 0.5, [2, 3], None])])
         return f"<{name}>", make()

@@ -8,7 +8,7 @@ import signal
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -100,7 +100,7 @@ class Walk:
         labels: list[str] = []
         for i in range(count):
             name = names[i] if i < len(names) else "extra"
-            label, value = self.values.any_wrong() if i in wrong_at else self.values.fitting(name)
+            label, value = self.values.any_wrong() if i in wrong_at else self.values.fitting(name, entry.last)
             given.append(value)
             labels.append(label)
         named: dict[str, Any] = {}
@@ -126,6 +126,8 @@ class Walk:
                 result = entry.call(*owners, *given, **named)
                 is_error = False
                 self.follow(result)
+                if entry.last in UNDONE:
+                    UNDONE[entry.last](receiver)
         except TooSlow as error:
             self.add(report, what, f"{entry.name}: {error}")
         except BaseException as error:
@@ -176,4 +178,9 @@ class Walk:
         return report
 
 
+#: For methods that change the state of the process until another method is called: a function that calls the other.
+UNDONE: dict[str, Callable[[Any], Any]] = {
+    "__enter__": lambda context: context.__exit__(None, None, None),
+    "open": lambda subscription: subscription.close(),
+}
 KEYWORDS = ("name", "no_such_keyword", "out", "dtype", "dim", "axis", "generator", "inplace", "device", "keepdim")
