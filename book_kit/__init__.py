@@ -20,7 +20,7 @@ from book_kit.questions.quiz import predict
 from book_kit.widgets import controls, installed, report_html
 from memory_stage.figures import allocator_map, meter, stride_explorer, timeline, what_fits
 from memory_stage.messages import add_catalogues
-from minitensor.engine.core.storage import of_engine
+from minitensor.engine.core.storage import engine_packages
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -31,8 +31,8 @@ __all__ = [
 ]
 
 
-of_engine.own.add("book_kit")
-of_engine.clear()
+engine_packages.own.add("book_kit")
+engine_packages.clear()
 
 add_catalogues("book_kit", Path(__file__).with_name("locale"))
 

@@ -1,11 +1,12 @@
-"""Automatic casts of operands: the lists of operations, and the copies that are made only once.
+"""Automatic casts of operands: the operations that get other dtypes, and a cache of cast parameters.
 
-Inside a context, operations of one list get operands of 16 bits, and operations of another get float32. All others keep
-the dtypes of their operands. The contexts themselves are :mod:`minitensor.torch.amp` and :mod:`minitensor.amp`.
+Inside a context, the operations of one list get operands of 16 bits, and those of another list get float32. All other
+operations get their operands unchanged. The contexts themselves are in :mod:`minitensor.torch.amp` and
+:mod:`minitensor.amp`.
 
-A parameter is cast once for each version. The copy is kept until the outermost context ends, and it is what a matrix
-product saves: the parameter in float32 is the master copy that the optimizer writes. PyTorch keeps the first copy even
-if the parameter is written inside the context; here the next use makes a new one.
+A parameter is cast once for each version, and the copy is reused until the outermost context ends. Matrix products save
+the copy for backward. The optimizer writes the parameter itself, the float32 master copy. If a parameter is written
+inside the context, its next use creates a new copy; PyTorch would reuse the old one.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Casts:
     Args:
         dtype: the 16-bit dtype, float16 or bfloat16.
         lists: the operations that get 16-bit operands, and those that get float32.
-        cast: ``cast(x, dtype)``, which records the cast.
+        cast: the function ``cast(x, dtype)``, which returns a recorded cast of ``x``.
         has_cache: True to cast each version of a parameter only once.
     """
 
@@ -84,15 +85,15 @@ class Casts:
     ) -> None:
         self.low, self.lists, self._cast, self._has_cache = dtype.numpy, lists, cast, has_cache
 
-    def given(self, op: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the operands of ``op``, cast if a list contains ``op``. Float64 and integer operands are not cast."""
+    def cast_operands(self, op: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the operands of ``op``, cast if ``op`` is in a list. Float64 and integers are never cast."""
         if op in self.lists.low:
-            return tuple(self._low_precision(x) if _is_cast(x, self.low) else x for x in given)
+            return tuple(self._cast_to_16_bits(x) if _needs_cast(x, self.low) else x for x in given)
         if op in self.lists.wide:
-            return tuple(self._cast(x, _WIDE) if _is_cast(x, _WIDE) else x for x in given)
+            return tuple(self._cast(x, _WIDE) if _needs_cast(x, _WIDE) else x for x in given)
         return given
 
-    def _low_precision(self, x: Any) -> Any:
+    def _cast_to_16_bits(self, x: Any) -> Any:
         copies = modes.cast_copies
         if not self._has_cache or copies is None or x.stop_gradient or not x.is_leaf or not modes.grad:
             return self._cast(x, self.low)
@@ -108,14 +109,14 @@ class Casts:
 _WIDE = np.dtype(np.float32)
 
 
-def _is_cast(x: Any, dtype: np.dtype) -> bool:
+def _needs_cast(x: Any, dtype: np.dtype) -> bool:
     array = getattr(x, "_array", None)
     return array is not None and array.dtype in FLOATS and array.dtype not in (dtype, float64.numpy)
 
 
 def autocast(op: str, *given: Any) -> tuple[Any, ...]:
     """Return the operands of ``op``, cast by the context of this thread if there is one."""
-    return given if modes.casts is None else modes.casts.given(op, given)
+    return given if modes.casts is None else modes.casts.cast_operands(op, given)
 
 
 def autocasts(function: Function) -> Function:
@@ -125,8 +126,8 @@ def autocasts(function: Function) -> Function:
     @functools.wraps(function)
     def casting_operands(*given: Any, **named: Any) -> Any:
         if casting.threads and modes.casts is not None:
-            given = modes.casts.given(name, given)
-            named = dict(zip(named, modes.casts.given(name, tuple(named.values())), strict=True))
+            given = modes.casts.cast_operands(name, given)
+            named = dict(zip(named, modes.casts.cast_operands(name, tuple(named.values())), strict=True))
         return function(*given, **named)
 
     return casting_operands  # type: ignore[return-value]  # it has the signature of `function`

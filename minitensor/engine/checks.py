@@ -1,7 +1,7 @@
 """Check arguments that are not tensors, such as numbers, bools, names, paths and functions, and sequences of these.
 
 Every check returns the argument in the form that the caller computes with, or raises an error that names the function,
-the argument, what was given, and what is allowed. Checks have no side effects, except that ``elements`` consumes an
+the argument, the given value, and the allowed values. Checks have no side effects, except that ``elements`` consumes an
 iterator. They never call bool() on an array, because that raises an error for most arrays.
 """
 
@@ -43,7 +43,7 @@ def shown(given: Any) -> str:
 
 
 def _is_short(given: Any, depth: int) -> bool:
-    """True if ``given`` is a list or tuple of a few plain values, or of such lists, ``depth`` times."""
+    """True if ``given`` is a list or tuple of a few plain values and lists, nested at most ``depth`` deep."""
     return (
         type(given) in (list, tuple)
         and len(given) <= 6
@@ -160,7 +160,7 @@ def elements(op: str, name: str, given: Any, of_what: str, kind: type | tuple[ty
     """Return the elements of an iterable, each of which is an instance of ``kind``.
 
     Raises:
-        TypeError: if it is not iterable, a text, or an element is of another kind.
+        TypeError: if it is a text or not iterable, or if an element is of another kind.
     """
     if isinstance(given, (str, bytes, bytearray)) or not is_iterable(given):
         raise refused(op, name, f"a sequence of {of_what}", given)
@@ -243,7 +243,7 @@ def path(op: str, name: str, given: Any) -> str | bytes:
 
 
 def path_or_empty(op: str, name: str, given: Any) -> str | bytes:
-    """Return the path of a file as :func:`path` does, but accept an empty one, for which functions have own errors."""
+    """Return the path of a file as :func:`path` does, but accept an empty one, which the caller refuses itself."""
     if not isinstance(given, (str, bytes, os.PathLike)):
         raise refused(op, name, "a path: a str, bytes or os.PathLike", given)
     try:
@@ -286,9 +286,9 @@ def numpy_dtype(op: str, given: Any) -> np.dtype:
     Raises:
         TypeError: if it is not a dtype.
     """
-    own = getattr(type(given), "__slots__", ()) and getattr(given, "numpy", None)
-    if isinstance(own, np.dtype):
-        return own
+    of_minitensor = getattr(type(given), "__slots__", ()) and getattr(given, "numpy", None)
+    if isinstance(of_minitensor, np.dtype):
+        return of_minitensor
     if isinstance(given, (str, type, np.dtype)):
         try:
             return np.dtype(given)

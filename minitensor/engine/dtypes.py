@@ -1,7 +1,7 @@
 """The element types of tensors, and the rules that promote two of them to one.
 
-Of two floats or two integers, the wider one wins; float16 with bfloat16 gives float32, and uint8 with int8 gives int16;
-an integer with a float gives that float; integer division gives float32, and a Python number never widens a tensor.
+The wider of two floats or two integers wins, but float16 with bfloat16 gives float32, and uint8 with int8 gives int16.
+An integer with a float gives that float. Integer division gives float32. A Python number never widens a tensor.
 
 numpy has no bfloat16. The optional package ml_dtypes adds it; all other dtypes work without that package. The package
 takes 2 MB of memory, so it is imported when a program first uses bfloat16.
@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 
 class DType:
-    """An element type. Compares equal to its name: ``x.dtype == "float32"``."""
+    """An element type. It is equal to its name: ``x.dtype == "float32"``."""
 
     __slots__ = ("name", "_numpy")
 
@@ -137,7 +137,7 @@ def _load_bfloat16() -> np.dtype:
 
 
 def is_supported(dtype: np.dtype) -> bool:
-    """True if tensors have the elements of arrays of this numpy dtype."""
+    """True if a tensor can have this numpy dtype."""
     return dtype in BY_NUMPY or (dtype.name == bfloat16.name and dtype == bfloat16.numpy)
 
 

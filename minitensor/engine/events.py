@@ -1,9 +1,9 @@
 """Events that the engine emits to a listener.
 
-Each event is a named tuple. Only one listener is set at a time; a :class:`Subscription` forwards each event to the
-listener before it. The listener is called with the event, and should keep no tensor alive longer than it needs to.
-Without a listener no event is made, and an operation pays one attribute test (about 15 ns). A listener may be removed
-during an event; one that receives an operation's first event receives all events of that operation.
+Each event is a named tuple. There is one current listener, a function of the event; it should keep no tensor alive
+longer than necessary. A :class:`Subscription` becomes the current listener and forwards each event to the one that it
+replaced. Without a listener, no event is created, and an operation only tests an attribute (about 15 ns). A listener
+that receives the first event of an operation receives all events of this operation, even if it is removed meanwhile.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Node: TypeAlias = Any
 Array: TypeAlias = Any
 
 Maker = TypeVar("Maker", bound=Callable[..., Exception])
-Passing = TypeVar("Passing", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 # ---------- storages ----------
@@ -225,15 +225,15 @@ class Watch:
 
 watch = Watch()
 
-#: Packages whose functions observe the program. They add themselves. The search for the caller of an operation skips
-#: them.
+#: Packages whose functions observe the program. They add themselves. The search for the line of the program that called
+#: an operation skips their frames.
 watching: set[str] = set()
 
-#: Single functions that run between an event and its observers, which this search skips, too.
+#: Single functions whose frames this search skips, too, because they run between an event and its observers.
 skipped_in_tracebacks: set[CodeType] = set()
 
 
-def skip_in_tracebacks(function: Passing) -> Passing:
+def skip_in_tracebacks(function: Function) -> Function:
     """Add a function to :data:`skipped_in_tracebacks`."""
     skipped_in_tracebacks.add(function.__code__)
     return function
@@ -313,7 +313,7 @@ def emits(event: type[OperationRefused] | type[BackwardRefused]) -> Callable[[Ma
         @functools.wraps(make)
         def making(*arguments: Any, **named: Any) -> Exception:
             error = make(*arguments, **named)
-            # If the function got the error from another decorated one, that one has emitted it.
+            # If the function got the error from another decorated function, the event has been emitted already.
             if watch.listener is not None and not hasattr(error, "_emitted"):
                 error._emitted = True  # type: ignore[attr-defined]  # an attribute that only this function uses
                 watch.listener(event(error, make.__name__, arguments))

@@ -15,8 +15,8 @@ from minitensor.engine.checks import shown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: The behaviour of each policy if an in-place operation overwrites a value that its own backward needs. Values saved by
-#: other operations are preserved under "copy_on_write"; under the other two, their backward raises.
+#: The action of each policy when an in-place operation overwrites a value that its own backward needs. If the value was
+#: saved by another operation, "copy_on_write" preserves it; under the other two, the other operation's backward raises.
 POLICIES = {
     "2.5": "refuse the operation",
     "2.6": "copy the input first",
@@ -25,11 +25,11 @@ POLICIES = {
 DEFAULT_POLICY = "2.6"
 
 
-class Paused:
-    """A counter of threads: of those without recording (:data:`paused`), or those that cast operands (:data:`casting`).
+class ThreadCounter:
+    """The number of threads that do not record (:data:`paused`), or that cast operands (:data:`casting`).
 
-    Operations check ``threads`` first, which takes 5 ns. Only if it is above 0, they read the modes of their thread,
-    which takes 70 ns.
+    Operations test ``threads`` first, which takes 5 ns. Only if it is above 0, they read the modes of the current
+    thread, which takes 70 ns.
     """
 
     __slots__ = ("threads",)
@@ -38,20 +38,20 @@ class Paused:
         self.threads = 0
 
 
-paused, casting = Paused(), Paused()
+paused, casting = ThreadCounter(), ThreadCounter()
 
 
-class _Pause:
-    """An object that counts its thread in :data:`paused` or :data:`casting` until it is freed or the thread ends."""
+class _CountedThread:
+    """Counts a thread in :data:`paused` or :data:`casting`, until it is freed or the thread ends."""
 
-    __slots__ = ("_counted",)
+    __slots__ = ("_counter",)
 
-    def __init__(self, counted: Paused) -> None:
-        self._counted = counted
-        counted.threads += 1
+    def __init__(self, counter: ThreadCounter) -> None:
+        self._counter = counter
+        counter.threads += 1
 
     def __del__(self) -> None:
-        self._counted.threads -= 1
+        self._counter.threads -= 1
 
 
 class Modes(threading.local):
@@ -76,9 +76,9 @@ class Modes(threading.local):
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__  # `__dict__` is the dictionary of the current thread
         if name == "grad" and value is not self.grad:
-            own["_pause"] = None if value else _Pause(paused)
+            own["_pause"] = None if value else _CountedThread(paused)
         elif name == "casts":
-            own["_casting"] = None if value is None else _Pause(casting)
+            own["_casting"] = None if value is None else _CountedThread(casting)
         own[name] = value
 
 

@@ -10,7 +10,7 @@ from minitensor.engine.checks import NUMPY_INTEGERS, shown
 
 
 class Source:
-    """Holds the generator, which :func:`seed` replaces. It is created on first use, which loads 6 MiB of code."""
+    """Holds the generator. It is created on first use, because that loads 6 MiB of code; :func:`seed` replaces it."""
 
     __slots__ = ("_generator",)
 

@@ -24,7 +24,7 @@ from minitensor.engine.device.places import current
 from minitensor.engine.device.snapshot import allocator_state, plain_event, torch_snapshot, write_for_viewer
 from minitensor.engine.dtypes import BY_NUMPY
 from minitensor.engine.operations.operands import CONSTANT
-from minitensor.engine.saved.saved import is_right
+from minitensor.engine.saved.saved import is_intact
 from minitensor.memory.changes import address_in, device_of, saved_by
 from minitensor.memory.measuring import name_of
 from minitensor.memory.naming import asked_name, names_in_reach
@@ -238,7 +238,7 @@ def _savers(node: Node) -> Iterator[tuple[Storage, dict[str, Any]]]:
     saved_here = saved_by(node)
     if not saved_here:
         return
-    right = {id(saved[0]): is_right(saved) for saved in node.saved if type(saved) is tuple and len(saved) == 3}
+    right = {id(saved[0]): is_intact(saved) for saved in node.saved if type(saved) is tuple and len(saved) == 3}
     place = node.place
     for kept in saved_here:
         yield (

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from minitensor.engine.core.storage import CallSite, of_engine
+from minitensor.engine.core.storage import CallSite, engine_packages
 
 LONGEST = 40  # an expression with more characters is not shown
 
@@ -25,7 +25,7 @@ _VIEW_PROPERTIES = ("T",)
 def is_engines(frame: FrameType) -> bool:
     """True if ``frame`` runs code of the engine's packages or of numpy."""
     package = frame.f_globals.get("__package__")
-    return isinstance(package, str) and (of_engine[package] or package.partition(".")[0] == "numpy")
+    return isinstance(package, str) and (engine_packages[package] or package.partition(".")[0] == "numpy")
 
 
 #: Packages whose code calls operations on behalf of the program, and the words for such a caller.

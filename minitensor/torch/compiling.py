@@ -22,7 +22,7 @@ from minitensor.engine.operations.describing import Wording
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.engine.operations.rules import namespaces
 from minitensor.engine.saved import in_place_inputs
-from minitensor.engine.saved.saved import is_right
+from minitensor.engine.saved.saved import is_intact
 from minitensor.torch import errors, kernels, operands
 from minitensor.torch.alpha import scaled
 from minitensor.torch.arguments import need_int
@@ -42,7 +42,7 @@ def _own_input(op: str, x: BaseTensor, *wanted: Node | None) -> Saved:
 
 def revived(node: Node, what: str, saved: Saved, *rest: Any) -> BaseTensor:
     """Return the saved tensor with the values that it had when it was saved, for a backward that is recorded itself."""
-    if not is_right(saved):
+    if not is_intact(saved):
         raise errors.stale(node, what, saved)
     return engine_revived(node, what, saved, *rest)
 

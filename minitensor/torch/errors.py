@@ -21,7 +21,7 @@ from minitensor.engine.core.storage import write_that_made
 from minitensor.engine.device.arrays import broadcast_shapes, gpu_of
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.events import BackwardRefused, OperationRefused, emits
-from minitensor.engine.saved.saved import FREED, is_right
+from minitensor.engine.saved.saved import FREED, is_intact
 from minitensor.engine.saved.saved import recovered as engine_recovered
 from minitensor.engine.views.making import Reshaping
 from minitensor.paddle.nearest import like_it
@@ -373,7 +373,7 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
     Raises:
         RuntimeError: if the saved elements were overwritten, or may have been.
     """
-    if not is_right(saved):
+    if not is_intact(saved):
         raise stale(node, what, saved)
     return engine_recovered(node, what, saved)
 

@@ -1,6 +1,6 @@
 """The engine that answers the questions of the recorder for minitensor."""
 
-from minitensor.engine.core.storage import of_engine
+from minitensor.engine.core.storage import engine_packages
 
-of_engine.own.add("memory_stage")
-of_engine.clear()
+engine_packages.own.add("memory_stage")
+engine_packages.clear()

@@ -43,7 +43,7 @@ from minitensor.engine.modes import modes, set_inplace_policy
 from minitensor.engine.operations.operands import CONSTANT
 from minitensor.engine.random import source as random_source
 from minitensor.engine.saved.patches import Patch
-from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_right, version_saved
+from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_intact, version_saved
 from minitensor.engine.sharing import numpy_memory
 from minitensor.engine.table import ROWS
 from minitensor.memory.source_lines import is_engines
@@ -343,7 +343,7 @@ class MinitensorEngine:
         if node.saved is FREED:
             return SavedTensorState.RELEASED
         saved = node.saved[position]
-        if not is_right(saved):
+        if not is_intact(saved):
             return SavedTensorState.LOST if type(saved[2]) is Lost else SavedTensorState.MOVED
         return SavedTensorState.APART if type(saved[2]) is Preserved and saved[2].left == 0 else SavedTensorState.RIGHT
 

@@ -18,7 +18,7 @@ from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.saved.cells import Cells
 from minitensor.engine.saved.patches import Patch
-from minitensor.engine.saved.saved import FREED, Lost, is_right, version_saved
+from minitensor.engine.saved.saved import FREED, Lost, is_intact, version_saved
 from minitensor.memory.backward_needs import row_of
 from minitensor.memory.source_lines import Site
 
@@ -118,7 +118,7 @@ def unnoticed(storage: Storage, written: Cells) -> list[SavedTensor]:
     found = [
         (node, k)
         for node, k, saved in _saved_tensors_on(storage)
-        if is_right(saved) and getattr(saved[2], "noted", None) is None and Cells.of(saved[0]).overlaps(written)
+        if is_intact(saved) and getattr(saved[2], "noted", None) is None and Cells.of(saved[0]).overlaps(written)
     ]
     return [saved for _, _, saved in _saved_tensors(found, lost=True)]
 
@@ -128,7 +128,7 @@ def moved(storage: Storage) -> list[Stale]:
     found = [
         (node, k)
         for node, k, saved in _saved_tensors_on(storage)
-        if type(saved[2]) is not Lost and not is_right(saved) and _was_readable(storage, version_saved(saved))
+        if type(saved[2]) is not Lost and not is_intact(saved) and _was_readable(storage, version_saved(saved))
     ]
     return [(weakref.ref(node), names, saved) for node, names, saved in _saved_tensors(found, lost=False)]
 

@@ -1,8 +1,8 @@
 """The context of a user-defined operation: it saves tensors for backward and announces writes.
 
-While forward runs, a :class:`LayerCall` keeps the inputs. A guard node is registered as a saver of their memory, so
-every write that overwrites bytes of an input notifies it. After forward, only the node of the call refers to the
-context, and the context refers to no tensor and to no node, so there is no reference cycle.
+While forward runs, a :class:`LayerCall` refers to the inputs. A guard node is registered as a saver of their memory, so
+every write that overwrites bytes of an input changes an entry of the guard. After forward, only the node of the call
+refers to the context, and the context refers to no tensor and to no node, so there is no reference cycle.
 """
 
 from __future__ import annotations
@@ -43,10 +43,12 @@ class LayerCall:
         node: the call's node in the history; it saves tensors as soon as ``save_for_backward`` is called.
         recording: True if some input requires a gradient, in grad mode.
         versions: the versions of the inputs' storages when the call began.
-        dirty: the inputs that ``mark_dirty`` announced, with their versions at that time.
+        guard: a node that saves the inputs that require a gradient. A write that overwrites bytes of an input replaces
+            the version in the guard's entry for this input.
+        dirty: the inputs that were passed to ``mark_dirty``, with their versions at that time.
         saved: the arguments of ``save_for_backward`` with their versions at that time; None until it is called.
-        constants: the outputs that require no gradient.
-        late_announcements: True if a write may be announced after it happened.
+        constants: the outputs that were passed to ``mark_non_differentiable``.
+        late_announcements: True if ``mark_dirty`` may be called after the write, as in PyTorch.
     """
 
     late_announcements = False
@@ -73,14 +75,11 @@ class LayerCall:
         return any(x is announced for announced, _ in self.dirty)
 
     def position(self, x: Tensor) -> int | None:
-        """Return the position of ``x`` among the inputs, None if it is not an input."""
+        """Return the position of ``x`` among the inputs; None if it is not an input."""
         return next((k for k, each in enumerate(self.inputs) if each is x), None)
 
     def was_written(self, k: int) -> bool:
-        """True if input ``k`` was written since the call began.
-
-        If it requires no gradient, a write to any part of its storage counts.
-        """
+        """True if input ``k`` was written since the call began. Without a guard, any write to its storage counts."""
         x = self.inputs[k]
         if self.recording and self.guard.saved[k] is not None:
             _, storage, version = self.guard.saved[k]
@@ -107,13 +106,13 @@ class LayerCall:
             check_target(x, self.name)
         for i, (saved, version) in enumerate(self.saved or ()):
             if saved is x and version == x._storage.version:
-                self._keep_own(i, x)
+                self._save_copy(i, x)
         self.dirty.append((x, self.versions[k] if late else x._storage.version))
         if self.recording:
             self.guard.saved = tuple(None if self.inputs[i] is x else entry for i, entry in enumerate(self.guard.saved))
 
     def _is_touched(self, x: Tensor) -> bool:
-        """True if an announced input shares memory with ``x``."""
+        """True if ``x`` may share memory with an announced input."""
         return any(
             x._storage is other._storage and np.may_share_memory(x._array, other._array) for other, _ in self.dirty
         )
@@ -134,10 +133,10 @@ class LayerCall:
             if x is not None:
                 remember(x._storage, self.node)
                 if any(x is other and x._storage.version == version for other, version in self.dirty):
-                    self._keep_own(i, x)
+                    self._save_copy(i, x)
 
-    def _keep_own(self, i: int, x: Tensor) -> None:
-        """Give saved tensor ``i`` memory that the coming write into ``x`` does not change."""
+    def _save_copy(self, i: int, x: Tensor) -> None:
+        """Replace saved tensor ``i`` by a copy of ``x``, which forward is about to write."""
         if self.recording and modes.policy != "copy_on_write":  # under that policy, the write preserves the bytes
             entries = list(self.node.saved)
             entries[i] = own_input(self.name, x)
@@ -173,7 +172,7 @@ class LayerCall:
                 )
 
     def source(self, i: int, outputs: list[Tensor]) -> tuple[str, int]:
-        """Return the origin of saved tensor ``i``, which ``create_graph`` needs."""
+        """Return the origin of saved tensor ``i``, from which ``create_graph`` finds its node."""
         x, version = self.saved[i]  # type: ignore[index]  # there is a saved tensor ``i``
         if x is None or x._array.dtype not in FLOATS:
             return CONSTANT
@@ -236,7 +235,7 @@ class PyLayerContext:
         self._lent_arrays: list[np.ndarray] = []
         self._sources: tuple[tuple[str, int], ...] = ()
 
-    def _forward(self, what: str) -> LayerCall:
+    def _running_call(self, what: str) -> LayerCall:
         if self._call is None:
             raise RuntimeError(f"{self._layer.__name__}: ctx.{what} may only be called in forward")
         found: LayerCall = self._call
@@ -254,7 +253,7 @@ class PyLayerContext:
             TypeError: for anything but tensors and None.
             ValueError: under "2.5", if forward overwrites the tensor.
         """
-        self._forward("save_for_backward").save(tensors)
+        self._running_call("save_for_backward").save(tensors)
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Announce that forward is about to write these inputs in place; forward must return them.
@@ -265,17 +264,17 @@ class PyLayerContext:
             ValueError: for a leaf that requires a gradient, for a view of one, and for a tensor that is not an input.
             RuntimeError: if the write has already happened.
         """
-        call = self._forward("mark_dirty")
+        call = self._running_call("mark_dirty")
         for x in tensors:
             call.mark_dirty(x)
 
     def mark_not_inplace(self, *tensors: Tensor) -> None:
         """Do nothing. In Paddle it declares that a returned input was not written; here the output is always a copy."""
-        self._forward("mark_not_inplace")
+        self._running_call("mark_not_inplace")
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Mark outputs that get no gradient. Outputs of integers or bools never get one."""
-        call = self._forward("mark_non_differentiable")
+        call = self._running_call("mark_non_differentiable")
         for x in tensors:
             if not isinstance(x, Tensor):
                 raise TypeError(f"{call.name}: mark_non_differentiable takes tensors, not {type(x).__name__}")
@@ -283,7 +282,7 @@ class PyLayerContext:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Choose the gradient of an output that received none: zeros if ``value`` is True (the default), else None."""
-        self._forward("set_materialize_grads")
+        self._running_call("set_materialize_grads")
         if not isinstance(value, bool):
             raise TypeError(f"{self._layer.__name__}: set_materialize_grads takes True or False, not {shown(value)}")
         self._materializes = value

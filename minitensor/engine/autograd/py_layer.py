@@ -36,8 +36,8 @@ class PyLayer:
     ``forward(ctx, *args, **kwargs)`` gets the arguments of ``apply`` and returns a tensor, or a tuple or list with at
     least one tensor. It runs under ``no_grad``. ``backward(ctx, *grads)`` gets the gradient of every tensor that
     forward returned, in order. It returns one gradient for every tensor argument of forward, in the shape and dtype of
-    that tensor, or None for a gradient of 0. Tensors in lists and tuples count, and so do keyword arguments, which come
-    last. A gradient for a tensor that requires none is ignored. ::
+    that tensor, or None for a gradient of 0. Tensor arguments are also the tensors inside lists and tuples, and last
+    those passed by keyword. A gradient for a tensor that requires none is ignored. ::
 
         class Exp(PyLayer):
             @staticmethod
@@ -53,10 +53,10 @@ class PyLayer:
 
     A forward that writes an input in place calls ``ctx.mark_dirty(x)``, writes, and returns ``x``.
 
-    An output has its own memory: if forward returns an unchanged input, a view of one, or one tensor twice, that
+    Every output has its own memory: if forward returns an unchanged input, a view of one, or one tensor twice, that
     output is a copy, with or without Paddle's ``mark_not_inplace``. Backward may write its gradients, but not the saved
-    tensors. Under ``create_graph`` backward runs on recorded tensors. A gradient that was computed otherwise, such as
-    with numpy, is refused if it does not depend on the incoming gradient; other cases cannot be detected.
+    tensors. Under ``create_graph``, the operations of backward are recorded. If a gradient was computed without any
+    recorded operation, for example with numpy, an error is raised; if only a part of it was, this cannot be detected.
     """
 
     @staticmethod
@@ -86,7 +86,7 @@ class PyLayer:
         if cls.forward is PyLayer.forward or cls.backward is PyLayer.backward:
             missing = "forward(ctx, *args)" if cls.forward is PyLayer.forward else "backward(ctx, *grads)"
             raise NotImplementedError(f"{cls.__name__} needs a static method {missing}")
-        return cls._applied(list(_tensors((*args, *kwargs.values()))), args, kwargs)
+        return cls._apply(list(_tensors((*args, *kwargs.values()))), args, kwargs)
 
     #: The class of the context, and the type of the tensors that backward gets. Each framework's subclass overrides
     #: them.
@@ -120,7 +120,7 @@ class PyLayer:
         return answers
 
     @classmethod
-    def _applied(cls, inputs: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _apply(cls, inputs: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         frame = calling_frame()
         node = Node()
         node.op, node.saved, node.shape, node.hooks = cls._operation(), (), (), None
@@ -128,13 +128,13 @@ class PyLayer:
         node.inputs = tuple(x._current() if modes.grad else None for x in inputs)
         call = LayerCall(cls.__name__, inputs, node, any(each is not None for each in node.inputs))
         ctx = cls._context(cls, call)
-        around, modes.layer = modes.layer, cls.__name__
+        outer, modes.layer = modes.layer, cls.__name__
         try:
             with no_grad():
                 result = cls._run_forward(ctx, args, kwargs)
             return _set_history(ctx, call, result)
         finally:
-            ctx._call, modes.layer = None, around
+            ctx._call, modes.layer = None, outer
 
 
 def _tensors(given: Iterable[Any]) -> Iterable[Tensor]:
@@ -150,7 +150,7 @@ def _tensors(given: Iterable[Any]) -> Iterable[Tensor]:
 
 
 def _set_history(ctx: PyLayerContext, call: LayerCall, result: Any) -> Any:
-    """Check the writes of forward, then set the history of its outputs."""
+    """Check the writes of forward, set the history of its outputs, and return the result of ``apply``."""
     entries = list(result) if isinstance(result, (list, tuple)) else [result]
     given = [each for each in entries if isinstance(each, Tensor)]
     if not given:
@@ -185,7 +185,7 @@ def _kinds(result: Any) -> str:
 
 
 def _output(call: LayerCall, k: int, given: list[Tensor]) -> Tensor:
-    """Return the tensor for output ``k``: the input itself if it was announced, else a tensor with its own memory."""
+    """Return the tensor for output ``k``: an announced input itself, or a tensor that shares no memory with others."""
     x = given[k]
     first = all(x is not before for before in given[:k])
     if call.is_dirty(x) and first:
@@ -201,7 +201,7 @@ def _record(ctx: PyLayerContext, call: LayerCall, given: list[Tensor], outputs: 
     node = call.node
     wanting = [x._array.dtype in FLOATS and all(x is not c for c in call.constants) for x in given]
     if any(wanting):
-        ctx._outputs = _laid_out(call, outputs, wanting)
+        ctx._outputs = _describe_outputs(call, outputs, wanting)
         ctx._inputs = tuple((x._array.shape, x._array.dtype, gpu_of(x._array)) for x in call.inputs)
         ctx._sources = tuple(call.source(i, given) for i in range(len(call.saved or ())))
         node.op.saved_names = tuple(f"saved tensor {i}" for i in range(len(node.saved)))
@@ -213,7 +213,7 @@ def _record(ctx: PyLayerContext, call: LayerCall, given: list[Tensor], outputs: 
             set_part(x, x._array, None)  # `x` was overwritten by a constant, so its former value gets a gradient of 0
 
 
-def _laid_out(call: LayerCall, outputs: list[Tensor], wanting: list[bool]) -> tuple[Output, ...]:
+def _describe_outputs(call: LayerCall, outputs: list[Tensor], wanting: list[bool]) -> tuple[Output, ...]:
     """Return the description of each output for backward, and set the shape of the call's node."""
     wanted = [x for x, wants in zip(outputs, wanting, strict=True) if wants]
     if len(wanted) == 1:
@@ -255,8 +255,8 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
     before = ctx._node, ctx._recorded
     ctx._node, ctx._recorded = node, recorded
     try:
-        handed = ctx._layer._as_framework_tensor
-        answer = ctx._layer.backward(ctx, *(None if each is None else handed(each) for each in grads))
+        convert = ctx._layer._as_framework_tensor
+        answer = ctx._layer.backward(ctx, *(None if each is None else convert(each) for each in grads))
     finally:
         ctx._node, ctx._recorded = before
         ctx._take_back()
@@ -288,7 +288,7 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
 
 
 def run_backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
-    """Run the layer's backward on arrays. Its arguments and results are copies, so they share no memory with others."""
+    """Run the layer's backward on arrays. Its arguments and results are copied, so that they share no memory."""
     ctx = _context(node)
     grads: list[Tensor | None] = []
     for out in ctx._outputs:
@@ -318,7 +318,7 @@ def run_on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
     """Run the layer's backward on recorded tensors."""
     ctx = _context(node)
     if g._current() is None:
-        # The incoming gradient becomes a leaf, so a result without history was not computed from it by operations.
+        # Make the incoming gradient a leaf. Then a result without history was not computed from it by operations.
         g = Tensor._alias(g._array, g._storage)
         g._node = new_leaf(g._array.shape)
     given = g.clone()

@@ -1,4 +1,4 @@
-"""Create the engine's errors. A message says what was given, what is allowed and what to do instead.
+"""Create the engine's errors. A message describes the given arguments, the allowed ones, and a way out.
 
 Like the frameworks, the engine raises Python's ``ValueError``, ``TypeError``, ``RuntimeError`` and ``IndexError``.
 """
@@ -45,11 +45,11 @@ def leaf_reshaped(op: str, x: Tensor) -> ValueError:
 
 
 @emits(OperationRefused)
-def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> ValueError:
+def needs_own_input(op: str, x: Tensor, *nodes: Node | None) -> ValueError:
     """Error under policy "2.5": in-place ``op`` would overwrite ``x``, which its own backward needs.
 
     Args:
-        wanted: for each operand that has a rule, its node, or None if it requires no gradient. Empty if unknown.
+        nodes: for each operand that has a rule, its node, or None if it requires no gradient. Empty if unknown.
     """
     return ValueError(
         f'`{op}` is refused under the in-place policy "2.5": its backward needs the input that it would overwrite. '
@@ -79,7 +79,7 @@ def read_only_target(op: str, x: Tensor) -> RuntimeError:
 
 
 def not_writeable(op: str, x: Tensor) -> RuntimeError:
-    """Error: ``op`` would write ``x``, which is not writeable because its elements share memory or it is read-only."""
+    """Error: ``op`` would write ``x``, whose elements share memory, or whose memory is read-only."""
     if overlaps_itself(x._array) or not read_only(x._array):
         return overlapping_target(op, x)
     return read_only_target(op, x)
@@ -87,10 +87,10 @@ def not_writeable(op: str, x: Tensor) -> RuntimeError:
 
 @emits(OperationRefused)
 def overlapping_group(op: str, x: Tensor) -> RuntimeError:
-    """Error: recorded ``op`` would write through ``x``, and the tensor of which ``x`` is a view overlaps itself."""
+    """Error: recorded ``op`` would write through ``x``, which is a view of a tensor whose elements share memory."""
     return RuntimeError(
-        f"`{op}` would write into memory that a tensor with overlapping elements shares, and a gradient is required, "
-        f"but it is not defined to which element the gradient belongs. Nothing was written.\n"
+        f"`{op}` would write into the memory of a tensor whose elements overlap. A gradient is required, but it is not "
+        f"defined to which of the overlapping elements it belongs. Nothing was written.\n"
         f"Write into a `clone()`."
     )
 
@@ -106,9 +106,9 @@ def freed(node: Node) -> RuntimeError:
 
 
 def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> RuntimeError:
-    """Create an error that refers to the lost value, so that PyTorch's vocabulary can replace its text.
+    """Return an error with the attribute ``lost``, from which PyTorch's vocabulary writes its own text.
 
-    The error keeps no tensor alive: it holds a weak reference to the node and the position of the saved value.
+    The error keeps no tensor alive: ``lost`` has a weak reference to the node, and the position of the saved value.
     """
     error = RuntimeError(text)
     position = None if saved is None else next((k for k, each in enumerate(node.saved) if each is saved), None)
@@ -154,7 +154,7 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     lines.append(f"  received tensor_version:{now} != wrapper_version_snapshot:{version}")
     way = "or write into a `clone()` of the output" if what == "out" else f"or give {node.op.name} a `clone()` to save"
     if not by:
-        way = 'or write under `set_inplace_policy("copy_on_write")`, which looks at bytes'
+        way = 'or write under `set_inplace_policy("copy_on_write")`, which compares bytes instead of versions'
     lines.append(
         f"Ways out: run backward before the write; or use the normal operation instead of the one that "
         f"{'overwrote' if by else 'wrote'}; {way}."
@@ -225,10 +225,10 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
         return TypeError(f"{op}: {detail}; the operands are of dtype {_names(arrays)}")
     if isinstance(error, np.exceptions.AxisError):
         return IndexError(f"{op}: {_plain(error)}; the shape is {shape_text(arrays[0].shape)}")
-    return _of_an_argument(op, error)
+    return _argument_error(op, error)
 
 
-def _of_an_argument(op: str, error: Exception) -> Exception:
+def _argument_error(op: str, error: Exception) -> Exception:
     """Return ``error`` with the operation's name before its text. An overflow of an integer gets a plainer text."""
     is_long = isinstance(error, OverflowError) and "too large to convert" in str(error)
     return type(error)(f"{op}: {'an integer among the arguments has more than 64 bits' if is_long else _plain(error)}")
@@ -274,7 +274,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
         return devices_differ(op, arrays)
     if isinstance(error, TypeError) and "ufunc" in _plain(error):
         return TypeError(f"{op}: there is no such operation for operands of dtype {_names(arrays)}")
-    return _of_an_argument(op, error)
+    return _argument_error(op, error)
 
 
 @emits(OperationRefused)
@@ -300,7 +300,10 @@ def result_does_not_fit(op: str, x: Tensor) -> TypeError:
 
 @emits(OperationRefused)
 def unsuitable(op: str, x: Tensor, error: Exception) -> Exception:
-    """Return ``error``, which is about an argument of in-place ``op`` other than ``x``. Nothing has been written."""
+    """Return ``error`` itself, which is about an argument of in-place ``op`` other than ``x``.
+
+    The call only emits the event. Nothing has been written.
+    """
     return error
 
 

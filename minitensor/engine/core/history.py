@@ -1,12 +1,12 @@
 """History: the operations that computed a tensor's numbers.
 
-A :class:`Node` is one value that an operation computed, with links to the nodes of the operation's inputs. Nodes hold
-other nodes, saved arrays and the storages of those, but never tensors. Therefore there are no reference cycles, and
-dropping the last tensor frees its whole history at once.
+A :class:`Node` is one value that an operation computed, with links to the nodes of the operation's inputs. A node holds
+other nodes, saved arrays and the storages of these arrays, but never tensors. Therefore there are no reference cycles,
+and dropping the last tensor frees its whole history at once.
 
-Tensors that are views of one another form a group. The :class:`History` of the group holds the node of the value in its
-memory, and counts how often that value has changed. If the value has changed since a view's node was made, the view
-gets a new node, which reads its part of the current value. A write through a view gives the group a new value.
+Tensors that are views of one another form a group. The :class:`History` of the group holds the node of the value that
+is in the group's memory now, and counts how often this value has changed. If it has changed since a view got its node,
+the view gets a new node, which reads its part of the current value. A write through a view gives the group a new value.
 ``detach()`` begins a new group. A tensor without views has no group: its ``_history`` is None, and ``_node`` alone is
 its history.
 """
@@ -39,9 +39,9 @@ class Operation:
     recorded. A linear operation has a ``jvp`` instead: ``jvp(node, i, u)`` is its result if input ``i`` is ``u`` and
     the others are zero.
 
-    Two shortcuts save passes over a large memory of which an operation reads or writes a small part. Backward may
-    return a :class:`~minitensor.engine.core.regions.PartGradient`. And if nothing else refers to ``g``, ``owned(node,
-    g)`` replaces backward; it may write into ``g``.
+    If an operation reads or writes a small part of a large memory, two shortcuts avoid passes over all of it: backward
+    may return a :class:`~minitensor.engine.core.regions.PartGradient`; and if nothing else refers to ``g``,
+    ``owned(node, g)``, which may write into ``g``, is called instead of backward.
     """
 
     __slots__ = ("name", "backward", "saved_names", "jvp", "owned", "later", "_on_tensors")
@@ -165,10 +165,12 @@ def new_node(
 
 
 class GradientBox:
-    """The retained gradient of a non-leaf tensor (``retain_grads``). It is registered at the node of its current value.
+    """The retained gradient of a non-leaf (``retain_grads``), registered among the hooks of the tensor's current node.
 
-    ``adds``: True if the next backward adds its gradient and stores it after all hooks, as in PyTorch; False if it
-    replaces it and stores it in the order of registration, as in Paddle.
+    Attributes:
+        gradient: the retained gradient; None until a backward stores one.
+        adds: if False, as in Paddle, each backward replaces the gradient, in the order in which hooks were registered.
+            If True, as in PyTorch, each backward adds to it after all hooks have run.
     """
 
     __slots__ = ("gradient", "adds")
@@ -223,7 +225,7 @@ class History:
         """Return the region of the base that ``x``, a tensor of the group, shows."""
         node = x._node
         if node is not None and node.inputs and node.inputs[0] is self.node and node.saved:
-            # `x` is a view of the base's current value. If an index made this view, it is an index into the base.
+            # `x` is a view of the base's current value. If an index made this view, the index selects from the base.
             pick = node.saved[0]
             if isinstance(pick, Pick):
                 return pick
@@ -247,7 +249,7 @@ def group_of(x: Any) -> History:
     return history
 
 
-def reading(history: History, array: np.ndarray, op: Operation) -> Node:
+def read_node(history: History, array: np.ndarray, op: Operation) -> Node:
     """Return a node that reads ``array``, a view of the group's memory, from the group's current value."""
     return new_node(op, (history.node,), (history.region_of(array),), array.shape)
 
@@ -261,7 +263,7 @@ def current(x: Any) -> Node | None:
     if history.node is None or x._array is history.base:
         node = history.node
     else:
-        node = reading(history, x._array, READ)
+        node = read_node(history, x._array, READ)
     if old is not None:
         move_boxes(old, node)
     x._node, x._seen = node, history.version
@@ -269,7 +271,7 @@ def current(x: Any) -> Node | None:
 
 
 def peek(x: Any) -> Node | None:
-    """Return the node of the value that ``x`` shows, or the group's node if ``x`` has none for the current value."""
+    """Like :func:`current`, but return the group's node instead of creating a node for ``x``."""
     history: History | None = x._history
     own: Node | None = x._node
     return own if history is None or x._seen == history.version else history.node
@@ -278,9 +280,9 @@ def peek(x: Any) -> Node | None:
 def record_write(x: Any, node: Node) -> None:
     """Record that tensor ``x``, which has a group, was overwritten with the value of ``node``.
 
-    The written part becomes a part of the base's new value. If ``x`` is a view, it reads that part when its value is
-    next used (`current`), as every other view does. Therefore the gradient of the base includes what flows through
-    ``x``, as in PyTorch.
+    The written part becomes a part of the base's new value. If ``x`` is a view, it reads this part when it is next used
+    (:func:`current`), like every other view. Therefore the gradient of the base includes the gradients that flow
+    through ``x``, as in PyTorch.
     """
     history = x._history
     history.version += 1
@@ -319,7 +321,7 @@ def set_node(x: Any, node: Node) -> None:
 def become_leaf(x: Any, leaf: Leaf) -> None:
     """Make tensor ``x``, which requires no gradient so far, the leaf ``leaf``.
 
-    If ``x`` covers all memory of its group, the leaf becomes the group's value; otherwise, ``x`` leaves the group.
+    If ``x`` covers all memory of its group, the leaf becomes the value of the group. Otherwise, ``x`` leaves the group.
     """
     x._node = leaf
     history = x._history
@@ -407,14 +409,14 @@ def repeated(u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 READ = Operation("read", _read_backward, jvp=_read_jvp)
 #: Computes the group's value after a write through a view that covers a part of it.
 WRITE = Operation("write", _write_backward, jvp=_write_jvp, owned=_write_exclusive)
-#: Stands for a leaf before its shape was changed under ``no_grad``; its input is the leaf with the new shape.
+#: The operation of a former leaf node, after the leaf was reshaped under ``no_grad``. Its input is the new leaf node.
 RESHAPED = Operation("reshaped", _reshape_backward, jvp=_reshape_jvp)
 
 
 def reshape_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Give leaf ``x`` the shape and strides of ``array``; it remains a leaf.
+    """Give leaf ``x`` the shape and strides of ``array``; it remains a leaf, on a new node.
 
-    Recorded operations on the leaf still send gradients in the old shape; ``back`` converts them to the new shape.
+    Operations that were recorded before send gradients of the old shape, which ``back`` converts to the new shape.
     """
     old = x._node
     new = new_leaf(array.shape)

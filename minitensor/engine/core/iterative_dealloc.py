@@ -15,12 +15,12 @@ from minitensor.engine.events import skip_in_tracebacks
 
 
 class _Pending:
-    """The contents of dead nodes that are still to be freed."""
+    """The contents of dead nodes that have not been freed yet, and True while a call is freeing them."""
 
-    __slots__ = ("held", "emptying")
+    __slots__ = ("contents", "emptying")
 
     def __init__(self) -> None:
-        self.held: list[Any] = []
+        self.contents: list[Any] = []
         self.emptying = False
 
 
@@ -29,15 +29,15 @@ _pending = _Pending()
 
 @skip_in_tracebacks
 def free_iteratively(node: Any, _pending: _Pending = _pending) -> None:
-    """Free the contents of ``node`` iteratively. It serves as ``__del__`` of the nodes in a program of one thread."""
-    _pending.held.append((node.inputs, node.saved, node.hooks))
+    """Free the contents of ``node`` iteratively: the ``__del__`` of nodes. It assumes a program of one thread."""
+    _pending.contents.append((node.inputs, node.saved, node.hooks))
     node.inputs = node.saved = node.hooks = None
     if _pending.emptying:
         return
     _pending.emptying = True
     try:
-        while _pending.held:
-            _pending.held.pop()
+        while _pending.contents:
+            _pending.contents.pop()
     finally:
         _pending.emptying = False
 

@@ -95,7 +95,10 @@ def _check_int(name: str, value: Any, smallest: int) -> int:
 
 
 def _named(value: Any) -> str:
-    """Return the text of a short plain value for an error, or its type, without the package's own checks."""
+    """Return the text that errors show for a value: a short plain value itself, of any other value the type.
+
+    The package has functions for this, but this module imports only numpy.
+    """
     if type(value) in (int, float, bool, str) and (type(value) is not int or abs(value) < 10**30):
         return repr(value)[:60]
     return f"a value of type {type(value).__name__}"
@@ -118,8 +121,8 @@ def _format_values(array: np.ndarray, indent: int) -> str:
         ]
     texts = [text.ljust(width) for text in texts]
 
-    # A value occupies its width and ", ". The last value of a line needs no space, which balances the innermost
-    # bracket.
+    # Each value is counted with the ", " after it. The last value of a line has no space, and this column is left for
+    # the innermost bracket, so only the outer brackets are subtracted.
     outer_brackets = array.ndim - 1
     per_line = max(1, (_options.linewidth - indent - outer_brackets) // (width + len(", ")))
     cut = [length > kept for length, kept in zip(array.shape, shown.shape, strict=True)]

@@ -3,7 +3,7 @@
 A region describes memory, not indices: an offset, a shape and strides inside the stretch of memory (the extent) that
 the group's base spans. Therefore the regions of views of views need not be combined, and a base whose shape or strides
 have changed needs no special case. A view that was made by indexing the base itself is described by its index
-(:class:`Pick`) instead, because asking numpy for an array's address takes three times as long as adding up a small
+(:class:`Pick`) instead, because asking numpy for the address of an array takes three times as long as summing a small
 array.
 """
 
@@ -276,7 +276,7 @@ def overlaps_itself(array: np.ndarray) -> bool:
         return False
     steps = sorted((abs(s), n) for n, s in zip(array.shape, array.strides, strict=True) if n > 1)
     reach = 0
-    if steps[0][0] == 0:  # decided without counting, which takes long for a large array
+    if steps[0][0] == 0:  # no need to count the cells, which takes long for a large array
         return True
     for step, n in steps:
         if step <= reach:

@@ -26,10 +26,10 @@ class Storage:
 
     Attributes:
         buffer: the array that owns the memory (any shape; dense).
-        nbytes: the size in bytes that the counter of memory includes.
+        nbytes: the bytes by which this storage raises the counter of memory.
         version: the number of writes so far.
-        savers: weak references to the nodes that saved cells of it for backward; None if no node ever did. It may be
-            empty.
+        savers: weak references to the nodes that saved cells of this storage for backward; some nodes may be dead. None
+            if there are none, so that writes need not look for any.
         preserving: the versions before and after the last run of writes under "copy_on_write"; unset if there is none.
     """
 
@@ -76,9 +76,10 @@ def _count(buffer: ndarray) -> Storage:
 
 
 def placed(result: Any) -> tuple[Any, Storage]:
-    """Return an operation's result as an array, and a storage for it. It is for results that are not plain host arrays.
+    """Return the result of an operation as an array, and a new storage for it.
 
-    numpy returns scalars instead of arrays without dimensions. The GPU's allocator counts the bytes of a GPU array.
+    Operations create the storage of a host array themselves. They call this function for scalars, which numpy returns
+    instead of arrays without dimensions, and for GPU arrays, whose bytes the GPU's allocator counts.
     """
     result = as_array(result)
     if type(result) is ndarray:
@@ -148,7 +149,7 @@ class _EnginePackages(dict[Any, bool]):
         return found
 
 
-of_engine = _EnginePackages()
+engine_packages = _EnginePackages()
 
 
 def calling_frame() -> FrameType:
@@ -176,7 +177,7 @@ def outside_engine(frame: FrameType) -> FrameType:
 
     Fast paths compare the frame's code with ``outside.code`` first: if they are equal, the result would be ``frame``.
     """
-    while of_engine[frame.f_globals.get("__package__")]:
+    while engine_packages[frame.f_globals.get("__package__")]:
         if frame.f_back is None:
             return frame
         frame = frame.f_back

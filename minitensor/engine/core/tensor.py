@@ -35,8 +35,8 @@ class Extra:
     Attributes:
         name: the tensor's name, after it was requested or set.
         box: holds the retained gradient of a non-leaf; None without ``retain_grads()``.
-        paused: for a leaf whose ``stop_gradient`` was set to True, its node, group and array before.
-        emptied: for a gradient, the version that ``clear_gradient`` gave it. If that is still its version, the next
+        paused: the node, group and array that a leaf had before its ``stop_gradient`` was set to True; otherwise None.
+        emptied: the version of a gradient after ``clear_gradient``. While the gradient still has this version, the next
             backward replaces it with a new tensor instead of adding to it.
     """
 
@@ -92,12 +92,12 @@ class Tensor(metaclass=TensorType):
 
     __slots__ = ("_array", "_storage", "_node", "_history", "_seen", "_extra", "__weakref__")
 
-    #: True if the program uses names for operations that differ from those in nodes, events and errors.
+    #: True in a vocabulary whose names of operations differ from the engine's, which nodes, events and errors use.
     _spelled_otherwise = False
     #: Maps the name of an operation to the rule for the layout of its result. As in Paddle, all results are contiguous.
     _layout_of = staticmethod(always_contiguous)
 
-    # Because of this, numpy leaves mixed expressions such as `array + tensor` to the tensor.
+    # With None, numpy leaves mixed expressions such as `array + tensor` to the operators of the tensor.
     __array_ufunc__ = None
 
     _array: np.ndarray
@@ -134,7 +134,7 @@ class Tensor(metaclass=TensorType):
 
     @classmethod
     def _made(cls: type[Kind], array: np.ndarray, op: str = "", inputs: tuple[Any, ...] = ()) -> Kind:
-        """Return a tensor without history on ``array``, which owns its memory."""
+        """Return a tensor without history on a new storage for ``array``, which must own its memory."""
         tensor = cls.__new__(cls)
         tensor._array = array = laid_out(array, op, inputs)
         tensor._storage = new_storage(array)
@@ -145,7 +145,7 @@ class Tensor(metaclass=TensorType):
 
     @classmethod
     def _alias(cls: type[Kind], array: np.ndarray, storage: Storage) -> Kind:
-        """Return a tensor without history on an existing storage: the first of a new group."""
+        """Return a tensor on an existing storage. It has no history and is in no group of views yet."""
         tensor = cls.__new__(cls)
         tensor._array = register_layout(array)
         tensor._storage = storage
@@ -227,7 +227,7 @@ class Tensor(metaclass=TensorType):
 
     @property
     def stop_gradient(self) -> bool:
-        """True if no gradient is required. False makes a tensor of floats a leaf; others raise TypeError."""
+        """True if no gradient is required. Setting False makes a tensor of floats a leaf, and raises for others."""
         return self._current() is None
 
     @stop_gradient.setter
@@ -240,13 +240,13 @@ class Tensor(metaclass=TensorType):
                 self._extras().paused = node, self._history, self._array
             # The tensor leaves its group. The other members keep the recorded history.
             self._node = self._history = None
-        elif node is None and not self._resumed():
+        elif node is None and not self._resume():
             if self._array.dtype not in FLOATS:
                 raise TypeError(f"only a tensor of floats can require a gradient, not {self.dtype.name}")
             become_leaf(self, new_leaf(self._array.shape))
 
-    def _resumed(self) -> bool:
-        """Make the tensor the leaf that it was before ``stop_gradient = True``, unless it shows other memory now."""
+    def _resume(self) -> bool:
+        """Make this the leaf that it was before ``stop_gradient = True``; False if it was none or has moved since."""
         extra = getattr(self, "_extra", None)
         if extra is None or extra.paused is None:
             return False
@@ -286,7 +286,7 @@ class Tensor(metaclass=TensorType):
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
-        """Copy the numbers of a tensor into the gradient, and create it if there is none. None removes it."""
+        """Copy the numbers of a tensor into the gradient, which is created if there is none. None removes it."""
         self._put_gradient(gradient, copies=True)
 
     def _leaf(self) -> Leaf | None:
@@ -297,7 +297,7 @@ class Tensor(metaclass=TensorType):
         return node if type(node) is Leaf else None
 
     def _put_gradient(self, gradient: Any, copies: bool) -> None:
-        """Replace the gradient, or remove it.
+        """Replace the gradient by a copy (``copies``) or by ``gradient`` itself, or remove it if ``gradient`` is None.
 
         Raises:
             RuntimeError: this is not a leaf that requires a gradient.
@@ -343,7 +343,7 @@ class Tensor(metaclass=TensorType):
     clear_grad = clear_gradient
 
     def retain_grads(self) -> None:
-        """Let backward keep the gradient of this non-leaf in ``grad``. RuntimeError if it requires no gradient."""
+        """Let backward keep the gradient of this non-leaf in ``grad``; raise RuntimeError if none is required."""
         node = self._current()
         if node is None:
             raise RuntimeError("retain_grads() on a tensor that requires no gradient (stop_gradient=True)")
@@ -359,8 +359,8 @@ class Tensor(metaclass=TensorType):
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Hook:
         """Call ``hook(gradient)`` in backward; a tensor that it returns replaces the gradient.
 
-        The hook belongs to the tensor's current value; a later in-place operation makes another value. Raises
-        RuntimeError if no gradient is required, and TypeError if ``hook`` is not callable.
+        The hook belongs to the tensor's current value, not to those that later in-place operations make. RuntimeError
+        is raised if no gradient is required, and TypeError if ``hook`` is not callable.
         """
         node = self._current()
         if node is None:
@@ -372,7 +372,7 @@ class Tensor(metaclass=TensorType):
         return handle
 
     def detach(self) -> Tensor:
-        """Return a tensor of this shape on the same storage that requires no gradient and begins a new group."""
+        """Return a tensor of the same shape on the same storage, without history and outside this tensor's group."""
         alias = Tensor._alias(self._array, self._storage)
         if watch.listener is not None:
             watch.listener(ViewCreated(alias, "detach", (self,)))
@@ -480,7 +480,7 @@ class Tensor(metaclass=TensorType):
         """Return a leaf on new memory without a gradient, as Paddle does. The copy of a view is no view."""
         checks.instance("__deepcopy__", "memo", memo, dict, "a dict, as copy.deepcopy passes it")
         self._require_leaf("deep-copied")
-        memo[id(self)] = other = _rebuilt(self._array.copy(), self.stop_gradient)
+        memo[id(self)] = other = _rebuilt(self._array, self.stop_gradient)
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -493,7 +493,7 @@ class Tensor(metaclass=TensorType):
 
 
 def _rebuilt(array: np.ndarray, stop_gradient: bool) -> Tensor:
-    """Restore a tensor from a pickle or a deep copy. It takes ownership of the array."""
+    """Return a leaf on a copy of ``array``. Pickles refer to this function by its name."""
     tensor = Tensor._made(array.astype(BY_NUMPY[array.dtype].numpy, order="C"))
     if not stop_gradient:
         tensor._node = new_leaf(array.shape)

@@ -22,11 +22,11 @@ class Cells:
         itemsize: the size of one cell in bytes.
         begin: the first cell.
         extent: the number of cells from the first to the last.
-        layout: the layout of the cells in this stretch, in the order of an array's elements; None for all cells of the
-            stretch.
-        positions: instead of a layout, the numbers of the cells in rising order, counted from ``begin``.
-        lengths: the number of cells from each position on; None if that is 1.
-        bits: instead of a layout, one packed bit for each cell of the stretch: 1 if it is in the set.
+        layout: the layout of the cells in this stretch, in the order of an array's elements. None if the set has all
+            cells of the stretch, or is encoded in one of the following ways.
+        positions: the numbers of the cells in rising order, counted from ``begin``, or of the first cell of each run.
+        lengths: the length of the run at each position; None if all runs have one cell.
+        bits: one packed bit for each cell of the stretch: 1 if the cell is in the set.
     """
 
     __slots__ = ("itemsize", "begin", "extent", "layout", "positions", "lengths", "bits")
@@ -55,10 +55,8 @@ class Cells:
         return cls(size, lowest // size, extent, Layout((address(array) - lowest) // size, array.shape, strides))
 
     @classmethod
-    def reached(cls, array: np.ndarray) -> Cells:
-        """Return the cells of ``array`` without their order: a stretch, if the array covers all cells from the first to
-        the last.
-        """
+    def unordered(cls, array: np.ndarray) -> Cells:
+        """Return the cells of ``array``, in any order: as a stretch if there are no gaps."""
         cells = cls.of(array)
         if cells.layout is None or cells.extent != array.size or overlaps_itself(array):
             return cells
@@ -66,10 +64,7 @@ class Cells:
 
     @classmethod
     def picked(cls, array: np.ndarray, index: Any) -> Cells:
-        """Return the cells of ``array[index]``, an advanced index, in rising order.
-
-        This is fast if there are few cells.
-        """
+        """Return the cells of ``array[index]``, an advanced index, in rising order. It is fast if there are few."""
         size = array.itemsize
         index = _on_host(index)
         if array.size <= 4096:
@@ -122,7 +117,7 @@ class Cells:
 
     @property
     def count(self) -> int:
-        """The number of cells, or of the elements of the array."""
+        """The number of cells. For cells of an array, it is the number of elements, even if these share cells."""
         if self.layout is not None:
             return math.prod(self.layout.shape)
         if self.is_stretch:
@@ -234,7 +229,7 @@ def _along(axis: int, ndim: int, n: int, stride: int) -> np.ndarray:
 
 
 def _grid(at: np.ndarray) -> Layout | None:
-    """Return the layout of rising cells, the first of which is 0, if they form a regular grid; None otherwise."""
+    """Return the layout of the cells ``at`` (rising numbers from 0) if they form a regular grid; None otherwise."""
     shape: list[int] = []
     strides: list[int] = []
     while at.size > 1:

@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from minitensor.engine.core.tensor import Tensor
 
 
-def own_input(op: str, x: Tensor, *wanted: Node | None) -> Saved:
+def own_input(op: str, x: Tensor, *nodes: Node | None) -> Saved:
     """Save a copy of ``x``, which ``op`` is about to overwrite.
 
     Args:
-        wanted: the nodes of the operands, for the error.
+        nodes: the nodes of the operands, for the error.
 
     Raises:
         ValueError: under the policy "2.5".
     """
     if modes.policy == "2.5":
-        raise needs_own_input(op, x, *wanted)
+        raise needs_own_input(op, x, *nodes)
     return copy_of(x._array)
 
 
 def copy_of(a: np.ndarray) -> Saved:
     """Save a copy of ``a`` on a new storage."""
-    kept = a.copy() if cpu_meter.allocated < large.nbytes else copied(a)
-    return kept, new_storage(kept), 0
+    copy = a.copy() if cpu_meter.allocated < large.nbytes else copied(a)
+    return copy, new_storage(copy), 0
 
 
-def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *wanted: Node | None) -> Saved:
+def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: Node | None) -> Saved:
     """Save an operand ``b`` that shares the storage of ``x``, which is about to be overwritten.
 
     Raises:
@@ -62,25 +62,25 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *wanted: N
     if not touch(a, b):
         return b, x._storage, x._storage.version + 1
     if modes.policy == "2.5":
-        raise needs_own_input(op, x, *wanted)
+        raise needs_own_input(op, x, *nodes)
     return copy_of(b)
 
 
-def saved_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *wanted: Node | None) -> Saved:
+def saved_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *nodes: Node | None) -> Saved:
     """Save marks as packed bits, which take 1/32 of the bytes of a float32 tensor.
 
-    ``op`` and ``x`` are given if ``op`` is about to overwrite the operand from which the marks were computed.
+    If ``op`` is about to overwrite ``x``, the operand from which the marks were computed, both are given.
 
     Raises:
-        ValueError: under the policy "2.5", if they are given.
+        ValueError: in that case, under the policy "2.5".
     """
     if x is not None and modes.policy == "2.5":
-        raise needs_own_input(op, x, *wanted)
+        raise needs_own_input(op, x, *nodes)
     packed = np.packbits(marks)
     return packed, new_storage(packed), 0
 
 
 def unpacked(saved: Saved, shape: tuple[int, ...], half: Any = None) -> np.ndarray:
-    """Return saved marks as bools of ``shape``. ``half`` is the gradient if it has 16 bits."""
+    """Return saved marks as bools of ``shape``. ``half`` is the gradient if its elements have 16 bits, else None."""
     bits = np.unpackbits(saved[0] if half is None else wide_on_host(saved[0]))
     return bits[: int(np.prod(shape, dtype=np.int64))].view(np.bool_).reshape(shape)

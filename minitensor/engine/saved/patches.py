@@ -73,7 +73,10 @@ class Patch:
             memory[like(at[inside], memory)] = self.values.ravel()[like(inside, memory)]
 
     def scatter_into(self, array: np.ndarray, numbers: np.ndarray) -> None:
-        """Write the values into those elements of ``array`` whose cells this patch has. ``numbers`` are their cells."""
+        """Write the values into the elements of ``array`` whose cells this patch has.
+
+        ``numbers`` has the number of the cell of each element.
+        """
         mine = self.cells.numbers()
         order = np.argsort(mine, kind="stable")
         place = order[np.minimum(np.searchsorted(mine, numbers, sorter=order), mine.size - 1)]
@@ -82,7 +85,7 @@ class Patch:
 
 
 def joined(patches: Sequence[Patch]) -> Patch:
-    """Join several patches into one. They belong to the same saved tensors and have no cell in common."""
+    """Return one patch for several patches of the same saved tensors, which have no cell in common."""
     numbers = np.concatenate([patch.cells.numbers() for patch in patches])
     order = np.argsort(numbers, kind="stable")
     cells = Cells.at(numbers[order], patches[0].cells.itemsize)
@@ -132,13 +135,13 @@ class SaveGroup:
     def __init__(self, array: np.ndarray, patches: tuple[Patch, ...], left: int | None) -> None:
         self.members: list[tuple[Node, int]] = []
         self.array = array
-        self.cells = Cells.reached(array)
+        self.cells = Cells.unordered(array)
         if left is None:
             left = np.unique(self.cells.numbers()).size if overlaps_itself(array) else array.size
         self.patches, self.left, self.taken = patches, left, 0
 
     def needs_all(self, written: Cells) -> bool:
-        """True if all written cells are certainly needed. This quick test may return False although they are."""
+        """True if all written cells are certainly needed. This quick test may be False although they are needed."""
         cells = self.cells
         return not self.patches and cells.is_stretch and cells.begin <= written.begin and written.end <= cells.end
 
@@ -161,8 +164,8 @@ def preserved(
 ) -> list[tuple[Patch, list[SaveGroup]]]:
     """Return patches of the cells that a write overwrites and saved tensors need, each with the groups that need it.
 
-    Where that is cheaper, a patch has further cells. In each group, ``taken`` becomes the number of its
-    cells that the patches preserve.
+    A patch has further cells if it is smaller with them. In each group, ``taken`` becomes the number of its cells that
+    these patches preserve.
 
     Args:
         array: the array that the write goes through.
@@ -171,8 +174,7 @@ def preserved(
     """
     alike = [group for group in groups if group.array.dtype == array.dtype == storage.buffer.dtype]
     if len(alike) < len(groups):
-        # The write or the saved tensor views the bytes as another dtype. Its cells have another size, so copy all
-        # cells.
+        # The write or the saved tensor views the bytes as another dtype, with cells of another size, so copy all cells.
         return [_whole(group) for group in groups if group not in alike and group.left] + preserved(
             alike, storage, array, whole, written, own
         )
@@ -188,7 +190,7 @@ def preserved(
     if own is not None:
         return [(Patch(written, own[0], storage=own[1]), needing)]
     needed = sum(cells.count * written.itemsize + sum(note.nbytes for note in cells.notes) for cells, _ in parts)
-    if whole and needed > array.nbytes:  # index arrays would make the patches larger than a copy of all
+    if whole and needed > array.nbytes:  # with index arrays, the patches would be larger than a copy of all cells
         return [(Patch(written, array.copy()), needing)]
     return [
         (Patch(cells, cells.copied(storage.buffer), sum(len(group.members) for group in part)), part)
@@ -197,7 +199,7 @@ def preserved(
 
 
 def _whole(group: SaveGroup) -> tuple[Patch, list[SaveGroup]]:
-    """Return a patch of all cells of ``group``. Some may be in an older patch as well, from which they are restored."""
+    """Return a patch of all cells of ``group``. A cell that is also in an older patch is restored from that one."""
     group.taken = group.left
     return Patch(Cells.of(group.array), group.array.copy()), [group]
 
@@ -257,7 +259,7 @@ def add(patch: Patch, groups: list[SaveGroup]) -> None:
         patch = joined([*small, patch])
     replaced = {id(each) for each in small}
     for group in groups:
-        # Restoring writes the first patch last. The joined patch may be the first, although its parts are not the
-        # oldest, because no older patch has one of its cells.
+        # The first patch takes precedence. The joined patch may be the first although its parts are not the oldest,
+        # because no older patch has one of its cells.
         rest = tuple(each for each in group.patches if id(each) not in replaced)
         group.patches = (patch, *rest) if small else (*rest, patch)

@@ -31,7 +31,7 @@ FREED: Any = "freed"
 
 
 def remember(storage: Storage, node: Node, ref: Any = weakref.ref) -> None:
-    """Register ``node`` as a saver of ``storage``, so that later writes check it."""
+    """Register ``node`` as a saver of ``storage``, so that later writes look at the tensors that it saved."""
     savers = storage.savers
     if savers is None:
         storage.savers = [ref(node)]
@@ -44,16 +44,16 @@ def remember(storage: Storage, node: Node, ref: Any = weakref.ref) -> None:
 def tidy(savers: list[Any]) -> None:
     """Drop dead savers, so that the list of a storage that is read a million times stays small.
 
-    It is called at every 64th entry, scans the list only at each doubling, and copies it only if many savers are dead.
-    So the cost per entry is constant.
+    The cost per entry is constant: this function is called at every 64th entry, and scans the list each time that its
+    length has doubled. It changes the list only if many savers are dead.
     """
-    count = len(savers) + 1  # never called for a constant, whose list stays empty
+    count = len(savers) + 1
     if count & (count - 1) == 0:
-        with _tidying:  # another thread may append to the list during this, behind these entries
-            looked_at = len(savers)
-            living = [link for link in savers[:looked_at] if link() is not None]
+        with _tidying:  # another thread may append entries meanwhile, which come after those scanned here
+            scanned = len(savers)
+            living = [link for link in savers[:scanned] if link() is not None]
             if len(living) <= count * 3 // 4:
-                savers[:looked_at] = living
+                savers[:scanned] = living
 
 
 _tidying = RLock()
@@ -68,8 +68,8 @@ class Preserved:
     Attributes:
         version: the version at which it was saved.
         patches: the preserved bytes. The oldest patch comes first, and takes precedence if two share a cell.
-        left: the number of its cells that no write has overwritten, so that they are not preserved.
-        noted: a copy of all values, under ``check_foreign_writes``; then ``patches`` may be empty.
+        left: the number of its cells that have not been overwritten, which are in no patch.
+        noted: a copy of all values under ``check_foreign_writes``, in which case ``patches`` may be empty; else None.
     """
 
     __slots__ = ("version", "patches", "left", "noted")
@@ -79,7 +79,7 @@ class Preserved:
 
 
 class Lost:
-    """Replaces the version of a saved tensor whose bytes were overwritten by ``op``, which made version ``made``."""
+    """Replaces the version of a saved tensor after ``op``, which made version ``made``, overwrote some of its bytes."""
 
     __slots__ = ("version", "made", "op", "code", "instruction")
 
@@ -93,7 +93,7 @@ def version_saved(saved: Saved) -> int:
     return version if type(version) is int else version.version
 
 
-def is_right(saved: Saved) -> bool:
+def is_intact(saved: Saved) -> bool:
     """True if backward can still read the saved values."""
     _, storage, version = saved
     if type(version) is not int:
@@ -116,7 +116,7 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
         RuntimeError: if the values are or may be lost; or, under ``check_foreign_writes``, if they were written from
             outside.
     """
-    if not is_right(saved):
+    if not is_intact(saved):
         raise stale(node, what, saved)
     array, _, version = saved
     if type(version) is int:

@@ -9,9 +9,9 @@
 (``print(minitensor.source("add_"))``): if no node saved from the memory, they cost one test.
 
 The policy "copy_on_write" preserves exactly the bytes that a node needs, in a
-:class:`~minitensor.engine.saved.patches.Patch`. Under the others ("2.6", the default, and "2.5"), the saved tensors
-become :class:`~minitensor.engine.saved.saved.Lost`, which records the line of the write. Preserved bytes are freed with
-the last node that needs them, so cells that different nodes need are in different patches.
+:class:`~minitensor.engine.saved.patches.Patch`. A patch is freed with the last node that needs it, so cells that
+different nodes need are in different patches. Under the other policies ("2.6", the default, and "2.5"), the saved
+tensors become :class:`~minitensor.engine.saved.saved.Lost`, which records the line of the write.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from minitensor.engine.events import SavedOverwritten, watch
 from minitensor.engine.modes import modes
 from minitensor.engine.saved.cells import Cells, touch
 from minitensor.engine.saved.patches import Patch, SaveGroup, add, joined, preserved
-from minitensor.engine.saved.saved import FREED, Lost, Member, Preserved, is_right, remember, version_saved
+from minitensor.engine.saved.saved import FREED, Lost, Member, Preserved, is_intact, remember, version_saved
 
 if TYPE_CHECKING:
     from minitensor.engine.core.history import Node, Saved
@@ -81,7 +81,7 @@ def raise_unless_written(
 ) -> None:
     """Handle ``error`` of a table operation that writes ``x``: raise an explained error, unless ``x`` was written.
 
-    numpy raises errors about inf and nan after it has written. They are valid values, so the function returns normally.
+    numpy raises errors about inf and nan after it has written. These are valid values, so this function then returns.
     """
     if isinstance(error, (FloatingPointError, RuntimeWarning)):
         return
@@ -102,11 +102,11 @@ class Plan:
 
     Attributes:
         preserves: true if the policy is "copy_on_write".
-        groups: under this policy, the savers whose bytes the write overwrites, even if they are preserved already.
+        groups: under this policy, the savers whose bytes the write overwrites, even if these are preserved already.
         patches: the patches that will preserve these bytes, each with the groups that need it.
         lost: the savers whose bytes will be lost, as pairs of a node and a position in its ``saved``.
-        spoiled: savers with patches whose bytes the write does not overwrite. Their patches are freed, because the new
-            version makes these savers stale.
+        spoiled: the savers with patches whose remaining bytes the write does not overwrite. The new version makes them
+            stale, so their patches are freed.
     """
 
     __slots__ = ("preserves", "groups", "patches", "lost", "spoiled")
@@ -117,7 +117,7 @@ class Plan:
         self.patches: list[tuple[Patch, list[SaveGroup]]] = []
 
 
-#: Plans of writes whose bytes no node needs: they only log the line and, under "copy_on_write", set ``preserving``.
+#: Plans of writes that overwrite no needed bytes. They log the line of the write; the second sets ``preserving``, too.
 NOTHING_LOST, NOTHING_TO_PRESERVE = Plan(False, []), Plan(True, [])
 
 
@@ -136,15 +136,15 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
     written = Cells.of(array)
     if index is not None:
         written, own = Cells.picked(array, index), None
-        savers = [(node, k) for node, k in savers if Cells.reached(node.saved[k][0]).overlaps(written)]
+        savers = [(node, k) for node, k in savers if Cells.unordered(node.saved[k][0]).overlaps(written)]
     if not preserves:
         return Plan(False, savers, [saver for saver in patched if saver not in savers])
     # The policy is "copy_on_write". Savers that an earlier write under another policy made stale get no patch.
-    plan = Plan(True, [(node, k) for node, k in savers if not is_right(node.saved[k])])
+    plan = Plan(True, [(node, k) for node, k in savers if not is_intact(node.saved[k])])
     groups: dict[Any, SaveGroup] = {}
     for node, k in savers:
         saved = node.saved[k]
-        if is_right(saved):
+        if is_intact(saved):
             array_saved, _, version = saved
             patches, left = (version.patches, version.left) if type(version) is Preserved else ((), None)
             key = address(array_saved), array_saved.shape, array_saved.strides, array_saved.dtype, id(patches)
@@ -168,7 +168,7 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
         node = link()
         if node is None or node.saved is FREED or link in living:
             continue
-        stays = False
+        is_needed = False
         for k, entry in enumerate(node.saved):
             if type(entry) is tuple and len(entry) == 3 and entry[1] is storage:
                 version = entry[2]
@@ -177,16 +177,15 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
                     continue
                 if type(version) is Preserved and version.left == 0:
                     continue
-                stays = True
+                is_needed = True
                 if type(version) is Preserved:
                     patched.append((node, k))
                 if touch(entry[0], array):
                     found.append((node, k))
-        if stays:
+        if is_needed:
             living[link] = None
     if type(storage.savers) is list:
-        # Keep a list if a value is lost, because its error may name later writes, and only storages with a list log
-        # them.
+        # Keep a list if a value is lost: its error may name a later write, and only storages with a list log writes.
         storage.savers = list(living) if living or lost else None
     else:
         storage.savers[:] = living  # type: ignore[index]  # a list of ``sharing.foreign_writes``
@@ -196,7 +195,7 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
 def before_write_of_part(
     storage: Storage, array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]], own: Saved | None = None
 ) -> Plan:
-    """Call :func:`before_write` for a part of ``array``: ``part()`` returns an array on its memory and an index."""
+    """Call :func:`before_write` for the part of ``array`` that ``part()`` describes: a view and an index into it."""
     try:
         shown, index = part()
     except (ValueError, IndexError, TypeError):
@@ -205,7 +204,7 @@ def before_write_of_part(
 
 
 def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]]) -> Any:
-    """Return the advanced index (a tuple) of the part of ``array`` that was written; None if no index describes it."""
+    """Return the part of ``array`` that was written as an advanced index (a tuple); None if no index describes it."""
     shown, index = part()
     if shown is not array:
         return None
@@ -246,7 +245,7 @@ def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None
 
 
 def _update_members(group: SaveGroup) -> None:
-    """Store the preserved bytes in the members of ``group``. If all bytes are preserved, replace the storage."""
+    """Store the patches in the members of ``group``. If one patch has all bytes, members refer to it as a storage."""
     left = group.left - group.taken
     if left == 0 and len(group.patches) > 1 and all(p.holders == len(group.members) for p in group.patches):
         group.patches = (joined(group.patches),)
@@ -257,9 +256,9 @@ def _update_members(group: SaveGroup) -> None:
         if shown is None or (noted is not None and noted.changed(shown).any()):
             _replace(node, k, (array, storage, Preserved(version_saved(saved), group.patches, left, noted)))
         else:
-            kept = group.patches[0].storages[0]
-            _replace(node, k, (shown, kept, kept.version))
-            remember(kept, node)
+            copy = group.patches[0].storages[0]
+            _replace(node, k, (shown, copy, copy.version))
+            remember(copy, node)
 
 
 def _replace(node: Node, k: int, saved: Saved) -> None:

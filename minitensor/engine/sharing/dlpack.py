@@ -25,8 +25,8 @@ from minitensor.engine.sharing.numpy_memory import borrowed, entry_of, lent, pla
 #: Device types of the DLPack protocol.
 CPU, CUDA = 1, 2
 
-#: numpy 2.0 supports only the first version of the protocol, which cannot mark memory as read-only.
-_SPEAKS_VERSIONS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+#: True if numpy supports capsules with a version, which can mark memory as read-only; numpy 2.0 does not.
+_HAS_VERSIONS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
 def _refuse_gradient(x: Tensor, what: str) -> None:
@@ -64,8 +64,8 @@ def dlpack(
 ) -> Any:
     """Return a DLPack capsule of the memory of ``x``, with a version and flags if ``max_version`` allows them.
 
-    ``np.from_dlpack(x)`` and ``torch.from_dlpack(x)`` call it. The capsule and all arrays made of it keep the storage
-    alive.
+    ``np.from_dlpack(x)`` and ``torch.from_dlpack(x)`` call it as ``x.__dlpack__``. The capsule and all arrays that are
+    created from it keep the storage alive.
 
     Args:
         stream: must be None on the host; on a CUDA device it is passed to CuPy.
@@ -86,7 +86,7 @@ def dlpack(
     if dl_device is not None and tuple(dl_device) != (CPU, 0):
         raise BufferError(f"__dlpack__: the tensor is on the host, device ({CPU}, 0), not on {tuple(dl_device)}")
     array = x._array.copy() if copy else lent(x)
-    is_versioned = _SPEAKS_VERSIONS and max_version is not None and max_version[0] >= 1
+    is_versioned = _HAS_VERSIONS and max_version is not None and max_version[0] >= 1
     if not is_versioned and not array.flags.writeable:
         raise BufferError(
             "__dlpack__: this tensor is read-only, and a capsule without a version cannot mark it. Use `x.clone()`, or "
@@ -148,7 +148,7 @@ def from_dlpack(source: Any) -> Tensor:
     """Return a tensor that shares the memory of ``source``, which has ``__dlpack__`` or is a capsule.
 
     The tensor requires no gradient. It is read-only if the producer marks the memory as read-only. A capsule without a
-    version has no such mark, and is treated as numpy treats it.
+    version has no such mark; then the tensor is read-only if numpy's array of the capsule is.
 
     Raises:
         TypeError: for any other object, and for dtypes that tensors do not support.
@@ -184,7 +184,7 @@ def from_dlpack(source: Any) -> Tensor:
 
 def _capsule_of(source: Any) -> Any:
     """Return the capsule of an object, with a version if the object and numpy support one."""
-    if _SPEAKS_VERSIONS:
+    if _HAS_VERSIONS:
         with suppress(TypeError):
             return source.__dlpack__(max_version=(1, 0))
     return source.__dlpack__()
@@ -205,7 +205,7 @@ def cuda_array_interface(x: Tensor) -> dict[str, Any]:
         raise AttributeError(f"only a tensor on a CUDA device has __cuda_array_interface__; this one is on {x.place}")
     if not x.stop_gradient:
         raise RuntimeError("__cuda_array_interface__: this tensor requires a gradient; use `x.detach()`")
-    entry_of(x._storage).for_good = True  # a library with this address does not report when it no longer uses it
+    entry_of(x._storage).for_good = True  # a library that has the address does not report when it stops using it
     return dict(found)
 
 

@@ -5,9 +5,9 @@ changing a version. A backward that needs the old values would then be silently 
 :class:`check_foreign_writes`, saved tensors on shared memory are also copied, and backward compares them before it uses
 them. If they differ, it raises an error that names the operation that saved, and the elements that changed.
 
-The check uses copies instead of checksums, because a copy takes no longer than a checksum, misses no change, and has
-the old value for the message. Only tensors on shared storages are copied. The copies are not counted, so that the
-memory counters show the same values as without the check. If the check is off, operations do no additional work.
+The check compares copies instead of checksums, because making a copy takes no longer, misses no change, and keeps the
+old value for the message. Only tensors on shared storages are copied. The copies are not counted, so that the memory
+counters show the same values as without the check. If the check is off, operations do no additional work.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class CopyingSavers(list[Any]):
                 continue
             array, _, version = entry
             if type(version) is int:
-                cells = np.unique(Cells.reached(array).numbers()).size if overlaps_itself(array) else array.size
+                cells = np.unique(Cells.unordered(array).numbers()).size if overlaps_itself(array) else array.size
                 entries[k] = array, storage, Preserved(version, (), cells, self._copy_of(array))
         node.saved = tuple(entries)
 
@@ -171,8 +171,8 @@ class check_foreign_writes:
 
     The check starts with the call. As a context manager, it restores the former state at the end. It covers
     tensors on shared memory that are saved while it is on. Tensors saved earlier are covered from the time when the
-    check began or their memory was first shared. Copies are kept when the check ends, because their backward may run
-    later.
+    check began or their memory was first shared. When the check ends, existing copies are kept, because the backward
+    that compares them may run later.
 
     The error is a RuntimeError. It names the operation and the line that saved, the first element that changed, its
     bytes in the storage, and the values before and after. Values that backward does not need may be written at any

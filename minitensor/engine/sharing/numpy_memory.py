@@ -3,9 +3,9 @@
 Sharing is always explicit: :func:`from_numpy`, :func:`from_dlpack`, ``x.numpy(share=True)``, ``x.__dlpack__()``. They
 copy no byte. Everything else (``to_tensor``, ``x.numpy()``, ``np.asarray(x)``) copies.
 
-* Memory of a tensor that an outside object uses stays allocated, and is counted, as long as this object exists.
-* Memory of an outside object that a tensor uses is not counted, because the engine did not allocate it. The tensor
-  keeps it alive.
+* If an outside object uses the memory of a tensor, this memory stays allocated and counted as long as the object lives.
+* If a tensor uses the memory of an outside object, this memory is not counted, because the engine did not allocate it.
+  The tensor keeps it alive.
 * A range of memory belongs to one storage. If it is shared again, in whole or in part, the new tensor uses the same
   storage, so that the version counts every write by the engine. If that is impossible, sharing is refused.
 * Memory that is read-only outside is read-only in the engine, and the other way round.
@@ -69,7 +69,7 @@ class _Shared:
     Attributes:
         storage: a weak reference to it.
         begin, end: the address range of its memory; an empty range if it has no bytes or is on a GPU.
-        for_good: True if its address was given to other code without a window, so that the end of its use is unknown.
+        for_good: True if other code got its address without a window, so that the end of this use is unknown.
         windows: the windows through which other code uses it.
     """
 

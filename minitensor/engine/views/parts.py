@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.checks import shown
-from minitensor.engine.core.history import READ, Node, Operation, group_of, reading
+from minitensor.engine.core.history import READ, Node, Operation, group_of, read_node
 from minitensor.engine.core.regions import PartGradient, Pick, address, memory_of, overlaps_itself, span
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape
@@ -116,7 +116,7 @@ def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
     return [part(x, Pick((*before, i)), UNBIND) for i in range(x._array.shape[axis])]
 
 
-#: The operation of ``as_strided``, which reads from the group's memory as ``READ`` does.
+#: The operation of ``as_strided``. It reads from the group's memory, as ``READ`` does.
 AS_STRIDED = Operation("as_strided", READ.backward, jvp=READ.jvp)
 
 
@@ -155,7 +155,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     history = group_of(x)
     out = view_of(x, array, AS_STRIDED)
     if out._node is not None:
-        out._node = reading(history, array, AS_STRIDED)
+        out._node = read_node(history, array, AS_STRIDED)
     return out
 
 

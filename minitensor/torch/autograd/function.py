@@ -20,7 +20,7 @@ from minitensor.engine.core.history import Leaf, Node, Operation, is_protected
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import broadcast_shapes
 from minitensor.engine.modes import no_grad
-from minitensor.engine.saved.saved import FREED, is_right
+from minitensor.engine.saved.saved import FREED, is_intact
 from minitensor.torch import errors
 from minitensor.torch.conversion import to
 from minitensor.torch.grad_fn import NamedOperation
@@ -46,7 +46,7 @@ class FunctionCtx(PyLayerContext):
             RuntimeError: if a tensor is a leaf that requires grad, or a view of one.
             ValueError: if a tensor is not an input.
         """
-        call = self._forward("mark_dirty")
+        call = self._running_call("mark_dirty")
         for x in tensors:
             k = call.position(x)
             if k is not None and call.recording and is_protected(x):
@@ -68,7 +68,7 @@ class FunctionCtx(PyLayerContext):
         if self._node is None:
             raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensors is available only in backward")
         for i, saved in enumerate(self._node.saved[:-1]):
-            if saved is not None and not is_right(saved):
+            if saved is not None and not is_intact(saved):
                 raise errors.stale(self._node, f"saved tensor {i}", saved)
         return tuple(None if x is None else as_kind(x) for x in self.saved_tensor())
 
@@ -126,7 +126,7 @@ class Function(PyLayer):
                 "You must implement the forward function for custom autograd.Function.\n"
                 f"{cls.__name__} needs a static method forward(ctx, *args)."
             )
-        return cls._applied([x for x in args if isinstance(x, BaseTensor)], args, {})
+        return cls._apply([x for x in args if isinstance(x, BaseTensor)], args, {})
 
     _as_framework_tensor = staticmethod(as_kind)
 

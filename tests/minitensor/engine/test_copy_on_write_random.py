@@ -13,7 +13,7 @@ import pytest
 
 import minitensor as mt
 from minitensor.engine.device.arrays import host_array
-from minitensor.engine.saved.saved import Lost, Preserved, is_right, recovered
+from minitensor.engine.saved.saved import Lost, Preserved, is_intact, recovered
 from tests.support.engine.memory import allocated
 
 SEED = int(os.environ.get("MINITENSOR_SEED", "0"))
@@ -123,7 +123,7 @@ class Program:
             node = save.result.grad_fn
             for k, what in enumerate(("x", "y")):
                 saved = node.saved[k]
-                assert is_right(saved) == (not save.careless)
+                assert is_intact(saved) == (not save.careless)
                 assert isinstance(saved[2], Lost) == save.lost
                 if not save.careless:
                     np.testing.assert_array_equal(host_array(recovered(node, what, saved)), save.numbers)

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.engine.sharing.dlpack import _SPEAKS_VERSIONS, from_dlpack
+from minitensor.engine.sharing.dlpack import _HAS_VERSIONS, from_dlpack
 from minitensor.engine.sharing.numpy_memory import is_shared
 from tests.support.engine.memory import allocated, leaf
 
 pytestmark = pytest.mark.cpu_only
-speaks_versions = pytest.mark.skipif(not _SPEAKS_VERSIONS, reason="numpy 2.0 knows capsules without a version only")
+speaks_versions = pytest.mark.skipif(not _HAS_VERSIONS, reason="numpy 2.0 knows capsules without a version only")
 
 
 def numpys() -> Any:
@@ -148,7 +148,7 @@ def test_a_capsule_has_a_version_when_the_consumer_can_read_it():
     x = mt.ones([2])
     assert '"dltensor"' in repr(x.__dlpack__()) and '"dltensor"' in repr(x.__dlpack__(max_version=(0, 8)))
     newer = repr(x.__dlpack__(max_version=(1, 0), dl_device=(1, 0), copy=False))
-    assert ("dltensor_versioned" in newer) is _SPEAKS_VERSIONS
+    assert ("dltensor_versioned" in newer) is _HAS_VERSIONS
     assert x.__dlpack_device__() == (1, 0)
 
 
@@ -170,7 +170,7 @@ def test_a_bare_capsule_is_consumed_once():
 
 def test_a_copy_shares_nothing():
     x = mt.to_tensor([1.0, 2.0])
-    if _SPEAKS_VERSIONS:
+    if _HAS_VERSIONS:
         copy = np.from_dlpack(x, copy=True)
         assert copy.ctypes.data != x.data_ptr() and not is_shared(x._storage)
     capsule = x.__dlpack__(copy=True)
@@ -179,7 +179,7 @@ def test_a_copy_shares_nothing():
 
 def test_copy_false_shares_memory():
     x = mt.to_tensor([1.0, 2.0])
-    if _SPEAKS_VERSIONS:
+    if _HAS_VERSIONS:
         assert np.from_dlpack(x, copy=False).ctypes.data == x.data_ptr()
     assert from_dlpack(x.__dlpack__(copy=False)).data_ptr() == x.data_ptr()
 

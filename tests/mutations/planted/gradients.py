@@ -39,15 +39,15 @@ walk(
 walk(
     "hook-run-twice",
     "A hook is called twice for one gradient.",
-    "            answer = answer_of(hook, copied(g))",
-    "            answer_of(hook, copied(g))\n            answer = answer_of(hook, copied(g))",
+    "            answer = call_hook(hook, copy_to_tensor(g))",
+    "            call_hook(hook, copy_to_tensor(g))\n            answer = call_hook(hook, copy_to_tensor(g))",
     "hooks::test_a_hook_sees_the_whole_gradient_once",
 )  # fmt: skip
 walk(
     "hook-given-the-buffer",
     "A hook receives the gradient itself, so writing into it changes later gradients.",
-    "            answer = answer_of(hook, copied(g))",
-    "            answer = answer_of(hook, Tensor._alias(g, Tensor._made(g)._storage))",
+    "            answer = call_hook(hook, copy_to_tensor(g))",
+    "            answer = call_hook(hook, Tensor._alias(g, Tensor._made(g)._storage))",
     "hooks::test_a_hook_that_writes_into_its_argument_changes_nothing_but_its_copy",
 )  # fmt: skip
 walk(
@@ -83,7 +83,7 @@ backward(
 walk(
     "saved-tensors-not-freed",
     "Backward does not free the saved tensors.",
-    "                    saved, node.saved = None, FREED  # `saved = None` frees the tensors right now\n",
+    "                    saved, node.saved = None, FREED  # with `saved = None`, the tensors are freed now\n",
     "                    pass\n",
     "grad::test_grad_frees_unless_the_graph_is_retained",
 )  # fmt: skip
@@ -104,7 +104,7 @@ walk(
 backward(
     "gradient-replaces-that-of-before",
     "A second backward stores the sum in another tensor.",
-    "            if node.saved is None or _is_empty(node.saved):\n"
+    "            if node.saved is None or _is_cleared(node.saved):\n"
     "                made.append((node, _to_tensor(g, propagation, node)))",
     "            if True:\n                made.append((node, _to_tensor(g, propagation) if node.saved is None else "
     "_sum(node.saved, g, propagation)))",
@@ -120,7 +120,7 @@ backward(
 backward(
     "emptied-gradient-added-to",
     "After clear_gradient the next backward adds to the cleared tensor.",
-    "if node.saved is None or _is_empty(node.saved):",
+    "if node.saved is None or _is_cleared(node.saved):",
     "if node.saved is None:",
     "autograd::test_a_cleared_gradient_is_zero_under_every_name_and_the_next_is_another_tensor",
 )  # fmt: skip
@@ -155,7 +155,7 @@ backward(
 backward(
     "grad-returns-the-buffer",
     "grad returns one array for an input that is given twice.",
-    "return [copied(arrived[node]) if node in there else None for node in wanted]",
+    "return [copy_to_tensor(arrived[node]) if node in there else None for node in wanted]",
     "return [Tensor._made(arrived[node]) if node in there else None for node in wanted]",
     "grad::test_grad_results_share_no_memory",
 )  # fmt: skip
@@ -164,7 +164,7 @@ backward(
     "grad detects an unreachable input only after freeing the graph.",
     "        if (node not in pending or node in without) and not allow_unused:\n            raise",
     "        if (node not in pending or node in without) and not allow_unused:\n"
-    "            propagate(added_up(starts), pending, False, OnArrays())\n            raise",
+    "            propagate(sum_by_node(starts), pending, False, OnArrays())\n            raise",
     "grad::test_grad_refuses_an_input_that_was_overwritten_after_its_use",
 )  # fmt: skip
 
@@ -178,8 +178,8 @@ second(
 second(
     "second-order-broadcast-not-summed",
     "Second order: the gradient of a broadcast operand has the shape of the result.",
-    "more = summed_to(of_engine(more), parent.shape)",
-    "more = of_engine(more)",
+    "more = summed_to(as_engine_tensor(more), parent.shape)",
+    "more = as_engine_tensor(more)",
     "gradcheck::test_right_gradients_pass",
 )  # fmt: skip
 second(
@@ -192,8 +192,8 @@ second(
 second(
     "map-and-its-transpose-mixed-up",
     "Third order: the gradient of a linear map's gradient is the gradient again.",
-    "return [linear(op.name, g, back, there)]",
-    "return [linear(op.name, g, back, back)]",
+    "return [linear(op.name, g, transposed, function)]",
+    "return [linear(op.name, g, transposed, transposed)]",
     "backward_keeps_to_itself",
 )  # fmt: skip
 second(
@@ -213,8 +213,8 @@ second(
 second(
     "second-order-hooks-skipped",
     "Under create_graph hooks are not called.",
-    "            g = of_engine(g if answer is None else answer)",
-    "            g = of_engine(g)",
+    "            g = as_engine_tensor(g if answer is None else answer)",
+    "            g = as_engine_tensor(g)",
     "backward_keeps_to_itself",
 )  # fmt: skip
 second(

@@ -146,7 +146,7 @@ modes(
 modes(
     "pause-not-counted",
     "Operations do not notice that a thread records nothing.",
-    "        counted.threads += 1\n",
+    "        counter.threads += 1\n",
     "        pass\n",
     "modes",
 )  # fmt: skip

@@ -13,14 +13,14 @@ cells = partial(mutation, "minitensor/engine/saved/cells.py")
 keeping(
     "own-input-not-copied",
     "An in-place operation that needs its input saves the memory that it overwrites.",
-    "    kept = a.copy()",
-    "    kept = a",
+    "    copy = a.copy()",
+    "    copy = a",
     "in_place::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 keeping(
     "own-input-not-refused-under-25",
     'Under "2.5" an operation that needs its own input continues.',
-    '    if modes.policy == "2.5":\n        raise needs_own_input(op, x, *wanted)\n    return copy_of(x._array)',
+    '    if modes.policy == "2.5":\n        raise needs_own_input(op, x, *nodes)\n    return copy_of(x._array)',
     "    return copy_of(x._array)",
     "in_place::test_policy_2_5_refuses_only_operations_that_need_their_own_input",
 )  # fmt: skip
@@ -105,8 +105,8 @@ saving(
 saving(
     "savers-forgotten-when-tidied",
     "Tidying drops the living savers with the dead ones.",
-    "                savers[:looked_at] = living",
-    "                savers[:looked_at] = living[:1]",
+    "                savers[:scanned] = living",
+    "                savers[:scanned] = living[:1]",
     "savers",
 )  # fmt: skip
 writing(
@@ -126,7 +126,7 @@ writing(
 writing(
     "stale-savers-are-preserved-for",
     "Under copy on write bytes are preserved for a saver that is stale already.",
-    "        if is_right(saved):\n            array_saved",
+    "        if is_intact(saved):\n            array_saved",
     "        if type(saved[2]) is not Lost:\n            array_saved",
     "copy_on_write_policies::test_chains_of_writes_under_changing_policies",
 )  # fmt: skip

@@ -20,7 +20,7 @@ from minitensor.engine.core.storage import Storage
 from minitensor.engine.device.arrays import host_array, restrided
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.operations.operands import CONSTANT
-from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_right
+from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_intact
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def kept(tensors: list[mt.Tensor]) -> list[tuple]:
         for _, saved in zip(node.op.saved_names, entries, strict=False):
             if type(saved) is tuple and len(saved) == 3 and isinstance(saved[1], Storage) and saved[1] is not CONSTANT:
                 version = saved[2]
-                stale = "" if is_right(saved) else "lost" if type(version) is Lost else "moved"
+                stale = "" if is_intact(saved) else "lost" if type(version) is Lost else "moved"
                 patches = version.patches if type(version) is Preserved else ()
                 found.append((node.op.name, stale, sum(patch.values.nbytes for patch in patches)))
     return sorted(found)

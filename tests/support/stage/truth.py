@@ -31,7 +31,7 @@ from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.device.arrays import host_array
 from minitensor.engine.device.counters import cpu_meter
-from minitensor.engine.saved.saved import FREED, is_right
+from minitensor.engine.saved.saved import FREED, is_intact
 
 # ---------- observing ----------
 
@@ -144,7 +144,7 @@ class Witness:
                 if entry is not None:
                     there = host_array(saved[0]).tobytes()
                     same = self._first.setdefault(node, {}).setdefault(i, there) == there
-                    now.saved.append(Saved(node.op.name, node.place.line, entry.id, version, is_right(saved), same))
+                    now.saved.append(Saved(node.op.name, node.place.line, entry.id, version, is_intact(saved), same))
         del things
         for path, value in self._reached(self.namespace, ""):
             now.names.setdefault(path, id(value))
