@@ -4,13 +4,13 @@
 :class:`GradientPropagation` defines the type of a gradient, how two of them are added, and which events are emitted.
 There are two: ``OnArrays`` in this module, and ``OnTensors`` in ``higher_order.py``, whose gradients are recorded.
 
-``x.backward()`` and ``grad`` (:mod:`minitensor.engine.autograd.gradients`) start it with ones; the gradient of a leaf
-is stored in ``Leaf.saved``, which ``.grad`` shows. The rules of a node are ``node.op.backward``, compiled from its row
-of the derivative table at the first call: ``print(minitensor.source("sin_backward"))``. If a rule reads a saved tensor
-that has been overwritten since, it calls :func:`minitensor.engine.saved.saved.recovered`, which may raise.
+``x.backward()`` and ``grad`` (:mod:`minitensor.engine.autograd.gradients`) start it with a given gradient or with ones.
+The rules of a node are ``node.op.backward``, compiled from its row of the derivative table at the first call:
+``print(minitensor.source("sin_backward"))``. If a saved tensor was overwritten, the rules call
+:func:`minitensor.engine.saved.saved.recovered`, which restores the tensor or raises an error.
 
-There is no recursion, so the depth of a graph is not limited. Nothing is committed in this module: the gradients are
-returned once all of them have been computed. The device's meter counts gradients in flight.
+There is no recursion, so the depth of a graph is not limited. This module changes no ``grad``: it returns the gradients
+once all of them have been computed. The meter of host memory counts gradients in flight.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from minitensor.engine.saved.saved import FREED
 
 # ---------- order ----------
 
-#: State of a node in a backward pass: the number of gradients that are still to arrive, the sum of the others, the
-#: node. It is None for a node that :mod:`minitensor.engine.autograd.pruning` excluded, which gets no gradient.
+#: State of a node in a backward pass: the number of gradients that have not arrived yet, the sum of the others, and the
+#: node. None instead marks a node that :mod:`minitensor.engine.autograd.pruning` excluded from the pass.
 Pending = list[Any] | None
 
 
 def pending_counts(roots: Iterable[Node], ends: frozenset[Node] = frozenset()) -> dict[Node, Pending]:
-    """Return the state of every reachable node, with the number of gradients that it will receive. Stop at ``ends``."""
+    """Return the state of every node that can be reached from ``roots`` without going beyond ``ends``."""
     pending: dict[Node, Any] = {root: [0, None, root] for root in roots}
     stack = [root for root in pending if root not in ends]
     while stack:
@@ -62,23 +62,23 @@ class GradientPropagation(Protocol):
     def start(self, node: Node, g: Any) -> Any:
         """Return the gradient with which the pass begins at ``node``."""
 
-    def hooked(self, node: Node, g: Any) -> Any:
+    def run_hooks(self, node: Node, g: Any) -> Any:
         """Return the gradient of the value of ``node`` after its hooks have run."""
 
-    def passed(self, node: Node, g: Any) -> Sequence[Any]:
+    def apply_rules(self, node: Node, g: Any) -> Sequence[Any]:
         """Apply the rules of ``node`` to ``g``: return a gradient per input, None for an input that needs none."""
 
-    def added(self, so_far: Any, more: Any, parent: Node, g: Any) -> Any:
-        """Return ``more``, in the shape of ``parent``, added to ``so_far`` (None: nothing has arrived yet).
+    def add(self, so_far: Any, more: Any, parent: Node, g: Any) -> Any:
+        """Return the sum of ``so_far`` (None: nothing has arrived yet) and ``more``, in the shape of ``parent``.
 
-        ``g`` is the gradient that the rules received, because they may pass it on unchanged, to several inputs.
+        ``g`` is the gradient to which the rules were applied. They may return it unchanged, even for several inputs.
         """
 
     def keep(self, g: Any) -> None:
-        """Count another reference to ``g``, which is returned as a result and also passed on."""
+        """Count another reference to ``g``, which is a result of the pass and also sent to inputs."""
 
     def release(self, g: Any) -> None:
-        """Drop a reference to ``g``, which has been passed on."""
+        """Drop a reference to ``g``, to which the rules of its node have been applied."""
 
     def observe(self, node: Node, g: Any) -> NodeEvents | None:
         """Return the object that emits the events of ``node``; None if no events are emitted."""
@@ -109,7 +109,7 @@ def _propagate(
     ends: frozenset[Node],
 ) -> dict[Node, Any]:
     arrived: dict[Node, Any] = {}
-    passed_by, added, release = propagation.passed, propagation.added, propagation.release
+    apply_rules, add_gradient, release = propagation.apply_rules, propagation.add, propagation.release
     begun = [(state, node) for node in roots if (state := pending[node]) is not None]
     for state, node in begun:
         state[1] = propagation.start(node, roots[node])
@@ -118,7 +118,7 @@ def _propagate(
         _, g, node = ready.pop()
         del pending[node]
         if node.hooks is not None:
-            g = propagation.hooked(node, g)
+            g = propagation.run_hooks(node, g)
         events = None if watch.listener is None else propagation.observe(node, g)
         if type(node) is Leaf:
             arrived[node] = g
@@ -131,10 +131,10 @@ def _propagate(
             propagation.keep(g)
             if node in ends:
                 continue
-        passed = passed_by(node, g)
+        gradients = apply_rules(node, g)
         if events is not None:
-            events.sends(passed)
-        kept = False  # True if an input receives g itself, whose bytes then remain counted
+            events.sends(gradients)
+        kept = False  # becomes True if an input receives g itself, whose bytes then remain counted
         position = -1  # counted by hand, because enumerate and zip cost more than the rest of a small step
         for parent in node.inputs:
             position += 1
@@ -146,12 +146,12 @@ def _propagate(
                 raise leaf_reshaped_by_hook() from None
             if state is None:
                 continue
-            more = passed[position]
+            more = gradients[position]
             if more is g and not kept and state[1] is None and g.shape == parent.shape:
                 state[1] = g
                 kept = True
             else:
-                state[1] = added(state[1], more, parent, g)
+                state[1] = add_gradient(state[1], more, parent, g)
             state[0] = left = state[0] - 1
             if left == 0:
                 ready.append(state)
@@ -161,18 +161,18 @@ def _propagate(
             release(g)
         if not retain_graph and node.op.saved_names:
             for saved in node.saved:
-                if saved is not None:  # None stands for a tensor that no rule needs
-                    saved, node.saved = None, FREED  # `saved = None` frees the tensors right now
+                if saved is not None:  # None replaces a tensor that no rule needs
+                    saved, node.saved = None, FREED  # with `saved = None`, the tensors are freed now
                     break
         if events is not None:
             events.released()
         # The bytes of these gradients are no longer counted, so drop the references, too.
-        passed = more = g = state = None  # type: ignore[assignment]  # only dropped
+        gradients = more = g = state = None  # type: ignore[assignment]  # only dropped
     return arrived
 
 
-def ready_for(parent: Node, g: Any) -> np.ndarray:
-    """Return the result of a rule as an array in the shape of the node that receives it."""
+def as_gradient_of(parent: Node, g: Any) -> np.ndarray:
+    """Return the result of a rule as an array in the shape of ``parent``, the node that receives it."""
     found: np.ndarray = summed_to(g.whole() if type(g) is PartGradient else as_array(g), parent.shape)
     return found
 
@@ -181,7 +181,7 @@ def ready_for(parent: Node, g: Any) -> np.ndarray:
 
 
 class OnArrays:
-    """Gradients as arrays. Each buffer is counted once while backward uses it; an exclusive one is added to in place.
+    """Gradients as arrays. A buffer is counted once while the pass uses it, and added to in place if it is exclusive.
 
     Attributes:
         retained: the gradients of tensors for which ``retain_grads()`` was called.
@@ -216,8 +216,8 @@ class OnArrays:
         """Return the observer of ``node``, which emits its events."""
         return NodeEvents(node, g)
 
-    def hooked(self, node: Node, g: np.ndarray) -> np.ndarray:
-        """Call the hooks on copies of the gradient, and fill the boxes: those that add (PyTorch's) after all hooks."""
+    def run_hooks(self, node: Node, g: np.ndarray) -> np.ndarray:
+        """Call the hooks on copies of the gradient, and fill the boxes: PyTorch's, which add, after all hooks."""
         for hook in sorted(node.hooks or (), key=lambda each: type(each) is GradientBox and each.adds):
             if type(hook) is GradientBox:
                 self.retained[hook] = g
@@ -225,7 +225,7 @@ class OnArrays:
                 continue
             if hook.function is None:
                 continue  # the hook was removed
-            answer = answer_of(hook, copied(g))
+            answer = call_hook(hook, copy_to_tensor(g))
             if watch.listener is not None:
                 watch.listener(HookRan(node, g, answer))
             if answer is None:
@@ -235,20 +235,20 @@ class OnArrays:
             self.keep(g)
         return g
 
-    def passed(self, node: Node, g: np.ndarray) -> Sequence[Any]:
+    def apply_rules(self, node: Node, g: np.ndarray) -> Sequence[Any]:
         """Apply the rules of ``node`` to ``g``, in place if ``g`` is exclusive."""
         op = node.op
         rules = op.backward if op.owned is None or not self.is_exclusive(g) else op.owned
         gradients: Sequence[Any] = rules(node, g)
         return gradients
 
-    def added(self, so_far: np.ndarray | None, more: Any, parent: Node, g: np.ndarray) -> np.ndarray:
+    def add(self, so_far: np.ndarray | None, more: Any, parent: Node, g: np.ndarray) -> np.ndarray:
         """Return the sum of the gradients of ``parent`` so far."""
         if so_far is None and type(more) is ndarray and more.shape == parent.shape:  # the usual case
             key = id(more)
             if more.base is not None or key in self._sizes or watch.listener is not None:
                 self.keep(more)
-            else:  # `keep`, inlined: the call took 3 % of a backward pass
+            else:  # this is `keep`, inlined, because the call would take 3 % of a backward pass
                 self._sizes[key] = size = more.nbytes
                 cpu_meter.allocated = now = cpu_meter.allocated + size
                 if now > cpu_meter.peak:
@@ -258,7 +258,7 @@ class OnArrays:
         if type(more) is not ndarray or more.shape != parent.shape:
             if so_far is not None and free and type(more) is PartGradient and more.add_to(so_far):
                 return so_far
-            more = ready_for(parent, more)
+            more = as_gradient_of(parent, more)
         ready: np.ndarray = more
         if so_far is None:
             self.keep(ready)
@@ -306,7 +306,7 @@ class OnArrays:
             watch.listener(FlightChanged(-size))
 
     def is_exclusive(self, array: np.ndarray) -> bool:
-        """True if ``array`` is a whole buffer with one reference, so that it may be added to in place."""
+        """True if ``array`` is a whole buffer with one reference, so that the pass may add to it in place."""
         owner = array.base
         if owner is not None and not is_whole(array):
             return False
@@ -316,13 +316,13 @@ class OnArrays:
         return type(array) is not ndarray or array.flags.writeable
 
 
-def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
-    """Return the result of ``hook`` for the gradient ``g``: a tensor of the same shape, or None.
+def call_hook(hook: Hook, g: Tensor) -> Tensor | None:
+    """Return the result of ``hook`` for the gradient ``g``: a tensor of the same shape on the same device, or None.
 
     Raises:
         TypeError: if the hook returns anything else.
     """
-    answer = hook.function(g)  # type: ignore[misc]  # not removed
+    answer = hook.function(g)  # type: ignore[misc]  # the hook has not been removed
     if answer is not None and (not isinstance(answer, Tensor) or answer._array.shape != g._array.shape):
         raise TypeError(
             f"a gradient hook returns None or a Tensor of shape {g.shape}, not "
@@ -333,7 +333,7 @@ def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
     return answer
 
 
-def copied(g: np.ndarray) -> Tensor:
+def copy_to_tensor(g: np.ndarray) -> Tensor:
     """Return a tensor with a copy of ``g``."""
     return Tensor._made(g.copy())
 
@@ -342,14 +342,14 @@ def copied(g: np.ndarray) -> Tensor:
 
 
 class NodeEvents:
-    """Emits the events of one node. The listener gets host copies of the gradients, which no GPU counts."""
+    """Emits the events of one node. The gradients in them are copies on the host, which no GPU counts."""
 
     __slots__ = ("_node", "_given", "_sent")
 
     def __init__(self, node: Node, g: np.ndarray) -> None:
         watch.listener(NodeEntered(node, g))  # type: ignore[misc]  # this class is only used while there is a listener
         self._node = node
-        self._given = g if node.op.owned is None else host_array(g).copy()  # the rule may overwrite ``g``
+        self._given = g if node.op.owned is None else host_array(g).copy()  # the rules may overwrite `g`
         self._sent: list[tuple[Node, np.ndarray]] = []
 
     def sends(self, passed: Sequence[Any]) -> None:

@@ -1,8 +1,8 @@
 """Check gradients: compare backward with finite differences of the function itself.
 
-For every element of every input the function runs twice more, with that element a little larger and a little smaller.
-The difference of the outputs over twice the step is the slope, with an error of the order of the step squared. The
-second order does the same to the gradients that backward returns.
+For every element of every input, the function runs twice more: with this element a little larger and a little smaller.
+The difference of the two outputs, divided by twice the step, is the slope, with an error of the order of the step
+squared. With ``order=2``, the gradients that backward returns are checked in the same way.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ def gradcheck(
     share memory are treated as independent. The check runs under the current in-place policy.
 
     Every element of the Jacobian is compared. The check also requires that the function returns the same values when
-    it is called again and leaves its inputs unchanged, that backward gives the same result when it runs again, and
+    it is called again and leaves its inputs unchanged, that backward returns the same gradients when it runs again, and
     that the gradient of a weighted output is the weighted sum of the gradients of its elements. Outputs that require no
-    gradient are ignored. If no output requires one, the differences must be 0.
+    gradient are ignored, unless no output requires one; then all differences must be 0.
 
     Args:
         function: takes the inputs, returns a tensor or a tuple or list of tensors.
         inputs: a tensor, or a list or tuple of tensors and other arguments.
         eps: the step of the differences.
         atol, rtol: a gradient may differ from the difference ``d`` by ``atol + rtol * abs(d)``.
-        order: 1, or 2 for the gradients of the gradients as well: of a weighted sum of all gradients, for the inputs
-            and for the weights of the outputs, through ``create_graph``.
+        order: 1, or 2 to check second derivatives, too: those of a weighted sum of all gradients, for the inputs and
+            for the weights of the outputs, computed with ``create_graph``.
         raise_exception: if False, return False instead of raising when a gradient is wrong.
 
     Raises:
@@ -84,13 +84,12 @@ class _Function:
             raise TypeError(f"gradcheck: the first argument is a function, not {type(function).__name__}")
         self.function = function
         self.given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-        #: For each argument the position of its array, or None if it is passed on unchanged.
+        #: For each argument, the position of its array in `arrays`; None for an argument that is passed unchanged.
         self.places: list[int | None] = []
         seen: list[Tensor] = []
         for k, x in enumerate(self.given):
-            wanted = isinstance(x, Tensor) and not x.stop_gradient
             self.places.append(None)
-            if not wanted:
+            if not isinstance(x, Tensor) or x.stop_gradient:
                 continue
             if x._array.dtype != np.float64:
                 raise TypeError(
@@ -194,10 +193,11 @@ def _first_order(checked: _Function, eps: float) -> Iterator[Comparison]:
 
 
 def _constants(checked: _Function, outputs: list[Tensor], numeric: list[Arrays]) -> Iterator[Comparison]:
+    """Compare the slopes of outputs that require no gradient with 0."""
     for k, out in enumerate(outputs):
         for i, name in enumerate(checked.names):
-            wanted = f"output {k} (which requires no gradient)"
-            yield Comparison(wanted, name, np.zeros_like(numeric[k][i]), numeric[k][i], out._array.ndim)
+            label = f"output {k} (which requires no gradient)"
+            yield Comparison(label, name, np.zeros_like(numeric[k][i]), numeric[k][i], out._array.ndim)
 
 
 def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> Arrays:
@@ -224,7 +224,7 @@ def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> 
         summed = np.tensordot(weight, row, out._array.ndim)
         if np.isfinite(summed).all() and not np.allclose(summed, one, rtol=1e-6, atol=1e-8):
             raise GradientMismatch(
-                f"gradcheck: backward of output {k} is not linear in the gradient that it is given: for {name}, the "
+                f"gradcheck: backward of output {k} is not linear in the gradient that it receives: for {name}, the "
                 f"weighted sum of the gradients of its elements is not the gradient of their weighted sum"
             )
     return rows

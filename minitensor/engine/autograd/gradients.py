@@ -1,6 +1,6 @@
-"""Backward: compute the gradients of the leaves from a result.
+"""Compute gradients: ``backward`` adds them to the ``grad`` of leaves, and ``grad`` returns them.
 
-Nothing is committed before everything has been computed, so an error leaves every ``grad`` unchanged.
+All gradients are computed before one is stored, so an error leaves every ``grad`` unchanged.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.autograd import higher_order
-from minitensor.engine.autograd.backward_pass import OnArrays, Pending, copied, pending_counts, propagate
-from minitensor.engine.autograd.pruning import only_towards
+from minitensor.engine.autograd.backward_pass import OnArrays, Pending, copy_to_tensor, pending_counts, propagate
+from minitensor.engine.autograd.pruning import restrict_to
 from minitensor.engine.autograd.refusals import refuse_other_shape, refuse_unaddable
 from minitensor.engine.checks import shown
 from minitensor.engine.core.errors import leaf_reshaped_by_hook
@@ -32,7 +32,7 @@ Start = tuple[Node, np.ndarray]
 
 
 def start_of(x: Tensor, given: Any, what: str) -> Start:
-    """Return the node of ``x`` and its initial gradient: ``given``, or ones if that is None."""
+    """Return the node of ``x`` and its initial gradient: ``given``, or ones if that is None. Errors name ``what``."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{what} takes a Tensor, not {type(x).__name__}")
     node = x._current()
@@ -60,8 +60,8 @@ def start_of(x: Tensor, given: Any, what: str) -> Start:
 def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False) -> None:
     """Add the gradient of ``x`` to the ``grad`` of every leaf that it was computed from.
 
-    Several threads may do this at once: gradients that they add to a shared leaf are not lost. Running backward twice
-    through one graph, or writing into tensors that it reads, is not synchronized between threads.
+    Several threads may call it at once, and no gradient of a shared leaf is lost. But threads have to synchronize if
+    they run backward through the same graph, or if one writes a tensor that another's backward reads.
 
     Args:
         grad_tensor: the initial gradient of ``x``; ones by default, also if ``x`` has many elements.
@@ -75,7 +75,7 @@ def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = 
         commit(propagate({node: g}, pending_counts([node]), retain_graph, propagation), propagation)
 
 
-#: Held while gradients are stored, so that threads do not overwrite each other's sums in a shared leaf.
+#: Locked while gradients are stored, so that threads do not overwrite each other's sums in a shared leaf.
 _committing = RLock()
 
 
@@ -83,8 +83,8 @@ def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
     """Store the gradients in the leaves, and in the boxes of tensors that retain theirs.
 
     The first gradient of a leaf becomes a tensor with its own memory. Later gradients are added to it in place, as one
-    counted write that is visible through every reference to that tensor. All memory is allocated and all targets are
-    checked first, so a failure leaves every ``grad`` unchanged.
+    write that raises its version. All memory is allocated and all targets are checked first, so a failure leaves every
+    ``grad`` unchanged.
 
     Raises:
         RuntimeError: if an existing gradient cannot be added to, because its elements share memory, it is read-only, or
@@ -102,7 +102,7 @@ def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
             node, g = arrived.popitem()
             if type(node) is not Leaf:
                 raise leaf_reshaped_by_hook()
-            if node.saved is None or _is_empty(node.saved):
+            if node.saved is None or _is_cleared(node.saved):
                 made.append((node, _to_tensor(g, propagation, node)))
                 continue
             array, storage = node.saved._array, node.saved._storage
@@ -130,27 +130,27 @@ def _leaf_callbacks(arrived: dict[Node, np.ndarray]) -> list[Any]:
     return [hook.after for hook in hooks if hook.after is not None]
 
 
-def _is_empty(gradient: Tensor) -> bool:
+def _is_cleared(gradient: Tensor) -> bool:
     """True if the last write into ``gradient`` was by ``clear_gradient``."""
     extra = getattr(gradient, "_extra", None)
     return extra is not None and extra.emptied == gradient._storage.version
 
 
 def _to_tensor(g: np.ndarray, propagation: OnArrays, leaf: Leaf | None = None) -> Tensor:
-    """Return a tensor of ``g`` in the layout of the leaf's gradient, without a copy if ``g`` is exclusive."""
+    """Return a tensor of ``g`` in the memory order of the leaf's gradient; without a copy if ``g`` is exclusive."""
     order = gradient_orders.get(leaf) if gradient_orders else None
     outward = g if order is None else g.transpose(order)
     if propagation.is_exclusive(g) and outward.flags.c_contiguous:
         propagation.release(g)
         return Tensor._made(g)
-    made = outward.copy()
-    kept = Tensor._made(made if order is None else made.transpose(np.argsort(order)))
+    array = outward.copy()
+    copy = Tensor._made(array if order is None else array.transpose(np.argsort(order)))
     propagation.release(g)
-    return kept
+    return copy
 
 
 def _sum(before: Tensor, g: np.ndarray, propagation: OnArrays) -> Tensor:
-    """Return the sum of ``before`` and ``g`` in new memory, because a retained gradient is replaced, not written."""
+    """Return the sum of ``before`` and ``g`` in new memory: a retained gradient is replaced and never written."""
     refuse_other_shape(before, g)
     total = Tensor._made(as_array(before._array + g))
     propagation.release(g)
@@ -161,7 +161,7 @@ def _add(leaf: Leaf, g: np.ndarray, plans: dict[Storage, Plan | None]) -> None:
     """Add ``g`` to the gradient of ``leaf`` in place, as a write under ``no_grad`` that does not change the history."""
     gradient = leaf.saved
     array, storage = gradient._array, gradient._storage
-    # Two leaves may share one gradient. The first addition uses its plan, so the second needs a new one.
+    # Two leaves may share one gradient. The first addition uses the plan, so the second needs a new plan.
     if storage in plans:
         plan = plans.pop(storage)
     else:
@@ -239,16 +239,16 @@ def gradients_of(
                 f"grad: the outputs do not depend on input {i} (shape {many_inputs[i].shape}). "
                 f"Pass allow_unused=True to get None for it."
             )
-    ends = only_towards(frozenset(wanted) - without, pending, ends)
+    ends = restrict_to(frozenset(wanted) - without, pending, ends)
 
     if create_graph:
         found = _recorded(starts, given, pending, retain_graph, wanted, ends)
         return [None if node in without else g for node, g in zip(wanted, found, strict=True)]
 
     with OnArrays() as propagation:
-        arrived = propagate(added_up(starts), pending, retain_graph, propagation, ends.union(wanted), ends)
+        arrived = propagate(sum_by_node(starts), pending, retain_graph, propagation, ends.union(wanted), ends)
         there = arrived.keys() - without
-        return [copied(arrived[node]) if node in there else None for node in wanted]
+        return [copy_to_tensor(arrived[node]) if node in there else None for node in wanted]
 
 
 def nodes_of(no_grad_vars: Any) -> frozenset[Node]:
@@ -263,7 +263,7 @@ def nodes_of(no_grad_vars: Any) -> frozenset[Node]:
     return frozenset(node for node in (x._current() for x in many) if node is not None)
 
 
-def added_up(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
+def sum_by_node(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
     """Return the initial gradient of each node; if a node has several, their sum."""
     roots: dict[Node, np.ndarray] = {}
     for node, g in starts:
@@ -286,12 +286,12 @@ def _recorded(
         if g is None:
             tensor = Tensor._made(start)
         elif g._array.dtype != start.dtype:
-            tensor = cast(higher_order.of_engine(g), start.dtype)
+            tensor = cast(higher_order.as_engine_tensor(g), start.dtype)
         else:
             tensor = g
             taken.add(g._storage)
         roots[node] = tensor if node not in roots else FUNCTIONS["add"](roots[node], tensor)
-    arrived = higher_order.differentiated(roots, pending, retain_graph, ends.union(wanted), ends)
+    arrived = higher_order.propagate_on_tensors(roots, pending, retain_graph, ends.union(wanted), ends)
     results: list[Tensor | None] = []
     for node in wanted:
         g = arrived.get(node)

@@ -1,8 +1,8 @@
 """Gradients of gradients, for ``grad(..., create_graph=True)``.
 
 The rules of the derivative table run on tensors instead of arrays. A saved tensor is restored with its node, so that
-the gradient of the gradient reaches it. Operations outside the table are linear (reading and writing parts, reshaping,
-joining): their backward is a linear map of ``g``, and the gradient of that map is the operation itself.
+the gradient of the gradient reaches it. Most operations outside the table are linear (reading and writing parts,
+reshaping, joining). Their backward is a linear map of ``g``, and the gradient of this map is the operation itself.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from minitensor.engine.autograd.backward_pass import Pending, answer_of, propagate, ready_for
+from minitensor.engine.autograd.backward_pass import Pending, as_gradient_of, call_hook, propagate
 from minitensor.engine.autograd.rules.on_tensors import summed_to
 from minitensor.engine.core.history import Node, Operation, Saved, new_node
 from minitensor.engine.core.storage import new_storage
@@ -24,7 +24,11 @@ Map = Callable[[np.ndarray], np.ndarray]
 
 
 def revived(node: Node, what: str, saved: Saved, source: Node | None) -> Tensor:
-    """Return the saved tensor with its original value, as the value of the node ``source`` (None: a constant)."""
+    """Return a tensor with the saved values and the node ``source`` (None: a constant).
+
+    Raises:
+        RuntimeError: if the values are lost.
+    """
     array, storage, version = saved
     if storage.version != version:
         array = recovered(node, what, saved)
@@ -38,30 +42,33 @@ def revived(node: Node, what: str, saved: Saved, source: Node | None) -> Tensor:
 # ---------- linear maps ----------
 
 
-def _map_tensors(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
-    _, back = node.saved
-    return (back(g),)
+def _linear_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    _, transposed = node.saved
+    return (transposed(g),)
 
 
-def linear(name: str, g: Tensor, there: Map, back: Map) -> Tensor:
-    """Return ``there(g)`` and record it: ``back`` computes its gradient, and ``there`` the gradient of ``back``."""
-    array = there(g._array)
+def linear(name: str, g: Tensor, function: Map, transposed: Map) -> Tensor:
+    """Return ``function(g)`` for a linear function, and record it.
+
+    ``transposed`` computes the gradient of ``function``, and ``function`` that of ``transposed``.
+    """
+    array = function(g._array)
     out = Tensor._made(array.astype(g._array.dtype))
     node = g._current()
     if modes.grad and node is not None:
-        out._node = new_node(Operation(name, _map_tensors), (node,), (there, back), out._array.shape)
+        out._node = new_node(Operation(name, _linear_backward), (node,), (function, transposed), out._array.shape)
     return out
 
 
 def gradients(node: Node, g: Tensor) -> list[Tensor | None]:
     """Return the gradient of each input of ``node`` as a recorded tensor, for the gradient ``g`` of its value."""
     op = node.op
-    if op.backward is _map_tensors:
-        there, back = node.saved
-        return [linear(op.name, g, back, there)]
+    if op.backward is _linear_backward:
+        function, transposed = node.saved
+        return [linear(op.name, g, transposed, function)]
     if op.jvp is None:
         return list(op.on_tensors(node, g))
-    # These gradients need the saved tensors even after a backward pass has freed those of the node.
+    # The recorded gradients need the saved values even after a backward pass has freed those of the node.
     pinned = _pin(node)
     return [None if parent is None else _input_gradient(pinned, i, parent, g) for i, parent in enumerate(node.inputs)]
 
@@ -70,7 +77,7 @@ def _input_gradient(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
     """Return the gradient of input ``i`` of a linear operation."""
 
     def pull(array: np.ndarray) -> np.ndarray:
-        return ready_for(parent, node.op.backward(node, array)[i])
+        return as_gradient_of(parent, node.op.backward(node, array)[i])
 
     def push(array: np.ndarray) -> np.ndarray:
         return node.op.jvp(node, i, array)  # type: ignore[misc]  # the caller checked that there is one
@@ -79,7 +86,7 @@ def _input_gradient(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
 
 
 def _pin(node: Node) -> Node:
-    """Return a copy of ``node``, which keeps the saved tensors when backward frees those of ``node``."""
+    """Return a copy of ``node`` that keeps the saved values when backward frees those of ``node``."""
     pinned = Node()
     pinned.op, pinned.inputs, pinned.saved, pinned.shape = node.op, node.inputs, node.saved, node.shape
     pinned.hooks, pinned.code, pinned.instruction = None, node.code, node.instruction
@@ -89,7 +96,7 @@ def _pin(node: Node) -> Node:
 # ---------- the backward pass ----------
 
 
-def of_engine(x: Tensor) -> Tensor:
+def as_engine_tensor(x: Tensor) -> Tensor:
     """Return ``x`` as a plain tensor of the engine, because the rules do not handle subclasses."""
     if type(x) is Tensor:
         return x
@@ -105,23 +112,23 @@ class OnTensors:
 
     def start(self, node: Node, g: Tensor) -> Tensor:
         """Return the first gradient."""
-        return of_engine(g)
+        return as_engine_tensor(g)
 
-    def hooked(self, node: Node, g: Tensor) -> Tensor:
+    def run_hooks(self, node: Node, g: Tensor) -> Tensor:
         """Return the gradient of the value after its hooks have run."""
         for hook in list(node.hooks or ()):
-            # Only backward() fills the box of a retained gradient, and a removed hook has no function.
-            answer = answer_of(hook, g) if getattr(hook, "function", None) is not None else None
-            g = of_engine(g if answer is None else answer)
+            # A removed hook has no function, nor has the box of a retained gradient, which only backward() fills.
+            answer = call_hook(hook, g) if getattr(hook, "function", None) is not None else None
+            g = as_engine_tensor(g if answer is None else answer)
         return g
 
-    def passed(self, node: Node, g: Tensor) -> Sequence[Tensor | None]:
+    def apply_rules(self, node: Node, g: Tensor) -> Sequence[Tensor | None]:
         """Apply the rules of ``node`` to ``g``."""
         return gradients(node, g)
 
-    def added(self, so_far: Tensor | None, more: Tensor, parent: Node, g: Tensor) -> Tensor:
+    def add(self, so_far: Tensor | None, more: Tensor, parent: Node, g: Tensor) -> Tensor:
         """Return the sum of the gradients of ``parent`` so far."""
-        more = summed_to(of_engine(more), parent.shape)
+        more = summed_to(as_engine_tensor(more), parent.shape)
         return more if so_far is None else FUNCTIONS["add"](so_far, more)
 
     def keep(self, g: Tensor) -> None:
@@ -134,13 +141,13 @@ class OnTensors:
         """Return None: recorded operations emit their own events."""
 
 
-def differentiated(
+def propagate_on_tensors(
     roots: dict[Node, Tensor],
     pending: dict[Node, Pending],
     retain_graph: bool,
     wanted: frozenset[Node],
     ends: frozenset[Node] = frozenset(),
 ) -> dict[Node, Tensor]:
-    """Send the gradients ``roots`` back through the graph and record this; return those that arrive at ``wanted``."""
+    """Call :func:`propagate` with ``OnTensors``, so that the computation of the gradients is recorded."""
     with enable_grad():
         return propagate(roots, pending, retain_graph, OnTensors(), wanted, ends)

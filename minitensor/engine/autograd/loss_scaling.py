@@ -1,8 +1,8 @@
 """Scaled losses: float16 cannot hold gradients below 6e-8, so the loss is multiplied and the gradients are divided.
 
 If a gradient is inf or nan, the step is skipped and the scale is reduced. After many steps without inf and nan, the
-scale grows. :class:`minitensor.torch.amp.GradScaler` and :class:`minitensor.amp.GradScaler` offer it under the names of
-their frameworks.
+scale grows. :class:`minitensor.torch.amp.GradScaler` and :class:`minitensor.amp.GradScaler` have the methods of their
+frameworks and use this module.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class LossScale:
     """The scale of losses, and the rule that adapts it.
 
     Attributes:
-        scale: the number that losses are multiplied with.
-        growth: the factor after ``interval`` updates in a row without inf and nan.
-        backoff: the factor after ``patience`` updates in a row with inf or nan.
+        scale: the number by which losses are multiplied.
+        growth: the factor by which the scale changes after ``interval`` updates in a row without inf and nan.
+        backoff: the factor by which the scale changes after ``patience`` updates in a row with inf or nan.
         good, bad: the numbers of updates in a row without and with inf or nan.
         found: for each optimizer whose gradients were unscaled, by its id, True if a gradient had inf or nan.
         stepped: the ids of the optimizers that have stepped since the last update.
@@ -78,7 +78,10 @@ class LossScale:
         self.found[id(optimizer)] = unscale(gradients, self.scale)
 
     def may_step(self, optimizer: Any, unscale_: Callable[[Any], None]) -> bool:
-        """Return False if a gradient of the optimizer has inf or nan; unscale the gradients first if that was not done.
+        """Return False if a gradient of the optimizer has inf or nan.
+
+        Args:
+            unscale_: called with the optimizer if its gradients have not been unscaled since the last update.
 
         Raises:
             RuntimeError: if the optimizer has stepped since the last update.
@@ -91,11 +94,11 @@ class LossScale:
         return not self.found[id(optimizer)]
 
     def next_step(self) -> None:
-        """Forget which optimizers have stepped."""
+        """Forget which optimizers were unscaled and have stepped. Call it after each update."""
         self.found, self.stepped = {}, set()
 
     def update(self, found_inf: bool) -> None:
-        """Change the scale after a step."""
+        """Adapt the scale after a step. ``found_inf`` is true if a gradient had inf or nan."""
         if found_inf:
             self.good, self.bad = 0, self.bad + 1
             if self.bad >= self.patience:

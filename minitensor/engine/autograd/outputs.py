@@ -18,8 +18,8 @@ class Output:
 
     Attributes:
         shape, dtype: those of the output.
-        part: the part of the node's gradient that belongs to the output; None if the output requires no gradient, ALL
-            if no other output requires one.
+        part: the part of the node's gradient that belongs to the output; ALL if no other output requires a gradient,
+            None if this output requires none.
     """
 
     __slots__ = ("shape", "dtype", "part")
@@ -42,12 +42,13 @@ ALL: Any = "all"
 class OutputPart:
     """Position of one output in the concatenation of all.
 
-    After the elements, the concatenation has one number per output: how many gradients it received. If the number is 0,
-    the layer's backward gets zeros or None for the output.
+    After the elements, the concatenation has one number for each output, in whose gradient the count of gradients for
+    this output arrives. If this count is 0, the layer's backward gets zeros or None for the output.
 
     Attributes:
-        begin, end: the range of its elements.
-        count: the position of this number.
+        op: the operation that reads the output from the concatenation.
+        begin, end: the range of the output's elements.
+        count: the position of the output's number.
         total: the number of elements and counts.
         dtype: the dtype of the concatenation.
     """

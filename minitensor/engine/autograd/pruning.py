@@ -12,7 +12,7 @@ from minitensor.engine.core.tensor import Hook
 
 
 class JointHook(Hook):
-    """One of several hooks on different values that are called in the same backward passes or not at all.
+    """One of several hooks on different values. A backward pass calls all of them or none.
 
     Attributes:
         nodes: weak references to the nodes of all these values.
@@ -25,20 +25,20 @@ class JointHook(Hook):
         self.nodes = nodes
 
 
-def only_towards(
+def restrict_to(
     wanted: frozenset[Node], pending: dict[Node, Pending], ends: frozenset[Node] = frozenset()
 ) -> frozenset[Node]:
-    """Exclude the nodes from ``pending`` that do not lead to ``wanted`` ones: set their state to None.
+    """Restrict a pass to the nodes that lead to ``wanted`` nodes: set the state of all others in ``pending`` to None.
 
     The pass computes no gradients for excluded nodes, calls none of their hooks, and neither reads nor frees the
     tensors that they saved.
 
     Returns:
-        ``ends``, and the wanted nodes from which no path leads to another wanted node.
+        ``ends`` together with the wanted nodes from which no path leads to another wanted node.
     """
     left = {node: state[0] for node, state in pending.items() if state is not None}
     in_turn = [node for node, count in left.items() if count == 0]
-    for node in in_turn:  # the loop appends to this list; every node comes after all nodes that send it gradients
+    for node in in_turn:  # the loop appends to the list, so that each node follows all nodes that send it gradients
         for parent in () if node in ends else node.inputs:
             if parent is not None:
                 left[parent] -= 1
@@ -54,7 +54,7 @@ def only_towards(
 
 
 def _leading(in_turn: list[Node], wanted: frozenset[Node], ends: frozenset[Node]) -> tuple[set[Node], set[Node]]:
-    """Return the ``wanted`` nodes with those that lead to them, and the wanted nodes that lead to no other."""
+    """Return all nodes on paths to ``wanted`` nodes, and the wanted nodes that lead to no other wanted node."""
     leading: set[Node] = set()
     last: set[Node] = set()
     for node in reversed(in_turn):

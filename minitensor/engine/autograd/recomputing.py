@@ -1,4 +1,4 @@
-"""Recompute a part of a program in backward instead of keeping the tensors that its operations save.
+"""Compute a part of a program again in backward, instead of keeping the tensors that its operations save.
 
 Only the arguments of the part are kept. Backward runs the part again with the same random numbers. If a tensor that the
 part reads was written in between, the result would differ, so backward raises an error.
@@ -28,8 +28,8 @@ class Repeatable:
     """A function with its arguments that can run again.
 
     Attributes:
-        outside: the nodes that the function uses besides its arguments. They outlive the nodes that its run created.
-        read: the storages that its backward reads and that tensors outside still use, with their versions.
+        outside: the nodes that the function uses besides those of its arguments, such as the nodes of parameters.
+        read: the storages outside that the backward of the function reads, with their versions.
     """
 
     #: The name in errors, and the type of tensors. Each framework's subclass overrides them.
@@ -39,7 +39,7 @@ class Repeatable:
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], draws_again: bool = True
     ) -> None:
-        """``draws_again``: True if the second run draws the same random numbers as the first."""
+        """Store the call. If ``draws_again`` is true, the second run draws the same random numbers as the first."""
         self.function, self.kwargs = function, kwargs
         self.drawn = self.random_state() if draws_again else None
         self.is_tensor = tuple(isinstance(x, Tensor) for x in args)
@@ -67,7 +67,7 @@ class Repeatable:
         return self.function(*args, **self.kwargs)
 
     def _register(self, results: Any, own: set[Node | None]) -> None:
-        """Register weak references to every node on which the results depend, and to every saved storage."""
+        """Note weak references to every node on which the results depend, and to every storage that a node saved."""
         self._registered: list[tuple[ref[Node], list[ref[Node]]]] = []
         seen: set[Node] = set()
         stack = [node for x in results if isinstance(x, Tensor) and (node := x._current()) is not None]
@@ -86,7 +86,7 @@ class Repeatable:
                         self.read.append((ref(each[1]), each[1].version))
 
     def _keep_survivors(self) -> None:
-        """Keep, of the nodes on which the results depend, those that the program still uses."""
+        """Set ``outside`` and ``read`` to the nodes and storages that survived the release of the results' history."""
         led_to = [*self._roots, *(each for node, parents in self._registered if node() is None for each in parents)]
         found = {id(node): node for each in led_to if (node := each()) is not None}
         self.outside = list(found.values())
@@ -94,7 +94,7 @@ class Repeatable:
         del self._registered, self._roots
 
     def placeholders(self, results: Any = None) -> list[Tensor]:
-        """Return a placeholder for each outside node: a tensor of almost no memory, in the dtype of the results."""
+        """Return a tensor for each outside node, in the dtype of the results. It takes the memory of one element."""
         many = results if isinstance(results, tuple) else [results]
         floats = [x._array.dtype for x in many if isinstance(x, Tensor) and x._array.dtype in FLOATS]
         self.dtype = np.result_type(*floats) if floats else self.dtype
@@ -118,8 +118,8 @@ class Repeatable:
             if now is not None and now.version != version:
                 raise RuntimeError(
                     f"{self.called}: a tensor that the function uses was written between forward and "
-                    f"backward (version {version} became {now.version}), so computing it again would give something "
-                    f"else. Write it after backward, or compute this part without {self.called}."
+                    f"backward (version {version} became {now.version}), so the function would now return another "
+                    f"result. Write the tensor after backward, or compute this part without {self.called}."
                 )
         given = iter(tensors)
         args = tuple(
@@ -133,9 +133,15 @@ class Repeatable:
     def gradients(
         self, saved: Sequence[Any], wanted: Sequence[bool], grads: Sequence[Any], recorded: bool
     ) -> list[Tensor | None]:
-        """Run the function again on ``saved``; return the gradient of each ``wanted`` tensor, None for the others.
+        """Run the function again on ``saved``, its tensor arguments, and return the gradients of its inputs.
 
-        ``grads`` are the gradients of its results. With ``recorded``, the returned gradients have a history.
+        Args:
+            wanted: for each tensor argument and each outside node, True if its gradient is required.
+            grads: the gradients of the results.
+            recorded: True to return gradients with a history.
+
+        Returns:
+            One gradient for each entry of ``wanted``; None where it is False.
         """
         args = tuple(
             x if recorded and wants else self.detached(x, wants) for x, wants in zip(saved, wanted, strict=False)

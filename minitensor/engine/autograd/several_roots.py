@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitensor.engine.autograd.backward_pass import OnArrays, pending_counts, propagate
-from minitensor.engine.autograd.gradients import added_up, commit, start_of
+from minitensor.engine.autograd.gradients import commit, start_of, sum_by_node
 from minitensor.engine.core.tensor import Tensor
 
 
@@ -38,6 +38,6 @@ def backward(
         raise ValueError(
             f"backward: one initial gradient for {len(many)} tensors; give a list with one (or None) for each"
         )
-    roots = added_up(start_of(x, g, "backward") for x, g in zip(many, given, strict=True))
+    roots = sum_by_node(start_of(x, g, "backward") for x, g in zip(many, given, strict=True))
     with OnArrays() as propagation:
         commit(propagate(roots, pending_counts(roots), retain_graph, propagation), propagation)

@@ -8,7 +8,7 @@ from typing import Any
 from minitensor.engine import checks
 from minitensor.engine.autograd import gradients as engine
 from minitensor.engine.autograd.backward_pass import OnArrays, pending_counts, propagate
-from minitensor.engine.autograd.pruning import only_towards
+from minitensor.engine.autograd.pruning import restrict_to
 from minitensor.engine.core.history import Leaf, Node
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.modes import no_grad
@@ -93,9 +93,9 @@ def backward(
     chosen = frozenset[Node]()
     if inputs is not None:
         chosen = _retaining(list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
-        only_towards(chosen, pending)
+        restrict_to(chosen, pending)
     with searching(), no_grad(), OnArrays() as propagation:  # operations in hooks are not recorded
-        arrived = propagate(engine.added_up(starts), pending, retain_graph, propagation, chosen)
+        arrived = propagate(engine.sum_by_node(starts), pending, retain_graph, propagation, chosen)
         engine.commit({node: g for node, g in arrived.items() if type(node) is Leaf}, propagation)
 
 

@@ -3,8 +3,8 @@
 Every function corresponds to its namesake in :mod:`minitensor.engine.operations.rules.on_arrays`, but uses operations
 that have gradients themselves. Masks and counts have no gradient and are computed on arrays.
 
-Where an element does not select a branch, the argument of the branch is replaced by a harmless number. To replace only
-its result would not suffice: the gradient 0 times an infinite slope is nan.
+Where ``where`` does not select an element of a branch, the argument of the branch is replaced by a harmless number. It
+would not suffice to replace the result, because the gradient 0 times an infinite slope is nan.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def to_extremes(g: Tensor, x: Tensor, out: Tensor, axis: Any, keepdim: bool) -> 
     shape = x._array.shape
     at = x._array == on_arrays.spread(out._array, shape, axis, keepdim)
     shares = at.sum(axis=axes(shape, axis), keepdims=True).astype(g._array.dtype)
-    none = np.where(shares == 0, shares.dtype.type(np.nan), shares.dtype.type(0))  # no element equals a result of nan
+    none = np.where(shares == 0, shares.dtype.type(np.nan), shares.dtype.type(0))  # a nan equals nothing
     gradient: Tensor = _where(constant(at), spread(g, shape, axis, keepdim) / constant(shares), constant(none))
     return gradient
 
 
 def product_of_others(x: Tensor, axis: Any) -> Tensor:
-    """Return for every element the product of all other elements in its reduction. It takes memory for all pairs."""
+    """Return for every element the product of the others in its reduction, in memory for all pairs of elements."""
     shape = x._array.shape
     reduced = axes(shape, axis)
     kept = [i for i in range(len(shape)) if i not in reduced]

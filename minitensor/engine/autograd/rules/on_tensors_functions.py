@@ -38,7 +38,7 @@ def logit_gradient(g: Tensor, x: Tensor, eps: float) -> Tensor:
 
 
 def no_slope(op: str) -> Any:
-    """Refuse the gradient for x of an incomplete gamma function."""
+    """Raise RuntimeError, as on arrays."""
     on_arrays.no_slope(op)
 
 
