@@ -16,7 +16,7 @@ class Dataset:
     """Samples by index. A subclass defines ``__getitem__`` and ``__len__``.
 
     Raises:
-        NotImplementedError: if a sample is read and there is no ``__getitem__``.
+        NotImplementedError: if a sample is read and the subclass has no ``__getitem__``.
     """
 
     def __getitem__(self, index: Any) -> Any:
@@ -66,14 +66,10 @@ class Rows(Dataset):
 
     def __getitem__(self, index: Any) -> Any:
         rows: list[Any] = [each[index] for each in self.tensors]
-        return tuple(rows if self.share else (_own(row) for row in rows))
+        return tuple(rows if self.share else (row.clone() for row in rows))
 
     def __len__(self) -> int:
         return self.tensors[0].shape[0]
-
-
-def _own(row: Any) -> Any:
-    return row.clone()
 
 
 class Subset(Dataset):
@@ -122,7 +118,7 @@ class ConcatDataset(Dataset):
 
 
 def need_samples(op: str, dataset: Any) -> Any:
-    """Return a data set with an index and a length.
+    """Return ``dataset``, which must have samples by index and a length.
 
     Raises:
         TypeError: if it lacks one of the two, or is a type.
@@ -150,10 +146,14 @@ def position(op: str, index: Any, length: int) -> int:
 
 
 def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
-    """Return the length of each part of a split. Shares are rounded down; the first parts get the rest.
+    """Return the length of each part of a split of ``total`` samples.
+
+    Args:
+        lengths: numbers of samples, or shares, whose sum is 1. For shares, lengths are rounded down, and the remaining
+            samples are distributed among the first parts.
 
     Raises:
-        ValueError: if they do not sum to ``total``, or to 1.
+        ValueError: if the lengths sum neither to ``total`` nor to 1.
     """
     counts = checks.elements("random_split", "lengths", lengths, "numbers")
     counts = [checks.real("random_split", "lengths", each, least=0) for each in counts]

@@ -18,12 +18,13 @@ class Loader:
 
     Attributes:
         dataset: the source of the samples.
-        batches: an iterable of lists of indices; None if the samples have no indices.
-        batch_size: the number of samples per batch if there are no indices; None for single samples.
+        batches: an iterable of lists of indices; None if samples are read one by one, in the order of the loader.
+        batch_size: in that case, the number of samples that are combined into a batch; None for single samples.
+        drop_last: in that case, True to drop the last batch if it is shorter.
         collate: combines a list of samples into a batch.
-        share: True if batches are views of the tensors of a TensorDataset; False if they are copies, even if
-            ``collate`` makes none. With None, as in Paddle and PyTorch, batches are copies and single samples are those
-            of the data set.
+        share: True if batches are views of the tensors of a TensorDataset; False if batches and single samples are
+            always copied. None as in Paddle and PyTorch: batches are copies unless the program's ``collate`` returns
+            something else, and single samples are those of the data set.
     """
 
     dataset: Any
@@ -63,7 +64,7 @@ class Loader:
 
     def __iter__(self) -> Iterator[Any]:
         if self.batches is not None:
-            yield from map(self._of, self.batches)
+            yield from map(self._batch, self.batches)
             return
         samples = iter(self.dataset) if isinstance(self.dataset, IterableDataset) else map(self._sample, self._order())
         if self.batch_size is None:
@@ -85,7 +86,7 @@ class Loader:
     def _sample(self, index: Any) -> Any:
         return self.dataset[index]
 
-    def _of(self, indices: Any) -> Any:
+    def _batch(self, indices: Any) -> Any:
         """Return the batch of the samples at ``indices``."""
         indices = checks.elements(type(self).__name__, "batch_sampler", indices, "lists of indices")
         if self.share:
@@ -100,12 +101,12 @@ class Loader:
         rows_of = indices
         while type(dataset) is Subset:
             dataset, rows_of = dataset.dataset, [dataset.indices[index] for index in rows_of]
-        of_rows = type(dataset) is self._rows
-        if of_rows and not self._own_collate:
+        has_rows = type(dataset) is self._rows
+        if has_rows and not self._own_collate:
             return [_gather(each, rows_of) for each in dataset.tensors]
         return self._combined([self._sample(index) for index in indices])
 
-    #: The framework's class of data sets whose samples are rows of tensors. Its batches are read in one step.
+    #: The framework's class of data sets of tensors. The rows of a batch are read from such a data set in one step.
     _rows: type = Rows
 
     def _combined(self, samples: list[Any]) -> Any:
@@ -144,7 +145,7 @@ def _copy(value: Any) -> Any:
 
 
 def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return lists, tuples and dicts with ``change`` applied to their parts; anything else unchanged."""
+    """Return a list, tuple or dict with ``change`` applied to its parts; return anything else unchanged."""
     if isinstance(value, dict):
         return {name: change(part) for name, part in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -154,7 +155,7 @@ def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
     return value
 
 
-#: The limit for lists inside lists in a sample. It also stops at a list that contains itself.
+#: The limit for lists inside lists in a sample. A list that contains itself exceeds it.
 MOST_LEVELS = 64
 
 

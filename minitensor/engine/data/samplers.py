@@ -13,7 +13,7 @@ class Sampler:
     """An order of the indices of a data set. A subclass defines ``__iter__``.
 
     Raises:
-        NotImplementedError: if it is iterated and has no ``__iter__``.
+        NotImplementedError: if it is iterated and the subclass has no ``__iter__``.
     """
 
     def __init__(self, data_source: Any = None) -> None:
@@ -37,10 +37,11 @@ class InOrder(Sampler):
 
 
 class Shuffled(Sampler):
-    """Every index once, in a new random order each time; with ``replacement`` independent random indices.
+    """Every index once, in a new random order each time; with ``replacement``, independent random indices.
 
     Args:
-        num_samples: how many indices are drawn; the length of the data set by default.
+        num_samples: the number of indices to draw; the length of the data set by default.
+        generator: a random generator of the framework.
 
     Raises:
         ValueError: if ``num_samples`` is not a positive integer.
@@ -78,11 +79,14 @@ class Shuffled(Sampler):
         yield from drawn("order", length, length)[: count % length]  # PyTorch draws an order even if none of it is used
 
     def _check_generator(self, generator: Any) -> Any:
-        """Return the generator that was given, or None; raise TypeError for one of another framework."""
+        """Return ``generator``, which may be None. Subclasses raise TypeError for a generator of another framework."""
         return generator
 
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
-        """Return ``drawn(what, length, count)``, a function that draws "integers" below ``length`` or an "order"."""
+        """Return a function ``drawn(what, length, count)``. It returns ``count`` indices below ``length`` as a list.
+
+        If ``what`` is "integers", they are independent; if it is "order", they are the first of a random order.
+        """
         raise NotImplementedError
 
 

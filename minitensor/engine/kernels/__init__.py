@@ -1,6 +1,8 @@
 """The array functions that the derivative table calls, by subject. They work on arrays, not on tensors.
 
-The last parameter of a forward function, ``out``, is the array to write in an in-place operation; it is then also the
-array of one operand. Before it writes, the function checks all arguments and reads every other operand that shares
-memory with ``out``.
+A forward function computes an operation. Its last parameter, ``out``, is given for an in-place operation: it is the
+array to write, and also the array of one operand. Before the function writes, it checks all arguments and copies other
+operands that share memory with ``out``.
+
+A function called ``..._argument`` or ``..._arguments`` checks and converts the plain arguments of an operation.
 """

@@ -16,9 +16,9 @@ Array = np.ndarray
 
 
 def _not_negative(op: str, name: str, given: Any) -> float:
-    """Return ``given`` as a float.
+    """Return ``given`` as a number, which must not be negative.
 
-    It must not be negative, because the gradient is computed from the result, whose sign must be that of the input.
+    The gradient is computed from the result, which has the sign of the input only if this number is not negative.
 
     Raises:
         ValueError: if it is negative or nan.
@@ -114,13 +114,13 @@ def softmax_arguments(axis: Any) -> tuple[Any, ...]:
     return (axis_argument("softmax", axis),)
 
 
-#: The size in bytes of the parts that :func:`blocks` returns. The temporaries of a part have this size and so stay in
+#: The size in bytes of the parts that :func:`blocks` returns. The temporaries of a part have the same size and fit into
 #: the processor's cache: a softmax of 4096 x 2048 takes 23 to 25 ms in parts, and 26 ms in one pass.
 BLOCK = 1 << 19
 
 
 def blocks(a: Array, axis: int) -> list[slice]:
-    """Return parts of ``a``, sliced along the first dimension, for functions that pass along ``axis`` several times."""
+    """Return slices of the first dimension of ``a``, for functions that make several passes along ``axis``."""
     if type(a) is not np.ndarray or a.nbytes <= BLOCK or a.ndim < 2 or axis % a.ndim == 0:
         return [slice(None)]
     step = max(1, BLOCK * len(a) // a.nbytes)

@@ -1,8 +1,8 @@
 """Read and write single elements along an axis: the index has as many dimensions as the array.
 
-With ``broadcast`` the index is broadcast to the other dimensions of the array; without it, the index covers only as
-much of them as it is long. ``flat`` are the positions of the indexed elements in the flattened array, in the order of
-the index.
+With ``broadcast``, the index is broadcast to the other dimensions of the array; without it, the index covers these
+dimensions only as far as it is long. ``flat`` holds the positions of the indexed elements in the flattened array, in
+the order of the index.
 """
 
 from __future__ import annotations
@@ -164,9 +164,9 @@ def _accumulate(ufunc: Any, start: Any, out: Array, flat: Array, values: Array, 
 def _combine(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
     """Combine the values of each position by ``ufunc``; return one entry of ``flat`` per position, and the results.
 
-    It is for devices, because CuPy has no multiply.at, and its maximum.at and minimum.at round float64 and ignore nan.
-    The values are sorted by position. Each is combined with the one before it, then with two more, then with four more,
-    and so on.
+    This function is for devices, because CuPy has no multiply.at, and its maximum.at and minimum.at round float64 and
+    ignore nan. The values are sorted by position. Each value is combined with the one before it at the same position,
+    then with two more, with four more, and so on.
     """
     order = np.argsort(flat, kind="stable")
     position, so_far, stretch = flat[order], values[order], 1
@@ -180,7 +180,7 @@ def _combine(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
 
 
 def turns_of(flat: Array) -> list[Array]:
-    """Divide the entries of ``flat`` into groups, the k-th of which has the k-th entry of every position."""
+    """Divide the indices of ``flat`` into groups: the k-th group has the k-th occurrence of every position."""
     order = np.argsort(flat, kind="stable")
     in_order = flat[order]
     new = np.ones_like(flat, dtype=np.bool_)
@@ -217,7 +217,7 @@ def _limit_of(dtype: np.dtype, lowest: bool) -> Any:
 def put_along_axis_amax(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with the largest of ``values`` (and of itself) at the elements that ``index`` lists."""
+    """``a``, where each element that ``index`` lists is the largest of its ``values`` and, on request, of itself."""
     out, flat, values = _start(a, index, values, axis, broadcast, out)
     return _accumulate(np.maximum, _limit_of(out.dtype, True), out, flat, values, include_self)
 
@@ -225,13 +225,13 @@ def put_along_axis_amax(
 def put_along_axis_amin(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with the smallest of ``values`` (and of itself) at the elements that ``index`` lists."""
+    """``a``, where each element that ``index`` lists is the smallest of its ``values`` and, on request, of itself."""
     out, flat, values = _start(a, index, values, axis, broadcast, out)
     return _accumulate(np.minimum, _limit_of(out.dtype, False), out, flat, values, include_self)
 
 
 def counts(flat: Array, include_self: bool) -> Array:
-    """Return, for every entry of ``flat``, the number of values at its position."""
+    """Return, for every entry of ``flat``, the number of values at its position; one more with ``include_self``."""
     number = np.zeros_like(flat, shape=(int(flat.max()) + 1,))
     add_at(number, flat, np.ones_like(flat))
     return number[flat] + int(include_self)
@@ -240,7 +240,7 @@ def counts(flat: Array, include_self: bool) -> Array:
 def put_along_axis_mean(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with the mean of ``values`` (and of itself) at the elements that ``index`` lists; float32 for integers."""
+    """``a``, where each element that ``index`` lists is the mean of its ``values`` and, on request, of itself."""
     if a.dtype not in FLOATS:
         if out is not None:
             raise TypeError(f"a mean cannot be stored in dtype {out.dtype.name}, and the dtype never changes in place")

@@ -2,16 +2,16 @@
 
 If an operation computes each element of its result from the elements at the same position, it can be computed in
 chunks. This speeds up big arrays: an operation of several steps (sigmoid, elu, a gradient rule) finds the result of
-the last step in the cache, not in memory; numpy lets another thread compute at the same time; and a new result is
-written into a buffer that was used before (:mod:`minitensor.engine.device.host_buffer_cache`).
+the last step in the cache instead of in memory; several threads compute at the same time; and a new result is written
+into a buffer that was used before (:mod:`minitensor.engine.device.host_buffer_cache`).
 
-* The result is bitwise the same: numpy's functions compute an element independently of its position in an array.
-* Other inputs are computed in one call without chunks: layouts other than C order, GPU arrays, integers, and an operand
-  that overlaps the written array at other positions.
-* An in-place operation fails before it writes anything, unless memory runs out later. The first chunk is computed
-  before the others and raises all errors about shapes, dtypes and arguments. If memory runs out for a temporary of a
-  later chunk, the only guarantee is that all threads have stopped writing. An interruption is delayed until everything
-  is written.
+* The result is bitwise the same, because numpy computes an element independently of its position in an array.
+* Everything else is computed in one call: layouts other than C order, GPU arrays, integers, and operands that overlap
+  the written array at other positions.
+* An in-place operation that fails has written nothing, unless memory runs out in a later chunk. The first chunk is
+  computed before the others and raises all errors about shapes, dtypes and arguments. If memory runs out for a
+  temporary of a later chunk, the only guarantee is that all threads have stopped writing. An interrupt is delayed until
+  everything is written.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ Array = np.ndarray
 
 
 class Large:
-    """The sizes from which and into which results are split.
+    """The size of results that are computed in chunks, and the sizes of the chunks.
 
     Attributes:
-        nbytes: the size in bytes from which results are split. For smaller ones, starting a thread costs more than it
-            saves.
+        nbytes: results of at least this many bytes are computed in chunks. For smaller ones, starting a thread takes
+            longer than it saves.
         chunk: the bytes of the result in one chunk, for an operation of several steps. With two operands and a
-            temporary, a chunk uses 1 MiB. In smaller chunks, the calls of numpy cost more.
+            temporary, a chunk uses 1 MiB. With smaller chunks, the calls of numpy take a larger share of the time.
         long: the same as ``chunk`` for an operation that numpy computes in one step.
     """
 
@@ -55,8 +55,8 @@ class Large:
 
 large = Large()
 
-#: Functions that cannot write into an ``out`` that is not their operand: they have no ``out``, write only some elements
-#: of it, or compute differently.
+#: Functions that cannot write into an ``out`` other than their operand: they have no ``out``, write only some of its
+#: elements, or compute differently.
 _NEED_THEIR_OPERAND = frozenset({activations.thresholded_relu, elementwise.negative, elementwise.copy})
 
 _ONE_STEP = frozenset({elementwise.relu, elementwise.square, elementwise.clip, elementwise.reciprocal})
@@ -65,7 +65,7 @@ _ONE_STEP = frozenset({elementwise.relu, elementwise.square, elementwise.clip, e
 class Parts:
     """Arrays that are broadcast against each other to ``shape``, cut into adjacent parts.
 
-    If every array has the shape ``shape`` or a single element, the flat sequence of elements is cut; otherwise, the
+    If every array has the shape ``shape`` or a single element, the flat sequence of elements is cut. Otherwise, the
     first dimension is cut.
 
     Attributes:
@@ -96,7 +96,7 @@ class Parts:
     def write_into(self, out: Array) -> None:
         """Set the written array, which :meth:`at` cuts, too."""
         self._out = out.reshape(-1) if self._flat else out
-        # A function may test if its operand is the array that it writes.
+        # A function may test whether an operand is the array that it writes, so use the same object for both.
         self._lines = [(self._out, True) if same_layout(line, self._out) else (line, cut) for line, cut in self._lines]
 
     def at(self, start: int) -> tuple[list[Any], Any]:
@@ -122,7 +122,7 @@ def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array 
     if nbytes < large.nbytes:
         return None
     if threads.number == 1 and (one_step if out is not None else not host_buffer_cache.buffer_cache.serves(nbytes)):
-        return None  # too small to gain from threads
+        return None  # with one thread, chunks would save nothing
     if out is not None:
         if out.shape != shape or out.dtype not in FLOATS or not out.flags.c_contiguous or not out.flags.writeable:
             return None

@@ -22,7 +22,7 @@ def diagonal_argument(diagonal: Any) -> tuple[Any, ...]:
 
 
 def above(a: Array, diagonal: int) -> Array:
-    """True, in the last two dimensions of ``a``, where the column is above ``diagonal``."""
+    """Return a mask of the matrices in the last two dimensions of ``a``: True for cells above ``diagonal``."""
     if a.ndim < 2:
         raise ValueError(f"a matrix has at least two dimensions; the shape is {list(a.shape)}")
     rows, columns = (np.arange(n, like=a) for n in a.shape[-2:])
@@ -30,21 +30,21 @@ def above(a: Array, diagonal: int) -> Array:
     return columns > rows[:, None] + diagonal
 
 
-def _without(a: Array, dropped: Array, out: Array | None) -> Array:
+def _zero_where(mask: Array, a: Array, out: Array | None) -> Array:
     if out is None:
-        return np.where(dropped, a.dtype.type(0), a)
-    np.copyto(out, 0, where=dropped)
+        return np.where(mask, a.dtype.type(0), a)
+    np.copyto(out, 0, where=mask)
     return out
 
 
 def tril(a: Array, diagonal: int, out: Array | None = None) -> Array:
     """``a``, with 0 above the diagonal."""
-    return _without(a, above(a, diagonal), out)
+    return _zero_where(above(a, diagonal), a, out)
 
 
 def triu(a: Array, diagonal: int, out: Array | None = None) -> Array:
     """``a``, with 0 below the diagonal."""
-    return _without(a, ~above(a, diagonal - 1), out)
+    return _zero_where(~above(a, diagonal - 1), a, out)
 
 
 # ---------- filling a diagonal ----------

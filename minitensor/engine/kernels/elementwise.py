@@ -11,7 +11,7 @@ from numpy import maximum, ndarray
 from minitensor.engine.checks import flag
 from minitensor.engine.device.arrays import as_array, may_share
 from minitensor.engine.dtypes import FLOATS, ByNumpyDType
-from minitensor.engine.kernels.numbers import number, stored, without_fraction
+from minitensor.engine.kernels.numbers import number, refuse_bools, stored, without_fraction
 
 Array = np.ndarray
 
@@ -19,26 +19,21 @@ Array = np.ndarray
 _ZEROS = ByNumpyDType(lambda dtype: np.zeros((), dtype.numpy))
 
 
-def _no_bools(op: str, a: Array) -> None:
-    if a.dtype == np.bool_:
-        raise TypeError("bools have no arithmetic of their own; convert first: `x.astype('int64')`")
-
-
 def square(a: Array, out: Array | None = None) -> Array:
     """``a * a``."""
-    _no_bools("square", a)
+    refuse_bools(a)
     return np.square(a, out=out)
 
 
 def sign(a: Array, out: Array | None = None) -> Array:
     """1, 0 or -1."""
-    _no_bools("sign", a)
+    refuse_bools(a)
     return np.sign(a, out=out)
 
 
 def negative(a: Array, out: Array | None = None) -> Array:
     """``-a``. In place it multiplies by -1, because ``np.negative`` of numpy 2.4.6 misreads some strided arrays."""
-    _no_bools("neg", a)
+    refuse_bools(a)
     if out is None:
         return np.negative(a)
     return np.multiply(a, np.iinfo(a.dtype).max if a.dtype.kind == "u" else a.dtype.type(-1), out=out)
@@ -46,7 +41,7 @@ def negative(a: Array, out: Array | None = None) -> Array:
 
 def power(a: Array, b: Array, out: Array | None = None) -> Array:
     """``a ** b``. Squares are computed by multiplication, which is many times faster than ``np.power``."""
-    _no_bools("pow", a)
+    refuse_bools(a)
     if b.ndim == 0 and a.dtype in FLOATS:
         exponent = b.item()
         if exponent == 2:
@@ -60,7 +55,11 @@ def power(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 def _for_result(op: str, a: Array, numbers: list[Any], out: Array | None) -> Array:
-    """Return ``a``, or its float32 copy if it holds integers and a number is not whole."""
+    """Return ``a``, or its float32 copy if it holds integers and one of the numbers to combine it with is not whole.
+
+    Raises:
+        TypeError: if it is to be written in place, so that the result cannot become floating.
+    """
     if a.dtype in FLOATS or all(n is None or isinstance(n, int) for n in numbers):
         return a
     if out is not None:
@@ -83,7 +82,7 @@ def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | 
         scaled = np.multiply(a, np.array(scale, a.dtype), out)  # an array, because a scalar takes 300 ns more
         # As in Paddle, adding the zero turns -0.0 into 0.0.
         return np.add(scaled, _ZEROS[a.dtype], scaled if type(scaled) is ndarray else out)
-    _no_bools("scale", a)
+    refuse_bools(a)
     whole = [without_fraction(scale), without_fraction(bias)]
     a = _for_result("scale", a, whole, out)
     if a.dtype not in FLOATS:
@@ -105,8 +104,8 @@ def clip_arguments(min: Any, max: Any) -> tuple[Any, ...]:
 
 
 def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
-    """``a`` clipped to ``min`` and ``max``; None means that there is no bound."""
-    _no_bools("clip", a)
+    """``a``, but not below ``min`` and not above ``max``; None sets no bound."""
+    refuse_bools(a)
     a = _for_result("clip", a, [min, max], out)
     if min is None and max is None:
         return np.positive(a, out=out)

@@ -1,4 +1,4 @@
-"""Forward functions that take a few calls of numpy, each of which writes into ``out`` if possible."""
+"""Forward functions that consist of a few calls of numpy, which write into ``out`` if possible."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NO_BOUND = -math.inf
 
 
 def logit_arguments(eps: Any) -> tuple[Any, ...]:
-    """Return ``eps``, a number between 0 and 0.5. None is replaced by a number with which nothing is clipped."""
+    """Check that ``eps`` is a number from 0 to 0.5. None is replaced by -inf, with which nothing is clipped."""
     if eps is None or eps is NO_BOUND:
         return (NO_BOUND,)
     eps = number("logit", "eps", eps)
@@ -99,7 +99,7 @@ def ldexp(a: Array, b: Array, out: Array | None = None) -> Array:
     with np.errstate(all="ignore"):
         exponent, b = b, np.clip(b, -5000, 5000)  # beyond these, every number becomes 0 or inf
         whole = np.floor(b)
-        # inf times 0 is nan, and the power may be either.
+        # The power of an infinite exponent is inf or 0, and a product with it may be nan.
         a = np.where(np.isinf(exponent), a * np.exp2(exponent), a)
         return np.ldexp(a * np.exp2(b - whole), whole.astype(np.int32), out=out)
 

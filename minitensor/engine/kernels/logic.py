@@ -18,7 +18,7 @@ def flag_argument(is_arithmetic: Any) -> tuple[Any, ...]:
     return (flag("", "is_arithmetic", is_arithmetic),)
 
 
-def _check(a: Array, b: Array) -> None:
+def _check_shift(a: Array, b: Array) -> None:
     if a.dtype not in INTEGERS or b.dtype not in INTEGERS:
         raise TypeError(f"ufunc: bits are shifted in integers, not in {a.dtype.name} by {b.dtype.name}")
     if b.size and b.min() < 0:
@@ -27,13 +27,13 @@ def _check(a: Array, b: Array) -> None:
 
 def left_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None) -> Array:
     """The bits of ``a`` shifted left by ``b``; arithmetic and logical shifts are the same."""
-    _check(a, b)
+    _check_shift(a, b)
     return np.left_shift(a, b, out=out)
 
 
 def right_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None) -> Array:
     """The bits of ``a`` shifted right by ``b``. An arithmetic shift repeats the sign bit, any other inserts 0."""
-    _check(a, b)
+    _check_shift(a, b)
     if is_arithmetic:
         return np.right_shift(a, b, out=out)
     unsigned = np.dtype(f"u{a.dtype.itemsize}")

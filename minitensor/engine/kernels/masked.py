@@ -10,7 +10,7 @@ Array = np.ndarray
 
 
 def masked_fill(a: Array, mask: Array, value: Array, out: Array | None = None) -> Array:
-    """``value`` (one number) where ``mask``, else ``a``."""
+    """``value`` (one number) where ``mask`` is true, else ``a``."""
     if value.size != 1:
         raise ValueError(f"value must be one number; its shape is {list(value.shape)}")
     one = value.reshape(()).copy() if value.ndim else value

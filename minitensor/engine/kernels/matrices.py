@@ -66,7 +66,7 @@ def baddbmm_arguments(beta: Any, alpha: Any) -> tuple[Any, ...]:
 
 
 def addmm(c: Array, a: Array, b: Array, beta: Any, alpha: Any, out: Array | None = None) -> Array:
-    """``beta * c + alpha * (a @ b)`` for matrices; if beta is 0, ``c`` is ignored, even nan."""
+    """``beta * c + alpha * (a @ b)`` for matrices. If beta is 0, ``c`` is ignored, even if it has nan."""
     return _add_product(c, a, b, beta, alpha, 2, out)
 
 
@@ -114,22 +114,22 @@ def _add_product(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: int,
 
 def renorm_arguments(p: Any, axis: Any, max_norm: Any) -> tuple[Any, ...]:
     """Check the exponent of the norm (above 0), an axis, and the largest norm (0 or above)."""
-    return _norm("renorm", "p", p), whole("axis", axis), _most("renorm", max_norm)
+    return _exponent("renorm", "p", p), whole("axis", axis), _largest_norm("renorm", max_norm)
 
 
 def embedding_renorm_arguments(max_norm: Any, norm_type: Any) -> tuple[Any, ...]:
     """Check the largest norm (0 or above) and the exponent of the norm (above 0)."""
-    return _most("embedding_renorm_", max_norm), _norm("embedding_renorm_", "norm_type", norm_type)
+    return _largest_norm("embedding_renorm_", max_norm), _exponent("embedding_renorm_", "norm_type", norm_type)
 
 
-def _norm(op: str, name: str, given: Any) -> float:
+def _exponent(op: str, name: str, given: Any) -> float:
     p = number(op, name, given)
     if not 0 < p < math.inf:
         raise ValueError(f"{op}: {name} is a number above 0, not {p}")
     return p
 
 
-def _most(op: str, given: Any) -> float:
+def _largest_norm(op: str, given: Any) -> float:
     most = number(op, "max_norm", given)
     if not most >= 0:
         raise ValueError(f"{op}: max_norm is a number, 0 or above, not {most}")
@@ -149,7 +149,8 @@ def slice_norms(a: Array, p: float, axis: int) -> Array:
         return largest * np.sum((size / largest) ** p, axis=others, keepdims=True) ** (1 / p)
 
 
-def _shrunk(a: Array, p: float, axis: int, max_norm: float) -> Array:
+def _scale_factors(a: Array, p: float, axis: int, max_norm: float) -> Array:
+    """Return the factor of each slice: below 1 if its norm is above ``max_norm``, else 1."""
     norms = slice_norms(a, p, axis)
     with np.errstate(all="ignore"):
         return np.where(norms > max_norm, max_norm / norms, 1).astype(a.dtype)
@@ -158,7 +159,7 @@ def _shrunk(a: Array, p: float, axis: int, max_norm: float) -> Array:
 def renorm(a: Array, p: float, axis: int, max_norm: float, out: Array | None = None) -> Array:
     """``a``, with every slice along ``axis`` whose p-norm is above ``max_norm`` scaled down to it."""
     axis = from_front(axis, a.ndim)
-    factors = _shrunk(a if a.dtype in FLOATS else a.astype(np.float64), p, axis, max_norm)
+    factors = _scale_factors(a if a.dtype in FLOATS else a.astype(np.float64), p, axis, max_norm)
     with np.errstate(all="ignore"):
         return np.multiply(a, factors, out=out)
 
@@ -172,5 +173,5 @@ def embedding_renorm(index: Array, weight: Array, max_norm: float, norm_type: fl
     rows = np.unique(checked(index, weight.shape[0], 0))
     selected = weight[rows]
     with np.errstate(all="ignore"):
-        out[rows] = selected * _shrunk(selected, norm_type, 0, max_norm)
+        out[rows] = selected * _scale_factors(selected, norm_type, 0, max_norm)
     return out

@@ -36,8 +36,14 @@ def number(op: str, name: str, given: Any) -> int | float:
     raise TypeError(f"{op}: {name} must be a number, not {type(given).__name__}")
 
 
+def refuse_bools(*arrays: Array) -> None:
+    """Raise TypeError if an array holds bools."""
+    if any(a.dtype == np.bool_ for a in arrays):
+        raise TypeError("bools have no arithmetic of their own; convert first: `x.astype('int64')`")
+
+
 def without_fraction(n: int | float) -> int | float:
-    """Convert 2.0 to 2, because Paddle's default scale 1.0 must not turn integers into floats."""
+    """Return a whole float as an int, because Paddle's default scale 1.0 must not turn integers into floats."""
     return int(n) if isinstance(n, float) and n.is_integer() else n
 
 
@@ -64,7 +70,7 @@ def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
     if dtype in INTEGERS and array.dtype != dtype and array.size and array.dtype.kind != "b":
         lowest, highest = array.min().item(), array.max().item()
         bounds = np.iinfo(dtype)
-        # Written in this way, the condition is false for nan.
+        # Written in this way, the condition also holds if `lowest` is nan.
         if not (bounds.min <= lowest and highest <= bounds.max):
             worst = lowest if not lowest >= bounds.min else highest
             raise ValueError(f"{op}: {worst} cannot be stored in a tensor of dtype {dtype.name}")
@@ -73,10 +79,9 @@ def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
 
 
 def overwrite(target: Array, numbers: Array) -> None:
-    """Assign ``target[...] = numbers``, even if they share memory.
+    """Assign ``target[...] = numbers``, even if both share memory.
 
-    numpy copies first only if it detects the overlap, and misses some cases: a row overwritten with a column that
-    crosses it.
+    numpy misses some overlaps, for example if a row is overwritten with a column that crosses it.
     """
     if may_share(numbers, target):
         numbers = numbers.copy()

@@ -1,6 +1,6 @@
 """Fill an array with random numbers, drawn in the order of its elements.
 
-The generator is the one that ``minitensor.seed`` restarts. It draws into a dense array directly.
+The numbers are drawn from the generator that ``minitensor.seed`` restarts, into a dense array without a copy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _generator(seed: int = 0) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed)) if seed else source.generator
 
 
-def _writable(out: Array, only_floats: bool = True) -> None:
+def _need_writeable(out: Array, only_floats: bool = True) -> None:
     if only_floats and out.dtype not in FLOATS:
         raise TypeError(f"such random numbers cannot be stored in dtype {out.dtype.name}")
     if not writeable(out):
@@ -36,7 +36,7 @@ def _writable(out: Array, only_floats: bool = True) -> None:
 
 
 def _draw(draw: Callable[..., Array], out: Array) -> Array:
-    """Fill ``out`` with ``draw``, a generator's method with the parameters ``size``, ``dtype`` and ``out``."""
+    """Fill ``out`` by calling ``draw``, a generator's method with the parameters ``size``, ``dtype`` and ``out``."""
     if out.dtype in HALVES:
         return _fill(out, draw(out.shape, dtype=np.float32))
     if type(out) is np.ndarray and out.flags.c_contiguous:
@@ -48,8 +48,8 @@ def _draw(draw: Callable[..., Array], out: Array) -> Array:
 def between_0_and_1(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Return numbers drawn uniformly from 0 (included) to 1 (excluded).
 
-    16-bit floats are multiples of the distance between such floats just below 1, because rounding a float32 could give
-    1.
+    Numbers of 16 bits are not rounded from float32, because some would become 1. They are multiples of the distance
+    between the 16-bit floats just below 1.
     """
     if dtype not in HALVES:
         return np.asarray(generator.random(shape, dtype))
@@ -63,7 +63,7 @@ def _fill(out: Array, numbers: Array) -> Array:
     return out
 
 
-def _stretch(out: Array, scale: float, shift: float) -> Array:
+def _scale_and_shift(out: Array, scale: float, shift: float) -> Array:
     with np.errstate(all="ignore"):
         np.multiply(out, out.dtype.type(scale), out=out)
         return np.add(out, out.dtype.type(shift), out=out)
@@ -88,7 +88,7 @@ def _positive(op: str, name: str, given: Any) -> float:
 
 
 def uniform_arguments(min: Any, max: Any, seed: Any, op: str = "uniform_") -> tuple[Any, ...]:
-    """Check two numbers, of which the first must not be larger, and a non-negative integer."""
+    """Check two numbers, the first of which must not be above the second, and a non-negative integer."""
     low, high, seed = finite(op, "min", min), finite(op, "max", max), whole(f"{op}: seed", seed)
     if low > high:
         raise ValueError(f"{op}: min must not be above max; they are {low} and {high}")
@@ -100,13 +100,13 @@ def uniform_arguments(min: Any, max: Any, seed: Any, op: str = "uniform_") -> tu
 @in_its_dtype
 def uniform(a: Array, min: float, max: float, seed: int, out: Array) -> Array:
     """Fill ``out`` with uniform numbers from ``min`` to ``max``."""
-    _writable(out)
+    _need_writeable(out)
     generator = _generator(seed)
     if out.dtype in HALVES:
         _fill(out, between_0_and_1(generator, out.shape, out.dtype))
     else:
         _draw(generator.random, out)
-    return _stretch(out, max - min, min)
+    return _scale_and_shift(out, max - min, min)
 
 
 def normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
@@ -138,8 +138,8 @@ def standard_normal(out: Array) -> Array:
 
 def normal(a: Array, mean: float, std: float, out: Array) -> Array:
     """Fill ``out`` with numbers from the normal distribution."""
-    _writable(out)
-    return _stretch(standard_normal(out), std, mean)
+    _need_writeable(out)
+    return _scale_and_shift(standard_normal(out), std, mean)
 
 
 def log_normal(a: Array, mean: float, std: float, out: Array) -> Array:
@@ -156,11 +156,11 @@ def cauchy_arguments(loc: Any, scale: Any) -> tuple[Any, ...]:
 
 def cauchy(a: Array, loc: float, scale: float, out: Array) -> Array:
     """Fill ``out`` with numbers from the Cauchy distribution: the tangents of uniform angles."""
-    _writable(out)
-    _stretch(_draw(_generator().random, out), math.pi, -math.pi / 2)
+    _need_writeable(out)
+    _scale_and_shift(_draw(_generator().random, out), math.pi, -math.pi / 2)
     with np.errstate(all="ignore"):
         np.tan(out, out=out)
-    return _stretch(out, scale, loc)
+    return _scale_and_shift(out, scale, loc)
 
 
 def exponential_arguments(lam: Any) -> tuple[Any, ...]:
@@ -170,7 +170,7 @@ def exponential_arguments(lam: Any) -> tuple[Any, ...]:
 
 def exponential(a: Array, lam: float, out: Array) -> Array:
     """Fill ``out`` with numbers from the exponential distribution of rate ``lam``."""
-    _writable(out)
+    _need_writeable(out)
     return np.divide(_draw(_generator().standard_exponential, out), out.dtype.type(lam), out=out)
 
 
@@ -191,7 +191,7 @@ def _probability(op: str, name: str, given: Any, above: bool) -> Any:
     return p
 
 
-def _probability_fits(name: str, p: Any, out: Array) -> None:
+def _need_fitting(name: str, p: Any, out: Array) -> None:
     try:
         np.broadcast_to(p, out.shape)
     except ValueError:
@@ -207,8 +207,8 @@ def bernoulli_arguments(p: Any, op: str = "bernoulli_") -> tuple[Any, ...]:
 
 def bernoulli(a: Array, p: Any, out: Array) -> Array:
     """Fill ``out`` with 1 with probability ``p``, else 0."""
-    _writable(out, only_floats=False)
-    _probability_fits("p", p, out)
+    _need_writeable(out, only_floats=False)
+    _need_fitting("p", p, out)
     if type(out) is np.ndarray and out.dtype in FLOATS:
         return np.less(_draw(_generator().random, out), p, out=out)
     drawn = _generator().random(out.shape, out.dtype if out.dtype in FLOATS else np.float32)
@@ -221,11 +221,11 @@ def geometric_arguments(probs: Any) -> tuple[Any, ...]:
 
 
 def geometric(a: Array, probs: Any, out: Array) -> Array:
-    """Fill ``out`` with the number of trials until one of probability ``probs`` succeeds: 1, 2, ..."""
-    _writable(out, only_floats=False)
+    """Fill ``out`` with numbers of trials until the first success, which has probability ``probs`` in each trial."""
+    _need_writeable(out, only_floats=False)
     if out.dtype == np.bool_:
         raise TypeError("numbers of trials cannot be stored in dtype bool")
-    _probability_fits("probs", probs, out)
+    _need_fitting("probs", probs, out)
     trials = _generator().geometric(probs, out.shape)
     if out.dtype not in FLOATS:
         trials = np.minimum(trials, np.iinfo(out.dtype).max)
@@ -233,7 +233,7 @@ def geometric(a: Array, probs: Any, out: Array) -> Array:
 
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
-    """Check two integers, or one (the end), or none, and that ``generator`` is None."""
+    """Check two integers, or one, which is then the end, or none; and that ``generator`` is None."""
     if generator is not None:
         raise TypeError("random_: generator must be None; minitensor.seed restarts the random numbers")
     start = whole("random_: from_", from_)
@@ -247,7 +247,7 @@ def random(a: Array, from_: int, to: int | None, generator: None, out: Array) ->
 
     If ``to`` is None, they end where the dtype no longer holds every integer.
     """
-    _writable(out, only_floats=False)
+    _need_writeable(out, only_floats=False)
     if out.dtype in FLOATS:
         least, end = -(2 ** (np.finfo(out.dtype).nmant + 1)), 2 ** (np.finfo(out.dtype).nmant + 1)
     elif out.dtype == np.bool_:

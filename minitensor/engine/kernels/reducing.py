@@ -48,7 +48,7 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
 
 
 def _reduce(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, **where_to: Array | None) -> Array:
-    """Reduce by the array's method on devices. On the host use the ufunc, because the method would warn about inf."""
+    """Reduce on a device by the array's method; on the host by the ufunc, because the method would warn about inf."""
     if type(a) is np.ndarray:
         reduce: Callable[..., np.ndarray] = ufunc.reduce  # numpy's stubs have no positional arguments
         return reduce(a, axis, None, where_to.get("out"), keepdims)
@@ -141,7 +141,12 @@ def prod(a: Array, axis: Any, keepdim: bool) -> Array:
     return as_array(found.astype(np.int32)) if a.dtype == np.int32 else found
 
 
-def _no_void(word: str, a: Array, axis: Any) -> tuple[int, ...]:
+def _nonempty_axes(word: str, a: Array, axis: Any) -> tuple[int, ...]:
+    """Return the axes that ``axis`` names.
+
+    Raises:
+        ValueError: if there is no element along them.
+    """
     over = axes(a.shape, axis)
     if a.size == 0 and 0 in (a.shape[i] for i in over):
         raise ValueError(f"there is no {word} element along a dimension of length 0; the shape is {list(a.shape)}")
@@ -150,9 +155,9 @@ def _no_void(word: str, a: Array, axis: Any) -> tuple[int, ...]:
 
 def max_(a: Array, axis: Any, keepdim: bool) -> Array:
     """The largest element."""
-    return largest(a, _no_void("largest", a, axis), keepdim)
+    return largest(a, _nonempty_axes("largest", a, axis), keepdim)
 
 
 def min_(a: Array, axis: Any, keepdim: bool) -> Array:
     """The smallest element."""
-    return _reduce(np.minimum, "min", a, _no_void("smallest", a, axis), keepdim)
+    return _reduce(np.minimum, "min", a, _nonempty_axes("smallest", a, axis), keepdim)

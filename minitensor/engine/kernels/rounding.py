@@ -10,42 +10,37 @@ import numpy as np
 from minitensor.engine.checks import shown
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.kernels.functions import output_like
+from minitensor.engine.kernels.numbers import refuse_bools
 
 Array = np.ndarray
-
-
-def no_bools(*arrays: Array) -> None:
-    """Raise TypeError for bools."""
-    if any(a.dtype == np.bool_ for a in arrays):
-        raise TypeError("bools have no arithmetic of their own; convert first: `x.astype('int64')`")
 
 
 # ---------- to whole numbers ----------
 
 
-def _unless_whole(ufunc: np.ufunc, a: Array, out: Array | None) -> Array:
-    no_bools(a)
+def _round_floats(ufunc: np.ufunc, a: Array, out: Array | None) -> Array:
+    refuse_bools(a)
     return ufunc(a, out=out) if a.dtype in FLOATS else np.positive(a, out=out)
 
 
 def ceil(a: Array, out: Array | None = None) -> Array:
     """The smallest integer that is not below ``a``."""
-    return _unless_whole(np.ceil, a, out)
+    return _round_floats(np.ceil, a, out)
 
 
 def floor(a: Array, out: Array | None = None) -> Array:
     """The largest integer that is not above ``a``."""
-    return _unless_whole(np.floor, a, out)
+    return _round_floats(np.floor, a, out)
 
 
 def trunc(a: Array, out: Array | None = None) -> Array:
     """The integer part, without the fraction."""
-    return _unless_whole(np.trunc, a, out)
+    return _round_floats(np.trunc, a, out)
 
 
 def frac(a: Array, out: Array | None = None) -> Array:
     """The fraction that ``trunc`` cuts off, with the sign of ``a``."""
-    no_bools(a)
+    refuse_bools(a)
     with np.errstate(all="ignore"):
         return np.fmod(a, a.dtype.type(1), out=out)
 
@@ -62,7 +57,7 @@ def round_arguments(decimals: Any) -> tuple[Any, ...]:
 
 def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
     """``a`` rounded to ``decimals`` places (hundreds for -2), halves away from zero; numpy rounds halves to even."""
-    no_bools(a)
+    refuse_bools(a)
     if a.dtype not in FLOATS:
         return _round_whole(a, decimals, out)
     if decimals == 0:
@@ -89,7 +84,7 @@ def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
 def _to_nearest(a: Array, out: Array) -> Array:
     """The nearest integer, halves away from zero.
 
-    It adds the number just below 0.5 and not 0.5, because the sum of 0.49999997 and 0.5 would be rounded to 1.
+    The number just below 0.5 is added instead of 0.5, because the sum of 0.49999997 and 0.5 would be rounded to 1.
     """
     with np.errstate(all="ignore"):
         np.add(a, np.copysign(np.nextafter(a.dtype.type(0.5), a.dtype.type(0)), a), out=out)
@@ -111,7 +106,7 @@ def _round_whole(a: Array, decimals: int, out: Array | None) -> Array:
 
 
 def _divisible(a: Array, b: Array) -> None:
-    no_bools(a, b)
+    refuse_bools(a, b)
     if b.dtype not in FLOATS and a.size and not b.all():
         raise ValueError("integers cannot be divided by 0, and the divisor has a 0")
 

@@ -98,7 +98,7 @@ def cumprod(a: Array, axis: int | None, out: Array | None = None) -> Array:
 def positions_of_extremes(a: Array, axis: int, largest: bool) -> Array:
     """Return for each element the position along ``axis`` of the largest or smallest element up to it.
 
-    Of equal elements, the last one counts. After a nan, the position is that of the last nan.
+    If elements are equal, the last one counts. After a nan, the position is that of the last nan.
     """
     found = (np.maximum if largest else np.minimum).accumulate(a, axis)
     places = np.arange(a.shape[axis]).reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])

@@ -1,8 +1,8 @@
 """Compute on 16-bit floats (float16 and bfloat16) in float32, and round each result once.
 
 Processors and frameworks do the same. If ones are added in float16 itself, the sum stops growing at 2048; and numpy has
-no functions for bfloat16, which the package ml_dtypes adds. Generated code calls this module if elements have 2 bytes;
-this test costs 15 ns.
+few functions for bfloat16, a dtype of the package ml_dtypes. Generated code calls this module if elements have 2 bytes;
+the test for this takes 15 ns.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def dtype_of_result(given: Sequence[Any]) -> np.dtype | None:
 
 
 def in_its_dtype(forward: Function) -> Function:
-    """Decorate a function that depends on the dtype, as on its largest number: it gets the 16-bit floats themselves."""
+    """Decorate a function that depends on the dtype, for example on its largest number: it gets the 16-bit floats."""
     forward.is_native = True  # type: ignore[attr-defined]  # read by `in_float32`
     return forward
 
@@ -82,7 +82,7 @@ def in_float32(forward: Callable[..., Array], *given: Any, out: Array | None = N
             return narrow(forward(*map(wide, given)), dtype, device)  # type: ignore[arg-type]  # not None
         target = out if device is None else out.host
         written = wide(target)  # a copy of all elements, because an operation may write only some
-        # A function may test if its operand is the array that it writes.
+        # A function may test whether an operand is the array that it writes, so use the same object for both.
         operands = [written if _is_written(each, target) else wide(each) for each in given]
         forward(*operands, out=written)
         if written is not target:

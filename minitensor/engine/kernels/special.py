@@ -23,7 +23,7 @@ Array = np.ndarray
 
 @functools.cache
 def _scipy(op: str, name: str) -> Callable[..., Array]:
-    """Return the function ``name`` of scipy.special.
+    """Return the function ``name`` of scipy.special for the operation ``op``.
 
     Raises:
         ImportError: if scipy is not installed.
@@ -38,7 +38,7 @@ def _scipy(op: str, name: str) -> Callable[..., Array]:
 
 
 def _zeta(s: float, a: Array, out: Array | None = None) -> Array:
-    """The Hurwitz zeta function. In scipy it is not a ufunc, so it does not dispatch arrays of a GPU."""
+    """The Hurwitz zeta function. In scipy it is not a ufunc, so it cannot be called with GPU arrays."""
     gpu = gpu_of(a)
     zeta = _scipy("polygamma", "zeta")
     return (zeta if gpu is None else gpu.special("zeta"))(s, a, out=out)
@@ -94,7 +94,7 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
     a = floating(a, out)
     far_below = a < -20
     if far_below.any():
-        # For negative elements, scipy adds one term for every integer between a and 0, which takes 5 s for -1e8.
+        # For a negative element, scipy adds one term for every integer between it and 0, which takes 5 s for -1e8.
         mirrored = polygamma(np.where(far_below, 1 - a, a), n)
         return np.positive(np.where(far_below, _reflect(a, n, mirrored), mirrored), out=out)
     if n == 1:
@@ -133,7 +133,7 @@ def multigammaln_arguments(p: Any) -> tuple[Any, ...]:
     """Check a positive integer."""
     order = _order("multigammaln", "p", p, 1)
     if order > MOST_DIMENSIONS:
-        raise ValueError(f"multigammaln: p is {MOST_DIMENSIONS:,} at most, not {order}: it adds up that many terms")
+        raise ValueError(f"multigammaln: p must be at most {MOST_DIMENSIONS:,}, the number of terms, not {order}")
     return (order,)
 
 

@@ -1,6 +1,6 @@
 """Functions that return the elements that an operation writes: a view of its target and an advanced index into it.
 
-Operations call them only if a node saved the target or there is a listener, so that no other elements are preserved.
+Operations call them if a node saved the target, to preserve no other elements, and to describe the write to a listener.
 """
 
 from __future__ import annotations

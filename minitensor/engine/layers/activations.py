@@ -191,16 +191,16 @@ def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
     """
     (x,) = floats_of("log_softmax", x=x)  # type: ignore[assignment]  # one result per argument
     axis = as_axis("log_softmax", axis, max(x.ndim, 1))
-    # A slice without elements has no maximum, and any number may replace it.
+    # Slices without elements have no maximum. Their sum, 0, replaces it; no result depends on it.
     highest = FUNCTIONS["max" if x.size else "sum"](x.detach(), axis, True)
     shifted: Any = FUNCTIONS["subtract"](x, highest)
     return shifted - FUNCTIONS["log"](FUNCTIONS["sum"](FUNCTIONS["exp"](shifted), axis, True))
 
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False, name: str | None = None) -> Tensor:
-    """In training, set elements to 0 with probability ``p`` and divide the others by ``1 - p``.
+    """Set elements to 0 with probability ``p`` in training, and divide the others by ``1 - p``.
 
-    Otherwise, return ``x`` (Srivastava and others 2014).
+    Without ``training``, return ``x`` (Srivastava and others 2014).
 
     Args:
         x: float32 or float64, of any shape; the result has its shape and dtype.
@@ -216,7 +216,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
     (x,) = floats_of("dropout", x=x)  # type: ignore[assignment]  # one result per argument
     if not training or p == 0:
         return x
-    if inplace and modes.grad and not x.stop_gradient:  # before random numbers are drawn
+    if inplace and modes.grad and not x.stop_gradient:  # raise errors before random numbers are drawn
         check_target(x, "multiply_")
     kept: Any = bernoulli(full_like(x.detach(), 1.0 - p))
     mask = FUNCTIONS["scale_"](kept, 1.0 / (1.0 - p)) if p < 1 else kept

@@ -59,7 +59,9 @@ def attend(
         key: shape [..., keys, length].
         value: shape [..., keys, size], where size is any number.
         mask: bools that are True for the keys that a query may use, or floats that are added to the scores.
-        is_causal: query i uses only the keys up to i.
+        dropout_p: the probability with which each weight is set to 0 in training.
+        is_causal: True if query i uses only the keys up to i.
+        training: False to drop no weights.
 
     Raises:
         ValueError: if the shapes do not fit, or if both a mask and ``is_causal`` are given.

@@ -29,14 +29,17 @@ from minitensor.engine.operations.arguments import need_tensor, whole
 
 Array = Any
 
-#: The bytes of columns that are made at a time. A step of a small network (32 images of 28 x 28) took 11.8 ms with 64
-#: KiB, 8.0 ms with 256 KiB, 9.3 ms with 1 MiB and 10.3 ms with all columns at once. On a GPU a few large blocks are
+#: The bytes of columns that are computed together. A step of a small network (32 images of 28 x 28) took 11.8 ms with
+#: 64 KiB, 8.0 ms with 256 KiB, 9.3 ms with 1 MiB and 10.3 ms with all columns at once. On a GPU, a few large blocks are
 #: faster.
 COLUMNS = {"host": 256 << 10, "gpu": 256 << 20}
 
 
 class Windows(NamedTuple):
-    """The layout of the windows. Each setting is a height and a width in elements. The channels are in ``groups``."""
+    """The layout of the windows: the settings, each as a height and a width in elements, and the shapes.
+
+    The channels are divided into ``groups``, each of which has its own kernels.
+    """
 
     stride: tuple[int, int]
     padding: tuple[int, int]
@@ -70,7 +73,7 @@ class Windows(NamedTuple):
 
 
 def _blocks(windows: Windows, like: Array) -> Iterator[tuple[int, int]]:
-    """Yield slices of images whose columns are made at a time."""
+    """Yield ranges of images whose columns are computed together: the first image and the one after the last."""
     here = "host" if type(like) is np.ndarray else "gpu"
     height, width = windows.out
     each = max(1, windows.column * windows.groups * height * width * like.itemsize)

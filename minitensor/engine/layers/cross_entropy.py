@@ -1,7 +1,8 @@
 """Cross entropy of a softmax as one operation, which keeps no array of probabilities between forward and backward.
 
-For each row, two numbers are kept: its largest score, and the sum of the exponentials of the scores. With them, the
-backward computes the probabilities again in two passes. The result is exact for scores of any size.
+For each row, two numbers are kept: the largest score, and the sum of the exponentials of all scores. From these,
+backward computes the probabilities again, in two passes. Scores of any size are possible, because the largest score is
+subtracted before the exponentials are computed.
 """
 
 from __future__ import annotations
@@ -31,7 +32,14 @@ _UNSIGNED = {np.dtype(signed): np.dtype(f"u{signed}") for signed in ("int32", "i
 
 
 class Settings(NamedTuple):
-    """How labels are read. ``ignored`` is the label of ignored rows, or None; ``rows`` is the number of other rows."""
+    """How labels are read, and how losses are combined.
+
+    Attributes:
+        ignored: the label of rows that the loss ignores; None if there are no such rows.
+        rows: the number of all other rows.
+        soft: true if labels are probabilities.
+        axis, reduction: as for :func:`cross_entropy`.
+    """
 
     ignored: int | None
     rows: int
@@ -40,8 +48,8 @@ class Settings(NamedTuple):
     reduction: str
 
 
-def _beside(label: Array, input: Array, axis: int) -> Array:
-    """Return labels with as many dimensions as the input. Labels that are classes have length 1 along ``axis``."""
+def _with_axis(label: Array, input: Array, axis: int) -> Array:
+    """Return labels with as many dimensions as the input: classes get length 1 along ``axis``."""
     return label if label.ndim == input.ndim else label.reshape((*label.shape[:axis], 1, *label.shape[axis:]))
 
 
@@ -51,7 +59,7 @@ def _one_hot(label: Array, input: Array, axis: int) -> Array:
     return np.equal(label, like(numbers.reshape([-1 if d == axis else 1 for d in range(input.ndim)]), label))
 
 
-def _right_classes(label: Array, shape: tuple[int, ...], settings: Settings) -> Array:
+def _positions_of_classes(label: Array, shape: tuple[int, ...], settings: Settings) -> Array:
     """Return the position of each row's class in a flattened array of ``shape``; any class for an ignored row."""
     axis, ignored = settings.axis, settings.ignored
     if ignored is not None:
@@ -65,7 +73,7 @@ def _right_classes(label: Array, shape: tuple[int, ...], settings: Settings) -> 
     return (label.reshape(-1, inner) * inner + starts.reshape(-1, 1) + np.arange(inner, like=label)).reshape(-1)
 
 
-def _reduce(a: Array, label: Array, settings: Settings) -> tuple[Any, Array, Array]:
+def _reduced_losses(a: Array, label: Array, settings: Settings) -> tuple[Any, Array, Array]:
     """Return the loss, or one loss per row, and for each row the largest score and the sum of the exponentials."""
     losses, most, powers = _losses(a, label, settings)
     if settings.reduction != "none":
@@ -91,7 +99,7 @@ def _losses_of(a: Array, label: Array, settings: Settings) -> tuple[Array, Array
     if soft:
         right = total(np.multiply(label, room), axis, True)
     else:
-        right = room.reshape(-1).take(_right_classes(label, a.shape, settings)).reshape(most.shape)
+        right = room.reshape(-1).take(_positions_of_classes(label, a.shape, settings)).reshape(most.shape)
     np.exp(room, room)
     powers = total(room, axis, True)
     losses = np.log(powers)
@@ -103,10 +111,10 @@ def _losses_of(a: Array, label: Array, settings: Settings) -> tuple[Array, Array
     return losses, most, powers
 
 
-def _share(g: Any, settings: Settings, ndim: int) -> Any:
-    """Return the gradient of each row's loss, with length 1 along ``axis``; ignored rows get one, too.
+def _row_gradients(g: Any, settings: Settings, ndim: int) -> Any:
+    """Return the gradient of each row's loss, with length 1 along ``axis``, even for ignored rows.
 
-    If it is the same for all rows, it has length 1 along all dimensions.
+    A gradient that is the same for all rows is returned once, with length 1 along all dimensions.
     """
     _, rows, _, axis, reduction = settings
     if g.ndim != ndim:
@@ -118,8 +126,8 @@ def _share(g: Any, settings: Settings, ndim: int) -> Any:
 
 def _on_arrays(node: Node, g: Array, input: Array, label: Array) -> Any:
     settings, most, powers, _ = arguments_of(node)
-    label = _beside(label, input, settings.axis)
-    share = _share(g, settings, input.ndim)
+    label = _with_axis(label, input, settings.axis)
+    share = _row_gradients(g, settings, input.ndim)
     gradient = np.empty_like(input, order="C")
     parts = blocks(input, settings.axis)
     if len(parts) == 1:
@@ -141,7 +149,7 @@ def _gradient(a: Array, label: Array, most: Array, powers: Array, share: Any, se
         np.multiply(out, share, out)
     else:
         np.multiply(out, share / powers, out)
-        line, right = out.reshape(-1), _right_classes(label, a.shape, settings)
+        line, right = out.reshape(-1), _positions_of_classes(label, a.shape, settings)
         line[right] = line.take(right) - share.reshape(-1)
         # Ignored rows get 0 by assignment, because a product with 0 would keep nan.
         if settings.ignored is not None:
@@ -151,13 +159,13 @@ def _gradient(a: Array, label: Array, most: Array, powers: Array, share: Any, se
 def _on_tensors(node: Node, g: Any, input: Any, label: Tensor) -> Any:
     settings, *_ = arguments_of(node)
     a, axis = input._array, settings.axis
-    given = _beside(label._array, a, axis)
+    given = _with_axis(label._array, a, axis)
     p = FUNCTIONS["softmax"](input, axis)
     if settings.soft:
         p = p * Tensor._made(given.sum(axis=axis, keepdims=True))
     target = given if settings.soft else _one_hot(given, a, axis)
     counts = np.ones((), a.dtype, like=a) if settings.ignored is None else np.not_equal(given, settings.ignored)
-    share = _share(g, settings, input.ndim) * Tensor._made(counts.astype(a.dtype))
+    share = _row_gradients(g, settings, input.ndim) * Tensor._made(counts.astype(a.dtype))
     gradient = (p - Tensor._made(target.astype(a.dtype))) * share
     if settings.ignored is not None:
         gradient = FUNCTIONS["where"](Tensor._made(np.broadcast_to(counts, a.shape).copy()), gradient, 0.0)
@@ -179,8 +187,8 @@ def cross_entropy(
 ) -> Tensor:
     """Return the negative log-probability of the right class, under a softmax of ``input``.
 
-    ``input`` and ``label`` are saved by reference for backward, with two numbers for each row. Backward computes the
-    probabilities again. The gradient is the probabilities, minus 1 at the right class.
+    ``input`` and ``label`` are saved by reference for backward, and two numbers for each row. The gradient of a row is
+    its probabilities, minus 1 at the right class.
 
     Args:
         input: scores, of shape [rows, classes], or with more dimensions and the classes along ``axis``.
@@ -210,7 +218,7 @@ def cross_entropy(
         raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', not {checks.shown(reduction)}")
     read = (_soft_labels if soft_label else _classes)(scores, label, ignored, axis)  # type: ignore[arg-type]  # tensors by now
     settings = Settings(*read, soft_label, axis, reduction)
-    out, most, powers = computed(_reduce, a, _beside(given, a, axis), settings)
+    out, most, powers = computed(_reduced_losses, a, _with_axis(given, a, axis), settings)
     if reduction == "none" and given.ndim != a.ndim:
         out = out.reshape(given.shape)
     counted = () if scores.stop_gradient else (new_storage(most), new_storage(powers))  # type: ignore[union-attr]  # a tensor by now
@@ -276,6 +284,6 @@ def _classes(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[int
     if wrong.any():
         raise IndexError(
             f"cross_entropy: label {int(given[wrong][0].item())} is not a class; with an input of shape {input.shape} "
-            f"they go from 0 to {classes - 1} (ignore_index is {ignored})"
+            f"classes are from 0 to {classes - 1} (ignore_index is {ignored})"
         )
     return ignored, max(int(counts.sum().item()), 1)

@@ -2,8 +2,8 @@
 
 An operation that is not a row of the derivative table consists of three functions: forward on arrays, gradients on
 arrays, and gradients on tensors for ``create_graph``. Everything else works as for the rows of the table: tensors are
-saved by reference with their version, a write notifies the nodes that saved them, and backward gets the saved array
-with its old values or raises an error.
+saved by reference with their version, a write checks the nodes that saved the written bytes, and backward reads the
+saved array with its old values or raises an error.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def recorded(
 ) -> Tensor:
     """Return a tensor of ``out``, with a node if some input requires a gradient.
 
-    ``out`` in float32 is rounded if the inputs have 16-bit floats.
+    If the inputs have 16-bit floats, ``out`` is in float32 and is rounded to their dtype.
 
     Args:
         inputs: the tensors, first those in ``op.saved_names``; None for an optional tensor that was not given.
@@ -161,7 +161,7 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
         elif array.dtype is dtype and type(array) is np.ndarray is type(first):
             continue
         else:
-            alike = False  # perhaps; arrays on GPUs are compared below
+            alike = False  # GPU arrays may be alike, too; they are compared below
         if array.dtype not in FLOATS:
             raise TypeError(f"{op}: {name} holds floats, not {x.dtype.name}")
     if alike:

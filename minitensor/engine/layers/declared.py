@@ -22,11 +22,11 @@ from minitensor.engine import checks
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words of one framework that complete a declaration, in source text and docstrings.
+    """The words of one framework that complete the source text and docstring of a declared layer.
 
     Attributes:
         error: the name of the error for arguments that do not fit.
-        requires: the words of the framework for a leaf that requires a gradient.
+        requires: the framework's words for "requires a gradient".
         see: how docstrings refer to a function.
         inputs: names of the inputs of an activation and of a loss.
         ignored: parameters that a class accepts and ignores.
@@ -110,11 +110,8 @@ class DeclaredLayer:
     def docstring(self, vocabulary: Vocabulary) -> str:
         """Return the text of ``help`` for the class."""
         words = dict(zip(("x", "y"), self.inputs_in(vocabulary), strict=False))
-        words |= {
-            "Error": vocabulary.error,
-            "requires": vocabulary.requires,
-            "see": vocabulary.see.format(self.function),
-        }
+        words |= {"Error": vocabulary.error, "requires": vocabulary.requires}
+        words["see"] = vocabulary.see.format(self.function)
         words |= dict(zip(self.settings(PADDLE), self.settings(vocabulary), strict=False))
         raises = [f"    {line}" for line in self.raises[vocabulary is TORCH]]
         paragraphs = [textwrap.fill(self.text.format(**words), 110), self.shape, "\n".join(["Raises:", *raises])]

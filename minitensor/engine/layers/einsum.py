@@ -6,6 +6,7 @@ recorded operations, which have gradients.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from minitensor.engine.checks import shown
@@ -145,7 +146,10 @@ def _sum_unneeded(term: Term, needed: set[Label]) -> Term:
 
 
 def _product(left: Term, right: Term, later: set[Label], lengths: dict[Label, int]) -> Term:
-    """Return the product of two terms, summed over the labels that are not in ``needed``."""
+    """Return the product of two terms, summed over the labels that are not in ``later``.
+
+    ``later`` has the labels of the result and of the terms that have not been multiplied yet.
+    """
     left, right = _sum_unneeded(left, later | set(right.labels)), _sum_unneeded(right, later | set(left.labels))
     both = [label for label in left.labels if label in right.labels]
     batch, inner = [each for each in both if each in later], [each for each in both if each not in later]
@@ -155,7 +159,7 @@ def _product(left: Term, right: Term, later: set[Label], lengths: dict[Label, in
     def stacked(term: Term, *groups: list[Label]) -> Tensor:
         order = [term.labels.index(label) for group in groups for label in group]
         turned = term.tensor if order == list(range(len(order))) else transpose(term.tensor, order)
-        return reshape(turned, [_size(group, lengths) for group in groups])
+        return reshape(turned, [math.prod(lengths[label] for label in group) for group in groups])
 
     if inner:
         x, y = stacked(left, batch, rows, inner), stacked(right, batch, inner, columns)
@@ -165,13 +169,6 @@ def _product(left: Term, right: Term, later: set[Label], lengths: dict[Label, in
         found = FUNCTIONS["multiply"](x, y)
     labels = (*batch, *rows, *columns)
     return Term(reshape(found, [lengths[label] for label in labels]), labels)
-
-
-def _size(labels: list[Label], lengths: dict[Label, int]) -> int:
-    size = 1
-    for label in labels:
-        size *= lengths[label]
-    return size
 
 
 def equation_of(op: str, given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:

@@ -31,7 +31,7 @@ def _borders(op: str, paddings: Any) -> tuple[int, int, int, int]:
 
 
 def _counts(op: str, shape: Any, kernel: Sizes, strides: Sizes, borders: Any, dilations: Sizes) -> Sizes:
-    """Return how often the window fits into images of ``shape``, in rows and in columns."""
+    """Return the numbers of rows and columns of windows that fit into images of ``shape``."""
     top, left, bottom, right = borders
     found = []
     for length, size, step, gap in zip(

@@ -28,19 +28,19 @@ def _on_arrays(node: Node, g: np.ndarray, x: Any, weight: Any) -> Any:
 
 
 def _rows(x: np.ndarray) -> np.ndarray:
-    """Return ``x`` as a matrix: ``x`` itself, if it is one, so that callers can test that with ``is``."""
+    """Return ``x`` as a matrix: ``x`` itself if it is one."""
     return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def _on_tensors(node: Node, g: Tensor, x: Tensor | None, weight: Tensor | None) -> Any:
-    matmul, added_up = FUNCTIONS["matmul"], FUNCTIONS["sum"]
+    matmul, total_of = FUNCTIONS["matmul"], FUNCTIONS["sum"]
     rows: Any = g.reshape([-1, g.shape[-1]])
     return wanted_gradients(
         node,
         (
             lambda: matmul(g, weight, False, True),
             lambda: matmul(x.reshape([-1, x.shape[-1]]), rows, True, False),  # type: ignore[union-attr]  # only called if x was saved
-            lambda: added_up(rows, 0),
+            lambda: total_of(rows, 0),
         ),
     )
 

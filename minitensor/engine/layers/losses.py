@@ -18,8 +18,8 @@ from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.arguments import need_tensor
 
 
-def _reduce(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any) -> Tensor:
-    """Return ``distance(input - label)``, or its mean or sum."""
+def _loss_of_difference(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any) -> Tensor:
+    """Return the operation ``distance`` of ``input - label``, or its mean or sum."""
     _check_reduction(op, reduction)
     input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # one result per argument
     if input.shape != label.shape:
@@ -34,7 +34,7 @@ def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | 
     Raises:
         ValueError: if the shapes differ, because an accidentally broadcast loss is hard to notice.
     """
-    return _reduce("mse_loss", "square", input, label, reduction)
+    return _loss_of_difference("mse_loss", "square", input, label, reduction)
 
 
 def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
@@ -43,7 +43,7 @@ def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | N
     Raises:
         ValueError: if the shapes differ.
     """
-    return _reduce("l1_loss", "abs", input, label, reduction)
+    return _loss_of_difference("l1_loss", "abs", input, label, reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -75,7 +75,7 @@ def binary_cross_entropy_with_logits(
     if pos_weight is not None:
         logarithm = logarithm * (1.0 + (pos_weight - 1.0) * label)
     losses = (1.0 - label) * x - logarithm
-    return _mean_or(op, losses if weight is None else losses * weight, reduction)
+    return _reduce(op, losses if weight is None else losses * weight, reduction)
 
 
 def _bce_on_arrays(node: Node, g: Any, x: Any, label: Any) -> Any:
@@ -128,7 +128,7 @@ def binary_cross_entropy(
     x, y = wide(x), wide(y)
     out = -(y * _bounded_log(x) + (1 - y) * _bounded_log(1 - x))
     losses: Any = recorded(out, BINARY_CROSS_ENTROPY, (input, label), ((0, 1), (0, 1)))
-    return _mean_or(op, losses if weight is None else losses * weight, reduction)
+    return _reduce(op, losses if weight is None else losses * weight, reduction)
 
 
 def smooth_l1_loss(
@@ -149,9 +149,9 @@ def smooth_l1_loss(
     if input.shape != label.shape:
         raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
     distance: Any = FUNCTIONS["subtract"](input, label)
-    # The loss is a product with the clipped distance, so that a distance of inf has the slope of the linear part.
+    # As a product with the clipped distance, the loss has the slope of its linear part even at a distance of inf.
     near = FUNCTIONS["clip"](distance, -delta, delta)
-    return _mean_or(op, near * (distance - 0.5 * near), reduction)
+    return _reduce(op, near * (distance - 0.5 * near), reduction)
 
 
 def nll_loss(
@@ -190,7 +190,7 @@ def nll_loss(
     counts = named != ignore_index
     wrong = named[counts & ((named < 0) | (named >= input.shape[1]))]
     if wrong.size:
-        raise IndexError(f"nll_loss: label {int(wrong[0])} is not a class; they go from 0 to {input.shape[1] - 1}")
+        raise IndexError(f"nll_loss: label {int(wrong[0])} is not a class; classes are from 0 to {input.shape[1] - 1}")
     classes = FUNCTIONS["where"](Tensor._made(like(counts, input._array)), label, FUNCTIONS["multiply"](label, 0))
     share: Any = Tensor._made(like(counts.astype(input._array.dtype), input._array))
     if weight is not None:
@@ -199,7 +199,7 @@ def nll_loss(
     losses = FUNCTIONS["where"](Tensor._made(like(counts, input._array)), -right * share, 0.0)
     if reduction == "mean":
         return FUNCTIONS["sum"](losses) / FUNCTIONS["sum"](share)
-    return _mean_or("nll_loss", losses, reduction)
+    return _reduce("nll_loss", losses, reduction)
 
 
 def kl_div(
@@ -232,7 +232,7 @@ def kl_div(
         if input.ndim == 0:
             raise ValueError("kl_div: reduction='batchmean' divides by the number of rows, and input has no dimension")
         return FUNCTIONS["sum"](losses) / input.shape[0]
-    return _mean_or("kl_div", losses, reduction)
+    return _reduce("kl_div", losses, reduction)
 
 
 def _check_reduction(op: str, reduction: Any) -> None:
@@ -240,6 +240,6 @@ def _check_reduction(op: str, reduction: Any) -> None:
         raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {checks.shown(reduction)}")
 
 
-def _mean_or(op: str, losses: Any, reduction: Any) -> Tensor:
+def _reduce(op: str, losses: Any, reduction: Any) -> Tensor:
     _check_reduction(op, reduction)
     return losses if reduction == "none" else FUNCTIONS[reduction](losses)

@@ -126,8 +126,8 @@ def of_batch(
     """Normalize by the mean and the variance of the batch.
 
     Args:
-        running_mean, running_var: if given, each is moved towards the batch's by ``share``, in one in-place write.
-        larger: a factor for the variance in this update (PyTorch divides the squares by the count minus 1).
+        running_mean, running_var: if given, each is moved by ``share`` towards the value of the batch, in one write.
+        larger: a factor for the variance in this update, because PyTorch divides the squares by the count minus 1.
     """
     a, axes, beside = wide(x._array), _axes(x.ndim), _beside(x.ndim)
     if a.size == 0:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from minitensor.engine.checks import shown
+from minitensor.engine.checks import LARGEST, shown
 from minitensor.engine.core.tensor import Tensor
-
-LARGEST = 2**63  # exclusive bound of integers that numpy accepts
 
 
 def need_tensor(op: str, x: Any, name: str = "x") -> None:

@@ -1,14 +1,14 @@
 """Compile rows of the derivative table into the functions of a vocabulary.
 
-Every row gives several functions, which are written as Python source and compiled on first use: the normal operation,
-the in-place one, backward on arrays, and backward on tensors for ``create_graph``. A generic dispatcher that looks up
-the row at every call would cost 650 ns an operation, more than the addition it calls. ``source("sin_")`` returns the
-text of a function; tracebacks show its lines.
+Each row becomes several functions, which are written as Python source and compiled on first use: the normal operation,
+the in-place operation, backward on arrays, and backward on tensors for ``create_graph``. A generic dispatcher that
+looks up the row at every call would cost 650 ns a call, more than a small addition. ``source("sin_")`` returns the text
+of a function, and tracebacks show its lines.
 
-A :class:`Compiler` makes the functions of one vocabulary. Its arguments are the vocabulary's forms of the rows
-(:class:`Form`), its tensor class and its error functions. Everything else is the same, so all vocabularies run the same
-code at the same cost, and no operation checks at run time to which vocabulary it belongs. Which values are saved,
-copied or checked before a write depends only on the rules of the row.
+A :class:`Compiler` creates the functions of one vocabulary. Its arguments are the vocabulary's forms of the rows
+(:class:`Form`), its tensor class and its error functions. Everything else is the same for all vocabularies, so they run
+the same code at the same cost, and no operation tests at run time to which vocabulary it belongs. The rules of the row
+alone determine which values are saved, copied, or checked before a write.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from minitensor.engine.table import ROWS, Row
 
 # ---------- a vocabulary ----------
 
-PADDLES = Wording("ValueError", "TypeError")
+PADDLE_WORDING = Wording("ValueError", "TypeError")
 
 #: The functions that explain errors, first those for operations that broadcast their operands, then those for others.
 EXPLAINED = ("explain", "explain_in_place", "explain_other", "explain_other_in_place")
@@ -74,8 +74,8 @@ class Form:
         row: the row that it computes.
         in_place: true for the in-place form of the row.
         signature: its parameters, as source text.
-        is_strict: true if parameters after ``*`` are keyword-only. Otherwise, only the signature says that, and they
-            are accepted by position, too, because a call with keyword-only parameters takes 10 of 300 ns more.
+        is_strict: true if parameters after ``*`` are keyword-only. If false, the signature still shows them so, but
+            they are accepted by position, too, because keyword-only parameters add 10 ns to a call of 300 ns.
         prologue: its first statements; ``{_}`` is the underscore of the in-place operation.
         parameters: the vocabulary's names for the row's operands and arguments, if they differ.
         grad_name: the name of its node, if that differs from ``name``.
@@ -99,7 +99,7 @@ class Form:
 
     @property
     def differentiable(self) -> bool:
-        """True if the operation has a gradient."""
+        """True if some operand has a gradient."""
         return bool(self.row.rules_in_place if self.in_place else self.row.rules)
 
     def text(self, called: str, in_order: str, placed: bool = False) -> str:
@@ -148,16 +148,16 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         on_arrays: Callable[[], Mapping[str, Any]],
         on_tensors: Callable[[], Mapping[str, Any]] | None = None,
         operation: Callable[[Form, Callable[..., Any]], Operation] | None = None,
-        wording: Wording = PADDLES,
+        wording: Wording = PADDLE_WORDING,
     ) -> None:
         """Create a vocabulary.
 
         Args:
             module: the ``__module__`` of the functions.
-            forms: each name of the vocabulary and its form.
+            forms: the form for each name of the vocabulary.
             calls: the globals of the generated code, including the vocabulary's tensors and errors.
-            on_arrays, on_tensors: return a dict of the names that rules on arrays or on tensors may use. The second may
-                be set later, as :attr:`on_tensors`.
+            on_arrays, on_tensors: functions that return a dict of the names that rules on arrays or on tensors may use.
+                ``on_tensors`` may also be set later, as an attribute.
             operation: creates the :class:`Operation` of a form from its backward.
             wording: the vocabulary's texts in docstrings.
         """
@@ -211,8 +211,8 @@ class Compiler(Mapping[str, Callable[..., Any]]):
     def redirect(self, name: str, *operands: Any, **arguments: Any) -> Any:
         """Return the result of the operation ``name``, to which another operation redirects its call.
 
-        Nodes, errors and the log of writes still name the line of the program, because this method passes the calling
-        frame to a version of the function that takes it as its first argument.
+        This method passes the frame of the program to a version of the function that takes it as its first argument, so
+        that nodes, errors and the log of writes name the line of the program.
         """
         form = self.forms[name]
         placed = self._placed.get(form)
@@ -257,7 +257,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
     def _in_order(self, form: Form) -> str:
         """Return the source of a test that the computed array ``r`` has the right layout already.
 
-        In every vocabulary, results of contiguous operands are contiguous; by some rules, all results are.
+        In every vocabulary, results of contiguous operands are contiguous. By some rules, all results are contiguous.
         """
         arrays = ["r"] if self._layout(form) is contiguous else ARRAYS[: len(form.row.operands)]
         return "not strided.exist or " + " and ".join(f"{a}.flags.c_contiguous" for a in arrays)
@@ -295,7 +295,7 @@ def _operation(form: Form, backward: Callable[..., Any]) -> Operation:
     return Operation(form.own, backward, form.row.saved_in_place if form.in_place else form.row.saved_names)
 
 
-# ---------- Paddle's ----------
+# ---------- Paddle's vocabulary ----------
 
 
 def quietly(forward: Callable[..., Any], *given: Any) -> Any:
@@ -310,7 +310,7 @@ CALLS: dict[str, Any] = {
     "FREED": FREED,
     "Leaf": Leaf,
     "Node": Node,
-    "ONE": 1,  # for `is`, which takes half the time of `==`, because CPython caches small integers
+    "ONE": 1,  # compared by `is`, which takes half the time of `==`; CPython caches small integers
     "Storage": Storage,
     "Tensor": Tensor,
     "after_write": after_write,

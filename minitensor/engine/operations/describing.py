@@ -20,8 +20,8 @@ class Wording:
 
     Attributes:
         shape: the error class for wrong shapes, and for a write to a leaf.
-        dtype: the error class for a result that its target cannot hold.
-        weak: the kind of operand of which only "float or integer" counts in promotion, not the width.
+        dtype: the error class for a result that the written tensor cannot hold.
+        weak: the kind of operand whose width does not count in promotion.
     """
 
     shape: str

@@ -24,7 +24,7 @@ def argmax(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
         ValueError: if there is no element.
         TypeError: if ``x`` is not a tensor.
     """
-    return _extreme("argmax", x, axis, keepdim)
+    return _position_of_extreme("argmax", x, axis, keepdim)
 
 
 def argmin(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
@@ -41,10 +41,10 @@ def argmin(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
         ValueError: if there is no element.
         TypeError: if ``x`` is not a tensor.
     """
-    return _extreme("argmin", x, axis, keepdim)
+    return _position_of_extreme("argmin", x, axis, keepdim)
 
 
-def _extreme(op: str, x: Tensor, axis: int | None, keepdim: bool) -> Tensor:
+def _position_of_extreme(op: str, x: Tensor, axis: int | None, keepdim: bool) -> Tensor:
     need_tensor(op, x)
     where = None if axis is None else as_axis(op, axis, max(x._array.ndim, 1))
     keepdim = flag(op, "keepdim", keepdim)

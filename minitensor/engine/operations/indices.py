@@ -87,7 +87,8 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     indices of its true elements.
 
     Raises:
-        TypeError, IndexError: if they are not indices, or do not fit the tensor.
+        TypeError: if ``indices`` is not a tuple of index tensors or masks.
+        IndexError: if an index is out of range, or if the indices do not fit the dimensions of the tensor.
     """
     if isinstance(indices, Tensor):
         indices = (indices,)
@@ -124,12 +125,12 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
 
 # ---------- choosing a row ----------
 
-#: The modes in which ``put_along_axis`` combines values with existing elements, and the row of the table for each.
+#: The end of the row's name for each ``reduce`` with which ``put_along_axis`` combines values with existing elements.
 REDUCTIONS = {"add": "add", "mul": "multiply", "multiply": "multiply", "mean": "mean", "amin": "amin", "amax": "amax"}
 
 
 def reducing(op: str, reduce: Any) -> str:
-    """Return the name of the operation for ``put_along_axis`` with a ``reduce`` other than "assign".
+    """Return the name of the operation that computes ``put_along_axis`` with a ``reduce`` other than "assign".
 
     Raises:
         ValueError: if there is no such ``reduce``.
@@ -141,12 +142,12 @@ def reducing(op: str, reduce: Any) -> str:
 
 
 def as_out(op: str, out: Any) -> Any:
-    """Check ``out``, a tensor that a result is copied into.
+    """Return ``out``, the tensor into which a result is copied.
 
     Raises:
         TypeError: if it is not a tensor, or ``op`` works in place.
     """
     if op.endswith("_") or not isinstance(out, Tensor):
-        what = "None: x is what is overwritten" if op.endswith("_") else f"a Tensor, not {type(out).__name__}"
+        what = "None, because x is overwritten" if op.endswith("_") else f"a Tensor, not {type(out).__name__}"
         raise TypeError(f"{op}: out must be {what}")
     return out

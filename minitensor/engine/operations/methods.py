@@ -72,12 +72,12 @@ def comparison_method(
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
             if isinstance(y, int) and not -LARGEST <= y < LARGEST:
-                y = math.inf if y > 0 else -math.inf  # an infinite number, which compares like the large integer
+                y = math.inf if y > 0 else -math.inf  # every comparison with it has the same result
             if x._array.dtype in HALVES:  # numpy does not round numbers to bfloat16
                 y = converted(np.asarray(y, np.float64), x._array.dtype)
             result = ufunc(x._array, y)
             return kind._made(as_array(result), name, (x,))
-        # After NotImplemented, Python tries the method of the other operand, then identity for == and !=.
+        # After NotImplemented, Python calls the method of the other operand, and compares by identity for == and !=.
         return function(x, y) if isinstance(y, operands) else NotImplemented
 
     return compare

@@ -34,27 +34,28 @@ from minitensor.engine.modes import modes, paused
 NUMBERS: tuple[type[Any], ...] = (bool, int, float, np.bool_, *NUMPY_INTEGERS, np.floating)
 
 
-def _without_count() -> Storage:
+def _uncounted_storage() -> Storage:
     storage = Storage.__new__(Storage)
-    # A constant is never written, so it needs no list of savers.
+    # A constant is never written, so its list of savers stays empty.
     storage.buffer, storage.nbytes, storage.version = np.empty(0), 0, 0
     savers: Any = deque(maxlen=0)
     storage.savers = savers
     return storage
 
 
-#: The storage of all constants: never written, not counted.
-CONSTANT = _without_count()
+#: The storage of all constants. It is never written, and its bytes are not counted.
+CONSTANT = _uncounted_storage()
 
+#: Caches of :func:`constant`: by number, type of the number, and dtype of the other operand.
 _constants: dict[tuple[Any, ...], Tensor] = {}
-#: The storage of constants that are operands beside GPU arrays.
-_numbers: dict[tuple[Any, ...], Tensor] = {}
+_gpu_constants: dict[tuple[Any, ...], Tensor] = {}
 
 
 def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> Tensor:
-    """Return a tensor without dimensions for a number that is an operand beside a tensor of dtype ``partner``.
+    """Return a tensor without dimensions for the number ``value``, an operand beside a tensor of dtype ``partner``.
 
-    The tensor is cached, because to create it takes longer than the operation.
+    The tensor is cached, because creating it takes longer than the operation. Beside a tensor on ``gpu``, its array is
+    a numpy scalar, which has no device.
     """
     key = value, type(value), partner
     dtype = _dtype_for(value, partner)
@@ -68,10 +69,10 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
     if gpu is not None:
         made._array = made._array[()]
     if value != 0 or type(value) is int:  # 0.0 and -0.0 would have the same key in the cache
-        kept = _constants if gpu is None else _numbers
-        if len(kept) >= 256:
-            kept.clear()
-        kept[key] = made
+        cache = _constants if gpu is None else _gpu_constants
+        if len(cache) >= 256:
+            cache.clear()
+        cache[key] = made
     return made
 
 
@@ -93,9 +94,9 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
     if len(given) == 2 and type(given[0]) is Tensor:
         x, y = given
         try:
-            return x, (_constants if type(x._array) is ndarray else _numbers)[y, type(y), x._array.dtype]
+            return x, (_constants if type(x._array) is ndarray else _gpu_constants)[y, type(y), x._array.dtype]
         except (KeyError, TypeError, ValueError):
-            pass  # no number, or a number that is not cached yet
+            pass  # `y` is no number, or its tensor is not cached yet
     known = [value._array.dtype for value in given if isinstance(value, Tensor)]
     tensors = _tensors_or_numbers(op, given, known)
     dtypes = [t._array.dtype for t in tensors if isinstance(t, Tensor)]
@@ -107,7 +108,7 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
 
 
 def _tensors_or_numbers(op: str, given: tuple[Any, ...], partners: list[np.dtype]) -> list[Any]:
-    """Convert arrays and lists to tensors on the device of the first tensor among ``given``."""
+    """Convert arrays and lists to tensors on the device of the first tensor among ``given``; keep numbers."""
     first = next((value for value in given if isinstance(value, Tensor)), None)
     with using(current.gpu if first is None else gpu_of(first._array)):
         return [_tensor_or_number(op, i, value, partners) for i, value in enumerate(given)]
@@ -129,7 +130,8 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
     """Convert the operands of an in-place operation that writes the one at position ``target``.
 
     Raises:
-        TypeError: if the written operand is not a tensor, or holds integers while a number is not whole.
+        TypeError: if the written operand is not a tensor, or if another operand cannot be converted.
+        ValueError: if a number does not fit into the dtype of the written operand.
     """
     x = given[target]
     if not isinstance(x, Tensor):
@@ -137,7 +139,7 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
     partner = x._array.dtype
     if len(given) == 2 and target == 0:
         try:
-            return x, (_constants if type(x._array) is ndarray else _numbers)[given[1], type(given[1]), partner]
+            return x, (_constants if type(x._array) is ndarray else _gpu_constants)[given[1], type(given[1]), partner]
         except (KeyError, TypeError, ValueError):
             pass
     try:
@@ -151,10 +153,10 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
 
 
 def storable_number(op: str, value: Any, dtype: np.dtype) -> Any:
-    """Convert a number to ``dtype``, truncated for integers. Anything but a number is returned unchanged.
+    """Truncate a number for a ``dtype`` of integers, or convert it to a bool. Return anything else unchanged.
 
     Raises:
-        ValueError: if it does not fit.
+        ValueError: if the truncated number does not fit.
     """
     if dtype in FLOATS or not isinstance(value, NUMBERS):
         return value
@@ -194,7 +196,7 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
 
 
 def is_wide(x: Tensor, dtype: np.dtype) -> bool:
-    """True if ``x`` is a float32 number that an operation with 16-bit floats of ``dtype`` does not round."""
+    """True if ``x`` is a float32 constant that remains float32 beside tensors of ``dtype``, which has 16 bits."""
     return dtype in HALVES and x._storage is CONSTANT and x._array.dtype == np.float32
 
 
@@ -216,8 +218,9 @@ _WRAPPING = frozenset(
 def dtype_beside(op: str, target: Tensor, other: Tensor, error: type[Exception]) -> np.dtype:
     """Return the dtype to which ``other`` is converted before an in-place operation writes ``target``.
 
-    It is the dtype of ``target``. For a target of 16-bit floats it is float32, because the operation computes in
-    float32 and rounds its result once; otherwise, numbers out of the 16-bit range would become inf or 0 before.
+    It is the dtype of ``target``, but float32 if ``target`` has 16-bit floats and ``other`` has floats. The operation
+    then computes in float32 and rounds its result once. If ``other`` were rounded first, numbers outside the 16-bit
+    range would become inf or 0.
 
     Raises:
         error: if an integer of ``other`` does not fit into the dtype of ``target``, which would change the result.
@@ -240,7 +243,7 @@ def into(op: str, target: Tensor, other: Tensor) -> Tensor:
     """Convert ``other`` for an in-place operation that writes ``target``.
 
     Raises:
-        TypeError: if the result would be floating and the target holds integers, or if the target holds bools.
+        TypeError: if the result would be floating and the target is not, or if the target holds bools.
         ValueError: if an integer does not fit into the dtype of the target.
     """
     have, want = other._array.dtype, target._array.dtype

@@ -22,7 +22,7 @@ ROUNDED = {"floor": "floor_divide", "trunc": "trunc_divide"}
 
 
 def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
-    """Return ``alpha * y``; the product is recorded if ``y`` is a tensor, and may be a number or a list of numbers.
+    """Return ``alpha * y`` for a tensor, whose product is recorded, a number, or a list of numbers.
 
     Anything else is returned unchanged, because the operation refuses it.
     """
@@ -44,7 +44,7 @@ def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
 def as_elements(x: Tensor, *given: Any) -> tuple[Any, ...]:
     """Return numbers rounded to the 16-bit floats of ``x``, because Paddle rounds such arguments first.
 
-    If ``x`` holds integers, all are returned unchanged; so is anything that is not a number.
+    Anything but a number is returned unchanged; if ``x`` has another dtype, numbers are returned unchanged, too.
     """
     dtype = x._array.dtype
     if dtype not in HALVES:
@@ -55,7 +55,7 @@ def as_elements(x: Tensor, *given: Any) -> tuple[Any, ...]:
 
 
 def rounded(op: str, mode: Any) -> str:
-    """Return the name of the operation for a rounded quotient: the in-place one if ``op`` ends with an underscore.
+    """Return the name of the operation for a rounded quotient, with an underscore if ``op`` works in place.
 
     Raises:
         ValueError: if ``mode`` is neither "floor" nor "trunc".

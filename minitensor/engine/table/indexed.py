@@ -12,7 +12,7 @@ from minitensor.engine.table.rows import op
 
 
 def _first(name: str, stores: str = "", x: str = "x", index: str = "index") -> str:
-    """Return a prologue that converts the index to a tensor, and ``stores``, a value to store, to the dtype of x."""
+    """Return a prologue that converts the index to a tensor and the operand ``stores``, if given, to the dtype of x."""
     text = f"{index} = as_index('{name}{{_}}', {index}, '{index}')"
     return text if not stores else f"{text}; {x}, {stores} = storable('{name}{{_}}', {x}, {stores})"
 

@@ -1,4 +1,4 @@
-"""Matrix products, and tensors whose slices are scaled down to a norm."""
+"""Matrix products, and operations that scale slices of a tensor down to a norm."""
 
 from minitensor.engine.kernels import matrices as kernels
 from minitensor.engine.table.rows import op

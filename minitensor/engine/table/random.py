@@ -1,4 +1,4 @@
-"""Overwriting with random numbers. They do not depend on the old elements, whose gradient is 0.
+"""Overwriting with random numbers. These do not depend on the old elements, whose gradient is 0.
 
 ``minitensor.seed`` restarts the random numbers.
 """

@@ -28,13 +28,14 @@ class Row:
         prologue: a first statement, such as ``if alpha != 1: ...``; ``{_}`` is the underscore of the in-place form.
         aliases: other names of the same operation.
         namespaces: the namespaces that contain it: ``T`` methods of Tensor, ``m`` minitensor, ``F`` nn.functional.
-        normal, in_place: true if this form of the operation exists.
+        normal, in_place: true if the normal and the in-place form of the operation exist.
         floats: true if the result is floating: integers are converted to float32.
-        not_differentiable: true if the result, such as a bool, has no gradient. In place, it is stored in the dtype of
-            the target, and the operands in ``zero_slopes`` (by default the target) get gradient 0.
+        not_differentiable: true if the result, such as a bool, has no gradient. In place, the result is stored in the
+            dtype of the target.
+        zero_slopes: the operands that get gradient 0 in that case; by default the target.
         promote: the operands that are converted to one dtype first.
-        writes: for an operation that writes only a part of its target, a call of ``kernels.written`` that returns the
-            part.
+        writes: for an operation that writes only a part of its target, a call (as source text) of a function in
+            ``kernels.written`` that returns this part.
         elementwise: true if operands are broadcast against each other; errors then mention broadcasting.
         takes, gives: the shapes of operands and of the result, for the docstring, unless they are broadcast.
         refuses: the errors for invalid arguments, for the docstring; ValueError is replaced by the vocabulary's error.
@@ -79,10 +80,7 @@ class Row:
         return self.signature or ", ".join([*self.operands, *self.arguments, "name=None"])
 
     def needs(self, operand: str) -> frozenset[str]:
-        """Return the names in the rule of ``operand``, including helpers, and in the expressions of its marks.
-
-        Without a rule there are none, because the gradient is always 0.
-        """
+        """Return the names in the rule of ``operand``, including helpers, and in the expressions of its marks."""
         names = names_in(self.rules[operand]) if operand in self.rules else frozenset()
         return names.union(*(names_in(self.marks[mark]) for mark in names & self.marks.keys()))
 
@@ -108,7 +106,7 @@ class Row:
             return ()
         direct = frozenset().union(*(names_in(rule) for rule in self.rules.values()))
         tensors = tuple(name for name in self.saved_names if name in direct)
-        # If the operands of a mark are saved themselves, backward computes the mark from them.
+        # If all operands of a mark are saved, backward computes the mark from them.
         marks = (
             mark
             for mark, expression in self.marks.items()
