@@ -1,6 +1,6 @@
-"""Tensors of random numbers. For many of these functions there is an in-place one that fills a tensor.
+"""Create tensors of random numbers. Many of these functions have an in-place form, which fills an existing tensor.
 
-Both use the generator that ``minitensor.seed`` restarts. No gradient passes to their parameters.
+The numbers are from the generator that ``minitensor.seed`` restarts. No gradient passes to parameters such as ``mean``.
 """
 
 from __future__ import annotations
@@ -93,11 +93,14 @@ def uniform(
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None = None) -> Tensor:
-    """Return normal random numbers: float32 of ``shape``, or of the broadcast shape of ``mean`` and ``std`` (tensors).
+    """Return random numbers from the normal distribution of this mean and standard deviation.
 
     Args:
-        mean, std: numbers, or tensors of shapes that are broadcast against each other.
-        shape: of the result; used only if both are numbers.
+        mean, std: numbers, or tensors whose shapes are broadcast against each other.
+        shape: the shape of the result, which is float32, if both are numbers; otherwise ignored.
+
+    Returns:
+        A tensor of ``shape``, or of the broadcast shape of the tensors, in their dtype.
 
     Raises:
         ValueError, TypeError: if a deviation is negative, or a parameter is neither a number nor a tensor.

@@ -22,12 +22,12 @@ from minitensor.engine.kernels.numbers import stored, stored_array
 
 
 def made_on(gpu: Any, op: str, array: np.ndarray) -> Tensor:
-    """Return a tensor on ``gpu`` (None: the host) that takes ownership of ``array``."""
+    """Return a tensor of ``array`` on ``gpu`` (None: the host). The caller must not use ``array`` any longer."""
     return Tensor._made(array if gpu is None else gpu.put(array), op)
 
 
 def made_here(op: str, array: np.ndarray) -> Tensor:
-    """Return a tensor that takes ownership of ``array``, on the device that ``set_device`` chose."""
+    """Call :func:`made_on` for the device that ``set_device`` chose."""
     return made_on(current.gpu, op, array)
 
 

@@ -48,9 +48,9 @@ def moved(x: Tensor, gpu: Any) -> Tensor:
 
 
 def cpu(x: Tensor) -> Tensor:
-    """Return ``x`` on the host: itself, or a copy in its shape and dtype, through which gradients pass.
+    """Return ``x`` on the host: itself, or a copy of its shape and dtype, which gradients pass through.
 
-    It accepts every tensor, so nothing is refused.
+    Every tensor can be copied to the host, so nothing is refused.
     """
     return moved(x, None)
 
@@ -90,7 +90,7 @@ def to(x: Tensor, *where: Any, device: Any = None, dtype: Any = None, blocking: 
             device, dtype = each.place, each.dtype
         elif isinstance(each, (DType, np.dtype, type)) or (isinstance(each, str) and each in DTYPES):
             dtype = each
-        elif not isinstance(each, bool):  # Paddle's third argument is a bool: wait or not
+        elif not isinstance(each, bool):  # Paddle's third argument, ``blocking``, is ignored
             device = each
     if device is not None:
         x = moved(x, device_named("to", device))

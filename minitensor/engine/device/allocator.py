@@ -300,7 +300,7 @@ class CachingAllocator:
         del self._free_from[address], self._free_until[address + size]
 
     def _merged(self, size: int, address: int, segment: _Segment) -> _Free:
-        """Merge the block with its free neighbours, which are removed from the pool."""
+        """Return a free block that consists of this one and its free neighbours, which are removed from the pool."""
         free = (self._small if segment.small else self._large).free
         before = self._free_until.get(address)
         after = self._free_from.get(address + size)

@@ -1,10 +1,10 @@
 """The few operations that differ between host arrays and GPU arrays.
 
-The engine computes with numpy's functions, which dispatch to CuPy or to the simulated GPU if they get such arrays.
-So every operation has one implementation, except for the few in this module, which numpy does not dispatch.
+The engine computes with numpy's functions, which dispatch to CuPy or to the simulated GPU if their arguments are such
+arrays. So every operation has one implementation. The exceptions, which numpy does not dispatch, are in this module.
 
-The engine imports names of numpy that nearly every operation uses directly, because a lookup of ``ndarray`` is 50 ns
-faster than one of ``np.ndarray``. To count a gradient in backward, for example, takes some 250 ns.
+A few names of numpy are imported one by one, because looking up ``ndarray`` is 50 ns faster than ``np.ndarray``, and
+nearly every operation does it. Counting a gradient in backward, for comparison, takes some 250 ns.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def add_at(array: Array, index: Any, values: Array) -> None:
 
 
 def raise_at(array: Array, index: Any, values: Array) -> None:
-    """Set ``array[index]``, integers on a GPU, to the maximum of itself and ``values``."""
+    """Set ``array[index]`` to the maximum of itself and ``values``. The array holds integers and is on a GPU."""
     gpu_of(array).raise_at(array, index, values)
 
 

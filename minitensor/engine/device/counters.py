@@ -9,10 +9,10 @@ from __future__ import annotations
 
 
 class Meter:
-    """The byte counters of one device. Callers set its attributes, because calling a method costs more.
+    """The byte counters of one device. Callers set the attributes directly, because calling a method takes longer.
 
-    No update is lost between threads: CPython switches threads only at function calls and loop iterations, and there is
-    neither between reading a counter and writing it.
+    Threads lose no updates: CPython switches threads only at function calls and loop iterations, and callers do neither
+    between reading a counter and writing it.
     """
 
     __slots__ = ("allocated", "peak")

@@ -8,8 +8,8 @@ time on new pages as on its numbers. A cached buffer has its pages already: relu
   array that numpy derives from another refers to that array. So views, and memory exported to numpy, by DLPack or as a
   buffer, keep the loan alive.
 * A cached buffer holds old numbers. Use :func:`empty` only if every element is written before it is read.
-* Cached bytes count as reserved, not as allocated. ``buffer_cache.limit`` bounds them. Before a buffer of another size
-  is allocated, old ones are freed until the total is at most the program's peak so far.
+* Cached bytes count as reserved, not as allocated. At most ``buffer_cache.limit`` bytes are cached. Before a new buffer
+  is allocated, old ones are freed, so that the total does not exceed the program's peak of allocated bytes.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ class OutOfMemoryError(RuntimeError):
         ]
         if self.tried != self.requested:
             lines.append(
-                f"The request was for {bytes_text(self.requested)}; the allocator's rules take a segment of "
-                f"{bytes_text(self.tried)} for it."
+                f"The request was for {bytes_text(self.requested)}; by the allocator's rules, it needs a segment of "
+                f"{bytes_text(self.tried)}."
             )
         lines.append("Segments that no tensor uses have been released already; no tensor was touched.")
         lines.append(f"What to try: {self._advice()}")
@@ -73,17 +73,17 @@ class OutOfMemoryError(RuntimeError):
         if self.requested > self.capacity:
             return (
                 "this one tensor is larger than the device. Make it smaller (a smaller batch, a narrower dtype) or "
-                "take a device of more capacity."
+                "choose a device with more capacity."
             )
         if self.tried > self.capacity:
-            return "the device is smaller than such a segment. Take a device of more capacity, or other rules."
+            return "the device is smaller than such a segment. Choose a device with more capacity, or other rules."
         if self.unallocated >= self.requested:
             return (
-                f"enough bytes are reserved and unused, but in pieces that do not serve this request (the longest has "
+                f"enough bytes are reserved and unused, but no piece is large enough for this request (the largest has "
                 f"{bytes_text(self.largest_free)}). Drop the tensors between them, then call `empty_cache()`; "
                 f"or allocate the large tensors first."
             )
         return (
             "drop tensors that are no longer needed (`del x`), write in place where backward allows it, compute "
-            "without history under `no_grad()`, or take a smaller batch."
+            "without history under `no_grad()`, or choose a smaller batch."
         )

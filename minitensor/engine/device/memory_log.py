@@ -93,7 +93,7 @@ class EventLog:
 
 
 class MemoryLog(EventLog):
-    """A log of calls to ``allocator``, which have to be made through this class. It keeps the last ``limit`` events.
+    """A log of the calls to ``allocator``, which must be made through this object. It keeps the last ``limit`` events.
 
     The reservation of a segment is logged before the block that needed the segment, and the release of segments before
     an out-of-memory error that followed the release. Requests of 0 bytes log no event.
@@ -167,10 +167,7 @@ class MemoryLog(EventLog):
         return self.allocator.empty_cache()
 
     def close(self) -> None:
-        """Unsubscribe from the allocator, so that log and allocator no longer refer to each other.
-
-        The events remain.
-        """
+        """Unsubscribe from the allocator, so that it no longer refers to this log. The events remain."""
         self.allocator.on_segment = None
 
     def _segment(self, kind: str, address: int, size: int) -> None:

@@ -211,8 +211,7 @@ def _simulate(asked: str, capacity: Any, profile: str | None) -> SimulatedGpu:
         current.announced = True
         print(
             f"minitensor: no CUDA device answers ({current.no_cuda}), so 'gpu' is a simulated GPU of "
-            f"{bytes_text(current.simulated.allocator.capacity)}: its memory is the host's, its allocator's figures "
-            f"are computed.",
+            f"{bytes_text(current.simulated.allocator.capacity)}: it uses host memory and simulates an allocator.",
             file=sys.stderr,
         )
     return current.simulated

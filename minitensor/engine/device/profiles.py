@@ -20,7 +20,7 @@ class PoolRules:
         segment: the size of a segment that several requests share.
         own_from: a rounded request of at least this many bytes gets its own segment.
         own_rounding: the size of such a segment is rounded up to a multiple of this.
-        kept_rest: what a request leaves of a block is split off if it has more bytes than this.
+        kept_rest: the rest of a block that serves a request is split off if it has more bytes than this.
 
     Raises:
         ValueError: a request could be larger than the segment that it shares, or a number is invalid.

@@ -1,13 +1,13 @@
 """A simulated GPU: arrays in numpy's memory that behave like arrays on a device.
 
 A :class:`DeviceArray` is used like an array of CuPy: with its methods, with Python's operators, and with numpy's
-functions, which dispatch to it. Host arrays and device arrays cannot be mixed; numbers can join both. Nothing converts
-it to a host array implicitly: only :meth:`DeviceArray.get` does, and :meth:`DeviceArray.item` returns a number.
-Operations that CuPy refuses or leaves undefined are refused here, too. So a program that runs here behaves the same on
-a device, and :class:`Transfers` counts the round trips to the host that would cost time there.
+functions, which dispatch to it. Host arrays and device arrays cannot be combined; numbers can be combined with both.
+Only :meth:`DeviceArray.get` converts it to a host array, and :meth:`DeviceArray.item` to a number. Operations that CuPy
+refuses or leaves undefined are refused here, too, so a program that runs on the simulated GPU behaves the same on a
+device. :class:`Transfers` counts the round trips to the host, which take time on a device.
 
-Every array that owns memory allocates a block from the GPU's allocator when it is created and frees it when it dies.
-So the counters include the scratch arrays inside an operation, as on a device.
+Every array that owns memory allocates a block from the GPU's allocator when it is created, and frees the block when it
+is freed itself. So the counters include the scratch arrays inside an operation, as on a device.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -
     raises.
 
     Raises:
-        An error that ``work`` raised (one of them, if several did), or KeyboardInterrupt. Some of the other pieces may
-        not have been done.
+        An error that ``work`` raised (one of them, if there are several), or KeyboardInterrupt. Then some other pieces
+        may not have been processed.
     """
     rest = iter(pieces)
     failures: list[BaseException] = []

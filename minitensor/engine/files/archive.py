@@ -55,20 +55,20 @@ def write(target: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any])
     """
     if hasattr(target, "write"):
         whole = io.BytesIO()
-        _fill(whole, arrays, structure)
+        _write_entries(whole, arrays, structure)
         target.write(whole.getbuffer())
         return
     path = os.path.realpath(os.fspath(target))
     if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe; for a folder, open raises an error
         with open(path, "wb") as file:
-            _fill(file, arrays, structure)
+            _write_entries(file, arrays, structure)
         return
-    with _in_its_place(path) as file:
-        _fill(file, arrays, structure)
+    with _replacing(path) as file:
+        _write_entries(file, arrays, structure)
 
 
 @contextmanager
-def _in_its_place(path: str | bytes) -> Iterator[BinaryIO]:
+def _replacing(path: str | bytes) -> Iterator[BinaryIO]:
     """Open a temporary file next to ``path``. At the end it replaces ``path``; after an error it is deleted."""
     folder, name = os.path.split(os.fsdecode(path))
     beside = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}")
@@ -98,7 +98,7 @@ def _sync(folder: str) -> None:
         os.close(opened)
 
 
-def _fill(file: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any]) -> None:
+def _write_entries(file: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any]) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays:
             array, suffix = host_array(array), ".npy"
@@ -133,13 +133,13 @@ def read(source: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def _read(file: Any, called: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     length = file.seek(0, os.SEEK_END)
     file.seek(0)
-    _refuse_others(file.read(2), length, called)
+    _check_start(file.read(2), length, called)
     try:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
-            _refuse_other_archives([entry.filename for entry in entries], called)
+            _check_names([entry.filename for entry in entries], called)
             if min(entry.header_offset for entry in entries) != 0 or any(entry.compress_type for entry in entries):
-                raise Unreadable(f"{called} is damaged: its list of contents does not fit what it holds")
+                raise Unreadable(f"{called} is damaged: its list of contents does not fit its contents")
             arrays = {
                 entry.filename.removesuffix(BFLOAT16).removesuffix(".npy"): _array(archive, entry, length)
                 for entry in entries
@@ -149,13 +149,14 @@ def _read(file: Any, called: str) -> tuple[dict[str, np.ndarray], dict[str, Any]
     except (Unreadable, ImportError):
         raise
     except BROKEN as error:
-        raise Unreadable(f"{called} is damaged or was cut short ({_in_short(error)}); nothing was loaded") from None
+        raise Unreadable(f"{called} is damaged or was cut short ({_first_line(error)}); nothing was loaded") from None
     if not isinstance(structure, dict) or structure.get("version") != 1:
         raise Unreadable(f"{called} was written by another version of minitensor, or is damaged; nothing was loaded")
     return arrays, structure
 
 
-def _refuse_others(start: bytes, length: int, called: str) -> None:
+def _check_start(start: bytes, length: int, called: str) -> None:
+    """Raise Unreadable if a file that begins with the bytes ``start`` is not a zip archive."""
     if not length:
         raise Unreadable(
             f"{called} has no bytes after its position; to read a buffer that was written, call buffer.seek(0)"
@@ -171,7 +172,8 @@ def _refuse_others(start: bytes, length: int, called: str) -> None:
         raise Unreadable(f"{called} is not a file that `save` wrote, or its beginning is damaged; nothing was loaded")
 
 
-def _refuse_other_archives(names: list[str], called: str) -> None:
+def _check_names(names: list[str], called: str) -> None:
+    """Raise Unreadable if an archive with entries of these names was not written by :func:`write`."""
     if any(name.rpartition("/")[2] == "data.pkl" for name in names):
         raise Unreadable(
             f"{called} was written by PyTorch's torch.save: it is a pickle in a zip archive. Reading one runs whatever "
@@ -205,5 +207,5 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, length: int) -> np.
     return array.view(bfloat16.numpy) if entry.filename.endswith(BFLOAT16) else array
 
 
-def _in_short(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0][:100]

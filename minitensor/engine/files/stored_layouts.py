@@ -16,10 +16,11 @@ from minitensor.engine.files.archive import Unreadable
 
 
 class StoredLayouts:
-    """The arrays to write, by name, and for each tensor the name of its array and its layout in it.
+    """The arrays to write, by name, and for each tensor an entry with the name of its array and its layout in it.
 
-    With ``keeps_sharing``, a storage is written once and as a whole, even if a tensor shows only a part of it. Tensors
-    that share a storage are loaded as views of one storage, and a tensor that was saved twice is loaded once.
+    With ``keeps_sharing``, a storage is written once and as a whole, even if a tensor shows only a part of it. Loading
+    then restores the sharing: tensors that shared a storage share one again, and a tensor that was saved twice is one
+    object again.
     """
 
     def __init__(self, keeps_sharing: bool) -> None:

@@ -18,8 +18,8 @@ from minitensor.engine.dtypes import is_supported
 from minitensor.engine.files.archive import KINDS, Unreadable
 from minitensor.engine.files.stored_layouts import StoredLayouts, put_on
 
-#: Encodes a value of a type that a framework adds: returns the name of the type and the plain form of the value, or
-#: None for an unknown type.
+#: A function that encodes a value of a type that a framework adds. It returns the name of the type and the plain form
+#: of the value; None for an unknown type.
 Extension = Callable[[Any], "tuple[str, Any] | None"]
 #: For each name, the function that restores a value from its plain form.
 Restorers = dict[str, Callable[[Any], Any]]
@@ -125,9 +125,11 @@ class Decoder:
     """A decoder for one value that :class:`Encoder` encoded.
 
     Args:
-        kinds: by the name of a tensor's class in the file, the function that makes such a tensor; "" for other names.
-        where: maps the name of a saved place to the GPU (None: the host).
-        array: converts a loaded array that was saved as an array.
+        arrays, structure: the contents of the file.
+        restorers: for each name that the extension of the encoder returned, the function that restores a value.
+        kinds: for each name of a tensor class, the function that returns a tensor of this class; "" for other names.
+        where: a function that maps the name of a saved place to the GPU (None: the host).
+        array: a function that converts a loaded array that was not saved as a tensor.
     """
 
     def __init__(

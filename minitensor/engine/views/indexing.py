@@ -107,8 +107,8 @@ def _index_array(entry: Any) -> np.ndarray:
         found = np.array(entry)
     except ValueError:
         raise IndexError(f"the lists of an index must be equally long; {shown(entry)} is ragged") from None
-    # In a browser, numpy converts Python's integers to 32 bits. Nodes count the bytes of an index, which must not
-    # differ.
+    # In a browser, numpy converts Python's integers to 32 bits. The bytes of an index are counted, and must be the same
+    # everywhere.
     return found.astype(np.int64, copy=False) if found.dtype == np.intp and isinstance(entry, list) else found
 
 
@@ -148,7 +148,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def _saved_index(plain: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the state that a node saves for an index: the index, and storages that count the bytes of its arrays."""
+    """Return the values that a node saves for an index: the index, and storages that count the bytes of its arrays."""
     return plain, [new_storage(entry) for entry in plain if hasattr(entry, "dtype")]
 
 
@@ -230,7 +230,7 @@ def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
 
 def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
     """Write ``value`` into ``x`` at ``index``; ``op`` is the name that errors and events show."""
-    plain, advanced, target, pick = _chosen(op, x, index)
+    plain, advanced, target, pick = _select(op, x, index)
     _, y = as_operands_in_place(op, 0, x, storable_number(op, value, x._array.dtype))
     both = x._array, y._array
     if not (type(both[0]) is type(both[1]) is np.ndarray) and on_several_devices(both):
@@ -263,8 +263,8 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
         watch.listener(TensorWritten(x, op, (x, y), plain if advanced else target))
 
 
-def _chosen(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]:
-    """Return ``index`` for numpy, True if it is advanced, the elements that it selects, and the selecting function."""
+def _select(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]:
+    """Return ``index`` for numpy, True if it is advanced, the selected elements, and a function that selects them."""
     try:
         plain, advanced = _plain(index, x._array)
         pick = Pick(plain) if not advanced else (lambda array: array[plain])

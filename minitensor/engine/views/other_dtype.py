@@ -23,8 +23,8 @@ def read_as(x: Tensor, dtype: DType, error: Callable[[str, str, int], Exception]
     The last dimension becomes longer or shorter by the ratio of the two sizes; the other dimensions stay.
 
     Args:
-        error: creates the exception to raise from three values: the part of the layout that prevents the view, a text
-            with the required number or divisor, and the actual number.
+        error: a function that creates the exception from three values: the part of the layout that prevents the view, a
+            text with the required number or divisor, and the actual number.
 
     Raises:
         TypeError: if ``dtype`` is bool and ``x`` is not, because a byte may be another number than 0 and 1.

@@ -31,7 +31,6 @@ def _reshape_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (g.reshape(node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
 
 
-#: The operation as which ``flatten`` is recorded.
 VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
     Reshaping(name, _reshape_forward, _reshape_backward)
     for name in ("view", "reshape", "squeeze", "unsqueeze", "reshape_", "squeeze_", "unsqueeze_", "flatten_")
@@ -39,7 +38,7 @@ VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
 
 
 def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
-    """Return ``shape`` with lengths in place of -1 (computed) and of 0 (Paddle: the old length)."""
+    """Return ``shape`` with a computed length instead of -1, and the old length instead of 0, as in Paddle."""
     have = x._array.shape
     given = as_lengths(op, shape)
     wanted = list(given)
@@ -84,7 +83,7 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
         try:
             array = whole.reshape(shape)
         except (ValueError, TypeError):
-            pass  # only for a length of 0; in other cases, _full_shape raises an error
+            pass  # `shape` has a 0, or _full_shape raises an error
         else:
             for n in shape:
                 if n < -1:

@@ -7,10 +7,10 @@ detached aliases still use the old storage, and tensors that were saved from it 
 =================  ==============================  ==========================  =====================================
 name               storage                         version                     history
 =================  ==============================  ==========================  =====================================
-``cast_``          a new one; other tensors keep   that of the old, plus one   recorded, also under ``no_grad``; the
-                   the old one                                                 tensor leaves its group
-``resize_``        the same if it shrinks, a new   unchanged, or plus one      refused if a gradient is required
-                   one if it grows
+``cast_``          a new one                       the old version plus one    recorded, also under ``no_grad``; the
+                                                                               tensor leaves its group
+``resize_``        the same if the tensor does     unchanged, or plus one on   refused if a gradient is required
+                   not grow, else a new one        a new storage
 ``set_``           that of another tensor          that of its new storage     that of a view of the other tensor
 ``apply_``         the same: it is written         plus one                    refused if a gradient is required
 ``requires_grad_`` the same                        unchanged                   begins, or ends
@@ -45,7 +45,7 @@ from minitensor.engine.views.parts import as_strided
 
 
 def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:
-    """Move ``x`` to ``array`` on a new storage, whose version is one higher. Other tensors keep the old storage."""
+    """Move ``x`` to ``array`` on a new storage, one version later. Other tensors keep the old storage."""
     storage = new_storage(array)
     storage.version = x._storage.version
     x._array, x._storage = register_layout(array), storage
@@ -65,9 +65,9 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
     """Convert ``x`` in place to another dtype, on a new storage.
 
     If it already has that dtype, nothing happens. No bytes are overwritten: views and aliases keep the old storage and
-    no longer share anything with ``x``. Between floating dtypes a gradient passes. A leaf that requires a gradient is
-    refused in grad mode; under ``no_grad`` it stays a leaf, and its gradient is converted, too. The shape stays the
-    same.
+    no longer share memory with ``x``. Gradients pass through a conversion between floating dtypes. A leaf that requires
+    a gradient is refused in grad mode; under ``no_grad`` it stays a leaf, and its gradient is converted, too. The shape
+    stays the same.
 
     Raises:
         ValueError: for a leaf that requires a gradient, in grad mode.
@@ -119,7 +119,7 @@ def _cast_leaf(x: Tensor, leaf: Leaf, old: DType, wanted: DType) -> None:
 
 
 def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = None) -> Tensor:
-    """Change the shape of ``x`` to hold more or fewer elements; the first ones, in reading order, are kept.
+    """Change the shape of ``x`` in place, even the number of elements. The first elements, in reading order, are kept.
 
     A contiguous tensor that does not grow keeps its storage and uses the front of it: nothing is written, its views
     still share it, and the version stays the same. Otherwise ``x`` gets a new storage, one version later, and its

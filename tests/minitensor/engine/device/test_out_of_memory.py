@@ -64,7 +64,7 @@ def test_the_error_mentions_a_segment_larger_than_the_request():
     allocator = CachingAllocator(16 * MIB, "torch")
     with pytest.raises(OutOfMemoryError, match=r"Tried to allocate 20.00 MiB") as caught:
         allocator.allocate(5 * MIB)
-    assert "The request was for 5.00 MiB; the allocator's rules take a segment of 20.00 MiB for it." in str(
+    assert "The request was for 5.00 MiB; by the allocator's rules, it needs a segment of 20.00 MiB." in str(
         caught.value
     )
     assert "What to try: the device is smaller than such a segment." in str(caught.value)
