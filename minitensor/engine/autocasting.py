@@ -98,12 +98,12 @@ class Casts:
         if not self._has_cache or copies is None or x.stop_gradient or not x.is_leaf or not modes.grad:
             return self._cast(x, self.low)
         key = x._node, self.low
-        found = copies.get(key)
-        if found is not None and found[0]() is x._array and found[1] == x._storage.version:
-            return found[2]
-        made = self._cast(x, self.low)
-        copies[key] = weakref.ref(x._array), x._storage.version, made
-        return made
+        entry = copies.get(key)
+        if entry is not None and entry[0]() is x._array and entry[1] == x._storage.version:
+            return entry[2]
+        copy = self._cast(x, self.low)
+        copies[key] = weakref.ref(x._array), x._storage.version, copy
+        return copy
 
 
 _WIDE = np.dtype(np.float32)

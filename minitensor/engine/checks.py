@@ -270,13 +270,13 @@ def with_own_methods(cls: Kind) -> Kind:
         inherited: Any = getattr(cls, name, None)
         if name in vars(cls) or not isinstance(inherited, FunctionType):
             continue
-        own = FunctionType(
+        copy = FunctionType(
             inherited.__code__, inherited.__globals__, name, inherited.__defaults__, inherited.__closure__
         )
-        own.__kwdefaults__, own.__annotations__ = inherited.__kwdefaults__, inherited.__annotations__
-        own.__qualname__, own.__module__ = f"{cls.__qualname__}.{name}", cls.__module__
-        own.__doc__ = inherited.__doc__
-        setattr(cls, name, own)
+        copy.__kwdefaults__, copy.__annotations__ = inherited.__kwdefaults__, inherited.__annotations__
+        copy.__qualname__, copy.__module__ = f"{cls.__qualname__}.{name}", cls.__module__
+        copy.__doc__ = inherited.__doc__
+        setattr(cls, name, copy)
     return cls
 
 

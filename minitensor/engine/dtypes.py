@@ -31,15 +31,15 @@ class DType:
 
     def __init__(self, name: str) -> None:
         if isinstance(name, str) and name == "bfloat16":
-            made = None
+            numpy_dtype = None
         else:
             try:
-                made = np.dtype(name if isinstance(name, str) else "none")
+                numpy_dtype = np.dtype(name if isinstance(name, str) else "none")
             except (TypeError, ValueError):  # ValueError: a text that cannot be encoded
                 known = ", ".join(DTYPES)
                 raise TypeError(f"{type(self).__name__}: name must be one of {known}, not {shown(name)}") from None
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "_numpy", made)
+        object.__setattr__(self, "_numpy", numpy_dtype)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{self!r} is a dtype, which never changes: its {name!r} cannot be set")
@@ -77,8 +77,8 @@ class DType:
             return other == self.name
         if isinstance(other, (np.dtype, type)):
             try:
-                made = np.dtype(_as_everywhere(other))
-                return made.name == self.name if self._numpy is None else bool(self._numpy == made)
+                dtype = np.dtype(_as_everywhere(other))
+                return dtype.name == self.name if self._numpy is None else bool(self._numpy == dtype)
             except TypeError:
                 return False
         return NotImplemented
@@ -126,14 +126,14 @@ INDICES = frozenset((int32.numpy, int64.numpy))
 def _load_bfloat16() -> np.dtype:
     """Import ml_dtypes, and return its bfloat16."""
     try:
-        made = np.dtype(import_module("ml_dtypes").bfloat16)
+        dtype = np.dtype(import_module("ml_dtypes").bfloat16)
     except ImportError:
         raise ImportError(
             "the dtype bfloat16 needs the package ml_dtypes. Install it with: pip install 'minitensor[bfloat16]'"
         ) from None
-    HALVES.add(made)
-    FLOATS.add(made)
-    return made
+    HALVES.add(dtype)
+    FLOATS.add(dtype)
+    return dtype
 
 
 def is_supported(dtype: np.dtype) -> bool:

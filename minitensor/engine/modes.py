@@ -74,12 +74,12 @@ class Modes(threading.local):
     cast_copies: dict[Any, Any] | None = None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        own = self.__dict__  # `__dict__` is the dictionary of the current thread
+        values = self.__dict__  # `__dict__` is the dictionary of the current thread
         if name == "grad" and value is not self.grad:
-            own["_pause"] = None if value else _CountedThread(paused)
+            values["_pause"] = None if value else _CountedThread(paused)
         elif name == "casts":
-            own["_casting"] = None if value is None else _CountedThread(casting)
-        own[name] = value
+            values["_casting"] = None if value is None else _CountedThread(casting)
+        values[name] = value
 
 
 modes = Modes()
@@ -122,8 +122,8 @@ class no_grad(_GradMode):
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         """Create the context manager, or decorate a function: ``@no_grad`` and ``@no_grad()`` both work."""
-        made = super().__new__(cls)
-        return made if function is None else made(function)
+        context = super().__new__(cls)
+        return context if function is None else context(function)
 
 
 class enable_grad(_GradMode):

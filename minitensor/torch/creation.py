@@ -19,7 +19,7 @@ from minitensor.engine.dtypes import DTYPES, FLOATS, is_supported
 from minitensor.engine.kernels.numbers import stored
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.engine.sharing import dlpack
-from minitensor.engine.sharing.numpy_memory import borrowed, plain
+from minitensor.engine.sharing.numpy_memory import as_plain_array, borrow
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_int, sizes_of
 from minitensor.torch.dtypes import dtype_of, engine_place, float32, float64, int64
@@ -196,7 +196,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
             "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
             "data or make it writable before converting it to a tensor."
         )
-    return as_kind(borrowed("from_numpy", plain("from_numpy", ndarray)))
+    return as_kind(borrow("from_numpy", as_plain_array("from_numpy", ndarray)))
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:

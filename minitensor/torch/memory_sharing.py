@@ -20,7 +20,7 @@ from minitensor.engine.device.arrays import gpu_of, host_array
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.events import ViewCreated, watch
 from minitensor.engine.sharing import dlpack
-from minitensor.engine.sharing.numpy_memory import lent
+from minitensor.engine.sharing.numpy_memory import lend_memory
 from minitensor.engine.views import set_resize_cast as engine
 from minitensor.torch.arguments import need_int, need_ints, need_tensor
 from minitensor.torch.creation import size_of
@@ -60,7 +60,7 @@ def _on(storage: Storage, version: int) -> UnversionedStorage:
     other.of = root(storage)
     other.numpy_array = None
     if gpu_of(storage.buffer) is None:
-        other.numpy_array = lent(BaseTensor._alias(storage.buffer, other.of))
+        other.numpy_array = lend_memory(BaseTensor._alias(storage.buffer, other.of))
     return other
 
 
@@ -150,7 +150,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
     counted = input
     if isinstance(input._storage, UnversionedStorage):  # another storage counts the bytes
         counted = as_kind(BaseTensor._alias(input._array, root(input._storage)))
-    return lent(counted)
+    return lend_memory(counted)
 
 
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

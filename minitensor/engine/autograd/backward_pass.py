@@ -110,10 +110,10 @@ def _propagate(
 ) -> dict[Node, Any]:
     arrived: dict[Node, Any] = {}
     apply_rules, add_gradient, release = propagation.apply_rules, propagation.add, propagation.release
-    begun = [(state, node) for node in roots if (state := pending[node]) is not None]
-    for state, node in begun:
+    starting = [(state, node) for node in roots if (state := pending[node]) is not None]
+    for state, node in starting:
         state[1] = propagation.start(node, roots[node])
-    ready = [state for state, _ in begun if state[0] == 0]
+    ready = [state for state, _ in starting if state[0] == 0]
     while ready:
         _, g, node = ready.pop()
         del pending[node]

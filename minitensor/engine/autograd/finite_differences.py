@@ -40,13 +40,13 @@ class Comparison:
         distance = np.where(off, np.abs(self.analytic - self.numeric), -1)
         distance[np.isnan(distance)] = np.inf
         at = tuple(int(i) for i in np.unravel_index(np.argmax(distance), distance.shape))
-        said, slope = float(self.analytic[at]), float(self.numeric[at])
+        gradient, slope = float(self.analytic[at]), float(self.numeric[at])
         raise GradientMismatch(
             f"gradcheck: the gradient of {self.of} for {self.by} is wrong in {int(off.sum())} of {off.size} elements.\n"
             f"  farthest off: d {self.of}{_index(at[: self.split])} / d {self.by}{_index(at[self.split :])}\n"
-            f"  {self.labels[0]} {said!r}\n"
+            f"  {self.labels[0]} {gradient!r}\n"
             f"  {self.labels[1]} {slope!r}\n"
-            f"  they differ by {abs(said - slope):.3g}; allowed are {atol:g} + {rtol:g} * {abs(slope):.3g}"
+            f"  they differ by {abs(gradient - slope):.3g}; allowed are {atol:g} + {rtol:g} * {abs(slope):.3g}"
         )
 
 

@@ -162,8 +162,8 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 
 def _gradients(outputs: list[Tensor], leaves: list[Tensor], starts: Arrays, **options: Any) -> list[Tensor]:
     """Return the gradients of the leaves, zeros for a leaf on which no output depends."""
-    begun = [_constant(start, out) for start, out in zip(starts, outputs, strict=True)]
-    found = grad(outputs, leaves, begun, allow_unused=True, **options)
+    initial = [_constant(start, out) for start, out in zip(starts, outputs, strict=True)]
+    found = grad(outputs, leaves, initial, allow_unused=True, **options)
     return [_constant(np.zeros(x._array.shape), x) if g is None else g for x, g in zip(leaves, found, strict=True)]
 
 
@@ -268,5 +268,5 @@ def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
         found = grad([g for g, _ in recorded], sources, [_constant(w, g) for g, w in recorded], allow_unused=True)
         second = [zero if g is None else host_array(g._array) for zero, g in zip(second, found, strict=True)]
     names = [*checked.names, *(f"the weights of output {k}" for k in range(len(shapes)))]
-    for name, said, numeric in zip(names, second, slopes(total, arrays, eps)[0], strict=True):
-        yield Comparison("a weighted sum of the gradients", name, said, numeric)
+    for name, analytic, numeric in zip(names, second, slopes(total, arrays, eps)[0], strict=True):
+        yield Comparison("a weighted sum of the gradients", name, analytic, numeric)

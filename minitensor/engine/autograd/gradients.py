@@ -90,38 +90,38 @@ def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
         RuntimeError: if an existing gradient cannot be added to, because its elements share memory, it is read-only, or
             it was reshaped in place.
     """
-    made: list[tuple[Any, Tensor]] = []
-    adding: list[tuple[Leaf, np.ndarray]] = []
+    new_gradients: list[tuple[Any, Tensor]] = []
+    additions: list[tuple[Leaf, np.ndarray]] = []
     plans: dict[Storage, Plan | None] = {}
-    called = _leaf_callbacks(arrived)
+    callbacks = _leaf_callbacks(arrived)
     with _committing:
         for box, g in propagation.retained.items():
             adds = box.adds and box.gradient is not None
-            made.append((box, _sum(box.gradient, g, propagation) if adds else _to_tensor(g, propagation)))
+            new_gradients.append((box, _sum(box.gradient, g, propagation) if adds else _to_tensor(g, propagation)))
         while arrived:
             node, g = arrived.popitem()
             if type(node) is not Leaf:
                 raise leaf_reshaped_by_hook()
             if node.saved is None or _is_cleared(node.saved):
-                made.append((node, _to_tensor(g, propagation, node)))
+                new_gradients.append((node, _to_tensor(g, propagation, node)))
                 continue
             array, storage = node.saved._array, node.saved._storage
             refuse_unaddable(node.saved, g)
-            adding.append((node, g))
+            additions.append((node, g))
             if storage not in plans:
                 plans[storage] = None if storage.savers is None else before_write(storage, array)
-        for holder, gradient in made:
+        for holder, gradient in new_gradients:
             if type(holder) is Leaf:
                 holder.saved = gradient
                 if watch.listener is not None:
                     watch.listener(LeafUpdated(holder, gradient))
             else:
                 holder.gradient = gradient
-        for leaf, g in adding:
+        for leaf, g in additions:
             _add(leaf, g, plans)
             propagation.release(g)
-    for after in called:
-        after()
+    for callback in callbacks:
+        callback()
 
 
 def _leaf_callbacks(arrived: dict[Node, np.ndarray]) -> list[Any]:
@@ -247,8 +247,8 @@ def gradients_of(
 
     with OnArrays() as propagation:
         arrived = propagate(sum_by_node(starts), pending, retain_graph, propagation, ends.union(wanted), ends)
-        there = arrived.keys() - without
-        return [copy_to_tensor(arrived[node]) if node in there else None for node in wanted]
+        reached = arrived.keys() - without
+        return [copy_to_tensor(arrived[node]) if node in reached else None for node in wanted]
 
 
 def nodes_of(no_grad_vars: Any) -> frozenset[Node]:

@@ -173,8 +173,8 @@ def _set_history(ctx: PyLayerContext, call: LayerCall, result: Any) -> Any:
             watch.listener(event(new, call.name, tuple(call.inputs) if fresh else (old,)))
     if not isinstance(result, (list, tuple)):
         return outputs[0]
-    made = iter(outputs)
-    returned = [next(made) if isinstance(each, Tensor) else each for each in entries]
+    remaining = iter(outputs)
+    returned = [next(remaining) if isinstance(each, Tensor) else each for each in entries]
     return returned if isinstance(result, list) else tuple(returned)
 
 

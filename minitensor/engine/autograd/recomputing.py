@@ -98,12 +98,12 @@ class Repeatable:
         many = results if isinstance(results, tuple) else [results]
         floats = [x._array.dtype for x in many if isinstance(x, Tensor) and x._array.dtype in FLOATS]
         self.dtype = np.result_type(*floats) if floats else self.dtype
-        made: list[Any] = []
+        placeholders: list[Any] = []
         for node in self.outside:
             placeholder: Any = self.kind._made(np.zeros((), self.dtype))
             placeholder._array, placeholder._node = np.broadcast_to(placeholder._array, node.shape), node
-            made.append(placeholder)
-        return made
+            placeholders.append(placeholder)
+        return placeholders
 
     dtype: np.dtype[Any] = np.dtype(np.float32)
 
@@ -171,9 +171,9 @@ class Repeatable:
 
     def detached(self, x: Tensor, wants: bool) -> Tensor:
         """Return an alias of ``x`` without its history: a leaf that requires a gradient if ``wants`` is true."""
-        made: Tensor = x.detach()
-        made.stop_gradient = not wants
-        return made
+        alias: Tensor = x.detach()
+        alias.stop_gradient = not wants
+        return alias
 
     def back(self, outputs: list[Any], inputs: list[Any], grads: list[Any], recorded: bool, ends: list[Any]) -> Any:
         """Return the gradients of ``outputs`` for ``inputs``; no gradient passes through ``ends``."""

@@ -59,8 +59,8 @@ class Hook:
 
     def remove(self) -> bool:
         """Unregister the hook. Return False if it was removed before."""
-        there, self.function = self.function is not None, None
-        return there
+        was_registered, self.function = self.function is not None, None
+        return was_registered
 
 
 class AfterHook(Hook):
@@ -74,8 +74,8 @@ class AfterHook(Hook):
 
     def remove(self) -> bool:
         """Unregister the hook. Return False if it was removed before."""
-        there, self.after = self.after is not None, None
-        return there
+        was_registered, self.after = self.after is not None, None
+        return was_registered
 
 
 _numbers = itertools.count()
@@ -457,8 +457,8 @@ class Tensor(metaclass=TensorType):
         if copy is False:
             text = "a tensor gives numpy only copies of its numbers; to share memory, call x.numpy(share=True)"
             raise ValueError(f"np.asarray(tensor, copy=False): {text}")
-        wanted = self._array.dtype if dtype is None else checks.numpy_dtype("__array__", dtype)
-        return host_array(self._array).astype(wanted, copy=True)
+        as_dtype = self._array.dtype if dtype is None else checks.numpy_dtype("__array__", dtype)
+        return host_array(self._array).astype(as_dtype, copy=True)
 
     def __copy__(self) -> Tensor:
         """Return another tensor with the same storage, group and value, like a view of all elements."""

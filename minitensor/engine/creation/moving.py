@@ -36,14 +36,14 @@ CPU, CUDA = (Operation(name, _move_backward, jvp=_move_jvp) for name in ("cpu", 
 
 def moved(x: Tensor, gpu: Any) -> Tensor:
     """Return ``x`` itself if it is on ``gpu`` already, else a copy on ``gpu``."""
-    here = gpu_of(x._array)
-    if here is gpu:
+    source = gpu_of(x._array)
+    if source is gpu:
         return x
     op = CPU if gpu is None else CUDA
     out = Tensor._made(placed_on(gpu, x._array), op.name, (x,))
     node = x._current()
     if modes.grad and node is not None:
-        out._node = new_node(op, (node,), (here, gpu), out._array.shape)
+        out._node = new_node(op, (node,), (source, gpu), out._array.shape)
     return out
 
 

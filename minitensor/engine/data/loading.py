@@ -110,12 +110,12 @@ class Loader:
     _rows: type = Rows
 
     def _combined(self, samples: list[Any]) -> Any:
-        made = self.collate(samples)
-        return _copy(made) if self.share is False and self._own_collate else made
+        batch = self.collate(samples)
+        return _copy(batch) if self.share is False and self._own_collate else batch
 
     def _single(self, sample: Any) -> Any:
-        made = self.collate(sample) if self._own_collate else self._as_tensors(sample)
-        return _copy(made) if self.share is False else made
+        result = self.collate(sample) if self._own_collate else self._as_tensors(sample)
+        return _copy(result) if self.share is False else result
 
     def _as_tensors(self, value: Any) -> Any:
         return self._tensor(value) if isinstance(value, np.ndarray) else rebuilt(value, self._as_tensors)

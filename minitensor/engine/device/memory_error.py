@@ -79,7 +79,7 @@ class OutOfMemoryError(RuntimeError):
             return "the device is smaller than such a segment. Choose a device with more capacity, or other rules."
         if self.unallocated >= self.requested:
             return (
-                f"enough bytes are reserved and unused, but no piece is large enough for this request (the largest has "
+                f"enough bytes are reserved and unused, but in pieces that cannot serve this request (the longest has "
                 f"{bytes_text(self.largest_free)}). Drop the tensors between them, then call `empty_cache()`; "
                 f"or allocate the large tensors first."
             )

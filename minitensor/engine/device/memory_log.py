@@ -153,8 +153,8 @@ class MemoryLog(EventLog):
         self._now = self._clock() if time_us is None else time_us
         self.allocator.free(block)
         if block.size:
-            made = self.live.pop(block.address, None)
-            name, category = (made.name, made.category) if made is not None else ("", "")
+            allocation = self.live.pop(block.address, None)
+            name, category = (allocation.name, allocation.category) if allocation is not None else ("", "")
             self.add(
                 MemoryEvent(
                     "free", block.address, block.size, block.requested, name, op, file, line, self._now, category

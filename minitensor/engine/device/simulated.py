@@ -196,9 +196,9 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             for owner in owners:
                 if owner.host is root:
                     return owner if result is root else DeviceArray(self.gpu, _unlock(result), owner)
-            made = self.gpu.adopt(result)
-            owners.append(made if made.base is None else made.base)
-            return made
+            array = self.gpu.adopt(result)
+            owners.append(array if array.base is None else array.base)
+            return array
         if isinstance(result, np.generic):
             return DeviceArray(self.gpu, np.asarray(result))
         if isinstance(result, (tuple, list)):

@@ -125,15 +125,15 @@ def _makers(
     segments: list[SegmentView], events: list[MemoryEvent], live: Mapping[int, MemoryEvent]
 ) -> dict[int, MemoryEvent]:
     """Return the event that allocated each block in use, by address, if it is known."""
-    made: dict[int, MemoryEvent] = {}
+    allocations: dict[int, MemoryEvent] = {}
     freed: set[int] = set()
     reserved: set[int] = set()
     for event in events:
         if event.kind == "alloc":
-            made[event.address] = event
+            allocations[event.address] = event
             freed.discard(event.address)
         elif event.kind == "free":
-            made.pop(event.address, None)
+            allocations.pop(event.address, None)
             freed.add(event.address)
         elif event.kind == "segment_alloc":
             reserved.add(event.address)
@@ -142,14 +142,14 @@ def _makers(
     in_use = {block.address for segment in segments for block in segment.blocks if block.in_use}
     # If a segment's reservation is among the events, the allocations of all its blocks are, too.
     complete = {block.address for segment in segments if segment.address in reserved for block in segment.blocks}
-    wrong = (made.keys() - in_use) | (freed & in_use) | ((complete & in_use) - made.keys())
+    wrong = (allocations.keys() - in_use) | (freed & in_use) | ((complete & in_use) - allocations.keys())
     wrong |= reserved - {segment.address for segment in segments}
     if wrong:
         raise ValueError(
             f"The events do not end in the current state of the allocator: they differ at address {min(wrong):#x}. "
             f"Log every allocation or none, and take the snapshot right after the last event."
         )
-    return {address: event for address, event in {**live, **made}.items() if address in in_use}
+    return {address: event for address, event in {**live, **allocations}.items() if address in in_use}
 
 
 def _maker_of(event: MemoryEvent | None) -> dict[str, Any]:

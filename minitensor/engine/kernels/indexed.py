@@ -210,13 +210,13 @@ ADDED = 1 << 17
 def added_at(out: Array, places: Any, values: Array) -> None:
     """Add ``values`` to ``out[places]``; for a position that is listed twice, add both values in order."""
     index = places if isinstance(places, tuple) else (places,)
-    here = type(out) is np.ndarray
-    if here and (values.size < ADDED_FROM or out.ndim == 1):
+    on_host = type(out) is np.ndarray
+    if on_host and (values.size < ADDED_FROM or out.ndim == 1):
         add_at(out, index[0] if len(index) == 1 else index, values)
     elif len(index) == 1 and out.ndim > 1 and last_of_each(index[0]).all():
         # If the positions are whole rows and each occurs once, this takes a tenth of the time of ufunc.at.
         out[index[0]] = out[index[0]] + values
-    elif here:
+    elif on_host:
         _add_in_memory(out, index, values)
     elif out.dtype == np.bool_:  # a device cannot add bools this way
         number = np.zeros_like(out, dtype=np.int64)

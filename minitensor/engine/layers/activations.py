@@ -34,8 +34,8 @@ def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
     (x,) = floats_of("silu", x=x)  # type: ignore[assignment]  # one result per argument
     if not inplace:
         return FUNCTIONS["multiply"](x, FUNCTIONS["sigmoid"](x))
-    kept = x if x.stop_gradient or not modes.grad else x.clone()
-    return x.copy_(FUNCTIONS["multiply"](kept, FUNCTIONS["sigmoid"](kept)))
+    copy = x if x.stop_gradient or not modes.grad else x.clone()
+    return x.copy_(FUNCTIONS["multiply"](copy, FUNCTIONS["sigmoid"](copy)))
 
 
 def gelu(x: Tensor, approximate: bool = False, name: str | None = None) -> Tensor:
@@ -218,6 +218,6 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
         return x
     if inplace and modes.grad and not x.stop_gradient:  # raise errors before random numbers are drawn
         check_target(x, "multiply_")
-    kept: Any = bernoulli(full_like(x.detach(), 1.0 - p))
-    mask = FUNCTIONS["scale_"](kept, 1.0 / (1.0 - p)) if p < 1 else kept
+    is_kept: Any = bernoulli(full_like(x.detach(), 1.0 - p))
+    mask = FUNCTIONS["scale_"](is_kept, 1.0 / (1.0 - p)) if p < 1 else is_kept
     return FUNCTIONS["multiply_" if inplace else "multiply"](x, mask)

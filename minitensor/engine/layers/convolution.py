@@ -74,10 +74,10 @@ class Windows(NamedTuple):
 
 def _blocks(windows: Windows, like: Array) -> Iterator[tuple[int, int]]:
     """Yield ranges of images whose columns are computed together: the first image and the one after the last."""
-    here = "host" if type(like) is np.ndarray else "gpu"
+    device = "host" if type(like) is np.ndarray else "gpu"
     height, width = windows.out
     each = max(1, windows.column * windows.groups * height * width * like.itemsize)
-    step = max(1, COLUMNS[here] // each)
+    step = max(1, COLUMNS[device] // each)
     for first in range(0, windows.x_shape[0], step):
         yield first, min(first + step, windows.x_shape[0])
 

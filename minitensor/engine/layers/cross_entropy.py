@@ -134,8 +134,8 @@ def _on_arrays(node: Node, g: Array, input: Array, label: Array) -> Any:
         _gradient(input, label, most, powers, share, settings, gradient)
         return gradient, None
     for part in parts:
-        own = share if len(share) == 1 else share[part]
-        _gradient(input[part], label[part], most[part], powers[part], own, settings, gradient[part])
+        part_share = share if len(share) == 1 else share[part]
+        _gradient(input[part], label[part], most[part], powers[part], part_share, settings, gradient[part])
     return gradient, None
 
 
@@ -159,12 +159,12 @@ def _gradient(a: Array, label: Array, most: Array, powers: Array, share: Any, se
 def _on_tensors(node: Node, g: Any, input: Any, label: Tensor) -> Any:
     settings, *_ = arguments_of(node)
     a, axis = input._array, settings.axis
-    given = _with_axis(label._array, a, axis)
+    classes = _with_axis(label._array, a, axis)
     p = FUNCTIONS["softmax"](input, axis)
     if settings.soft:
-        p = p * Tensor._made(given.sum(axis=axis, keepdims=True))
-    target = given if settings.soft else _one_hot(given, a, axis)
-    counts = np.ones((), a.dtype, like=a) if settings.ignored is None else np.not_equal(given, settings.ignored)
+        p = p * Tensor._made(classes.sum(axis=axis, keepdims=True))
+    target = classes if settings.soft else _one_hot(classes, a, axis)
+    counts = np.ones((), a.dtype, like=a) if settings.ignored is None else np.not_equal(classes, settings.ignored)
     share = _row_gradients(g, settings, input.ndim) * Tensor._made(counts.astype(a.dtype))
     gradient = (p - Tensor._made(target.astype(a.dtype))) * share
     if settings.ignored is not None:

@@ -63,9 +63,9 @@ def operation(name: str, saved_names: tuple[str, ...], on_arrays: Gradients, on_
         ]
         return on_tensors(node, g, *tensors)
 
-    made = Operation(name, backward, saved_names)
-    made.later = lambda: backward_on_tensors
-    return made
+    op = Operation(name, backward, saved_names)
+    op.later = lambda: backward_on_tensors
+    return op
 
 
 def _saved_by_name(node: Node) -> Any:
@@ -91,20 +91,20 @@ def recorded(
     """
     if strided.exist:
         out = laid_out(out, op.name, [x for x in inputs if x is not None])
-    made = _blank()
+    result = _blank()
     dtype = dtype_of_result([x._array for x in inputs if x is not None])
-    made._array, made._storage = array, storage = placed(out if dtype is None else narrow(out, dtype))
-    made._node = made._history = None
+    result._array, result._storage = array, storage = placed(out if dtype is None else narrow(out, dtype))
+    result._node = result._history = None
     listener = watch.listener
     if listener is not None:
         listener(StorageCreated(storage))
-        listener(TensorCreated(made, op.name, tuple(x for x in inputs if x is not None)))
+        listener(TensorCreated(result, op.name, tuple(x for x in inputs if x is not None)))
     if paused.threads and not modes.grad:
-        return made
+        return result
     nodes = [None if x is None else x._node if x._history is None else x._current() for x in inputs]
     if not any(nodes):
-        return made
-    made._node = node = Node()
+        return result
+    result._node = node = Node()
     saved: list[Any] = []
     for x, by in zip(inputs, needed_by, strict=False):
         entry = None
@@ -121,7 +121,7 @@ def recorded(
     for entry in saved:
         if entry is not None:
             remember(entry[1], node)
-    return made
+    return result
 
 
 def computed(function: Callable[..., Any], *given: Any) -> Any:
@@ -166,11 +166,11 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
             raise TypeError(f"{op}: {name} holds floats, not {x.dtype.name}")
     if alike:
         return tuple(given.values())
-    there = [x for x in given.values() if x is not None]
-    if any(gpu_of(x._array) is not gpu_of(first) for x in there):
-        raise devices_differ(op, tuple(x._array for x in there))
-    turns = iter(promote(*there))
-    return tuple(None if x is None else next(turns) for x in given.values())
+    tensors = [x for x in given.values() if x is not None]
+    if any(gpu_of(x._array) is not gpu_of(first) for x in tensors):
+        raise devices_differ(op, tuple(x._array for x in tensors))
+    promoted = iter(promote(*tensors))
+    return tuple(None if x is None else next(promoted) for x in given.values())
 
 
 def wanted_gradients(node: Node, values: Sequence[Callable[[], Any]]) -> tuple[Any, ...]:

@@ -186,9 +186,9 @@ def nll_loss(
         )
     if label._array.dtype not in INDICES:
         raise TypeError(f"nll_loss: labels are classes (int32 or int64), not {label.dtype.name}")
-    named = host_array(label._array)
-    counts = named != ignore_index
-    wrong = named[counts & ((named < 0) | (named >= input.shape[1]))]
+    classes_given = host_array(label._array)
+    counts = classes_given != ignore_index
+    wrong = classes_given[counts & ((classes_given < 0) | (classes_given >= input.shape[1]))]
     if wrong.size:
         raise IndexError(f"nll_loss: label {int(wrong[0])} is not a class; classes are from 0 to {input.shape[1] - 1}")
     classes = FUNCTIONS["where"](Tensor._made(like(counts, input._array)), label, FUNCTIONS["multiply"](label, 0))

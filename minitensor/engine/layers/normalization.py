@@ -240,8 +240,8 @@ def instance_norm(
         ValueError: if ``x`` has no dimension besides images and channels, or if running statistics are given.
     """
     eps = checks.real("instance_norm", "eps", eps)
-    own = checks.flag("instance_norm", "use_input_stats", use_input_stats)
-    if running_mean is not None or running_var is not None or not own:
+    uses_input = checks.flag("instance_norm", "use_input_stats", use_input_stats)
+    if running_mean is not None or running_var is not None or not uses_input:
         raise ValueError("instance_norm: it normalizes by the image's own statistics; running ones are not kept")
     x, weight, bias = floats_of("instance_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
     if x.ndim < 3:

@@ -77,9 +77,9 @@ def meshgrid(op: str, vectors: Sequence[Tensor], indexing: str) -> list[Tensor]:
     shape = [x._array.size for x in vectors]
     grids = []
     for i, x in enumerate(vectors):
-        own = [1] * len(vectors)
-        own[i] = x._array.size
-        grid = expand(reshape(x, own), shape)
+        shape_of_vector = [1] * len(vectors)
+        shape_of_vector[i] = x._array.size
+        grid = expand(reshape(x, shape_of_vector), shape)
         if indexing == "xy" and len(vectors) > 1:
             grid = transpose(grid, [1, 0, *range(2, len(vectors))])
         grids.append(grid)

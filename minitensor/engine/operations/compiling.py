@@ -176,14 +176,14 @@ class Compiler(Mapping[str, Callable[..., Any]]):
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         form = self.forms[name]
-        made = self._made.get(form)
-        if made is None:
-            made = self._made[form] = self.function(form, form.own)
-            made.__name__ = made.__qualname__ = form.name
-            made.__doc__ = described(form.row, form.in_place, form.signature, form.parameters, self._wording)
+        function = self._made.get(form)
+        if function is None:
+            function = self._made[form] = self.function(form, form.own)
+            function.__name__ = function.__qualname__ = form.name
+            function.__doc__ = described(form.row, form.in_place, form.signature, form.parameters, self._wording)
             if not form.is_strict and "*, " in form.signature:
-                made.__signature__ = _with_keywords(made, form.signature)  # type: ignore[attr-defined]  # for inspect
-        return made
+                function.__signature__ = _with_keywords(function, form.signature)  # type: ignore[attr-defined]  # for inspect
+        return function
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.forms)

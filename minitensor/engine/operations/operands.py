@@ -62,18 +62,18 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
     if isinstance(value, np.generic):
         value = value.item()  # a numpy integer would wrap around
     try:
-        made = Tensor._alias(np.asarray(value, dtype), CONSTANT)
+        tensor = Tensor._alias(np.asarray(value, dtype), CONSTANT)
     except OverflowError:
         raise ValueError(f"{op}: {shown(value)} does not fit into dtype {dtype.name}") from None
-    made._array.flags.writeable = False
+    tensor._array.flags.writeable = False
     if gpu is not None:
-        made._array = made._array[()]
+        tensor._array = tensor._array[()]
     if value != 0 or type(value) is int:  # 0.0 and -0.0 would have the same key in the cache
         cache = _constants if gpu is None else _gpu_constants
         if len(cache) >= 256:
             cache.clear()
-        cache[key] = made
-    return made
+        cache[key] = tensor
+    return tensor
 
 
 def _dtype_for(value: Any, partner: np.dtype | None) -> np.dtype:
@@ -119,10 +119,10 @@ def _tensor_or_number(op: str, position: int, value: Any, partners: list[np.dtyp
     if isinstance(value, (Tensor, *NUMBERS)):
         return value
     if isinstance(value, (np.ndarray, list, tuple)):
-        made = to_tensor(value)
-        if not isinstance(value, np.ndarray) and np.dtype(np.float64) in partners and made._array.dtype in FLOATS:
-            made = to_tensor(value, np.float64)
-        return made
+        tensor = to_tensor(value)
+        if not isinstance(value, np.ndarray) and np.dtype(np.float64) in partners and tensor._array.dtype in FLOATS:
+            tensor = to_tensor(value, np.float64)
+        return tensor
     raise not_a_tensor(op, f"operand {position + 1}", value)
 
 

@@ -307,7 +307,7 @@ def in_place_source(row: Row) -> str:
     ]
     pieces["promoted"] = _lines(4, promoted)
     keeps_own = target in text.saves
-    whose = ", ".join([repr(name), target, *map(text.node, text.differentiable)])
+    call_arguments = ", ".join([repr(name), target, *map(text.node, text.differentiable)])
     pieces["own"] = f", saved_{target}" if keeps_own else ""
     pieces["unknown"] = " = ".join([*map(text.node, text.differentiable), *([f"saved_{target}"] if keeps_own else [])])
     pieces["before"] = f"before_write(storage, {a}{pieces['own']})"
@@ -319,13 +319,13 @@ def in_place_source(row: Row) -> str:
     entries, keep, remember = {}, [], []
     if keeps_own:
         # The rules use the target, so it is copied before it is overwritten.
-        keep.append(f"saved_{target} = {text.conditional(target, f'own_input({whose})')}")
+        keep.append(f"saved_{target} = {text.conditional(target, f'own_input({call_arguments})')}")
         entries[target] = f"saved_{target}"
     for mark in text.saves:
         if mark in row.marks:
             # The rules need one bit per element, which is computed before an operand is overwritten.
             expression = row.marks[mark]
-            own = f", {whose}" if target in names_in(expression) else ""
+            own = f", {call_arguments}" if target in names_in(expression) else ""
             marked = _on_arrays(text, expression)
             if names_in(expression) & set(others):
                 attempt = MARKED.format(mark=mark, marked=marked, name=name, as_=pieces["as_"], x=target)

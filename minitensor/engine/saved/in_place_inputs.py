@@ -55,9 +55,9 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: No
     if own is not None:
         if same_layout(a, b):
             return own
-        shown = Patch(Cells.of(a), own[0], storage=own[1]).shown(b) if a.dtype == b.dtype else None
-        if shown is not None:  # `b` is a view of `x`: save the same view of the copy
-            return shown, own[1], 0
+        view = Patch(Cells.of(a), own[0], storage=own[1]).shown(b) if a.dtype == b.dtype else None
+        if view is not None:  # `b` is a view of `x`: save the same view of the copy
+            return view, own[1], 0
     # If `b` is not overwritten, it is valid after the write, which raises the version by one.
     if not touch(a, b):
         return b, x._storage, x._storage.version + 1

@@ -102,17 +102,17 @@ def restored(array: np.ndarray, patches: Sequence[Patch]) -> np.ndarray:
     cells = Cells.of(array)
     if cells.extent <= 2 * array.size:
         memory = np.empty_like(array, shape=(cells.extent,))
-        shown = memory.reshape(array.shape) if cells.layout is None else cells.layout.of(memory)
-        shown[...] = array
+        result = memory.reshape(array.shape) if cells.layout is None else cells.layout.of(memory)
+        result[...] = array
         for patch in reversed(patches):
             patch.put(memory, cells.begin)
-        return shown
+        return result
     # The array has gaps, like a column of a large matrix. The cells in between are not needed.
-    shown = array.copy()
+    result = array.copy()
     numbers = cells.numbers().reshape(array.shape)
     for patch in reversed(patches):
-        patch.scatter_into(shown, numbers)
-    return shown
+        patch.scatter_into(result, numbers)
+    return result
 
 
 # ---------- patches of a write, for the saved tensors that need them ----------

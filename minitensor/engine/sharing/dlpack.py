@@ -20,7 +20,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import place_of
 from minitensor.engine.dtypes import HALVES, bfloat16
-from minitensor.engine.sharing.numpy_memory import borrowed, entry_of, lent, plain
+from minitensor.engine.sharing.numpy_memory import as_plain_array, borrow, entry_of, lend_memory
 
 #: Device types of the DLPack protocol.
 CPU, CUDA = 1, 2
@@ -85,7 +85,7 @@ def dlpack(
         raise BufferError(f"__dlpack__: the host has no streams; stream must be None, not {shown(stream)}")
     if dl_device is not None and tuple(dl_device) != (CPU, 0):
         raise BufferError(f"__dlpack__: the tensor is on the host, device ({CPU}, 0), not on {tuple(dl_device)}")
-    array = x._array.copy() if copy else lent(x)
+    array = x._array.copy() if copy else lend_memory(x)
     is_versioned = _HAS_VERSIONS and max_version is not None and max_version[0] >= 1
     if not is_versioned and not array.flags.writeable:
         raise BufferError(
@@ -156,7 +156,7 @@ def from_dlpack(source: Any) -> Tensor:
         ValueError: as in :func:`from_numpy`.
     """
     if isinstance(source, np.ndarray):
-        return borrowed("from_dlpack", plain("from_dlpack", source))
+        return borrow("from_dlpack", as_plain_array("from_dlpack", source))
     if type(source).__name__ == "PyCapsule":
         source = _Capsule(source)
     if not hasattr(source, "__dlpack__") or not hasattr(source, "__dlpack_device__"):
@@ -179,7 +179,9 @@ def from_dlpack(source: Any) -> Tensor:
         array = np.from_dlpack(source)
     except (BufferError, RuntimeError) as error:
         raise BufferError(f"from_dlpack: {error}") from error
-    return borrowed("from_dlpack", plain("from_dlpack", array.view(bfloat16.numpy) if source.is_bfloat16 else array))
+    if source.is_bfloat16:
+        array = array.view(bfloat16.numpy)
+    return borrow("from_dlpack", as_plain_array("from_dlpack", array))
 
 
 def _capsule_of(source: Any) -> Any:

@@ -163,11 +163,15 @@ def from_numpy(array: np.ndarray) -> Tensor:
         ValueError: if its elements are not aligned to their size, or if part of its memory is shared already, or all of
             it with another dtype.
     """
-    return borrowed("from_numpy", plain("from_numpy", array))
+    return borrow("from_numpy", as_plain_array("from_numpy", array))
 
 
-def plain(op: str, array: Any) -> np.ndarray:
-    """Return ``array`` as a plain array with a dtype of tensors, on the same memory."""
+def as_plain_array(op: str, array: Any) -> np.ndarray:
+    """Return ``array`` as a plain array with a dtype of tensors, on the same memory.
+
+    Raises:
+        TypeError, ValueError: as in :func:`from_numpy`.
+    """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{op} shares the memory of a numpy array, not of {type(array).__name__}; to_tensor copies")
     if isinstance(array, np.ma.MaskedArray):
@@ -196,10 +200,10 @@ def plain(op: str, array: Any) -> np.ndarray:
     return array.view(BY_NUMPY[array.dtype].numpy, np.ndarray)
 
 
-def borrowed(op: str, array: np.ndarray) -> Tensor:
-    """Return a tensor on the memory of ``array``."""
+def borrow(op: str, array: np.ndarray) -> Tensor:
+    """Return a tensor on the memory of ``array``. Events and errors name ``op``."""
     storage = _storage_at(op, array)
-    new = storage is None
+    is_new = storage is None
     if storage is None:
         storage = Storage.__new__(Storage)
         storage.buffer = _around(array)
@@ -209,11 +213,11 @@ def borrowed(op: str, array: np.ndarray) -> Tensor:
         entry_of(storage).for_good = True  # the owner of the array keeps the memory alive
     writeable = array.flags.writeable and not overlaps_itself(array)
     tensor = Tensor._alias(Window.on(array, writeable, storage.buffer).array(), storage)
-    if new:
+    if is_new:
         _notify(storage)
     listener = watch.listener
     if listener is not None:
-        if new:
+        if is_new:
             listener(StorageCreated(storage))
         listener(TensorCreated(tensor, op, ()))
     return tensor
@@ -275,7 +279,7 @@ def _owned_range(array: np.ndarray) -> tuple[int, int]:
         elif isinstance(getattr(base, "base", None), np.ndarray):
             base = base.base  # an internal class of numpy
         else:
-            with suppress(TypeError, ValueError, BufferError):  # the size of these owners is unknown
+            with suppress(TypeError, ValueError, BufferError):  # raised for owners whose size is unknown
                 owner = np.frombuffer(base, np.uint8)  # bytes, a bytearray, a mapped file
             break
     return byte_bounds(owner.view(np.ndarray))
@@ -308,16 +312,16 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
             "numpy(share=True): this tensor requires a gradient, and autograd would not notice writes by numpy. "
             "Use `x.detach().numpy(share=True)`, or `x.numpy()` for a copy."
         )
-    return lent(x)
+    return lend_memory(x)
 
 
-def lent(x: Tensor) -> np.ndarray:
+def lend_memory(x: Tensor) -> np.ndarray:
     """Return an array on the memory of ``x`` that keeps its storage alive."""
     storage = x._storage
-    was = is_shared(storage)
+    was_shared = is_shared(storage)
     window = Window.on(x._array, x._array.flags.writeable, storage)
     entry_of(storage).windows.add(window)
-    if not was:
+    if not was_shared:
         _notify(storage)
     return window.array()
 

@@ -193,12 +193,12 @@ def _set_at_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     if node.saved is FREED:
         raise freed(node)
     plain = node.saved[0]
-    made = u.copy() if i == 0 else np.zeros(node.shape, u.dtype, like=u)
+    result = u.copy() if i == 0 else np.zeros(node.shape, u.dtype, like=u)
     if i == 0:
-        made[plain] = 0
+        result[plain] = 0
     else:
-        assign(made, plain, repeated(u, made[plain].shape))
-    return made
+        assign(result, plain, repeated(u, result[plain].shape))
+    return result
 
 
 #: A recorded write through a view, with the gradient functions of ``WRITE``.

@@ -204,13 +204,13 @@ def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
     wanted = [have[i - missing] if n == -1 and i >= missing else n for i, n in enumerate(wanted)]
     lengths = as_shape(op, wanted)
     try:
-        made = np.broadcast_to(x._array, lengths).copy()
+        expanded = np.broadcast_to(x._array, lengths).copy()
     except ValueError:
         raise ValueError(
             f"{op}: a tensor of shape {x.shape} cannot be repeated to {list(lengths)}; counted from the last, "
             f"a dimension must be equal or 1"
         ) from None
-    return _record(Tensor._made(made, "expand", (x,)), EXPAND, (x,), ())
+    return _record(Tensor._made(expanded, "expand", (x,)), EXPAND, (x,), ())
 
 
 def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:

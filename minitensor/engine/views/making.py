@@ -55,15 +55,15 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
             out._node = None
         else:
             # This is `new_node`, inlined, because the frame of the caller is one level higher here.
-            out._node = made = Node()
-            made.op = op
-            made.inputs = (node,)
-            made.shape = shape = array.shape
-            made.saved = (shape,) if saved is None else saved
-            made.hooks = None
+            out._node = view_node = Node()
+            view_node.op = op
+            view_node.inputs = (node,)
+            view_node.shape = shape = array.shape
+            view_node.saved = (shape,) if saved is None else saved
+            view_node.hooks = None
             frame = calling_frame()
-            made.code = frame.f_code
-            made.instruction = frame.f_lasti
+            view_node.code = frame.f_code
+            view_node.instruction = frame.f_lasti
     else:
         out._node = out._history = None
     if watch.listener is not None:

@@ -192,19 +192,19 @@ def set_(
     if source is None:
         if shape is not None or stride is not None or checks.integer("set_", "offset", offset) != 0:
             raise ValueError("set_: shape, stride and offset need a source; there is none")
-        made = Tensor._made(np.zeros_like(x._array, order="C", shape=(0,)))
+        view = Tensor._made(np.zeros_like(x._array, order="C", shape=(0,)))
     elif not isinstance(source, Tensor):
         raise TypeError(f"set_: source is a Tensor or None, not {type(source).__name__}")
     elif gpu_of(source._array) is not gpu_of(x._array):
         raise devices_differ("set_", (x._array, source._array))
     else:
-        made = _strided_view(source, shape, stride, offset)
+        view = _strided_view(source, shape, stride, offset)
     node = x._current()
     if node is not None:
-        move_boxes(node, made._node)
-    x._array, x._storage, x._node, x._history = made._array, made._storage, made._node, made._history
-    if made._history is not None:
-        x._seen = made._seen
+        move_boxes(node, view._node)
+    x._array, x._storage, x._node, x._history = view._array, view._storage, view._node, view._history
+    if view._history is not None:
+        x._seen = view._seen
         if x._node is not None:
             x._history.note_retaining(x)
     if watch.listener is not None:

@@ -63,7 +63,7 @@ walk(
     "        if type(node) is Leaf:\n            arrived[node] = g\n",
     "        if type(node) is Leaf:\n            arrived[node] = g\n"
     "            if node.saved is None and not wanted:\n"
-    "                node.saved = copied(g * 0)\n",
+    "                node.saved = copy_to_tensor(g * 0)\n",
     "backward_keeps_to_itself",
 )  # fmt: skip
 backward(
@@ -105,9 +105,9 @@ backward(
     "gradient-replaces-that-of-before",
     "A second backward stores the sum in another tensor.",
     "            if node.saved is None or _is_cleared(node.saved):\n"
-    "                made.append((node, _to_tensor(g, propagation, node)))",
-    "            if True:\n                made.append((node, _to_tensor(g, propagation) if node.saved is None else "
-    "_sum(node.saved, g, propagation)))",
+    "                new_gradients.append((node, _to_tensor(g, propagation, node)))",
+    "            if True:\n                total = _to_tensor(g, propagation) if node.saved is None else "
+    "_sum(node.saved, g, propagation)\n                new_gradients.append((node, total))",
     "autograd::test_the_next_backward_adds_to_the_gradient_that_a_caller_holds",
 )  # fmt: skip
 backward(
@@ -141,8 +141,8 @@ backward(
 backward(
     "what-is-added-in-place-comes-first",
     "Gradients are added in place before those that need new memory are made.",
-    "            adding.append((node, g))\n",
-    "            adding.append((node, g * 0))\n            node.saved._array[...] += g\n",
+    "            additions.append((node, g))\n",
+    "            additions.append((node, g * 0))\n            node.saved._array[...] += g\n",
     "devices::test_gradients_that_find_no_memory_are_unchanged_even_if_others_are_added_in_place",
 )  # fmt: skip
 backward(
@@ -155,8 +155,8 @@ backward(
 backward(
     "grad-returns-the-buffer",
     "grad returns one array for an input that is given twice.",
-    "return [copy_to_tensor(arrived[node]) if node in there else None for node in wanted]",
-    "return [Tensor._made(arrived[node]) if node in there else None for node in wanted]",
+    "return [copy_to_tensor(arrived[node]) if node in reached else None for node in wanted]",
+    "return [Tensor._made(arrived[node]) if node in reached else None for node in wanted]",
     "grad::test_grad_results_share_no_memory",
 )  # fmt: skip
 backward(

@@ -162,8 +162,8 @@ patches(
 patches(
     "scattered-patches-restored-in-the-wrong-order",
     "Patches of scattered cells are restored in the wrong order.",
-    "    for patch in reversed(patches):\n        patch.scatter_into(shown, numbers)",
-    "    for patch in patches:\n        patch.scatter_into(shown, numbers)",
+    "    for patch in reversed(patches):\n        patch.scatter_into(result, numbers)",
+    "    for patch in patches:\n        patch.scatter_into(result, numbers)",
     "copy_on_write_random::test_under_copy_on_write_every_saved_value_is_unchanged",
 )  # fmt: skip
 patches(

@@ -83,8 +83,8 @@ foreign_writes(
 dlpack(
     "no-copy-asked-for-is-a-copy",
     "A consumer that refuses copies gets a copy.",
-    "array = x._array.copy() if copy else lent(x)",
-    "array = x._array.copy() if copy is not None else lent(x)",
+    "array = x._array.copy() if copy else lend_memory(x)",
+    "array = x._array.copy() if copy is not None else lend_memory(x)",
     "dlpack::test_copy_false_shares_memory",
 )  # fmt: skip
 dlpack(

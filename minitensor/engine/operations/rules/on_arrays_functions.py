@@ -55,10 +55,10 @@ def softmax_gradient(g: Array, out: Array, axis: int) -> Array:
         return out * (g - g * out)
     gx = np.empty_like(out, order="C")
     for part in blocks(out, axis):
-        here, probabilities = gx[part], out[part]
-        np.multiply(g[part], probabilities, out=here)
-        np.subtract(g[part], total(here, axis, True), out=here)
-        np.multiply(here, probabilities, out=here)
+        result, probabilities = gx[part], out[part]
+        np.multiply(g[part], probabilities, out=result)
+        np.subtract(g[part], total(result, axis, True), out=result)
+        np.multiply(result, probabilities, out=result)
     return gx
 
 
