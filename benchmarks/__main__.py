@@ -98,7 +98,7 @@ def main(arguments: list[str]) -> None:
     if not (given.quick or given.rows):
         _draw(record)
         stage_page.main()
-        if live.wanted():
+        if live.is_requested():
             live_page.main()
 
 

@@ -46,9 +46,9 @@ class Library:
         self.wait, self.used, self.reset, self.peak = wait, used, reset, peak
 
 
-def measured(library: Library, work: Callable[[], Any]) -> dict[str, Any]:
+def measure(library: Library, work: Callable[[], Any]) -> dict[str, Any]:
     """Return the peak bytes of ``work``, beyond those in use before it, and its seconds."""
-    for _ in range(3):  # compiles kernels and fills the cache
+    for _ in range(3):  # the first calls compile kernels and fill the allocator's cache
         work()
     library.wait()
     library.reset()
@@ -111,7 +111,7 @@ def minitensor_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
 def cupy_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
     import cupy
 
-    cuda = mt.device.cuda  # its hook on CuPy's pool counts the bytes of both
+    cuda = mt.device.cuda  # it counts the bytes of CuPy's pool, which minitensor and CuPy share
     library = Library(
         cuda.synchronize, cuda.memory_allocated, cuda.reset_max_memory_allocated, cuda.max_memory_allocated
     )
@@ -185,7 +185,7 @@ def torch_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
 
 
 def card() -> dict[str, Any]:
-    """Return the device's name from CuPy, and its driver."""
+    """Return the name and memory of the device, and the versions of its driver and of CUDA."""
     import cupy
 
     runtime = cupy.cuda.runtime
@@ -216,9 +216,9 @@ def main() -> None:
     for name, cases in libraries.items():
         library, works = cases()
         for case, work in works.items():
-            figures.setdefault(case, {})[name] = figure = measured(library, work)
+            figures.setdefault(case, {})[name] = figure = measure(library, work)
             peak = figure["peak_extra_bytes"]
-            print(f"{case:24}{name:12}{figure['seconds'] * 1e6:12.1f} us{peak:14,} bytes more at most", flush=True)
+            print(f"{case:24}{name:12}{figure['seconds'] * 1e6:12.1f} us{peak:14,} bytes at the peak", flush=True)
         del library, works, work
         mt.device.cuda.empty_cache()
     import cupy

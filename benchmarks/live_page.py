@@ -1,11 +1,11 @@
 """Measure Python in the page until its first answer: ``python -m benchmarks.live_page``.
 
-It is compared with a bare Pyodide with numpy, in alternating rounds: the same files from this machine, in a worker of a
-fresh window of headless Chromium. The book's page ends with a recorded stage of five lines, the bare one with a sum in
-numpy. The output has seconds, bytes as a server sends them, and ratios: median, lowest and highest of the rounds.
-``--record`` also writes ``facts/live-page.json``.
+The comparison is a bare Pyodide with numpy. Rounds alternate between the two: each loads the same files from this
+machine into a worker of a fresh window of headless Chromium. The answer of the book's Python is a recorded stage of
+five lines, and that of the bare Pyodide is a sum in numpy. The output has seconds, bytes as a server sends them, and
+ratios: median, lowest and highest of the rounds. ``--record`` also writes ``facts/live-page.json``.
 
-This needs playwright, a Chromium and the files that `tools/live.py` fetches; a message names a missing one.
+This needs playwright, a Chromium and the files that `tools/live.py` fetches. If one is missing, a message names it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ y.sum().backward()
 '''
 answer = str(len(stage.record(program).data["variants"][0]["steps"]) >= 5)
 """
-#: Maps a contestant to its program, its wheels beside Pyodide (by their keys in live.json), and its answer.
+#: Maps each of the two to its program, its wheels beside Pyodide (by their keys in live.json), and its right answer.
 CONTESTANTS = {"bare": (BARE, ["numpy"], "6.0"), "ours": (OURS, ["numpy", "minitensor"], "True")}
 
 _WORKER = """
@@ -89,10 +89,10 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
     from playwright.sync_api import sync_playwright
 
     found = chromium.find()
-    brought = live.bring()
+    fetched = live.fetch_parts()
     seconds: dict[str, list[dict[str, float]]] = {name: [] for name in CONTESTANTS}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        described = live.place(brought, Path(folder))
+        described = live.write_parts(fetched, Path(folder))
         Path(folder, "bench.js").write_text(_WORKER, encoding="utf-8")
         Path(folder, "index.html").write_text('<!doctype html><html lang="en"><title>Python</title>', encoding="utf-8")
         server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
@@ -105,6 +105,7 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
         browser.close()
         server.shutdown()
         server.server_close()
+    pairs = zip(seconds["ours"], seconds["bare"], strict=True)
     return {
         "date": datetime.date.today().isoformat(),
         "command": " ".join(["python -m benchmarks.live_page", *sys.argv[1:]]),
@@ -113,19 +114,13 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
         "packages": [part for part in described["packages"] if "/" not in part["name"]],
         "numpy_is_distributed": described["numpy_is_distributed"],
         "seconds": seconds,
-        "ratio": _spread(
-            [ours["first answer"] / bare["first answer"] for ours, bare in zip(*_both(seconds), strict=True)]
-        ),
+        "ratio": _spread([ours["first answer"] / bare["first answer"] for ours, bare in pairs]),
         "bytes": _bytes(described),
     }
 
 
-def _both(seconds: dict[str, list[dict[str, float]]]) -> tuple[list[dict[str, float]], list[dict[str, float]]]:
-    return seconds["ours"], seconds["bare"]
-
-
 def _once(browser: Any, port: int, name: str) -> dict[str, float]:
-    """Return the seconds from the click to each moment, in a window with empty caches."""
+    """Return the seconds from the start of the worker to each moment, in a window with empty caches."""
     program, keys, answer = CONTESTANTS[name]
     context = browser.new_context()
     page = context.new_page()
@@ -138,7 +133,7 @@ def _once(browser: Any, port: int, name: str) -> dict[str, float]:
 
 
 def _bytes(described: dict[str, Any]) -> dict[str, Any]:
-    """Return the compressed bytes that a page requests, and the part of them that a bare Pyodide with numpy needs."""
+    """Return the compressed bytes that a page requests, those that a bare Pyodide with numpy needs, and the ratio."""
     ours = described["compressed"]
     bare = ours - sum(described["files"][name]["compressed"] for name in (described["minitensor"], "editor.js"))
     return {"ours": ours, "bare": bare, "ratio": round(ours / bare, 3)}

@@ -1,11 +1,13 @@
 """Measure the cost of devices, counters and events for an operation, without and with a listener.
 
-``python -m benchmarks.memory_costs`` times the cases of :mod:`benchmarks.rows.dispatch` in three engines, in turns, in
-fresh processes: the one of this folder; a copy without the lines that check the device (``DEVICES`` lists them); and
-one that also lacks the lines that count and emit events (``COUNTERS_AND_EVENTS``). Then it times the first again, in
-this process, with a listener. If there is a git history, ``--against REVISION`` also times the engine of an older
-revision: 1b8f645 is the last one without devices. That engine already counted and emitted the same events, so the
-difference is the cost of the later code; but it did not record which operation saved a tensor, which also costs time.
+``python -m benchmarks.memory_costs`` times the cases of :mod:`benchmarks.rows.dispatch` in three engines, alternately
+and in fresh processes: the present engine; a copy without the lines that check the device (``DEVICES`` lists them); and
+a copy that also lacks the lines that count and emit events (``COUNTERS_AND_EVENTS``). Then it times the present engine
+again, in this process, with a listener.
+
+If there is a git history, ``--against REVISION`` also times the engine of an older revision. 1b8f645 is the last
+revision without devices. It counted and emitted the same events, so the difference is the cost of the later code; but
+it did not record which operation saved a tensor, which also costs time.
 
 Each figure is the fastest burst of all rounds, because load on the machine only adds time.
 """
@@ -101,30 +103,34 @@ COUNTERS_AND_EVENTS: Cuts = {
 
 def engines(folder: Path, revision: str | None) -> dict[str, Path]:
     """Return folders, each with an engine and these benchmarks, by a description of the engine."""
-    made = {"with": folder / "with", "no devices": folder / "no_devices", "bare": folder / "bare"}
-    for path in made.values():
+    folders = {"with": folder / "with", "no devices": folder / "no_devices", "bare": folder / "bare"}
+    for path in folders.values():
         shutil.copytree(ROOT / "minitensor", path / "minitensor", ignore=shutil.ignore_patterns("__pycache__"))
     for name, cuts in (("no devices", DEVICES), ("bare", DEVICES), ("bare", COUNTERS_AND_EVENTS)):
-        cut_out(made[name], cuts)
+        cut_out(folders[name], cuts)
     if revision is not None:
-        made[revision] = folder / "older"
+        folders[revision] = folder / "older"
         command = ["git", "archive", revision, "minitensor"]
         archive = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(made[revision], filter="data")
-    for path in made.values():
+            files.extractall(folders[revision], filter="data")
+    for path in folders.values():
         shutil.copytree(ROOT / "benchmarks", path / "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
-    return made
+    return folders
 
 
 def cut_out(folder: Path, cuts: Cuts) -> None:
-    """Remove texts from the engine in ``folder``."""
+    """Replace texts in the engine in ``folder``.
+
+    Raises:
+        SystemExit: if a file does not contain a text exactly once.
+    """
     for file, texts in cuts.items():
         source = (folder / file).read_text()
-        for text, instead in texts:
+        for text, replacement in texts:
             if source.count(text) != 1:
-                raise SystemExit(f"{file} has changed: this is not there once, as it was when the list was made:{text}")
-            source = source.replace(text, instead)
+                raise SystemExit(f"{file} has changed: it has to contain this text exactly once:{text}")
+            source = source.replace(text, replacement)
         (folder / file).write_text(source)
 
 
@@ -142,7 +148,7 @@ def fastest(folders: dict[str, Path], rounds: int) -> dict[str, dict[str, float]
     return found
 
 
-def looking() -> dict[str, dict[str, float]]:
+def with_listeners() -> dict[str, dict[str, float]]:
     """Return the seconds of each case with each kind of listener, in this process."""
     from benchmarks.rows.dispatch import seconds
     from minitensor import memory
@@ -177,9 +183,9 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         found = fastest(engines(Path(folder), options.against), options.rounds)
-    watched = looking()
-    print("3x4 float32, nanoseconds: an operation now; what devices add to it, and may add; what counters and events")
-    print("add; what it costs while a measure, a profile, a recording is open")
+    watched = with_listeners()
+    print("3x4 float32, nanoseconds: an operation now; the time that devices add to it, and its limit; the time that")
+    print("counters and events add; and an operation while a measure, a profile or a recording is open")
     print(table(found, watched))
     RESULT.parent.mkdir(parents=True, exist_ok=True)
     record = {
@@ -188,7 +194,7 @@ def main() -> None:
         "python": platform.python_version(),
         "rounds": options.rounds,
         "seconds": found,
-        "seconds while somebody looks": watched,
+        "seconds with a listener": watched,
     }
     RESULT.write_text(json.dumps(record, indent=1) + "\n")
     print(f"written to {RESULT}")

@@ -1,7 +1,7 @@
 """Find the libraries to compare, with an interpreter for each.
 
-A peer runs in the interpreter in its environment variable, because not all peers can be installed in one environment:
-``MINITENSOR_TORCH_PYTHON=/somewhere/bin/python``. If the variable is not set, it runs in this interpreter.
+Not all peers can be installed in one environment, so each has a variable that names its interpreter, such as
+``MINITENSOR_TORCH_PYTHON=/somewhere/bin/python``. If the variable is not set, the peer runs in this interpreter.
 """
 
 from __future__ import annotations

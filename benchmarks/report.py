@@ -70,7 +70,7 @@ def _verdict(line: Line) -> str:
 
 
 def summary(lines: Mapping[str, Iterable[Line | Fit]]) -> str:
-    """Return the number of targets that are reached, and the rows that miss their targets."""
+    """Return as text the number of targets that are met, and the rows that miss theirs."""
     asked = [
         (title, line)
         for title, each in lines.items()
@@ -134,8 +134,9 @@ def record(
 
 
 def subject(title: str, lines: Iterable[Line | Fit], failures: Mapping[str, str]) -> dict[str, Any]:
-    """Return the record of a subject. Figures are rounded to four digits, and infinity, which JSON lacks,
-    becomes None.
+    """Return the record of a subject: its title, its rows, its curves, and the errors of libraries that failed.
+
+    Figures are rounded to four digits. Infinity becomes None, because JSON has no infinity.
     """
     rows, curves = [], []
     for line in lines:

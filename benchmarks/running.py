@@ -35,10 +35,10 @@ _ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "",
 }
 
-#: With this setting glibc returns freed memory to the system immediately, so the system's peak is the program's peak.
-_GIVES_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
+#: With these settings glibc returns freed memory to the system immediately, so the system sees the program's peak.
+_RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
 
-#: Allowed relative difference between results of two libraries, which add float32 numbers in different orders.
+#: The allowed relative difference between the results of two libraries, which add float32 numbers in different orders.
 _SAME = 1e-3
 
 #: The seconds after which a process is killed.
@@ -63,7 +63,7 @@ class Failed(Exception):
 
 
 def measure(name: str, libraries: Iterable[Library], rounds: int) -> Measured:
-    """Measure a subject. Each round begins with another library, and a library that fails is skipped afterwards.
+    """Measure a subject. Each round begins with another library, and a library that has failed is not run again.
 
     Raises:
         SystemExit: if minitensor or numpy fails, or if the numbers of a library differ from those of minitensor.
@@ -76,7 +76,7 @@ def measure(name: str, libraries: Iterable[Library], rounds: int) -> Measured:
     rounds = min(rounds, getattr(subject, "ROUNDS", rounds))
     for done in range(rounds):
         for more in passes:
-            for library in _turned(running, done):
+            for library in _rotated(running, done):
                 say(f"{name}, round {done + 1} of {rounds}: {library.name}")
                 _attempt(found, name, library, running, *more)
     if hasattr(subject, "PEAKS"):
@@ -88,7 +88,7 @@ def measure(name: str, libraries: Iterable[Library], rounds: int) -> Measured:
     return found
 
 
-def _turned(libraries: list[Library], by: int) -> list[Library]:
+def _rotated(libraries: list[Library], by: int) -> list[Library]:
     first = by % len(libraries) if libraries else 0
     return [*libraries[first:], *libraries[:first]]
 
@@ -111,12 +111,15 @@ def _compare_results(subject: str, found: Measured) -> None:
 
 
 def once(subject: str, library: Library, *more: str) -> dict[str, float]:
-    """Return the figures of one process.
+    """Return the figures of a library, measured in a fresh process.
+
+    Args:
+        more: a part of the subject, or "peaks" to measure bytes.
 
     Raises:
         Failed: if the process hangs or fails.
     """
-    environment = {**os.environ, **_ENVIRONMENT, **(_GIVES_BACK if more == ("peaks",) else {})}
+    environment = {**os.environ, **_ENVIRONMENT, **(_RETURN_MEMORY if more == ("peaks",) else {})}
     command = [library.python, "-m", "benchmarks.worker", subject, library.name, *more]
     try:
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=_PATIENCE)
@@ -129,7 +132,7 @@ def once(subject: str, library: Library, *more: str) -> dict[str, float]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def say(what: str) -> None:
-    """Print a line of progress over the last one, if the output is a terminal."""
+def say(line: str) -> None:
+    """Print a line of progress over the last one, if the output is a terminal. An empty line erases the last one."""
     if sys.stderr.isatty():
-        print(f"\r{what:60}", end="\r" if not what else "", file=sys.stderr, flush=True)
+        print(f"\r{line:60}", end="\r" if not line else "", file=sys.stderr, flush=True)

@@ -1,12 +1,12 @@
-"""Measure the time of stages on a page, to paint and to answer a key: ``python -m benchmarks.stage_page``.
+"""Measure how fast the stages of a page paint and answer a key: ``python -m benchmarks.stage_page``.
 
-* First paint: from the start of loading a page, which is a file with the script beside it, as in the book, to the
-  frame after the last of five stages was drawn.
-* A key press: from the key to the frame that shows the answer, as the browser reports it (Event Timing: in steps of
-  8 ms, and nothing below 16 ms), and the time for which the page's thread works for a key, which depends less on
-  other programs on the machine.
+* First paint: the time from the start of loading a page to the frame after the last of five stages was drawn. The page
+  is a file with the script beside it, as in the book.
+* A key press: the time from the key to the frame that shows the answer, as the browser reports it (Event Timing: in
+  steps of 8 ms, and nothing below 16 ms); and the time for which the page's thread works for a key, which depends less
+  on other programs on the machine.
 
-This needs the package playwright and a Chromium; a message names a missing one. Load on the machine changes all
+This needs the package playwright and a Chromium. If one is missing, a message names it. Load on the machine changes all
 figures.
 """
 
@@ -131,8 +131,9 @@ def _first_paint(browser: Any, address: str) -> float:
 
 
 def _answers(browser: Any, address: str) -> tuple[dict[str, list[float]], dict[str, float]]:
-    """Return the seconds for each kind of key (next step, end to end, next hit of a search), and the seconds of work
-    for a key.
+    """Return the seconds until the answer to each key press, and the mean seconds of work for a press, by kind of key.
+
+    The kinds are "a step" to the next one, "end to end" of the program, and "a search" for the next hit.
     """
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     session = page.context.new_cdp_session(page)
@@ -157,11 +158,11 @@ def _answers(browser: Any, address: str) -> tuple[dict[str, list[float]], dict[s
         since, before = page.evaluate("performance.now()"), worked()
         for press in range(PRESSES):
             page.keyboard.press(keys[press % len(keys)])
-            page.wait_for_timeout(20)  # the pauses are as for a finger; otherwise two keys may share a frame
+            page.wait_for_timeout(20)  # as between presses of a finger; without a pause, two keys may share a frame
         page.wait_for_timeout(300)
         work[name] = (worked() - before) / PRESSES
         slow = page.evaluate("since => [...answers].filter(([at]) => at >= since).map(([, took]) => took)", since)
-        found[name] = [each / 1000 for each in slow] + [0.016] * (PRESSES - len(slow))
+        found[name] = [each / 1000 for each in slow] + [0.016] * (PRESSES - len(slow))  # the others were not reported
     page.close()
     return found, work
 

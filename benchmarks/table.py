@@ -67,6 +67,8 @@ class Ratio:
         name: the name of the row. It is also the name of both figures, unless ``ours`` or ``theirs`` is given.
         over: the library to divide by.
         most: the target.
+        unit: "s", "bytes" or a noun for what is counted.
+        ours, theirs: the names of the two figures.
         of: the library of the first figure, if it is not minitensor.
     """
 
@@ -152,20 +154,20 @@ class Curve:
         if len(found) < 2:
             return None
         points = tuple(sorted(found.items()))
-        fixed, slope = straight(points)
+        fixed, slope = fit_line(points)
         worst = max(abs(y / (fixed + slope * x) - 1) if y else fixed + slope * x for x, y in points)
         return Fit(self.name, self.unit, self.per, points, fixed, slope, worst)
 
 
-def straight(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def fit_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return intercept and slope, both 0 or more, of the line that minimizes the squares of ``log(y / line)``.
 
     Points at 0 have no logarithm and are skipped.
     """
-    kept = [(x, y) for x, y in points if y > 0]
-    if not kept:
+    positive = [(x, y) for x, y in points if y > 0]
+    if not positive:
         return 0.0, 0.0
-    x, y = np.array(kept, np.float64).T
+    x, y = np.array(positive, np.float64).T
     line = np.array([y.min(), y[-1] / x[-1]])
     for _ in range(100):  # steps of the Gauss-Newton method, in each of which a value decreases by at most one half
         expected = line[0] + line[1] * x

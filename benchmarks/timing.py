@@ -26,8 +26,9 @@ _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def fastest(work: Callable[[], Any], seconds: float = 0.25, least: int = 3) -> float:
-    """Return the seconds of the fastest call after a warm-up. There are at least ``least`` calls in at least
-    ``seconds``.
+    """Return the seconds of the fastest call after a warm-up.
+
+    Calls are repeated for ``seconds``, and at least ``least`` times.
     """
     if QUICK:
         seconds, least = 0.0, 1
@@ -55,9 +56,7 @@ def resident_bytes(field: str = "VmRSS") -> int | None:
 
 
 def peak_bytes(work: Callable[[], Any]) -> int | None:
-    """Return the peak bytes of the process during ``work``, beyond those before it; None if the system does not count
-    them.
-    """
+    """Return the peak bytes of the process during ``work``, beyond those before it; None if the system has no peak."""
     gc.collect()
     before = resident_bytes()
     try:
@@ -75,7 +74,7 @@ def peak_traced(work: Callable[[], Any]) -> int:
     """Return the peak bytes of Python objects and numpy arrays during ``work``, beyond those before."""
     tracemalloc.start()
     try:
-        work()  # so that objects that only the first call creates are not counted
+        work()  # the first call also creates caches, which must not be counted
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
         work()

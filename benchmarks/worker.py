@@ -18,7 +18,7 @@ _TRACED = ("minitensor", "numpy")
 
 
 def seconds(subject: Any, library: str, *part: str) -> dict[str, float]:
-    """Return the seconds of the fastest call by name, or the figures that the subject measures itself."""
+    """Return the seconds of the fastest call of each program, or the figures that the subject measures itself."""
     if hasattr(subject, "FIGURES"):
         return subject.FIGURES[library](*part)
     programs = subject.PROGRAMS[library]()

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 
+# Frames of this package are not the reader's program, so an error or a report never names a line in it.
 engine_packages.own.add("book_kit")
 engine_packages.clear()
 

@@ -14,14 +14,13 @@ if TYPE_CHECKING:
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:
-    """Register the cell magics, set the language of stages and reports, and make modules beside the English pages
-    importable.
+    """Register the cell magics, and set the language of stages and reports to Chinese.
 
-    A module such as ``small_engine`` exists only in the folder of the English pages.
+    The folder of the English pages is added to ``sys.path``, because some modules that the pages import exist only
+    there.
     """
     set_language("zh")
     book_kit.load_ipython_extension(ipython)
-    set_language("zh")
     english = Path("../..", Path.cwd().name).resolve()
     if english.is_dir() and str(english) not in sys.path:
         sys.path.append(str(english))

@@ -1,14 +1,14 @@
 """Run the recorded questions again in the installed version of a library, and report the changes.
 
-    python -m facts check torch                         all records; or paddle, numpy
-    python -m facts check torch views.json leaves.json  these
+    python -m facts check torch                         all records of torch; or of paddle, numpy
+    python -m facts check torch views.json leaves.json  only these records
 
-The output has each question with another answer, both answers, and below it the pages of the book that use the record.
-The exit status is 1 if an answer has changed, and 2 if no question could be run. With `--json` the output is one line
-of JSON, for programs.
+The output lists each question whose answer has changed, with both answers, and the pages of the book that use the
+record. The exit status is 1 if an answer has changed, and 2 if a record could not run, or if no record has answers of
+the library. With `--json` the output is one line of JSON, for programs.
 
-The answers are compared with the nearest recorded version: the same one, or the newest before it, or else the oldest.
-Each record runs in a separate process.
+An answer is compared with that of the nearest recorded version: the installed version if it was recorded, or else the
+newest version before it, or else the oldest. Each record runs in a separate process.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Answers = dict[str, Any]
 
 @dataclass
 class Change:
-    """A question whose answer has changed; `now` or `then` is None if the question does not exist there."""
+    """A question whose answer has changed. `then` is None for a new question, and `now` for one that was removed."""
 
     question: str
     then: Any
@@ -116,18 +116,17 @@ def answered(script: str, library: str) -> Answers:
 
 
 def check(file: str, library: str) -> Checked | None:
-    """Run the questions of a record again; return None if it has no answers of the library.
+    """Run the questions of a record again; return None if the record has no answers of the library.
 
     Raises:
-        RuntimeError: if the process of the questions has died.
+        RuntimeError: if the process that runs the questions fails or is killed.
     """
     known = versions(file, library)
     if not known:
         return None
 
     def ask() -> dict[str, Any]:
-        # the warnings of the programs; a record that is about warnings catches them itself
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # a script that records warnings replaces this filter
         there = importlib.import_module(library)
         return {"answers": answered(records()[file], library), "version": there.__version__.partition("+")[0]}
 
@@ -205,7 +204,7 @@ def main(arguments: list[str] | None = None) -> int:
     known = records()
     unknown = [file for file in given.files if file not in known]
     if unknown:
-        print(f"there is no record {', '.join(unknown)}; those that can be asked: {', '.join(known)}", file=sys.stderr)
+        print(f"there is no record {', '.join(unknown)}; the records are: {', '.join(known)}", file=sys.stderr)
         return 2
     if importlib.util.find_spec(given.library) is None:
         print(f"{given.library} is not installed here", file=sys.stderr)
@@ -225,7 +224,7 @@ def main(arguments: list[str] | None = None) -> int:
     if given.json:
         print(json.dumps([asdict(checked) for checked in found]))
     elif not found and not failed:
-        print(f"no record holds anything of {given.library}", file=sys.stderr)
+        print(f"no record has answers of {given.library}", file=sys.stderr)
     if failed or not found:
         return 2
     return 1 if any(checked.changes for checked in found) else 0

@@ -127,7 +127,7 @@ PROGRAMS |= {f"error: {question}": program for question, program in ERRORS.items
 QUESTIONS: Questions = {question: ({"torch": program}, [answer]) for question, (program, answer) in ASKED.items()} | {
     name: ({"torch": program}, []) for name, program in PROGRAMS.items()
 }
-MOST_NUMBERS = 16  # of a storage whose numbers are recorded
+MOST_NUMBERS = 16  # the largest size of a storage whose numbers are recorded
 
 
 def _tensors(names: dict[str, Any]) -> dict[str, Any]:
@@ -155,8 +155,10 @@ def _look(x: Any, named: dict[str, Any]) -> dict[str, Any]:
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Return the answer to a question; or the tensors of a program after each statement, and the error that stops it or
-    that backward from its loss raises.
+    """Return the answer to a question, if there is an expression for it.
+
+    Otherwise return the tensors of the program after each statement, and the error that stops the program or that
+    backward from its loss raises.
     """
     import torch
 

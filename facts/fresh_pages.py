@@ -5,8 +5,8 @@
     python facts/fresh_pages.py paddle
 
 The matrices have 1000 x 1000 float32 numbers, 4,000,000 bytes, which are 977 pages of 4 KiB. The first write to a page
-that the system has just handed out is a *minor page fault*, which ``getrusage`` counts. An allocator that keeps a freed
-block causes none for the next result. It works on Linux and macOS; the number of a page's bytes may differ there.
+that the system has just handed out is a *minor page fault*, which ``getrusage`` counts. An allocator that reuses a
+freed block for the next result causes no faults. The script runs on Linux and macOS; a page may have another size.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 python facts/gradients.py torch      in an environment that has torch
 python facts/gradients.py paddle
 
-A program calls `look(step, x, kept)` after each step. It records the gradient of `x`, its version, its strides, and if
-it requires a gradient itself. It also records the gradient that the program kept earlier: its numbers, its version, if
-`x.grad` is still the same object, and if both have the same address. `note(what, value)` adds one value.
+A program calls `look(step, x, kept)` after each step. The call records the gradient of `x`: its numbers, its version,
+its strides, and if it requires a gradient itself. It also records the gradient `kept` that the program read earlier:
+its numbers, its version, if `x.grad` is still the same object, and if both have the same address. `note(what, value)`
+adds one value.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ AGAIN = "(x * 3.0).sum().backward()\nlook('next backward', x, kept)\n"
 def both(
     torch: str | None, paddle: str | None = None, start: dict[str, str] = LEAF
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the program for both libraries, on a leaf `x` that requires a gradient. One text is used for both."""
+    """Return the program for both libraries, on a leaf `x` that requires a gradient. Paddle's defaults to PyTorch's."""
     lines = {"torch": torch, "paddle": torch if paddle is None else paddle}
     return {library: start[library] + text for library, text in lines.items() if text}, []
 
@@ -53,7 +54,7 @@ def emptied(torch: str | None, paddle: str | None = None) -> tuple[dict[str, str
 
 
 def looks(names: dict[str, Any]) -> tuple[Callable[..., None], Callable[[str, Any], None], list[dict[str, Any]]]:
-    """Return `look`, `note` and the list that they fill; programs and their tests use the same two."""
+    """Return `look`, `note` and the list that they fill. Tests use this function, too."""
     steps: list[dict[str, Any]] = []
 
     def version(tensor: Any) -> int:

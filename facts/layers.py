@@ -2,9 +2,9 @@
 
     python facts/layers.py        in an environment that has PyTorch
 
-Each case is a program with PyTorch's names. `numpy.random.default_rng(case number)` draws its inputs in the given
-shapes as float64, so that a test can draw them again. `weights` has the case's parameters by their paths, which are
-also drawn, in the order of `named_parameters`.
+Each case is a program with PyTorch's names. `numpy.random.default_rng(case number)` draws its inputs in the listed
+shapes as float64, and another generator draws its parameters in the order of `named_parameters`, so that a test can
+draw both again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-#: For each case: the name, the layer or function of `x` and further inputs, and the inputs: a float shape or integers.
+#: For each case: its name; its layer or function; and its inputs, each as a shape of floats or as a list of integers.
 CASES = [
     ("conv2d", "nn.Conv2d(2, 4, 3, stride=2, padding=1)", [(2, 2, 7, 6)]),
     ("conv2d in groups", "nn.Conv2d(4, 4, (3, 2), groups=2, dilation=(1, 2), bias=False)", [(1, 4, 6, 7)]),

@@ -3,12 +3,14 @@
     python facts/layouts.py torch       in an environment that has torch
     python facts/layouts.py paddle      in one that has Paddle 3.3, and again in one that has Paddle 2.6
 
-A program runs once for each of its scenes. A scene is the names of the layouts of the operands `x`, `y` and `z`. `xi`
-is the same layout with integers. An answer is the shape of each result; then a colon and the strides, if they are not
-those of a contiguous tensor of that shape; and `&` in front if the result is in the memory of an operand. Strides are
-counted in elements. A result that is a bool is True or False; a program that raised an error has the answer null.
+A program runs once for each of its scenes. A scene lists the names of the layouts of the operands `x`, `y` and `z`.
+The operand `xi` has the layout of `x`, but integers. An answer is the shape of each result; then a colon and the
+strides, if they are not those of a contiguous tensor of that shape; and `&` in front if the result shares the memory of
+an operand. Strides are counted in elements. A result that is a bool is True or False; a program that raised an error
+has the answer null.
 
-minitensor follows Paddle 3.3 if Paddle 2.6 differs: `python facts/layouts.py` prints the programs for which it does.
+Where Paddle 2.6 and Paddle 3.3 differ, minitensor follows Paddle 3.3. `python facts/layouts.py` prints the programs for
+which they differ.
 """
 
 from __future__ import annotations
@@ -434,7 +436,7 @@ def answer(module: str, library: str, program: str, scene: list[str]) -> str | N
 
 
 def record(library: str, module: str = "") -> dict[str, Any]:
-    """Return all answers of a library; or of minitensor, for a `module` of it."""
+    """Return all answers of a library, or of minitensor if `module` is one of its modules with the library's names."""
     warnings.simplefilter("ignore")
     answers = {
         program: [answer(module or library, library, program, scene) for scene in scenes]

@@ -94,7 +94,7 @@ def answers(torch) -> dict:
 
 
 def epochs(torch, **loading) -> list:
-    """Return the samples of three epochs of `Halving` of two ones, and the data afterwards."""
+    """Return the samples of three epochs of a `Halving` data set of two ones, and its numbers afterwards."""
     data = Halving(torch.ones(2))
     loader = torch.utils.data.DataLoader(data, 2, **loading)
     return [*(batch.tolist() for _ in range(3) for batch in loader), data.numbers.tolist()]

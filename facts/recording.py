@@ -1,7 +1,7 @@
 """Run programs in the frameworks and record the results, for the records beside this file.
 
-A record has each program, the first line of its error, if it raised one, and the values of some expressions afterwards,
-also after an error, because the state after a refused operation is a fact too.
+A record has each program, the first line of its error if it raised one, and the values of some expressions afterwards.
+The expressions are evaluated after an error, too, because the state after a refused operation is a fact.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@
     python facts/short_programs.py minitensor --length 3     only the counts, for short-programs-minitensor.json
 
 A program begins with a leaf `x` and `a = x * 1.0`; its statements are views and in-place operations on any of its
-names. The exact side is only numpy: the numbers are complex, and an imaginary part is STEP times a derivative, which it
-keeps if numpy moves, views or overwrites the number. It has no history, saves nothing, and has no rule about views.
+names. The exact gradient is computed with numpy alone: the numbers are complex, and an imaginary part is STEP times a
+derivative, which moves with the number when numpy copies, views or overwrites it. This computation needs no history,
+no saved values and no rule about views.
 """
 
 from __future__ import annotations

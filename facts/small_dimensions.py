@@ -2,8 +2,9 @@
 
 python facts/small_dimensions.py torch      in an environment that has torch
 
-An answer to a stride is the tuple. An answer to a comparison has, for each pair of `x` and `y` of which one or both
-require a gradient, if `x` requires one afterwards, and the gradients of the leaves after `x.sum().backward()`.
+An answer about strides is the tuple of strides. For a comparison, `x`, `y` or both require a gradient; the answer for
+each of these cases says if `x` requires a gradient afterwards, and has the gradients of the leaves after
+`x.sum().backward()`.
 """
 
 from __future__ import annotations

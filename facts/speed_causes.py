@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-SIDES = (100, 1000)  # 40 KB, which fit into the caches of a processor, and 4 MB, of which three do not
+SIDES = (100, 1000)  # matrices of 40 KB, three of which fit into a processor's caches, and of 4 MB, which do not
 NUMBERS = 10_000_000  # the numbers that are written in a round
 ROUNDS = 60
 

@@ -143,7 +143,7 @@ def fail_if_a_listener_is_left() -> None:
 
 @pytest.fixture(scope="session")
 def building(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Build the book once for all test processes of a run: "done" or "failed"; or "kept", if it is fresh."""
+    """Build the book once for all test processes of a run. Return "done", "failed", or "kept" if it was fresh."""
     from filelock import FileLock  # imported here, so that the engine's tests run without the packages for the book
 
     from tools import build
@@ -180,7 +180,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def idle_pages() -> dict[bool, list[Page]]:
-    """Empty pages, by whether scripts run in them."""
+    """Return the empty pages that can be reused, by whether scripts run in them."""
     return {True: [], False: []}
 
 

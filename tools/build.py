@@ -5,8 +5,8 @@ Editions in other languages, such as `zh`, are built at the same time, into `_bu
 
     python tools/build.py [--force] [--quiet]
 
-If the sources have not changed since the last build, it is kept, unless --force is given. The output is also written to
-`_build/build.log`, and a table at the end shows how long the cells of each page ran. --quiet prints neither.
+If the sources have not changed since the last build, nothing is built, unless --force is given. The output is also
+written to `_build/build.log`, and a table at the end shows how long the cells of each page ran. --quiet prints neither.
 
 If the variable LIVE is 1 (`make book LIVE=1`), the files of Python in the page are added (`tools/live.py`).
 """
@@ -64,34 +64,34 @@ def build(book: Path, *, quiet: bool = False) -> int:
     Raises:
         live.MissingError: if LIVE is 1 and Python in the page cannot be fetched; then nothing has changed.
     """
-    brought = live.bring() if live.wanted() else None
+    parts = live.fetch_parts() if live.is_requested() else None
     shutil.rmtree(book / "_build", ignore_errors=True)
     (book / "_build").mkdir()
     made_from = fingerprint(book)
     command = [_jupyter_book(), "build", str(book), *STRICT]
     with tempfile.TemporaryDirectory() as folder:
         environment = _environment(Path(folder))
-        if brought:
-            live.place(brought, Path(folder) / "live")
+        if parts:
+            live.write_parts(parts, Path(folder) / "live")
             environment["BOOK_LIVE"] = str(Path(folder) / "live")
-        begun = [_begin(edition, environment) for edition in _editions(book)]
+        edition_builds = [_start_edition(edition, environment) for edition in _editions(book)]
         status = _run(command, environment, book / "_build" / "build.log", quiet)
-        for building in begun:
-            status = max(status, building.wait())
-            shown = building.log.read_text(encoding="utf-8", errors="replace")
-            if building.failed:
+        for each in edition_builds:
+            status = max(status, each.wait())
+            output = each.log.read_text(encoding="utf-8", errors="replace")
+            if each.failed:
                 with (book / "_build" / "build.log").open("a", encoding="utf-8") as log:
-                    log.write(shown)
+                    log.write(output)
             if not quiet:
-                print(shown, end="", flush=True)
+                print(output, end="", flush=True)
     if status == 0:
-        for building in begun:
-            building.publish(book / "_build" / "html")
+        for each in edition_builds:
+            each.publish(book / "_build" / "html")
         _add_cards(book / "_build" / "html", quiet)
         _stamp(book).write_text(made_from)
         if not quiet:
             print(table_of_times((book / "_build" / "build.log").read_text(encoding="utf-8")))
-            print(LIVE if brought else NOT_LIVE)
+            print(LIVE if parts else NOT_LIVE)
     return status
 
 
@@ -110,8 +110,8 @@ def _add_cards(pages: Path, quiet: bool) -> None:
 
 
 @dataclass
-class _Building:
-    """A build of an edition, which runs beside that of the English book."""
+class _EditionBuild:
+    """A running build of an edition in another language."""
 
     code: str
     folder: Path  # contains the edition's configuration, its log and its `_build`
@@ -141,8 +141,8 @@ def _editions(book: Path) -> list[Edition]:
     return editions(book)
 
 
-def _begin(edition: Edition, environment: dict[str, str]) -> _Building:
-    """Begin to build an edition, in a folder beside the English build."""
+def _start_edition(edition: Edition, environment: dict[str, str]) -> _EditionBuild:
+    """Start the build of an edition, in a folder beside the English build."""
     import yaml  # imported late, because engine tests import this file without the packages for the book
 
     folder = edition.book / "_build" / edition.code
@@ -152,10 +152,10 @@ def _begin(edition: Edition, environment: dict[str, str]) -> _Building:
         (folder / name).write_text(yaml.safe_dump(content, allow_unicode=True, sort_keys=False), encoding="utf-8")
     command = [_jupyter_book(), "build", str(edition.folder), "--path-output", str(folder), *STRICT]
     command += ["--config", str(folder / "_config.yml"), "--toc", str(folder / "_toc.yml")]
-    speaking = {**environment, "MEMORY_STAGE_LANGUAGE": edition.code}  # the language of the stages in the pages
+    environment = {**environment, "MEMORY_STAGE_LANGUAGE": edition.code}  # the language of the stages in the pages
     with (folder / "build.log").open("wb") as log:
-        process = subprocess.Popen(command, env=speaking, stdout=log, stderr=subprocess.STDOUT)
-    return _Building(edition.code, folder, process)
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    return _EditionBuild(edition.code, folder, process)
 
 
 # ---------- how long the pages took ----------
@@ -182,11 +182,11 @@ def table_of_times(log: str) -> str:
 def _run(command: list[str], environment: dict[str, str], log: Path, quiet: bool) -> int:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf-8", "errors": "replace"}
     with (
-        log.open("w", encoding="utf-8") as kept,
+        log.open("w", encoding="utf-8") as file,
         subprocess.Popen(command, env=environment, **pipes) as process,
     ):
         for line in process.stdout:
-            kept.write(line)
+            file.write(line)
             if not quiet:
                 print(line, end="", flush=True)
     return process.returncode
@@ -196,7 +196,7 @@ def fingerprint(book: Path) -> str:
     """Return a hash of the content of all sources."""
     editions = [f"{settings.parent.name}/**/*" for settings in book.glob("*/book.yml")]
     paths = {path for pattern in (*SOURCES, *editions) for path in book.glob(pattern) if path.is_file()}
-    digest = hashlib.sha256(f"{sys.version} {live.wanted()}".encode())
+    digest = hashlib.sha256(f"{sys.version} {live.is_requested()}".encode())
     for path in sorted(path for path in paths if not IGNORED & set(path.parts)):
         digest.update(f"{path.relative_to(book)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
@@ -212,7 +212,7 @@ def _stamp(book: Path) -> Path:
 
 
 def share_compiled(folder: Path) -> dict[str, str]:
-    """Return environment variables for many processes, with which each module is compiled only once.
+    """Return environment variables that let many processes share compiled modules.
 
     If PYTHONDONTWRITEBYTECODE is set, each process compiles every module that it imports. That takes half a second for
     each page, and two thirds of the time of a test that starts a process. With these variables the compiled modules are
@@ -228,9 +228,8 @@ def _environment(folder: Path) -> dict[str, str]:
     profile.mkdir()
     # Newer kernels warn about unencrypted sockets at every start, but these sockets are used only on this machine.
     (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n")
-    ours = {name: value for name, value in os.environ.items() if name != "BOOK_LIVE"}
     return {
-        **ours,
+        **{name: value for name, value in os.environ.items() if name != "BOOK_LIVE"},
         **share_compiled(folder),
         "IPYTHONDIR": str(folder),  # so that none of the reader's start-up scripts run
         # use the kernel of this environment, even if the user has installed another one

@@ -3,8 +3,9 @@
     python tools/card.py       after `make build`: draw the book's card and the picture of the README
 
 A card is the picture of 1200 x 630 pixels that appears when an address is shared. The book's card and the README show
-the stage of the front page. Each chapter has a card of the step at which its first stage opens. `tools/build.py` draws
-these if the address of the book is known (`book_address` in `_config.yml`), because only then do pages name a card.
+the stage of the front page. The card of a chapter shows the step at which the chapter's first stage opens.
+`tools/build.py` draws the cards of the chapters if `book_address` in `_config.yml` has the address of the book, because
+pages refer to a card only by its full address.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def trace_in(text: str) -> dict[str, Any] | None:
     return json.loads(found[1]) if found else None
 
 
-def said_at_opening(trace: dict[str, Any]) -> str:
+def opening_sentence(trace: dict[str, Any]) -> str:
     """Return the sentence of the step that a stage shows first, without backticks."""
     variants = trace["variants"]
     variant = next((each for each in variants if each["id"] == trace.get("opens")), variants[0])
@@ -126,7 +127,7 @@ def said_at_opening(trace: dict[str, Any]) -> str:
 
 
 def add_chapter_cards(pages: Path) -> int:
-    """Draw a card for each chapter that names the book's card and has a stage, and name it in the chapter's head.
+    """Draw a card for each chapter that has a stage, and replace the book's card by it in the head of the page.
 
     Args:
         pages: the folder of the built book.
@@ -149,7 +150,7 @@ def add_chapter_cards(pages: Path) -> int:
         for path, text, trace in chapters:
             title = html.unescape(re.sub(r"<[^>]+>", "", HEADING.search(text)[1]))
             draw_card(page, trace, title, BOOK, pages / "_static" / "cards" / f"{path.stem}.png")
-            alt = html.escape(f"{title}. {said_at_opening(trace)}", quote=True)
+            alt = html.escape(f"{title}. {opening_sentence(trace)}", quote=True)
             text = IMAGE.sub(rf"\g<1>cards/{path.stem}.png\g<2>", text)
             path.write_text(ALT.sub(lambda found, alt=alt: f"{found[1]}{alt}{found[2]}", text), encoding="utf-8")
     return len(chapters)

@@ -1,7 +1,7 @@
-"""Find the tests that concern the changed files, for `make check`, which has a minute.
+"""Find the tests that concern the changed files, for `make check`, which takes a minute.
 
-Tests concern a file of the package if they import it, or if they are listed at a planted fault in that file
-(`tests/mutations`). There is a rule for each other kind of file. `make test` runs everything else.
+A test concerns a file of a package if it imports the file, or if a planted fault in the file lists the test
+(`tests/mutations`). For other kinds of files, `RULES` lists the tests. `make test` runs all tests.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ def _git(*arguments: str) -> list[str]:
 
 
 def tests(changed: Iterable[str]) -> Found:
-    """Return the tests that concern changed files, as far as there is time for them."""
+    """Return the tests that concern changed files, divided into those for which there is time and the others."""
     changed = sorted(changed)
     ordered: dict[str, None] = dict.fromkeys(path for path in changed if _is_test(path) and (ROOT / path).exists())
-    for way in (_by_rule, _by_import, _by_fault):
+    for find in (_by_rule, _by_import, _by_fault):
         for path in changed:
-            ordered |= dict.fromkeys(sorted(way(path)))
+            ordered |= dict.fromkeys(sorted(find(path)))
     took = longest()
     chosen, left, seconds = [], [], 0.0
     for path in ordered:

@@ -5,7 +5,7 @@
     python tools/check.py --no-tests   the steps that do not run the code: before a commit
     python tools/check.py format lint  only these steps
 
-The steps are listed only here. To add one that does not run the code, add a line to `STEPS`.
+All callers read the steps from this file. To add a step that does not run the code, add a line to `STEPS`.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def main(arguments: list[str]) -> int:
         parser.error(f"there is no step {', '.join(sorted(unknown))}; there are {', '.join((*STEPS, TESTS))}")
     steps = chosen.steps or [*STEPS, *([] if chosen.no_tests else [TESTS])]
     began = time.perf_counter()
-    looking = begin([step for step in steps if step in STEPS])
-    late = {step: looking.pop(step) for step in LATE if step in looking and TESTS in steps}
-    failed = end(looking, began)
+    running = begin([step for step in steps if step in STEPS])
+    late = {step: running.pop(step) for step in LATE if step in running and TESTS in steps}
+    failed = end(running, began)
     tests_failed = TESTS in steps and not failed and test(everything=chosen.all) != 0
     failed += end(late, began) + [TESTS] * tests_failed
     print(f"failed: {', '.join(failed)}" if failed else f"{', '.join(steps)}: all well")
@@ -62,10 +62,10 @@ def begin(steps: list[str]) -> dict[str, subprocess.Popen[str]]:
     return {step: subprocess.Popen(command(*STEPS[step]), cwd=ROOT, **pipes) for step in steps}
 
 
-def end(looking: dict[str, subprocess.Popen[str]], began: float) -> list[str]:
+def end(running: dict[str, subprocess.Popen[str]], began: float) -> list[str]:
     """Wait for steps, print the output of those that failed, and return their names."""
     failed = []
-    for step, process in looking.items():
+    for step, process in running.items():
         output = output_of(process, step, began)
         outcome = "failed" if process.returncode else "well"
         if output.startswith("skipped: "):

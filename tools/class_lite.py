@@ -3,8 +3,9 @@
     python tools/class_lite.py [exercises] [--to _build/lite]
 
 `exercises` is the folder that `make class` writes. This needs the command `jupyter-lite`, from the packages
-jupyterlite-core and jupyterlite-pyodide-kernel. The site is in `site`; its first cell in each notebook installs the
-packages of the book, from wheels in the site. Python itself and NumPy come from the network, when a student opens it.
+jupyterlite-core and jupyterlite-pyodide-kernel. The site is written to the folder `site` in `--to`. The first cell of
+each notebook installs the packages of the book from wheels in the site. When a student opens the site, the browser
+downloads Python and NumPy from the network.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ solution with `require` on the same tests. The notebooks contain these three, th
 of earlier cells that the tests need. The nbgrader assignment grades with the same tests: an exercise is worth one
 point for each of its cases, and a hidden `require` defines the tests again, so an answer cannot change them.
 
-Each solution is required to pass and each unfinished function to fail before a notebook is written.
+Before the notebooks are written, each solution has to pass its tests, and each unfinished function has to fail them.
 """
 
 from __future__ import annotations

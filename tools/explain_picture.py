@@ -1,8 +1,8 @@
-"""Draw the picture of the package's README, which shows the output of ``memory-stage explain`` for a public report.
+"""Draw the picture in memory_stage's README: the output of ``memory-stage explain`` for the program of a public report.
 
     python tools/explain_picture.py      in an environment with PyTorch; writes docs/explain.svg
 
-The text comes from a run of the command. The picture has the colours of the reader's scheme.
+This runs the command. The picture is light or dark like the reader's system.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 """
 
 
-def printed() -> list[str]:
+def output_lines() -> list[str]:
     """Return the lines that the command prints for the program."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
     command = [sys.executable, "-W", "ignore", "-m", "memory_stage", "explain", PROGRAM.name]
@@ -41,7 +41,7 @@ def printed() -> list[str]:
     return [f"$ memory-stage explain {PROGRAM.name}", "", *lines]
 
 
-def drawn(lines: list[str]) -> str:
+def as_svg(lines: list[str]) -> str:
     """Return the lines as an SVG image."""
     width = round(max(map(len, lines)) * LETTER + 2 * MARGIN)
     height = len(lines) * LINE + 2 * MARGIN
@@ -74,4 +74,4 @@ def _kind(line: str) -> str:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(drawn(printed()), encoding="utf-8")
+    PICTURE.write_text(as_svg(output_lines()), encoding="utf-8")

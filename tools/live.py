@@ -4,14 +4,15 @@
 
 * Pyodide (CPython for the browser) and CodeMirror (the editor) come from npm: `package-lock.json` pins their versions
   and hashes, and `npm ci` checks them. esbuild bundles the editor into one file.
-* numpy's wheel for the browser comes from the Pyodide distribution, with the name and the sha256 in the
-  `pyodide-lock.json` of that npm package. `--from` (or the variable MINITENSOR_LIVE_FROM) names another host of it.
-  `--numpy` (or MINITENSOR_LIVE_NUMPY) names a local wheel; if its hash differs, a warning and `live.json` report it.
+* numpy's wheel for the browser comes from the Pyodide distribution. Its name and sha256 are in the file
+  `pyodide-lock.json` of Pyodide's npm package. `--from` (or the variable MINITENSOR_LIVE_FROM) names another host of
+  the distribution. `--numpy` (or MINITENSOR_LIVE_NUMPY) names a local wheel; if its hash differs, a warning and
+  `live.json` report this.
 * minitensor's wheel is built here, without the files that a page does not need.
 
-All parts but the last are fetched once and kept in the user's cache, outside the repository. `--to` writes the files
-and `live.json`, which lists them with bytes, versions and licences; `make book LIVE=1` does that for the book. This
-needs node and npm, and no package of Python.
+The parts that are fetched are cached in the user's home, outside the repository. `--to` writes the files, and
+`live.json`, which lists them with bytes, versions and licences; `make book LIVE=1` does that for the book. This needs
+node and npm, and no package of Python.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ EDITOR = ROOT / "book" / "live" / "editor.js"
 DISTRIBUTION = "https://cdn.jsdelivr.net/pyodide/v{version}/full/"
 PATIENCE = 60  # the seconds without an answer after which a host counts as unreachable
 INTERPRETER = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-# Parts of the packages that a page does not need: frameworks that it does not have, scripts that it has already, and
-# that only a notebook or a build of the book calls.
+# Parts of the packages that a page does not need: support of other frameworks, scripts and styles that the page has
+# already, and code that only a notebook or a build of the book calls.
 NOT_IN_A_PAGE = ("memory_stage/engines/torch", "memory_stage/engines/paddle", "memory_stage/web/js")
 NOT_IN_A_PAGE += ("memory_stage/web/css", "book_kit/magics", "book_kit/tables", "book_kit/web")
 ENGINE = ROOT / "chapters" / "small_engine"  # the exercises of chapter 16 use it to judge answers
@@ -53,8 +54,8 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # the date of every file in the wheel, so that
 
 
 @dataclass(frozen=True)
-class Brought:
-    """Paths of the fetched parts in the cache. The wheel of numpy may be elsewhere, if the reader has given one."""
+class FetchedParts:
+    """Paths of the fetched parts in the cache. The wheel of numpy is elsewhere if the user has named a local one."""
 
     modules: Path  # the folder `node_modules`
     editor: Path
@@ -62,7 +63,7 @@ class Brought:
     is_distributed: bool  # True if numpy's wheel has the hash that Pyodide's release names
 
 
-def wanted() -> bool:
+def is_requested() -> bool:
     """True if the variable LIVE is 1, as in `make book LIVE=1`."""
     return os.environ.get("LIVE", "").strip() == "1"
 
@@ -70,7 +71,7 @@ def wanted() -> bool:
 # ---------- fetching ----------
 
 
-def bring(numpy: Path | None = None, host: str | None = None) -> Brought:
+def fetch_parts(numpy: Path | None = None, host: str | None = None) -> FetchedParts:
     """Fetch all parts that are not in the cache yet.
 
     Raises:
@@ -85,7 +86,7 @@ def bring(numpy: Path | None = None, host: str | None = None) -> Brought:
         version = _json(modules / "pyodide" / "package.json")["version"]
         host = host or os.environ.get("MINITENSOR_LIVE_FROM") or DISTRIBUTION.format(version=version)
         wheel = _distributed_numpy(entry, host)
-    return Brought(modules, bundled_editor(modules), wheel, _sha256(wheel) == entry["sha256"])
+    return FetchedParts(modules, bundled_editor(modules), wheel, _sha256(wheel) == entry["sha256"])
 
 
 def bundled_editor(modules: Path) -> Path:
@@ -102,15 +103,15 @@ def bundled_editor(modules: Path) -> Path:
 
 
 def _given_numpy(wheel: Path, entry: dict[str, Any]) -> Path:
-    """Return a wheel that the reader has given. Warn if its hash differs from that of the distribution."""
+    """Return the local wheel that the user has named. Warn if its hash differs from that of the distribution."""
     if not wheel.is_file():
         raise MissingError(f"There is no file {wheel}, which --numpy or MINITENSOR_LIVE_NUMPY names as numpy's wheel.")
     if wheel.name != entry["file_name"] or not zipfile.is_zipfile(wheel):
-        raise MissingError(f"{wheel} is not numpy's wheel for this Pyodide; that is a zip file {entry['file_name']}.")
+        raise MissingError(f"{wheel} is not numpy's wheel for this Pyodide, a zip file named {entry['file_name']}.")
     if (found := _sha256(wheel)) != entry["sha256"]:
         print(
-            f"Warning: {wheel.name} was given by hand, and its sha256 is {found}, not {entry['sha256']} as the Pyodide"
-            " distribution has it. Publish only what you trust.",
+            f"Warning: the sha256 of {wheel.name} is {found}, but in the Pyodide distribution it is {entry['sha256']}."
+            " Publish the wheel only if you trust it.",
             file=sys.stderr,
         )
     return wheel
@@ -134,7 +135,7 @@ def _distributed_numpy(entry: dict[str, Any], host: str) -> Path:
         ) from error
     if (found := hashlib.sha256(body).hexdigest()) != entry["sha256"]:
         raise MissingError(
-            f"{address} has the sha256 {found}, not {entry['sha256']} as Pyodide's release names it: nothing was kept."
+            f"{address} has the sha256 {found}, but Pyodide's release names {entry['sha256']}: the file was discarded."
         )
     with tempfile.NamedTemporaryFile(dir=cache(), delete=False) as written:
         written.write(body)
@@ -145,24 +146,24 @@ def _distributed_numpy(entry: dict[str, Any], host: str) -> Path:
 # ---------- writing the files of a page ----------
 
 
-def place(brought: Brought, folder: Path) -> dict[str, Any]:
+def write_parts(fetched: FetchedParts, folder: Path) -> dict[str, Any]:
     """Write all files into `folder`, with their description in `live.json`, and return the description."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in INTERPRETER:
-        shutil.copyfile(brought.modules / "pyodide" / name, folder / name)
-    shutil.copyfile(brought.editor, folder / "editor.js")
-    shutil.copyfile(brought.numpy, folder / brought.numpy.name)
+        shutil.copyfile(fetched.modules / "pyodide" / name, folder / name)
+    shutil.copyfile(fetched.editor, folder / "editor.js")
+    shutil.copyfile(fetched.numpy, folder / fetched.numpy.name)
     own = make_wheel(folder)
-    (folder / "licences.txt").write_text(licences(brought), encoding="utf-8")
-    parts = [*INTERPRETER, brought.numpy.name, own.name, "editor.js"]
+    (folder / "licences.txt").write_text(licences(fetched), encoding="utf-8")
+    parts = [*INTERPRETER, fetched.numpy.name, own.name, "editor.js"]
     files = {name: _described(folder / name) for name in parts}
-    lock = _json(brought.modules / "pyodide" / "pyodide-lock.json")
+    lock = _json(fetched.modules / "pyodide" / "pyodide-lock.json")
     described = {
         "python": lock["info"]["python"],
-        "numpy": brought.numpy.name,
+        "numpy": fetched.numpy.name,
         "minitensor": own.name,
-        "numpy_is_distributed": brought.is_distributed,
-        "packages": [{key: package[key] for key in ("name", "version", "licence")} for package in packages(brought)],
+        "numpy_is_distributed": fetched.is_distributed,
+        "packages": [{key: package[key] for key in ("name", "version", "licence")} for package in packages(fetched)],
         "files": files,
         "bytes": sum(file["bytes"] for file in files.values()),
         "compressed": sum(file["compressed"] for file in files.values()),
@@ -202,10 +203,10 @@ def page_sources() -> list[Path]:
     return [path for path in found if not any(path.is_relative_to(folder) for folder in left_out)]
 
 
-def packages(brought: Brought) -> list[dict[str, Any]]:
+def packages(fetched: FetchedParts) -> list[dict[str, Any]]:
     """Return the packages in the files, each with name, version, licence, address and the files with its licence."""
-    lock = _json(brought.modules / "pyodide" / "pyodide-lock.json")
-    pyodide = _json(brought.modules / "pyodide" / "package.json")
+    lock = _json(fetched.modules / "pyodide" / "pyodide-lock.json")
+    pyodide = _json(fetched.modules / "pyodide" / "package.json")
     source = f"https://github.com/pyodide/pyodide/tree/{pyodide['version']}"
     python = Path(sysconfig.get_path("stdlib")) / "LICENSE.txt"
     found = [
@@ -215,17 +216,17 @@ def packages(brought: Brought) -> list[dict[str, Any]]:
         ("NumPy", lock["packages"]["numpy"]["version"], "BSD-3-Clause", "https://numpy.org/", []),
     ]
     for name in _bundled():
-        about = _json(brought.modules / name / "package.json")
-        files = sorted((brought.modules / name).glob("LICEN[CS]E*"))
+        about = _json(fetched.modules / name / "package.json")
+        files = sorted((fetched.modules / name).glob("LICEN[CS]E*"))
         address = f"https://www.npmjs.com/package/{name}"
         found.append((name, about["version"], about["license"], address, files))
     keys = ("name", "version", "licence", "address", "files")
     return [dict(zip(keys, package, strict=True)) for package in found]
 
 
-def licences(brought: Brought) -> str:
+def licences(fetched: FetchedParts) -> str:
     """Return one text: a list of the parts with licence and address, followed by the licences."""
-    parts = packages(brought)
+    parts = packages(fetched)
     head = ["Python in the page is made of", ""]
     for part in parts:
         head.append(f"* {part['name']} {part['version']}: {part['licence']}" + f"  {part['address']}".rstrip())
@@ -235,7 +236,7 @@ def licences(brought: Brought) -> str:
     ]
     for part in parts:
         texts += [f"{part['name']}\n\n{file.read_text(encoding='utf-8').strip()}" for file in part["files"]]
-    with zipfile.ZipFile(brought.numpy) as wheel:
+    with zipfile.ZipFile(fetched.numpy) as wheel:
         names = [name for name in wheel.namelist() if re.search(r"\.dist-info/.*LICEN[CS]E", name)]
         texts += [f"NumPy\n\n{wheel.read(name).decode('utf-8').strip()}" for name in names]
     rule = f"\n\n{'-' * 80}\n\n"
@@ -284,15 +285,15 @@ def main() -> None:
     parser.add_argument("--to", type=Path, help="the folder to write the files into, with live.json")
     options = parser.parse_args()
     try:
-        brought = bring(options.numpy, options.host)
+        fetched = fetch_parts(options.numpy, options.host)
     except MissingError as missing:
         sys.exit(str(missing))
     with tempfile.TemporaryDirectory() as folder:
-        described = place(brought, options.to or Path(folder))
+        described = write_parts(fetched, options.to or Path(folder))
     for name, file in described["files"].items():
         print(f"{file['bytes'] / 1e6:7.2f} MB {file['compressed'] / 1e6:7.2f} compressed  {name}")
     print(f"{described['bytes'] / 1e6:7.2f} MB {described['compressed'] / 1e6:7.2f} compressed  in all")
-    print(f"written to {options.to}" if options.to else f"kept in {cache()}")
+    print(f"written to {options.to}" if options.to else f"cached in {cache()}")
 
 
 if __name__ == "__main__":

@@ -3,10 +3,9 @@
     python tools/messages.py           update and compile the catalogues, and write the words of the scripts
     python tools/messages.py --check   list what is missing or stale, and change nothing
 
-A catalogue (`.po`) is edited by hand: the English text is its key. Beside it lies its compiled form (`.mo`), which
-Python reads: its keys are digests, and it leaves out texts that only scripts use. The words of the scripts are written
-as JSON, of which a bundle is made.
-docs/contributing/translation.md describes how to translate.
+A catalogue (`.po`) is edited by hand; its keys are the English texts. The file `.mo` beside it is its compiled form,
+which Python reads; its keys are digests, and it has no texts that only scripts use. The words of the scripts are
+written as JSON, which becomes a part of their bundle. docs/contributing/translation.md describes how to translate.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class Package:
         locale: the folder that contains a folder for each locale.
         scripts: the folder of its JavaScript; None if it has none with messages.
         words: the JSON file with the words of the scripts; None without scripts.
-        texts: yields the texts of data, each with its file, for a catalogue that is not of a package's source.
+        texts: a function that yields the texts of data files, each with its file; None for a catalogue of source files.
     """
 
     name: str
@@ -80,7 +79,10 @@ PACKAGES = (
 
 
 def sources(package: Package) -> Iterator[Path]:
-    """Yield the files that may contain messages, except the copies in ``build``; nothing for an unknown package."""
+    """Yield the files of a package that may contain messages, except the copies in ``build``.
+
+    The catalogue `appendices` has no such files.
+    """
     files = sorted((ROOT / package.name).rglob("*.py"))
     yield from (file for file in files if "build" not in file.relative_to(ROOT).parts)
     if package.scripts is not None:
@@ -147,7 +149,7 @@ def updated(package: Package, code: str) -> Catalog:
 
 
 def _in_the_form_of(message: Message, known: str | tuple[str, ...]) -> str | tuple[str, ...]:
-    """Return a known translation for a message that may have become a plural, or may be none any more."""
+    """Return a known translation in the form of a message that may have become a plural or a singular since."""
     if isinstance(message.id, str):
         return known if isinstance(known, str) else known[0]
     return (known,) * len(message.string) if isinstance(known, str) else known
@@ -159,8 +161,8 @@ def as_po(catalogue: Catalog) -> bytes:
     catalogue.fuzzy = False
     catalogue.header_comment = f"# {catalogue.domain} in {catalogue.locale_identifier}"
     write_po(written, catalogue, width=110, include_lineno=False)
-    kept = (b'"POT-Creation-Date', b'"PO-Revision-Date', b'"Last-Translator', b'"Generated-By', b'"Project-Id')
-    return b"\n".join(line for line in written.getvalue().split(b"\n") if not line.startswith(kept))
+    dropped = (b'"POT-Creation-Date', b'"PO-Revision-Date', b'"Last-Translator', b'"Generated-By', b'"Project-Id')
+    return b"\n".join(line for line in written.getvalue().split(b"\n") if not line.startswith(dropped))
 
 
 def as_mo(catalogue: Catalog) -> bytes:

@@ -38,7 +38,7 @@ def modules() -> Path:
 def link() -> Path:
     """Return `node_modules` of this checkout, where node, eslint and tsc look for packages: a link into the cache.
 
-    If a developer's `npm ci` has made the folder, it is kept.
+    If it is a folder, made by a developer's `npm ci`, it is used unchanged.
     """
     place = ROOT / "node_modules"
     if not place.is_dir() or place.is_symlink():

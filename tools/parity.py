@@ -54,7 +54,7 @@ OF_PROGRAM = re.compile(r" in .+")
 
 
 def faults(english: SourceBlock, other: SourceBlock, code: str) -> Iterator[str]:
-    """Yield the differences from the English block that a translation must not have.
+    """Yield the forbidden differences between a translated block and its English block.
 
     Args:
         english: the English block.
@@ -269,8 +269,11 @@ def _compared(what: str, english: Any, other: Any) -> Iterator[str]:
 
 
 def _links(text: str, *, deeper: bool) -> Counter[str]:
-    """Return the addresses in a text. Of relative ones, only files are compared, because pages are in a deeper
-    folder.
+    """Return the addresses in a text, as a translated page has them.
+
+    Args:
+        text: the text of a page.
+        deeper: True for a text of an English page, whose addresses of files lack a "../".
     """
     found = ["".join(groups) for groups in LINK.findall(CODE.sub("", text))]
     links = (_from_an_edition(link) if deeper or BESIDE.fullmatch(link) else link for link in found)

@@ -31,8 +31,8 @@ HEADINGS = """level => [...document.querySelectorAll(`article ${level}`)].map(he
     whole.querySelector('.headerlink')?.remove();
     return whole.textContent.trim();
 })"""
-# If the last sheet has less text than this, a paragraph or so, the page is printed a little smaller.
-LEAST = 600  # in characters
+# If the last sheet has less text than a paragraph, the page is printed again, a little smaller.
+LEAST = 600  # the characters of a paragraph
 SCALES = (1.0, 0.97, 0.94, 0.91, 0.88, 0.85)
 # Scroll through the page first, because some parts are drawn only when they are near the window.
 SHOW_ALL = """async () => {
@@ -47,8 +47,8 @@ FOOTER = """<div style="width: 100%; text-align: center; font: 8px sans-serif"><
 
 
 @dataclass(frozen=True)
-class Printed:
-    """One printed page of the book."""
+class PrintedPage:
+    """A page of the book as PDF, with the titles of the page and of its sections."""
 
     title: str
     sections: list[str]
@@ -63,7 +63,7 @@ def main() -> None:
     options = parser.parse_args()
     if not (options.folder / "index.html").exists():
         parser.error(f"{options.folder} has no index.html: build the book first")
-    bind(print_pages(options.folder, options.pages or page_names()), options.to)
+    join_pages(print_pages(options.folder, options.pages or page_names()), options.to)
     print(f"{options.to}: {options.to.stat().st_size / 1e6:.1f} MB")
 
 
@@ -73,7 +73,7 @@ def page_names() -> list[str]:
     return [contents["root"], *(chapter["file"] for part in contents["parts"] for chapter in part["chapters"])]
 
 
-def print_pages(folder: Path, names: list[str]) -> Iterator[Printed]:
+def print_pages(folder: Path, names: list[str]) -> Iterator[PrintedPage]:
     """Print each page of the built book with Chromium."""
     try:
         found = chromium.find()
@@ -86,13 +86,13 @@ def print_pages(folder: Path, names: list[str]) -> Iterator[Printed]:
         for name in names:
             page.goto(f"http://{serve.HOST}:{server.server_port}/{name}.html", wait_until="networkidle")
             [title] = page.evaluate(HEADINGS, "h1")
-            yield Printed(title, page.evaluate(HEADINGS, "h2"), paper(page))
+            yield PrintedPage(title, page.evaluate(HEADINGS, "h2"), print_open_page(page))
         browser.close()
         server.shutdown()
 
 
-def paper(page: Page) -> PdfReader:
-    """Return the open page as PDF, in which Chromium makes bookmarks of its headings."""
+def print_open_page(page: Page) -> PdfReader:
+    """Return the open page as PDF, with Chromium's bookmarks for its headings."""
     page.emulate_media(media="print")
     page.evaluate(SHOW_ALL)
     tried = []
@@ -113,7 +113,7 @@ def paper(page: Page) -> PdfReader:
     return max(tried, key=lambda pdf: len(pdf.pages[-1].extract_text()))
 
 
-def bind(printed: Iterable[Printed], target: Path) -> None:
+def join_pages(printed: Iterable[PrintedPage], target: Path) -> None:
     """Join the pages, with a bookmark for each page of the book, and below it one for each of its sections."""
     writer = PdfWriter()
     for part in printed:

@@ -3,8 +3,8 @@
     python tools/peers.py [torch] [paddle] [class] ...      all by default; existing environments are used again
 
 If there is no network, or no package for this Python, a peer is skipped with a line that names it, and the run does
-not fail. The environments are in ``.venv-peers``. The packages of PyTorch without CUDA come from PyTorch's own index.
-PyPI has the same versions with CUDA only, at about 7 GB each, so they are not installed instead.
+not fail. The environments are in ``.venv-peers``. PyTorch is installed from its own index, which has packages without
+CUDA. Those of PyPI contain CUDA and take about 7 GB for each version.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Peer:
         package: the package to install, with its version.
         places: indexes to install from, in addition to the usual ones.
         instead: packages that replace the versions with which this project is usually tested.
-        of: the peer whose tests run; by default this one.
-        only: words in the names of the test files to run; by default all run.
+        of: the peer whose tests run, if they are not this peer's own.
+        only: words of which the name of a test file has to contain one; if there are none, all files run.
         commands_for: test files that run in this project's environment, with the commands of the peer on the path.
     """
 
@@ -109,7 +109,7 @@ def run(peer: Peer) -> int:
     if not peer.tests:
         print(f"{peer.name}: no tests")
         return 0
-    python = made(peer)
+    python = create_environment(peer)
     if python is None:
         print(f"{peer.name}: skipped, because {peer.package} cannot be installed here (see the lines above)")
         return 0
@@ -121,8 +121,8 @@ def run(peer: Peer) -> int:
     return subprocess.run([tester, "-m", "pytest", "-q", *peer.tests], cwd=ROOT, env=environment).returncode
 
 
-def made(peer: Peer) -> Path | None:
-    """Return the interpreter of the peer's environment. Create the environment if it is missing; None if that fails."""
+def create_environment(peer: Peer) -> Path | None:
+    """Create the environment of a peer if it is missing. Return its interpreter; None if pip fails."""
     folder = FOLDER / peer.name
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     names = [name_of(line) for line in peer.instead]
@@ -139,7 +139,7 @@ def made(peer: Peer) -> Path | None:
 
 
 def install(python: Path, peer: Peer, wanted: list[str]) -> bool:
-    """True if pip has installed the packages."""
+    """Install packages into the environment of a peer. Return False if pip fails."""
     places = [part for place in peer.places for part in ("--extra-index-url", place)]
     quick = ["--retries", "1", "--timeout", "20", "--no-compile", "--quiet", "--disable-pip-version-check"]
     return subprocess.run([str(python), "-m", "pip", "install", *quick, *places, *wanted]).returncode == 0

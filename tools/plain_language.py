@@ -6,8 +6,8 @@
     python tools/plain_language.py --tighten    lower the limits in plain_language.json to the figures of today
 
 The exit status is 1 if a package is over its limit, or if a text has a finding or too many of "what". The check counts
-words per 1,000 and the openings of sentences, and searches for single phrases. Only code has limits so far; chapters
-are measured and not checked.
+words per 1,000 and the openings of sentences, and searches for single phrases. It has limits only for code;
+`tools/plain_pages.py` checks the chapters.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Text:
     Attributes:
         path: the file, relative to the repository.
         line: the number of its first line.
-        words: its text, in which spaces replace code; it has the lines of the source.
+        words: its text, with spaces instead of code, and with the line breaks of the source.
     """
 
     path: str

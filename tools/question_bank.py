@@ -1,8 +1,8 @@
 """Write the predictions and exercises of the book as a question bank: Moodle XML, a QTI 2.1 package and CSV.
 
-Predictions are read from the built pages, because their cells compute the right option. Each option keeps its
-feedback: the reason that it is right, or the mistake in it. Exercises become questions with a free answer, which a
-teacher grades: the unfinished function is the text to begin with, and the solution is a note for the teacher.
+Predictions are read from the built pages, because their cells compute the right option. Each option has its feedback:
+the reason that it is right, or the mistake in it. Exercises become questions with a free answer, which a teacher
+grades: the answer begins with the unfinished function, and the solution is a note for the teacher.
 
 If a stage of the page shows the answer to a prediction, the question gets the picture of that stage's first step, as on
 the hand-outs. Without the optional package mini-racer the bank has no pictures.
@@ -298,7 +298,7 @@ def qti_item(question: BankQuestion) -> ET.Element:
 
 
 def _rows(questions: list[BankQuestion]) -> Iterator[tuple[str, ...]]:
-    """Return one row for each option, and one for each exercise, whose feedback is the solution."""
+    """Yield a row for each option of a prediction, and a row for each exercise, with the solution as feedback."""
     for each in questions:
         start = (each.chapter, each.key, "prediction" if each.options else "exercise", _as_text(each.text))
         picture = f"{PICTURES}/{each.file}" if each.picture else ""

@@ -2,11 +2,11 @@
 
     python tools/run_tests.py [-j PROCESSES] [--every SECONDS] [--record] [path ...] [-- options of pytest]
 
-Each process is a pytest that receives one file after another (or a share of a long one) and collects only that. With
-pytest-xdist, each process would collect all tests and, because they are many and short, spend as long on messages as
-on the tests. A process starts a browser once and keeps it. The book is built at the start, while the tests that do
-not need it run. There is one process more than cores, because a test of a page sometimes waits for the page.
-Every half minute a line lists the files that are running and for how long.
+Each process is a pytest that receives one file after another (or a share of a long file) and collects only that file.
+With pytest-xdist, each process would collect all tests and, because they are many and short, spend as much time on
+messages as on the tests. A process starts a browser once and uses it for all its tests. The book is built at the start,
+while the tests that do not need it run. There is one process more than cores, because a test of a page sometimes waits
+for the page. Every half minute a line lists the running files and how long they have run.
 
 `tests/longest.txt` lists the files that take long; `--record` updates it.
 """

@@ -1,7 +1,7 @@
 """The pytest plugin in each process of `tools/run_tests.py`, which requests and runs one unit of tests after another.
 
-A unit is a file of tests, or a share of one. A process collects only the units that it receives, and keeps the fixtures
-of its session (a browser, a server) for all of them. It reports each failure immediately.
+A unit is a file of tests, or a share of a file. A process collects only the units that it receives, and uses the
+fixtures of its session (a browser, a server) for all of them. It reports each failure immediately.
 """
 
 from __future__ import annotations

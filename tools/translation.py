@@ -1,10 +1,10 @@
-"""Show which pages of an edition in another language are behind the English ones, and record that one is not.
+"""Show which translated pages are older than their English pages, and record that a translation is up to date.
 
-    python tools/translation.py status             every page: translated, behind, missing
-    python tools/translation.py check PAGE ...     what a translation has changed although it has to keep it
-    python tools/translation.py accept PAGE ...    record that each block is the translation of today's English block
+    python tools/translation.py status             list all pages as translated, behind or missing
+    python tools/translation.py check PAGE ...     list code, links and numbers that a translation has changed
+    python tools/translation.py accept PAGE ...    record that each block translates today's English block
 
-PAGE is the English page, for example chapters/03_views. --edition zh is needed only if there is more than one.
+PAGE is the English page, for example chapters/03_views. --edition zh is needed only if there are several editions.
 
 `accept` writes zh/sources/PAGE.json, with a hash of each English block. When the English page changes later, `status`
 and tests/chapters/test_translations.py name the blocks, and the built page shows a notice.
@@ -68,7 +68,7 @@ def show_status(edition: Edition) -> None:
 
 
 def page_faults(edition: Edition, page: str) -> list[str]:
-    """Return what a translated page has changed although it has to keep it, each with its file and line."""
+    """Return the forbidden differences of a translated page from the English one, with their files and lines."""
     path = edition.folder / f"{page}.md"
     if not path.is_file():
         return [f"{path.relative_to(edition.book)}: missing"]

@@ -3,9 +3,11 @@
 For every page that Jupyter Book writes:
 
 * the book's own theme lays it out (``theme/``), with the list of chapters beside it (``navigation``);
-* it requests nothing from other hosts, and runs only scripts from the book's folder (``assets``, ``mathematics``);
-* it loads the stage, the questions and MathJax only if they appear on it (``assets``);
-* a paragraph can refer to a step of the stage in its section (``step_marks``), which is shown beside it (``beside``);
+* the page requests nothing from other hosts, and runs only scripts from the book's folder (``assets``,
+  ``mathematics``);
+* it loads the scripts of stages and questions, and MathJax, only if it needs them (``assets``);
+* a paragraph can refer to a step of the stage in its section (``step_marks``), and the stage is shown beside the
+  paragraph (``beside``);
 * the output of a cell is shown in one piece (``streams``), and assistive technology can read the markup
   (``markup``);
 * the executed notebook can be downloaded (``downloads``), and if the repository is known, the page links to it
@@ -18,7 +20,7 @@ For every page that Jupyter Book writes:
 * the first use of a term links to the glossary (``terms``);
 * search engines and shared addresses get a description (``description``);
 * a page has the same anchors in every language, and links to its translations (``translated``, ``languages``);
-* the words around its content are in the language of the edition (``frame_words``).
+* menus, buttons and other words around the content are in the language of the edition (``frame_words``).
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", exercises.offer_writing, priority=600)
     app.connect("html-page-context", playground.offer_playground, priority=600)
     app.connect("html-page-context", navigation.show_chapters, priority=600)
-    app.connect("html-page-context", links.lead_to_the_sources, priority=600)
+    app.connect("html-page-context", links.add_to_context, priority=600)
     app.connect("html-page-context", live.add_to_context, priority=600)
     app.connect("html-page-context", translated.offer_languages, priority=600)
     app.connect("html-page-context", frame_words.add_to_context, priority=600)

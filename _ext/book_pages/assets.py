@@ -36,16 +36,14 @@ MARKS = {
     'class="mt-note mt-report': ("explain.css",),
 }
 
-# The text that occurs in a page whose stage or figure has a language other than English, and the script with the
-# translated texts, which has to precede the other scripts.
-OTHER_LANGUAGE = '"language":"'
-WORDS = "words.js"
+OTHER_LANGUAGE = '"language":"'  # occurs in a page whose stage or figure is not in English
+WORDS = "words.js"  # has the translated texts, and has to precede the other scripts
 
 # Files of every page. Jupyter Book and its extensions add more (buttons that start a kernel on another host, the state
 # of live widgets, inline settings), which are removed.
 STYLE = "page.css"
 SCRIPT = "page.js"
-MARKED = "marks.js"  # loads `mark-words.js`, which marks the words of a search on the page that was found
+MARKED = "marks.js"  # loads `mark-words.js`, which marks the words of a search on a page opened from the results
 MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")
 # Files that other files of `_static` load, or that a page names only if the book's address is known.
 NAMED_ELSEWHERE = ("card.png", "mark-words.js", "fonts/*", "mathjax/**/*")
@@ -54,8 +52,8 @@ NAMED_FILE = re.compile(r"""_static/([^"'?#\s)<>]+)""")
 
 
 def offer_package_assets(app: Sphinx) -> None:
-    """Copy the package's scripts and stylesheets into the book, and let its cells rely on the pages to link them."""
-    os.environ["MINITENSOR_BOOK"] = "1"  # book_kit reads this variable in the kernels of this build
+    """Copy the scripts and style sheets of the packages into the book, and leave them out of the outputs of cells."""
+    os.environ["MINITENSOR_BOOK"] = "1"  # the packages read this variable in the kernels of this build
     app.config.nb_ipywidgets_js = {}
     folder = Path(app.doctreedir) / "page_assets"
     folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +66,7 @@ def offer_package_assets(app: Sphinx) -> None:
 def choose_page_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Keep only the files of every page, and those that the content of this page needs."""
+    """Replace the files of a page by those that every page has and those that the content of this page needs."""
     for kind in ("script_files", "css_files"):
         context[kind].clear()  # cleared and not replaced, because add_js_file appends to this list of the builder
     app.add_css_file(STYLE)

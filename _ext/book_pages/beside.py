@@ -1,9 +1,9 @@
 """Arrange a stage beside the paragraphs that refer to its steps, each with a still picture of its step.
 
 The build puts the stage and its paragraphs, from the first mark to the last, into two boxes of one block. On a wide
-screen they are two columns, and ``beside.js`` shows the step of the paragraph that the reader has reached. The class
-``needs-N`` of the block has the height of the window, in px, that shows every step of the stage in its column; in a
-lower window ``beside.js`` makes the stage smaller, or puts it above its text.
+screen the boxes are two columns, and ``beside.js`` shows the step of the paragraph that the reader has reached. The
+block has a class ``needs-N``: a window of N px is high enough to show every step of the stage. In a lower window
+``beside.js`` makes the stage smaller, or puts it above its text.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from .step_marks import Trace, marks, section_of, step_mark, trace_of
 WIDE = re.compile("<(?:memory-stage|memory-figure|play-ground|svg|img)\\b")
 
 COLUMN = 772  # px of the width of a stage beside its text, in windows of 1200 to 1640 px
-# px of the height of a line of the program, and the most lines of a program that does not scroll
-LINE, MOST_LINES = 24, 19
+LINE = 24  # px of the height of a line of the program
+MOST_LINES = 19  # the lines of the longest program that does not scroll
 SENTENCE, LETTER = 26, 8.6  # px of the height of a line of a sentence, and of the average width of a letter
 CHOICE, ERROR = 34, 54  # px of the height of the choice of a variant, and of an error
 OTHERS = 166  # px of the height of the title, the controls and the gaps
-FEW_STEPS = 60  # the steps up to which all are measured; of a longer program, every fourth step is
+FEW_STEPS = 60  # the steps of the longest program in which every step is measured, and not only every fourth
 
 
 def arrange(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Put each stage that marks refer to beside its paragraphs, and put a still picture after each of these."""
+    """Put each stage that marks refer to beside its paragraphs, and a still picture after each paragraph."""
     if app.builder.format != "html":
         return
     paragraphs: dict[nodes.raw, list[step_mark]] = {}

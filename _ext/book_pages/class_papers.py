@@ -24,7 +24,7 @@ WIDTH = 700  # the width in px of a picture on a handout
 
 
 def sheet(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> str:
-    """Return the questions that the slides of a class ask, in their order, and the exercises with room to draw."""
+    """Return the questions of the slides, in order, and the exercises with room to draw."""
     items = "\n".join(f"<li>{_asked(question)}</li>" for _, question in _questions(plan, book))
     return f"<ol>\n{items}\n</ol>\n" + "\n".join(_on_paper(plan, book, say))
 
@@ -49,7 +49,9 @@ def key(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
 
 
 def hand_outs(book: dict[str, BuiltPage], say: Say) -> str:
-    """Return a page for each chapter: a question, the picture before the program runs, three lines, and an address."""
+    """Return a page for each chapter: a question, the picture after the program's first line, three lines to remember,
+    and room for the address of the book.
+    """
     chapters = [page for page in book.values() if re.search(r"/\d\d_", page.name) and page.questions]
     return "\n".join(_hand_out(page, say) for page in chapters)
 
@@ -137,13 +139,11 @@ def _mistake(question: Tag, number: int) -> str:
 def _hand_out(page: BuiltPage, say: Say) -> str:
     proved = ((question, stage_of(page, question)) for question in page.questions)
     question, stage = next((pair for pair in proved if pair[1]), (page.questions[0], None))
-    kept = [
-        str(line) for line in page.to_remember(say("What to remember")).find_all("li", recursive=False)[:LINES_TO_KEEP]
-    ]
-    shown = _picture(question, *stage, say) if stage else ""
+    lines = page.to_remember(say("What to remember")).find_all("li", recursive=False)[:LINES_TO_KEEP]
+    figure = _picture(question, *stage, say) if stage else ""
     return (
-        f"<section class='hand-out'>\n<h2>{escape(page.title)}</h2>\n{_asked(question)}\n{shown}\n"
-        f"<h3>{say('Three lines to keep')}</h3>\n<ul>{''.join(kept)}</ul>\n"
+        f"<section class='hand-out'>\n<h2>{escape(page.title)}</h2>\n{_asked(question)}\n{figure}\n"
+        f"<h3>{say('Three lines to keep')}</h3>\n<ul>{''.join(map(str, lines))}</ul>\n"
         f"<p class='address'><span>{say('Address of the book, or a QR code:')}</span></p>\n</section>"
     )
 

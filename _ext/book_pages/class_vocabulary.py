@@ -1,9 +1,9 @@
-"""Make the class with another library's names, by running the same cells of the chapters in another vocabulary.
+"""Make the class with PyTorch's names, by running the cells of the chapters with other names.
 
-`book/class_torch.json` has pairs of texts. They are replaced in the cells of the chapters that make the questions and
-stages of the class, and a separate process runs the changed cells with `minitensor.torch`. So every answer is computed
-again, and every stage is recorded again; a question whose answer is none of its options stops the build. The pairs are
-also replaced in the text and code of the pages that the slides quote. A text that occurs nowhere is an error.
+`book/class_torch.json` has pairs of a text and its replacement. They are applied to the cells of the chapters that make
+the questions and stages of the class, and a separate process runs the changed cells with `minitensor.torch`. This
+computes every answer and records every stage again; a question whose answer is none of its options stops the build. The
+pairs are also applied to the text and code of the pages that the slides quote. A text that occurs nowhere is an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .built_page import BuiltPage, kind_and_words
 from .exercise_cells import needed_before
 
 VOCABULARY = "book/class_torch.json"
-# functions that change how later cells run or what they show
+# functions that change how later cells run, or that change their output
 SETTINGS = frozenset({"set_device", "set_depth", "empty_cache"})
 START = """
 %load_ext book_kit
@@ -111,7 +111,7 @@ def in_other_names(
 
 
 def _with_words(part: Any, pairs: TextPairs) -> Any:
-    """Return a part of the plan, in which the pairs have replaced all texts."""
+    """Return a part of the plan with the pairs applied to all its texts."""
     match part:
         case str():
             return pairs.apply(part)
@@ -203,8 +203,9 @@ def _tree(cell: str) -> ast.Module:
 
 
 def _with_names(cell: str) -> str:
-    """Return a cell whose stages use the library's names. Each text is joined to one piece, because the pairs contain
-    whole texts.
+    """Return a cell whose stages run programs with the name `torch`.
+
+    Each string is one literal in the result, even if it was written in pieces, because the pairs contain whole strings.
     """
     if cell.startswith("%%"):
         return cell
@@ -213,8 +214,8 @@ def _with_names(cell: str) -> str:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name("stage"), attr="compare" | "record")):
                 names = ast.Dict([ast.Constant("torch")], [ast.Name("torch")])
-                kept = [keyword for keyword in node.keywords if keyword.arg != "namespace"]
-                node.keywords = [*kept, ast.keyword("namespace", names)]
+                others = [keyword for keyword in node.keywords if keyword.arg != "namespace"]
+                node.keywords = [*others, ast.keyword("namespace", names)]
     return ast.unparse(tree)
 
 

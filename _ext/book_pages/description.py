@@ -61,8 +61,8 @@ def alternates(page: str, tag: str, versions: Sequence[Version]) -> list[str]:
     """Return links to a page in all its languages; none if it exists in one.
 
     Args:
-        page: its address.
-        tag: its language.
+        page: the address of the page.
+        tag: the language tag of the page.
         versions: the page in other languages, with addresses relative to ``page``.
     """
     others = {version.tag: urljoin(page, version.address) for version in versions if not version.note}

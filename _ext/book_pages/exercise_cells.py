@@ -2,8 +2,8 @@
 
 A page shows the cell of an exercise, and Python in the page runs the reader's version of it. Earlier cells define the
 tests of the exercise and their helpers, among stages and questions that need not run again. `exercises` finds the
-statements that bind the names in the exercise and in its solution. `lacking` returns the packages and modules that
-these statements need and a page does not have.
+statements that bind the names in the exercise and in its solution. `lacking` finds the packages and modules that these
+statements need and a page does not have.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from book_kit.in_page import page_kernel as in_page
 found = []
 for asked in json.load(sys.stdin):
     try:
-        in_page.checked(asked)
+        in_page.check_answer(asked)
         found.append("")
     except ModuleNotFoundError as error:
         found.append(error.name)
@@ -118,13 +118,13 @@ class CellStatement:
     @cached_property
     def binds(self) -> set[str]:
         symbols = self._table.get_symbols()
-        return {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()} | self._parts()
+        return {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()} | self._changed()
 
     @cached_property
     def reads(self) -> set[str]:
         """Return the names that have to be bound when the statement runs."""
         named = {each.get_name() for each in self._table.get_symbols() if each.is_referenced()}
-        return (named | self._inner(False) | self._parts()) - GIVEN
+        return (named | self._inner(False) | self._changed()) - GIVEN
 
     @cached_property
     def reads_later(self) -> set[str]:
@@ -132,13 +132,14 @@ class CellStatement:
         return self._inner(True) - GIVEN
 
     def _inner(self, later: bool) -> set[str]:
-        """Return the global names that functions use when they are called, or that comprehensions and class bodies use
-        at once.
+        """Return the global names in inner scopes that run now, or if ``later`` in those that run when called.
+
+        Comprehensions and class bodies run now, and functions run when they are called.
         """
-        found, tables = set(), [(table, _waits(table)) for table in self._table.get_children()]
-        for table, waits in tables:
-            tables += [(inner, waits or _waits(inner)) for inner in table.get_children()]
-            if waits == later:
+        found, tables = set(), [(table, _is_function(table)) for table in self._table.get_children()]
+        for table, runs_later in tables:
+            tables += [(inner, runs_later or _is_function(inner)) for inner in table.get_children()]
+            if runs_later == later:
                 found |= {each.get_name() for each in table.get_symbols() if each.is_global()}
         return found
 
@@ -148,7 +149,7 @@ class CellStatement:
         plain = isinstance(self.node, ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)
         return self.binds - self.reads if plain else set()
 
-    def _parts(self) -> set[str]:
+    def _changed(self) -> set[str]:
         """Return the names whose values the statement changes, as in ``x[0] = 1``, ``x.name = 1`` or ``x += 1``.
 
         Local names of a function are not included.
@@ -160,23 +161,24 @@ class CellStatement:
         return {root for target in targets if (root := _root(target))} & around
 
     def only(self, names: set[str]) -> ast.stmt:
-        """Return the source of the statement. Of an import, only the part for these names is returned."""
+        """Return the statement. If it is an import, the result imports only these names."""
         if not isinstance(self.node, ast.Import | ast.ImportFrom):
             return self.node
-        kept = [each for each in self.node.names if (each.asname or each.name).partition(".")[0] in names]
+        aliases = [each for each in self.node.names if (each.asname or each.name).partition(".")[0] in names]
         if isinstance(self.node, ast.Import):
-            return ast.Import(kept)
-        return ast.ImportFrom(self.node.module, kept, self.node.level)
+            return ast.Import(aliases)
+        return ast.ImportFrom(self.node.module, aliases, self.node.level)
 
 
 def _needed(wanted: list[CellStatement], earlier: list[CellStatement]) -> dict[int, ast.stmt]:
     """Return the earlier statements that bind the names used by ``wanted``, and all statements that these need in turn.
 
-    The keys are the indexes of the statements among the earlier ones, in order.
-
     A statement uses the bindings before it. The body of a function uses the bindings at the time the exercise runs.
+
+    Returns:
+        The statements in order, by their indexes in ``earlier``.
     """
-    made: dict[int, set[str]] = {}
+    needed: dict[int, set[str]] = {}  # the names that each needed statement has to bind
     own = {name for each in wanted for name in each.binds}
     asked = [(name, len(earlier)) for each in wanted for name in each.reads | each.reads_later if name not in own]
     while asked:
@@ -185,13 +187,13 @@ def _needed(wanted: list[CellStatement], earlier: list[CellStatement]) -> dict[i
             statement = earlier[number]
             if name not in statement.binds:
                 continue
-            if number not in made:
+            if number not in needed:
                 asked += [(read, number) for read in statement.reads]
                 asked += [(read, len(earlier)) for read in statement.reads_later]
-            made.setdefault(number, set()).add(name)
+            needed.setdefault(number, set()).add(name)
             if name in statement.replaces:
                 break
-    return {number: earlier[number].only(made[number]) for number in sorted(made)}
+    return {number: earlier[number].only(needed[number]) for number in sorted(needed)}
 
 
 def _parsed(cell: str) -> ast.Module:
@@ -217,8 +219,8 @@ def _called(statement: ast.stmt) -> str | None:
     return None
 
 
-def _waits(table: symtable.SymbolTable) -> bool:
-    """True if the scope is a function, whose body runs when it is called."""
+def _is_function(table: symtable.SymbolTable) -> bool:
+    """True if a scope is the body of a function, which runs when the function is called."""
     return table.get_type() == "function" and table.get_name() not in ("genexpr", "listcomp", "setcomp", "dictcomp")
 
 

@@ -1,9 +1,9 @@
 """Let a reader write an answer to an exercise on the page, and explain how to run it.
 
-The page shows the unfinished function of an exercise with the report on it, and below that a line on where to run an
-answer. ``exercise.js`` inserts a box before the line, with the code of the cell. If Python in the page is available,
-the box contains the statements that the exercise needs from earlier cells, so that the page can check an answer; if
-the page lacks a package for that, the line names it.
+The page shows the unfinished function of an exercise with the report on it, and below the report a line that says where
+to run an answer. ``exercise.js`` inserts a box before the line, with the code of the cell. If the book has Python in
+the page, the box also has the statements that the exercise needs from earlier cells, so that the page can check an
+answer. If the exercise needs a package that a page does not have, the line names the package.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def read_cells(app: Sphinx, env: BuildEnvironment) -> None:
 def offer_writing(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Put the line and the box behind each report on an unfinished exercise.
+    """Insert the line, and the element that becomes the box, after each report on an unfinished exercise.
 
     Raises:
         ExtensionError: if the number of reports on a page differs from the number of its exercises.

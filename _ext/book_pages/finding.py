@@ -2,7 +2,7 @@
 
 * ``messages.js``: the recorded messages of ``facts/messages.json``, each with its cause from ``book/causes.json``.
 * ``sections.js``: the text of every section of every page, without the code of cells, the text of pictures and the
-    frame of the page. Tables are separate, so that an excerpt shows prose. The file also has the terms of the glossary.
+  frame of the page. Tables are separate, so that an excerpt shows prose. The file also has the terms of the glossary.
 
 Both are scripts that set variables, because browsers let a page from the disk load scripts but not data files.
 ``theme/js/finder`` searches them. Sphinx's search would find no error message, because it drops words such as "being"
@@ -30,7 +30,7 @@ from .translated import edition_of
 
 ROOT = Path(__file__).parents[2]
 ERROR_INDEX = "chapters/B_error_index"
-SOURCES = "sources"  # the anchor of the section, in every language
+SOURCES = "sources"  # the anchor of the section "Sources", in every language
 LONGEST = 160  # the largest number of characters of a quoted message
 #: Nodes that are not prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
 NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.citation, nodes.comment, nodes.image)
@@ -54,8 +54,8 @@ def messages(root: Path, edition: Edition | None = None) -> dict[str, Any]:
 def _entry(row: error_tables.MessageRow) -> dict[str, Any]:
     short = error_tables.shortened(row.message.splitlines()[0], LONGEST)
     name = NAMES[row.library]
-    known = f"reported {row.reported}" if row.reported else "from its source" if row.source else None
-    by = f"{name}, {known}" if known else f"{name} {' and '.join(row.versions)}"
+    origin = f"reported {row.reported}" if row.reported else "from its source" if row.source else None
+    by = f"{name}, {origin}" if origin else f"{name} {' and '.join(row.versions)}"
     return {"cause": row.cause, "message": row.message, "by": by, "short": short}
 
 
@@ -78,7 +78,7 @@ def terms(root: Path, edition: Edition | None = None) -> list[dict[str, Any]]:
 
 
 def sections(page: str, doctree: nodes.document) -> Iterator[dict[str, Any]]:
-    """Return the sections of a page, each without the text of its subsections."""
+    """Yield the sections of a page, each without the text of its subsections."""
     titles = list(doctree.findall(nodes.title))
     of = titles[0].astext() if titles else page
     for section in doctree.findall(nodes.section):
@@ -151,26 +151,27 @@ def read_page(
 ) -> None:
     """Record the sections of a page while the page is written."""
     if doctree is not None:
-        kept = _kept(app)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-        known[pagename] = list(sections(pagename, doctree))
-        kept.write_text(json.dumps(known, ensure_ascii=False), encoding="utf-8")
+        file = _sections_file(app)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        pages = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        pages[pagename] = list(sections(pagename, doctree))
+        file.write_text(json.dumps(pages, ensure_ascii=False), encoding="utf-8")
 
 
 def write_sections(app: Sphinx, exception: Exception | None) -> None:
     """Write the recorded sections of all pages of the book."""
-    kept = _kept(app)
-    if exception or app.builder.format != "html" or not kept.exists():
+    file = _sections_file(app)
+    if exception or app.builder.format != "html" or not file.exists():
         return
-    known = json.loads(kept.read_text(encoding="utf-8"))
-    found = [section for page, them in known.items() if page in app.env.all_docs for section in them]
+    pages = json.loads(file.read_text(encoding="utf-8"))
+    found = [section for page, of_page in pages.items() if page in app.env.all_docs for section in of_page]
     (Path(app.outdir) / "searchindex.js").unlink(missing_ok=True)  # Sphinx's search index, which no page loads
     script = _script("bookSections", found) + _script("bookTerms", terms(ROOT, edition_of(app)))
     (Path(app.outdir) / "_static" / "sections.js").write_text(script, encoding="utf-8")
 
 
-def _kept(app: Sphinx) -> Path:
+def _sections_file(app: Sphinx) -> Path:
+    """Return the file that collects the sections while pages are written."""
     return Path(app.doctreedir) / "finding" / "sections.json"
 
 

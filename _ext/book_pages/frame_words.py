@@ -68,7 +68,7 @@ def of_scripts(path: Path) -> dict[str, str]:
 def add_to_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Give templates the function ``say``, and the words of scripts as JSON for an element of the page."""
+    """Add the function ``say``, and the words of scripts as JSON, to the context of templates."""
     context["say"] = lambda text, **values: say(app, text, **values)
     edition = edition_of(app)
     words = of_scripts(edition.folder / CATALOGUE) if edition else {}

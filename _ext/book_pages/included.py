@@ -30,8 +30,8 @@ def lines_of(include: re.Match[str], folder: Path) -> str:
 def with_lines(markdown: str, folder: Path) -> str:
     """Return ``markdown`` with the included lines in place of the directives."""
 
-    def shown(include: re.Match[str]) -> str:
+    def code_block(include: re.Match[str]) -> str:
         name = Path(include["path"]).as_posix().lstrip("./")
         return f"```python\n# {name}\n{lines_of(include, folder)}```"
 
-    return INCLUDE.sub(shown, markdown)
+    return INCLUDE.sub(code_block, markdown)

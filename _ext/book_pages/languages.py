@@ -37,10 +37,10 @@ class Edition:
     def settings(self) -> dict[str, Any]:
         """Return the settings in the edition's ``book.yml``.
 
-        They are ``language`` (of Sphinx: "zh_CN"), ``tag`` (of HTML: "zh-CN"), ``name`` (as its readers call the
-        language), ``not_translated`` (beside the link to it, on a page that it lacks), ``behind`` (on a page whose
-        English source has changed in {count} places), ``title``, ``author``, ``copyright``, and ``captions`` of the
-        parts.
+        They are ``language`` (for Sphinx: "zh_CN"), ``tag`` (for HTML: "zh-CN"), ``name`` (the language as its readers
+        call it), ``title``, ``author``, ``copyright``, ``captions`` (of the parts), and two notes: an English page that
+        is not translated shows ``not_translated``, and a translated page shows ``behind`` if {count} blocks of the
+        English page have changed since.
         """
         found: dict[str, Any] = yaml.safe_load((self.folder / SETTINGS).read_text(encoding="utf-8"))
         return found

@@ -28,7 +28,7 @@ class Link:
     download: bool = False
 
 
-def lead_to_the_sources(
+def add_to_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Add the links of this page to the context of the page's template."""

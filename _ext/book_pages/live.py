@@ -1,7 +1,7 @@
 """Add Python in the page: copy the files that ``tools/live.py`` has fetched to ``_static/live``.
 
-The build names their folder in the variable BOOK_LIVE. Templates and handlers read the config value ``live``: if it is
-not set, no page has a button for Python in the page.
+The variable BOOK_LIVE names the folder of these files. Templates and handlers read the config value ``live``, which is
+True if the variable is set; otherwise no page has a button for Python in the page.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def choose_assets(
 
 
 def copy_files(app: Sphinx, exception: Exception | None) -> None:
-    """Delete unused files in the folder, and copy the files."""
+    """Copy the files into the built book, after `clean_assets` has deleted all files that no page refers to."""
     if exception is None and app.config.live and app.builder.format == "html":
         folder = Path(app.outdir) / "_static" / "live"
         shutil.copytree(FOLDER, folder, dirs_exist_ok=True)

@@ -30,9 +30,9 @@ MENDS = (
     # Settings for a kernel on another host, which pages never start.
     (re.compile(r'<script type="text/x-thebe-config">.*?</script>|<script>kernelName = .*?</script>', re.DOTALL), ""),
 )
-# The static picture of a stage is for readers without scripts. It has most of a page's elements, so browsers with
-# scripts do not parse it. Only the first of a page is kept, because it may be in view before the script is loaded.
-# A script starts each stage when the reader scrolls near to it.
+# The static picture of a stage is for readers without scripts. These pictures have most of a page's elements, so they
+# are put into <noscript>, which browsers with scripts do not parse. The first picture of a page is not, because it may
+# be in view before the script is loaded. A script starts each stage when the reader scrolls near to it.
 STAGE = re.compile("<memory-(?:stage|figure)(?=[ >])")
 STILL = re.compile(r'(<div class="(?:stage|figure)-fallback">.*?</div>\s*)(?=</memory-(?:stage|figure)>)', re.DOTALL)
 # Code in the book has the style of the stage, with grey comments. Other markup of Pygments is not needed.
@@ -51,30 +51,31 @@ def mend_body(
 ) -> None:
     """Apply the repairs to the content of the page."""
     if "body" in context:
-        context["body"] = mended(context["body"])
+        context["body"] = mend(context["body"])
 
 
-def mended(body: str) -> str:
-    for fault, mend in MENDS:
-        body = fault.sub(mend, body)
+def mend(body: str) -> str:
+    for fault, replacement in MENDS:
+        body = fault.sub(replacement, body)
     if first := STILL.search(body):
         body = body[: first.end()] + STILL.sub(r"<noscript>\1</noscript>", body[first.end() :])
     body = STAGE.sub(r'\g<0> loading="lazy"', body)
-    body = CODE_BLOCK.sub(lambda block: block[1] + _options_whole(COLOURED.sub(_uncoloured, block[2])) + block[3], body)
-    return INLINE_CODE.sub(_unbroken, body)
+    body = CODE_BLOCK.sub(lambda block: block[1] + _join_options(COLOURED.sub(_plain_token, block[2])) + block[3], body)
+    return INLINE_CODE.sub(_inline_code, body)
 
 
-def _uncoloured(token: re.Match[str]) -> str:
+def _plain_token(token: re.Match[str]) -> str:
     return token[0] if token["kind"] in COMMENTS else token["text"]
 
 
-def _unbroken(code: re.Match[str]) -> str:
+def _inline_code(code: re.Match[str]) -> str:
     """Keep a short piece of inline code on one line. Let a long one break only at its spaces."""
     text = PIECE.sub("", code[1])
     if len(unescape(text)) <= UNBROKEN:
         return f'<code class="whole">{text}</code>'
-    return f"<code>{_options_whole(text)}</code>"
+    return f"<code>{_join_options(text)}</code>"
 
 
-def _options_whole(code: str) -> str:
+def _join_options(code: str) -> str:
+    """Forbid a line break inside the options of commands."""
     return OPTION.sub(r'<span class="whole">\g<0></span>', code)

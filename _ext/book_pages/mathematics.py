@@ -11,7 +11,7 @@ from sphinx.config import Config
 
 SCRIPT = "tex-chtml.js"
 # The settings are in a file, because pages have no inline scripts. The menu is off, because its choices would load
-# # more of MathJax.
+# more of MathJax.
 SETTINGS = "mathjax-settings.js"
 # Files that the script may load because of a formula: rare TeX commands and the fonts.
 FOLDERS = ("input/tex/extensions", "output/chtml/fonts")

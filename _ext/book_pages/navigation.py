@@ -22,11 +22,11 @@ def show_chapters(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Add the list of chapters, the page's sections and the questions of the neighbouring pages to the context."""
-    shown = (context["toctree"](maxdepth=1, includehidden=True) or "").replace(' role="heading"', "")
+    chapters = (context["toctree"](maxdepth=1, includehidden=True) or "").replace(' role="heading"', "")
     here = f'<a class="current" href="#" aria-current="page">\\1</a>{_sections(app, pagename)}'
-    context["chapters"] = CURRENT.sub(here, shown)
-    own = unescape(MARKUP.sub("", context.get("title", "")))
-    context["page_title"] = app.config.html_title if pagename == app.config.root_doc else f"{own} | {TITLE}"
+    context["chapters"] = CURRENT.sub(here, chapters)
+    title = unescape(MARKUP.sub("", context.get("title", "")))
+    context["page_title"] = app.config.html_title if pagename == app.config.root_doc else f"{title} | {TITLE}"
     letter = APPENDIX.search(pagename)
     context["is_appendix"] = letter[1] if letter else ""
     context["questions"] = _questions(app, pagename)
@@ -34,7 +34,7 @@ def show_chapters(
 
 
 def not_found_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Return the page that a web server sends for an unknown address. It is the same for all editions."""
+    """Yield the page that a web server sends for an unknown address. All editions share it."""
     if not app.config.edition:
         yield NOT_FOUND, {"title": "No page here", "body": ""}, "404.html"
 
@@ -63,7 +63,7 @@ def _depth(node: nodes.Node) -> int:
 
 
 def _questions(app: Sphinx, pagename: str) -> dict[str, str]:
-    """Return the question that each neighbouring page answers, which is ``question`` in its front matter."""
+    """Return the questions that the previous and the next page answer: ``question`` in their front matter."""
     _, before, after = app.builder.relations.get(pagename, (None, None, None))
     return {
         side: str(app.env.metadata[page].get("question", "")) if page else ""

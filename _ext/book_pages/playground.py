@@ -29,7 +29,7 @@ NEEDS = "Here you can write a program and run it, in a browser that runs JavaScr
 def offer_playground(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Change the text of the element if Python in the page is available."""
+    """Replace the text of the element if the book has Python in the page."""
     if app.config.live and "body" in context:
         context["body"] = PLACE.sub(rf"\1<p>{say(app, NEEDS)}</p>\2", context["body"])
 
@@ -44,7 +44,7 @@ def write_programs(app: Sphinx, exception: Exception | None) -> None:
 
 
 def traces(notebook: Path) -> Iterator[dict[str, Any]]:
-    """Return the recordings in the stages of an executed notebook."""
+    """Yield the recordings in the stages of an executed notebook."""
     for cell in nbformat.read(notebook, as_version=4).cells:
         for output in cell.get("outputs", []):
             shown = BeautifulSoup(output.get("data", {}).get("text/html", ""), "html.parser")

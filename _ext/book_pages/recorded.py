@@ -13,6 +13,8 @@ from .translated import book_of
 
 #: Matches a file of facts in inline code, for example `facts/views.json`.
 CITED = re.compile(r"facts/[\w./-]+\.\w+")
+#: Matches a link to such a file in a built page.
+LINKED = re.compile(r'href="(?:\.\./)*(facts/[\w./-]+)"')
 
 
 def link_facts(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
@@ -32,9 +34,7 @@ def copy_facts(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
-    cited = {
-        path for page in out.rglob("*.html") for path in re.findall(r'href="(?:\.\./)*(facts/[\w./-]+)"', _text(page))
-    }
+    cited = {path for page in out.rglob("*.html") for path in LINKED.findall(page.read_text(encoding="utf-8"))}
     for path in sorted(cited):
         target = out / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +43,3 @@ def copy_facts(app: Sphinx, exception: Exception | None) -> None:
 
 def _source(app: Sphinx, path: str) -> Path:
     return book_of(app) / path
-
-
-def _text(page: Path) -> str:
-    return page.read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ FENCE = re.compile(r"(?P<ticks>`{3,})(?:\{(?P<name>[\w-]+)\})?")
 COLONS = re.compile(r":{3,}(?:\{(?P<name>[\w-]+)\})?")
 ITEM = re.compile(r"\s*(?:[*-]|\d+\.) ")
 DIGITS = 12  # the number of hexadecimal digits of a hash in the records
-WORDS = 60  # the number of characters of a block's beginning, by which a reader recognizes the block
+LONGEST = 60  # the largest number of characters of a block's beginning, by which a reader recognizes the block
 
 
 class SourceBlock(NamedTuple):
@@ -34,7 +34,7 @@ class SourceBlock(NamedTuple):
             _, code = cell_parts(self.text)
             lines = code.splitlines() or lines
         joined = " ".join(" ".join(lines).split())
-        return joined if len(joined) <= WORDS else f"{joined[:WORDS]}…"
+        return joined if len(joined) <= LONGEST else f"{joined[:LONGEST]}…"
 
 
 def blocks(markdown: str) -> list[SourceBlock]:

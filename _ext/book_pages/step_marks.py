@@ -120,7 +120,7 @@ def moment_of(names: str, trace: Trace) -> Moment:
 
 
 def find_stages(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Add the title of its stage and the moment that it refers to, to each mark of a page."""
+    """Set the attributes ``stage`` (a title), ``variant`` and ``step`` of each mark of a page."""
     if app.builder.format != "html":
         return
     for mark, stage in marks(doctree):

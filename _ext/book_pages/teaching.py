@@ -1,8 +1,8 @@
 """Make slides for a class from the chapters, and papers: notes, hand-outs and sheets of questions with their answers.
 
 `book/class.json` lists the questions, stages and exercises of each part with their pages, and the minutes of a part.
-They are copied from the built pages, so slides, sheet and chapters always agree. If the file lists something that its
-page lacks, the build fails with a list of the pieces that the page has.
+The build copies these pieces from the built pages, so slides, sheet and chapters always agree. If a page lacks a piece
+that the file lists, the build fails and lists the pieces of the page.
 
 The slides use reveal.js, from the package sphinx-revealjs.
 
@@ -61,7 +61,8 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
     for source in (TEMPLATES / "deck.css", BUNDLES / "deck.js"):
         shutil.copyfile(source, folder / source.name)
     write = partial(_write, folder, _words_of_templates(edition_of(app), say))
-    write("questions.html", "questions.html", questions=_sheet(book, ""), answers=_sheet(book, "answers"))
+    questions, answers = (_sheet(book, answers=each) for each in (False, True))
+    write("questions.html", "questions.html", questions=questions, answers=answers)
     if app.config.edition:
         torch = say("The English class has slides with those of PyTorch")
         _write_deck(write, "", plan, book, say, f"<a href='../../{FOLDER}/torch.html'>{torch}</a>")
@@ -164,7 +165,7 @@ def _error(words: str, program: list[str]) -> str:
 
 
 def _notes(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Iterator[str]:
-    """Return the notes for the speaker: for each slide the minutes, the words to say, and the task of the class."""
+    """Yield the notes for the speaker: for each slide the minutes, the words to say, and the task of the class."""
     slides, minute = count(3), 0  # after the title and the opening
 
     def headed(kind: str, minutes: float, content: str, quiet: float = 0) -> str:
@@ -272,8 +273,10 @@ def _minutes(number: float, say: Say) -> str:
 
 
 def _piece(page: BuiltPage, kind: str, piece: Tag, drawn: str = "") -> str:
-    """Return the slide of a piece of a page. A stage that records operations for backward also draws their history, so
-    its slide is marked, and the style leaves room for it.
+    """Return the slide of a piece of a page.
+
+    A stage that records operations for backward also draws their history. Its slide has the attribute `data-history`,
+    for which the style sheet leaves more room.
     """
     slide = _slide(_own_links(piece, page) + drawn, kind)
     if kind != "stage":
@@ -293,14 +296,12 @@ def _own_links(piece: Tag | str, page: BuiltPage) -> str:
     return re.sub(r'(<a [^>]*href=")(?!https?:)([^"#]*)', rf"\g<1>{folder}/\g<2>", str(piece))
 
 
-def _sheet(book: dict[str, BuiltPage], kind: str) -> str:
-    """Return all questions of the numbered chapters with their options; with a ``kind``, with their answers and reasons
-    instead.
-    """
+def _sheet(book: dict[str, BuiltPage], *, answers: bool) -> str:
+    """Return the questions of the numbered chapters with their options, or their answers with the reasons."""
     sections = []
     for page in book.values():
         if re.search(r"/\d\d_", page.name) and (asked := page.questions):
-            items = "\n".join(f"<li>{_answer(one) if kind else _asked(one)}</li>" for one in asked)
+            items = "\n".join(f"<li>{_answer(one) if answers else _asked(one)}</li>" for one in asked)
             sections.append(f"<h3><a href='../{page.name}.html'>{escape(page.title)}</a></h3>\n<ol>\n{items}\n</ol>")
     return "\n".join(sections)
 
@@ -321,8 +322,8 @@ def _answer(question: Tag) -> str:
 
 def _write(folder: Path, known: dict[str, Any], name: str, template: str, **parts: str) -> None:
     """Write the file ``name`` from a template; ``parts`` are the pieces of HTML that the template places."""
-    made = Environment(loader=FileSystemLoader(TEMPLATES), keep_trailing_newline=True).get_template(template)
-    (folder / name).write_text(made.render(**known, **parts), encoding="utf-8")
+    loaded = Environment(loader=FileSystemLoader(TEMPLATES), keep_trailing_newline=True).get_template(template)
+    (folder / name).write_text(loaded.render(**known, **parts), encoding="utf-8")
 
 
 def _pages(app: Sphinx) -> list[str]:

@@ -1,11 +1,12 @@
 """Link the first use of a term in each chapter and guide to its entry in the glossary.
 
-The terms are in ``book/glossary.json``, which the page of the glossary shows. Only prose is searched, and no headings,
+The terms are in ``book/glossary.json``, which the page of the glossary shows. Only prose gets links, but not headings,
 code, links or outputs of cells. A word that also has an everyday meaning, such as "copy", is linked only in the chapter
-that explains it and in later ones.
+that explains it and in later chapters.
 
-A page of the Chinese edition has links from the Chinese terms. Chinese puts no spaces between words, and a term of one
-character, such as the one for "block", is a part of many words: it is linked only if the glossary lists it as a form.
+A page of the Chinese edition has links from the Chinese terms. Chinese has no spaces between words, and a term of one
+character, such as that for "block", also occurs inside many other words. Such a term is linked only if the glossary
+lists it as a form.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _pattern(form: str) -> str:
 
 
 def is_term_on(term: dict[str, Any], pagename: str) -> bool:
-    """True if a page may link the word. An everyday word is linked only from the chapter that explains it on."""
+    """True if a page may link the term. An everyday word is linked only in the chapter that explains it and later."""
     return not term.get("everyday") or pagename >= term["page"]
 
 

@@ -46,7 +46,7 @@ class Version:
     tag: str  # the language tag in HTML
     name: str
     address: str
-    note: str = ""  # says that the page is missing in this language, so that the address is that of the first page
+    note: str = ""  # for a page that is missing in this language, whose address is that of the first page
 
 
 def book_of(app: Sphinx) -> Path:
@@ -150,8 +150,14 @@ class EnglishPages(SphinxPostTransform):
 
 
 def english_address(node: addnodes.pending_xref, missing: set[str]) -> str | None:
-    """Return the address, relative to the site's root, of the English page that a link refers to; None for
-    other links.
+    """Return the address of the English page for a link to a missing page, relative to the site's root.
+
+    Args:
+        node: the link, which is not resolved yet.
+        missing: the pages that are not translated.
+
+    Returns:
+        The address; None if the link refers to another page.
     """
     if node.get("refdomain") == "doc":
         page, place = node["reftarget"], node.get("reftargetid")
@@ -175,8 +181,7 @@ def _normal(path: PurePosixPath) -> str:
     return "/".join(parts)
 
 
-# ---- choice of the language
-# ------------------------------------------------------------------------------------------------------
+# ---- choice of the language ------------------------------------------------------------------------------------------
 
 
 def offer_languages(

@@ -1,12 +1,12 @@
 """A training step of a small convolutional network on 32 images of 28x28, with plain gradient descent.
 
-It has two convolutions of 3x3 (1 to 8 channels; 8 to 16 with stride 2) and a linear layer to 10 classes. It is written
-with functions and in-place updates, and with layers and an optimizer. The version for numpy is written by hand with
-columns (im2col), whose windows are views that it copies once. All start with the same weights and must reach the same
-loss.
+The network has two convolutions of 3x3 (1 to 8 channels; 8 to 16 with stride 2) and a linear layer to 10 classes. Each
+library has a version with functions and in-place updates, and one with layers and an optimizer. The version for numpy
+writes backward by hand, with columns (im2col): its windows are views, which it copies once. All versions start with the
+same weights and must reach the same loss.
 
-Two more versions use PyTorch's names: one with activations out of place, and one with convolutions that backward
-recomputes.
+PyTorch and minitensor, under PyTorch's names, have three more versions: "normal" with activations out of place,
+"in place", and "computed again", in which backward recomputes the convolutions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Training without the garbage collector: memory stays constant if there are no reference cycles.
 
-The training steps are those of the networks in ``mlp.py`` and ``cnn.py``, and one that writes through views.
+The training steps are those of the networks in ``mlp.py`` and ``cnn.py``, and a step that writes through views.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def minitensor() -> dict[str, float]:
 def growth(program: Callable[[], Any], steps: int) -> dict[str, float]:
     """Return the bytes that a step leaves, of tensors and in total, and the number of objects that the collector finds.
 
-    A leak in every step makes memory grow in every run, so the run with the least growth is returned: by then, caches
-    and logs of bounded length are full. One run without growth is enough.
+    A leak makes memory grow in every run. Caches and logs of bounded length grow only in the first runs. So the figure
+    is the least growth of all runs, and the runs end after one without growth.
     """
     import minitensor as mt
 

@@ -1,8 +1,9 @@
 """Cost curves: seconds and bytes by the size of a tensor, 12 bytes to 400 MB, and by the depth of a graph.
 
-By size: an addition of two tensors, normal and in place, and its peak bytes beyond the operands. By depth: a chain of
-``add_`` on 3x4 float32 that requires a gradient, forward and backward, from 1 operation to 1,000,000, and the bytes of
-its graph. The name of a figure contains its position on the curve: ``add, seconds @ 4000``.
+The curves by size are of an addition of two tensors, normal and in place: its seconds, and its peak bytes beyond the
+operands. The curves by depth are of a chain of 1 to 1,000,000 ``add_`` on a 3x4 float32 tensor that requires a
+gradient: the seconds of forward and of backward, and the bytes of the graph. The name of a figure contains its position
+on the curve: ``add, seconds @ 4000``.
 """
 
 from __future__ import annotations

@@ -21,9 +21,14 @@ ROUNDS = 2
 PARTS = ("add", "add_")
 
 
-def measured(name: str, start: Callable[[], Any], step: Callable[[Any], Any], length: int) -> dict[str, float]:
-    """Return the seconds of every part and the bytes per node. ``start`` returns the tensor with which a chain
-    begins.
+def measure(name: str, start: Callable[[], Any], step: Callable[[Any], Any], length: int) -> dict[str, float]:
+    """Return the seconds of every part and the bytes per node of a chain.
+
+    Args:
+        name: the beginning of the names of the figures.
+        start: returns the tensor with which the chain begins.
+        step: appends an operation to the chain, and returns its result.
+        length: the number of operations.
     """
     figures: dict[str, float] = {}
     gc.collect()
@@ -56,7 +61,7 @@ def minitensor(op: str, length: int = LENGTH) -> dict[str, float]:
     y, g = mt.ones([3, 4]), mt.ones([3, 4])
     g.stop_gradient = False
     steps = {"add": lambda h: h.add(y), "add_": lambda h: h.add_(y)}
-    return measured(op, lambda: g * 1.0, steps[op], length)
+    return measure(op, lambda: g * 1.0, steps[op], length)
 
 
 def torch(op: str, length: int = LENGTH) -> dict[str, float]:
@@ -65,7 +70,7 @@ def torch(op: str, length: int = LENGTH) -> dict[str, float]:
     torch.set_num_threads(1)
     y, g = torch.ones(3, 4), torch.ones(3, 4, requires_grad=True)
     steps = {"add": lambda h: h.add(y), "add_": lambda h: h.add_(y)}
-    return measured(op, lambda: g * 1.0, steps[op], length)
+    return measure(op, lambda: g * 1.0, steps[op], length)
 
 
 FIGURES = {"minitensor": minitensor, "torch": torch}

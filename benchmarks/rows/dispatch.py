@@ -1,8 +1,8 @@
 """The overhead of one operation on a tensor of 3x4 float32, for which the arithmetic takes almost no time.
 
-In the recording cases ``g`` is a leaf that requires a gradient, and ``h`` starts as a new result of it, so that a burst
-of in-place operations builds one chain. ``relu_`` saves its result, which the next operation of a chain would
-overwrite, so each ``relu_`` gets a new result.
+In the recording cases ``g`` is a leaf that requires a gradient, and ``h`` is a new result of ``g`` in each burst, so
+that the in-place operations of a burst build one chain. ``relu_`` saves its result, which the next operation of a chain
+would overwrite, so each ``relu_`` gets a new result of ``g``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchmarks.timing import fastest_statement
 
 TITLE = "one operation on 3x4 float32"
 
-#: The number of bursts of a case. The fastest one was not interrupted by other programs.
+#: The number of bursts of a case. There are many, so that other programs do not interrupt the fastest one.
 BURSTS = 150
 
 

@@ -1,7 +1,7 @@
 """Bytes that every in-place operation keeps for backward on a tensor of 1 MiB, also under no_grad.
 
-They are compared with the bytes of Paddle and PyTorch, which were recorded for some operations (``facts/goldens``,
-``facts/torch-copies.json``).
+The bytes of minitensor are compared with those of Paddle and PyTorch, which were recorded for some operations
+(``facts/goldens``, ``facts/torch-copies.json``).
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ ROUNDS = 1
 
 
 def under_no_grad(name: str) -> int | None:
-    """Return the bytes that stay allocated after the operation ``name`` under no_grad; None if it gets another
-    storage.
-    """
+    """Return the bytes that an operation keeps under no_grad; None if it changes the storage of the tensor."""
     import minitensor as mt
     from book_kit.data import sample_calls
 
@@ -37,8 +35,11 @@ def under_no_grad(name: str) -> int | None:
         return mt.device.cpu.memory_allocated() - before
 
 
-def compared() -> dict[str, tuple[Fraction, Fraction]]:
-    """Return, for each operation, its copies of x in minitensor, and the fewest recorded for Paddle and PyTorch."""
+def copies() -> dict[str, tuple[Fraction, Fraction]]:
+    """Return the copies of x that each operation keeps in minitensor, and the fewest recorded for Paddle and PyTorch.
+
+    Operations without a record are left out.
+    """
     from book_kit.tables import reference_tables
 
     found = {}
@@ -52,7 +53,7 @@ def compared() -> dict[str, tuple[Fraction, Fraction]]:
 def minitensor() -> dict[str, float]:
     from book_kit.tables import reference_tables
 
-    both = compared()
+    both = copies()
     free = {entry.name: under_no_grad(entry.name) for entry in reference_tables.entries(FACTS)}
     names = [name for name, (ours, least) in both.items() if ours > least]
     return {

@@ -40,8 +40,8 @@ def once(name: str, environment: dict[str, str]) -> tuple[float, float | None]:
     return seconds, nbytes
 
 
-def imported(name: str, times: int) -> dict[str, float]:
-    """Return the seconds and bytes of importing the package ``name`` after numpy, with compiled sources."""
+def fastest_import(name: str, times: int) -> dict[str, float]:
+    """Return the fewest seconds and bytes of importing the package ``name`` after numpy, with compiled sources."""
     once(name, {})
     seconds, nbytes = zip(*(once(name, {}) for _ in range(1 if QUICK else times)), strict=True)
     return {"seconds": min(seconds), **({"bytes in memory": min(nbytes)} if None not in nbytes else {})}
@@ -50,14 +50,14 @@ def imported(name: str, times: int) -> dict[str, float]:
 def minitensor() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as empty:
         compiling, _ = once("minitensor", {"PYTHONPYCACHEPREFIX": empty})
-    return {**imported("minitensor", 8), "seconds, compiling": compiling}
+    return {**fastest_import("minitensor", 8), "seconds, compiling": compiling}
 
 
 FIGURES = {
     "minitensor": minitensor,
-    "torch": lambda: imported("torch", 2),
-    "paddle": lambda: imported("paddle", 2),
-    "mygrad": lambda: imported("mygrad", 2),
+    "torch": lambda: fastest_import("torch", 2),
+    "paddle": lambda: fastest_import("paddle", 2),
+    "mygrad": lambda: fastest_import("mygrad", 2),
 }
 
 ROWS = [

@@ -1,8 +1,8 @@
 """A training step of a small network: 64 rows of 784 numbers, 256 hidden units, 10 classes; momentum 0.9.
 
-It is written twice for each library that has layers: with functions and in-place updates, and with layers and an
-optimizer. The version for numpy is written by hand, in place if that saves memory. All start with the same weights and
-must reach the same loss. The velocity includes the learning rate: ``v = 0.9 v + rate * gradient``, ``w = w - v``.
+Each library with layers has two versions: with functions and in-place updates, and with layers and an optimizer. The
+version for numpy writes backward by hand, in place where that saves memory. All versions start with the same weights
+and must reach the same loss. The velocity includes the learning rate: ``v = 0.9 v + rate * gradient``, ``w = w - v``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The cost of a recorded line: a chain of small operations with gradients, recorded and not recorded.
 
-Both run alternately in one process. The time of a recording includes running the program, dividing it into steps, and
-writing the sentences, but not drawing.
+The two kinds of runs alternate in one process. The time of a recording includes running the program, dividing it into
+steps, and writing the sentences, but not drawing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROUNDS = 3
 
 
 def line_of_a_chain(start: str, names: dict[str, Any]) -> dict[str, float]:
-    """Return the seconds per line in the fastest run. ``start`` creates ``y``."""
+    """Return the seconds per line in the fastest run of each kind. The source ``start`` creates ``y``."""
     import memory_stage as stage
 
     source = start + "y = y * 1.5\n" * LINES

@@ -1,6 +1,7 @@
 """The cost of explaining a whole run, compared with torch's anomaly mode and with the plain run.
 
-Each program is a training of several steps. The three ways run alternately in one process.
+Each program is a training step, or a chain of small operations with backward. Plain, watched and anomaly-mode runs
+alternate in one process.
 """
 
 from __future__ import annotations

@@ -47,11 +47,11 @@ class LeNet(Layer):
 
 
 def train(network: Any, epochs: int = 8, batch_size: int = 32, learning_rate: float = 0.005, bar: bool = True) -> Any:
-    """Train with Adam on the digits that are not held out. The learning rate falls after each epoch as a cosine does.
+    """Train with Adam on the digits that are not held out. The learning rate follows a cosine from epoch to epoch.
 
     Args:
         network: the network; it stays in training mode.
-        epochs: how often to go through all digits.
+        epochs: the number of passes over the digits.
         batch_size: the number of digits in one step.
         learning_rate: the learning rate of the first epoch.
         bar: True to show a progress bar.
@@ -66,8 +66,8 @@ def train(network: Any, epochs: int = 8, batch_size: int = 32, learning_rate: fl
     adam = optimizer.Adam(schedule, parameters=network.parameters())
     losses: list[float] = []
     network.train()
-    counted = range(epochs)
-    for _ in progress(counted, "training", lambda: f"loss {losses[-1]:.4f}") if bar else counted:
+    passes = range(epochs)
+    for _ in progress(passes, "training", lambda: f"loss {losses[-1]:.4f}") if bar else passes:
         for x, y in loader:
             loss = F.cross_entropy(network(x), y)
             loss.backward()

@@ -1,6 +1,7 @@
 """A progress bar for a loop: a widget in a notebook that has ipywidgets, a line of text elsewhere.
 
-At the end of the loop a line of text remains, which a page and a notebook without widgets can show, too.
+When the loop ends, the widget is replaced by a line of text, so that a page or a notebook without widgets shows the
+result, too.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class _Line:
 
 
 class _Widget(_Line):
-    """A bar of ipywidgets, which is removed once the last text is printed."""
+    """A bar of ipywidgets. At the end of the loop the last text replaces it."""
 
     def __init__(self, widgets: Any, display: Any, total: int, label: str) -> None:
         self.last, self.overwrites = "", False
@@ -78,9 +79,7 @@ class _Widget(_Line):
 
 
 def _widget(total: int, label: str) -> _Widget | None:
-    """Return a widget if ipywidgets is installed and a kernel runs. A page of the book has no kernel, so this
-    is None.
-    """
+    """Return a widget, or None if ipywidgets is not installed or no kernel runs, as in a page of the book."""
     if os.environ.get("MINITENSOR_BOOK") == "1":
         return None
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None

@@ -1,6 +1,7 @@
-"""Call any in-place operation once, to measure the memory that it keeps allocated, its changes and its refusals.
+"""Run any in-place operation once with sample arguments.
 
-This file has sample arguments for every operation, so that the book can run all operations.
+The book measures in this way how much memory each operation keeps for backward, which attributes it changes, and which
+policies refuse it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import minitensor as mt
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.table import ROWS, Row
 
-#: The side of the square tensor that is measured: 1 MiB of float32, so that the size of a node is negligible.
+#: The side of the square tensors: 1 MiB of float32, beside which the bytes of a graph's node do not count.
 SIDE = 512
 
 
@@ -30,7 +31,8 @@ def _mask() -> Tensor:
     return full(0.25) > 0
 
 
-#: The arguments, without ``x``, of operations whose other arguments are not tensors of the same shape.
+#: The arguments, without ``x``, of operations that have no row in the derivative table, or whose other arguments are
+#: something else than tensors of the shape of ``x``.
 ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "apply_": lambda: (lambda x: x.scale(2.0),),
     "cast_": lambda: ("float64",),
@@ -67,16 +69,18 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
 }
 #: The shapes of ``x`` for operations that do not accept a matrix.
 SHAPES = {"baddbmm_": [1, SIDE, SIDE], "squeeze_": [1, SIDE, SIDE]}
+#: Operations whose second argument is overwritten.
 TARGET_IS_SECOND = ("embedding_renorm_", "where_")
+#: How the names of operations on integers begin.
 INTEGERS = ("bitwise_", "gcd_", "lcm_")
 
 
 def arguments(name: str) -> tuple[Any, ...]:
-    """Return the arguments with which an operation is measured, without the tensor that it overwrites."""
+    """Return the sample arguments of an operation, without the tensor that it overwrites."""
     row = row_of(name)
-    given = name if row is None else row.name + "_"
-    if given in ARGUMENTS:
-        return ARGUMENTS[given]()
+    unaliased = name if row is None else row.name + "_"
+    if unaliased in ARGUMENTS:
+        return ARGUMENTS[unaliased]()
     others = () if row is None else tuple(operand for operand in row.operands if operand != row.target)
     if name.startswith(INTEGERS):
         return tuple(mt.full([SIDE, SIDE], 2, dtype="int64") for _ in others)
@@ -90,15 +94,15 @@ def row_of(name: str) -> Row | None:
 
 
 def call(name: str, x: Tensor, given: tuple[Any, ...]) -> Any:
-    """Run the operation in place on ``x``, from the first module or class that has the name."""
+    """Run the operation ``name`` on ``x``: the function of ``mt`` or ``mt.nn.functional``, or else the method."""
     place = next(place for place in (mt, mt.nn.functional, Tensor) if hasattr(place, name))
     if name in TARGET_IS_SECOND:
         return getattr(place, name)(given[0], x, *given[1:])
     return getattr(place, name)(x, *given)
 
 
-def no_leaf(name: str) -> Tensor:
-    """Return a tensor of 1 MiB for the operation ``name`` that requires a gradient and is no leaf."""
+def non_leaf(name: str) -> Tensor:
+    """Return a tensor as `full` does, which requires a gradient and is not a leaf."""
     leaf = full(0.5, name)
     leaf.stop_gradient = False
     return leaf.scale(1.0)
@@ -106,7 +110,7 @@ def no_leaf(name: str) -> Tensor:
 
 def is_refused(name: str, policy: str) -> bool:
     """True if the policy refuses the operation, with constants as its other operands."""
-    x, given = no_leaf(name), arguments(name)
+    x, given = non_leaf(name), arguments(name)
     try:
         with mt.set_inplace_policy(policy):
             call(name, x, given)
@@ -118,20 +122,21 @@ def is_refused(name: str, policy: str) -> bool:
 
 
 def copies_held(name: str, others_want: bool = False) -> Fraction | None:
-    """Return the bytes that stay allocated after ``name`` on a non-leaf tensor with a gradient, divided by its bytes.
+    """Return how much memory an operation keeps for backward, as a multiple of the bytes of the overwritten tensor.
 
     Args:
         others_want: True if the other floating-point operands require a gradient, too.
 
     Returns:
-        None if the operation is refused, or if there is no such tensor because integers have no gradient.
+        The multiple; None if the operation raises an error, as an operation on integers does, because integers have no
+        gradient.
     """
     given = arguments(name)
     if others_want:
         for each in given:
             if isinstance(each, Tensor) and each.dtype in (mt.float32, mt.float64):
                 each.stop_gradient = False
-    x = no_leaf(name)
+    x = non_leaf(name)
     size = x.nbytes
     before = mt.device.cpu.memory_allocated()
     try:
@@ -143,9 +148,7 @@ def copies_held(name: str, others_want: bool = False) -> Fraction | None:
 
 
 def changes(name: str) -> tuple[str, str, str]:
-    """Describe how ``name`` changed the version and the storage, and the shape, strides, dtype and stop_gradient if it
-    did.
-    """
+    """Run an operation and describe what it changes: the version, the storage, and other attributes of the tensor."""
     x = full(0.5, name)
     given = arguments(name)
     if name == "detach_":

@@ -32,7 +32,7 @@ _OURS = "minitensor"
 
 
 def article(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure:
-    """Draw the milliseconds of 100 additions in each library, and the peak of bytes beyond the operands.
+    """Draw the time of 100 additions in each library, and their peak memory beyond that of the operands.
 
     Args:
         record: a record that ``python -m benchmarks --record`` has written.
@@ -61,7 +61,7 @@ def dispatch(record: Record, *, over: str = "torch", width: float = 6.5, height:
 
 
 def curves(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure:
-    """Draw the seconds over the size of a tensor, the seconds and bytes over the depth of a graph, and fitted lines.
+    """Draw time against the size of a tensor, time and bytes against the depth of a graph, and fitted lines.
 
     Arguments and errors are those of :func:`article`.
     """
@@ -123,7 +123,7 @@ def _article(record: Record, time: Axes, peak: Axes) -> None:
 def _dispatch(record: Record, over: str, axes: Axes) -> None:
     rows = [row for row in _rows(record, "dispatch") if row["over"] == over]
     if not rows:
-        raise ValueError(f"nothing was recorded over {over!r}")
+        raise ValueError(f"the record compares no operation with {over!r}")
     _style(axes, "x")
     for number, row in enumerate(rows):
         kind, ratio = _kind(row["name"]), row["ratio"]
@@ -150,7 +150,7 @@ def _dispatch(record: Record, over: str, axes: Axes) -> None:
 def _curves(record: Record, by_size: Axes, by_depth: Axes, graph: Axes) -> None:
     found = {curve["name"]: curve for curve in record["subjects"].get("curves", {}).get("curves", ())}
     if not found:
-        raise ValueError("no curves were recorded")
+        raise ValueError("the record has no curves")
     panels = (
         (by_size, "time, s, by bytes of a tensor", ("add, seconds", "add_, seconds")),
         (by_depth, "time, s, by depth", ("forward, seconds", "backward, seconds")),
@@ -158,8 +158,8 @@ def _curves(record: Record, by_size: Axes, by_depth: Axes, graph: Axes) -> None:
     )
     for axes, title, names in panels:
         _style(axes, "both")
-        for (alias, _, mark), name in zip(_LOOKS.values(), names, strict=False):
-            curve, colour = found[name], tokens()[f"a{alias}"]
+        for (number, _, mark), name in zip(_LOOKS.values(), names, strict=False):
+            curve, colour = found[name], tokens()[f"a{number}"]
             x, y = zip(*curve["points"], strict=True)
             axes.plot(x, [curve["fixed"] + curve["slope"] * each for each in x], color=colour, linewidth=1)
             axes.plot(x, y, mark, color=colour, markersize=3.5, markerfacecolor="none", label=name.partition(",")[0])
@@ -176,12 +176,12 @@ def _curves(record: Record, by_size: Axes, by_depth: Axes, graph: Axes) -> None:
 def _rows(record: Record, subject: str) -> Sequence[Mapping[str, Any]]:
     rows = record["subjects"].get(subject, {}).get("rows", ())
     if not rows:
-        raise ValueError(f"nothing was recorded of {subject!r}")
+        raise ValueError(f"the record has no benchmark {subject!r}")
     return rows
 
 
 def _libraries(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the libraries with recorded times and bytes, minitensor first."""
+    """Return minitensor and the other libraries of which the record has times and bytes."""
     others = {row["over"]: None for row in rows}
     wanted = [f"{name}{suffix}" for name in _ARTICLE for suffix in ("", ", peak")]
     return [_OURS, *(each for each in others if all(_row(rows, name, each) for name in wanted))]
@@ -197,7 +197,10 @@ def _row(rows: Sequence[Mapping[str, Any]], name: str, over: str) -> Mapping[str
 
 
 def _spread(rows: Sequence[Mapping[str, Any]], name: str, library: str) -> Mapping[str, float]:
-    """Return the measurements of a comparison with a library. Each row has one of minitensor and one of the library."""
+    """Return the median and the range of ``library`` in the row ``name``.
+
+    A row compares minitensor with one other library; any row with this name has the values of minitensor.
+    """
     side = "ours" if library == _OURS else "theirs"
     return next(row[side] for row in rows if row["name"] == name and library in (_OURS, row["over"]))
 
@@ -217,10 +220,10 @@ def _style(axes: Axes, grid: Any) -> None:
 
 
 def _surface(kind: str) -> dict[str, Any]:
-    alias, hatch, _ = _LOOKS[kind]
+    number, hatch, _ = _LOOKS[kind]
     return {
-        "facecolor": tokens()[f"t{alias}"],
-        "edgecolor": tokens()[f"a{alias}"],
+        "facecolor": tokens()[f"t{number}"],
+        "edgecolor": tokens()[f"a{number}"],
         "hatch": hatch,
         "linewidth": 0.8,
     }
@@ -254,5 +257,5 @@ def _source(figure: Figure, record: Record) -> None:
 
 
 def _version(name: str, versions: Mapping[str, str]) -> str:
-    own = next((each for each in versions if each.startswith(name)), name)
-    return versions.get(own, "").partition("+")[0]
+    package = next((each for each in versions if each.startswith(name)), name)  # such as paddlepaddle for paddle
+    return versions.get(package, "").partition("+")[0]

@@ -1,8 +1,6 @@
-"""A figure for paper that shows the cost of data-parallel training for a rank: the peak of bytes and the time of a
-step.
+"""A figure for paper: the peak memory and the time of a step in data-parallel training, for each number of ranks.
 
-    ranks_figure.cost({1: [...], 2: [...], 4: [...]})     # for each number of ranks, a list with the measurements of
-    each rank
+    ranks_figure.cost({1: [...], 2: [...], 4: [...]})  # each list has the measurements of one rank after another
 
 Colours and hatches are those of the stage.
 """
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: The measurements that are stacked in a bar: the names of bytes, and the names of seconds.
+#: The measurements that one bar stacks, in bytes and in seconds. Buffers between two ranks are "on the way".
 BYTES = ("parameters", "gradients", "activations", "on the way")
 SECONDS = ("computing", "all-reduce")
 _NAMES: dict[str, Text] = {
@@ -38,7 +36,8 @@ def cost(measured: Mapping[int, Sequence[Mapping[str, float]]], *, width: float 
 
     Args:
         measured: for each number of ranks, a list with one dict for each rank, whose keys are :data:`BYTES` and
-        :data:`SECONDS`. width, height: the size in inches.
+            :data:`SECONDS`.
+        width, height: the size in inches.
 
     Raises:
         ImportError: if matplotlib is not installed.

@@ -1,7 +1,7 @@
 """Run a reader's programs and exercises in a page of the book, where Python runs in the reader's browser.
 
 The page sends JSON and receives JSON. The answer contains output, errors and names as text, never as markup. A program
-that fails or has a syntax error gets an answer like any other.
+that fails or has a syntax error is answered, too: with the error.
 
 * Every request begins in the same state, so that earlier requests have no effect (``reset_state``).
 * A program has the names that the book's programs use: ``mt``, ``F``, ``nn``, ``np``, ``torch`` and ``paddle``. The
@@ -39,35 +39,39 @@ MOST_SHOWN = 4_000_000
 
 
 def answer(request: str) -> str:
-    """Answer a request of a page: the JSON of a dict whose ``do`` names the action.
+    """Answer a request of a page.
 
-    Its ``language`` is that of the page. Stages and reports are in English if they have no catalogue for it.
+    Args:
+        request: the JSON of a dict. Its ``do`` names the action: "record", "explain" or "check". Its ``language`` is
+            that of the page; stages and reports are in English if they have no catalogue for it. The functions for
+            the actions describe the other keys.
 
     Raises:
         ValueError: if the action is unknown.
     """
     asked = json.loads(request)
-    ways: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-        "record": recorded,
-        "explain": explained,
-        "check": checked,
+    actions: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+        "record": record,
+        "explain": explain,
+        "check": check_answer,
     }
-    if asked.get("do") not in ways:
-        raise ValueError(f"a page asks to {', '.join(ways)}; not to {asked.get('do')!r}")
+    if asked.get("do") not in actions:
+        raise ValueError(f"a page asks to {', '.join(actions)}; not to {asked.get('do')!r}")
     code = asked.get("language", "en").partition("-")[0]
     with speaking(language(code if code in LOCALES else "en")):
-        text = json.dumps(ways[asked["do"]](asked), ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(actions[asked["do"]](asked), ensure_ascii=False, separators=(",", ":"))
     if len(text) > MOST_SHOWN:
-        return json.dumps({"failed": f"What was recorded is too large to show: {len(text):,} characters."})
+        return json.dumps({"failed": f"The recording is too large to show: {len(text):,} characters."})
     return text
 
 
 # ---------- programs ----------
 
 
-def recorded(asked: dict[str, Any]) -> dict[str, Any]:
-    """Return the trace of ``variants`` on one ``device``. Each variant has ``id``, ``label``, ``code`` and
-    ``policy``.
+def record(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the trace of the ``variants`` of a program, which run one after another on ``device``.
+
+    Each variant has ``id``, ``label``, ``code`` and ``policy``.
     """
     done = []
     for variant in asked["variants"]:
@@ -86,7 +90,7 @@ def recorded(asked: dict[str, Any]) -> dict[str, Any]:
                 )
                 _append_output(done[-1], printed.end)
             except NO_PROGRAM as error:
-                done.append(no_program(variant, error))
+                done.append(_recording_of_error(variant, error))
             except KeyboardInterrupt:
                 return {"failed": "The program raised KeyboardInterrupt, which ends a recording."}
     shown = api.Stage(done, asked["title"], asked["ask"], asked["heading"])
@@ -97,14 +101,14 @@ def _append_output(done: RecordedRun, printed: str) -> None:
     """Add the output after the last shown step to that step. A notebook would show it under the cell."""
     if printed and done.variant["truncated"]:
         why = next(each.text for each in done.texts if each.key == "truncated")
-        end = message("What it printed then ends so:\n{printed}", printed=printed)
+        end = message("The end of its later output:\n{printed}", printed=printed)
         done.variant["truncated"] = sentences([why, end])
         done.texts = [each for each in done.texts if each.key != "truncated"]
         done.texts += texts_of([done.variant], ["truncated"])
 
 
-def no_program(variant: dict[str, Any], error: Exception) -> RecordedRun:
-    """Return a recording for a text that is not a program: one step with the error at its line."""
+def _recording_of_error(variant: dict[str, Any], error: Exception) -> RecordedRun:
+    """Return a recording with one step that shows the error of a variant which cannot be compiled."""
     code = variant["code"].splitlines() or [""]
     line = min(max(1, getattr(error, "lineno", None) or 1), len(code))
     step = {
@@ -121,7 +125,7 @@ def no_program(variant: dict[str, Any], error: Exception) -> RecordedRun:
     return RecordedRun(shown, texts_of([step], ["say"]) + texts_of([shown], ["verdict"]), error, "cpu")
 
 
-def explained(asked: dict[str, Any]) -> dict[str, Any]:
+def explain(asked: dict[str, Any]) -> dict[str, Any]:
     """Return the report on the in-place operations of the program ``code`` under ``policy`` on ``device``."""
     file = "<program>"
     api.recording.register(file, asked["code"])
@@ -141,8 +145,8 @@ def explained(asked: dict[str, Any]) -> dict[str, Any]:
 # ---------- exercises ----------
 
 
-def checked(asked: dict[str, Any]) -> dict[str, Any]:
-    """Return the report of ``check`` on the reader's cell, ``code``, which runs after the cells ``before`` it."""
+def check_answer(asked: dict[str, Any]) -> dict[str, Any]:
+    """Run the cells ``before`` an exercise and the reader's cell ``code``, and return the report of its `check`."""
     given = names()
     reports: list[exercise.ExerciseReport] = []
 
@@ -153,7 +157,7 @@ def checked(asked: dict[str, Any]) -> dict[str, Any]:
     with afresh("cpu") as printed:
         _execute(_compiled(asked["before"], "<before the exercise>"), given)
         given["check"] = check
-        gc.collect()  # frees remains of earlier requests first, because tests may count bytes
+        gc.collect()  # tests may count bytes, so objects of earlier requests must not be freed while they run
         printed.forget()
         try:
             _execute(_compiled(asked["code"], "<your answer>"), given)
@@ -173,10 +177,10 @@ def _compiled(source: str, file: str) -> CodeType:
 
 
 def _execute(program: CodeType, given: dict[str, Any]) -> None:
-    made, awaiting = eval(program, given), Awaiting()
-    if made is not None:
+    coroutine, awaiting = eval(program, given), Awaiting()
+    if coroutine is not None:  # the program awaits at its top level
         try:
-            awaiting.finish(made)
+            awaiting.finish(coroutine)
         finally:
             awaiting.close()
 
@@ -200,8 +204,6 @@ def stand_in() -> None:
     """Let ``import torch`` and ``import paddle`` import minitensor, with its submodules.
 
     A page cannot install either framework. Importing a submodule that minitensor does not have raises ImportError.
-
-    A page cannot install either framework. Submodules that minitensor does not have stay missing.
     """
     for name, package in (("torch", "minitensor.torch"), ("paddle", "minitensor")):
         for found in [each for each in sys.modules if f"{each}.".startswith(f"{package}.")]:

@@ -2,9 +2,6 @@
 
 Python in a page has neither sockets nor threads, and nothing interrupts a program. No event can arrive from outside
 while the loop waits, so it only has to wait for its own tasks and for timers.
-
-Python in a page has neither sockets nor threads, and a program runs there without interruption. Because no event can
-arrive from outside while it waits, it can only wait for its own tasks or for a time.
 """
 
 from __future__ import annotations

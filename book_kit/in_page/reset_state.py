@@ -62,7 +62,12 @@ def afresh(device: str) -> Iterator[CapturedOutput]:
     random.seed(0)
     minitensor.set_device(**DEVICES[device])
     printed = CapturedOutput()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(_ToStdout()), _restored(), _no_input():
+    with (
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(_ToStdout()),
+        _settings_restored(),
+        _no_input(),
+    ):
         try:
             yield printed
         finally:
@@ -73,35 +78,33 @@ def afresh(device: str) -> Iterator[CapturedOutput]:
 # ---------- restored state ----------
 
 _OWNERS = (builtins, np, minitensor, minitensor.torch, minitensor.nn, minitensor.nn.functional)
-_GIVEN = [(owner, dict(vars(owner))) for owner in (*_OWNERS, minitensor.Tensor, minitensor.torch.Tensor)]
+_ORIGINALS = [(owner, dict(vars(owner))) for owner in (*_OWNERS, minitensor.Tensor, minitensor.torch.Tensor)]
 
 
 def _restore_names() -> None:
-    """Restore the attributes of a module that a program has set or deleted."""
-    for owner, given in _GIVEN:
+    """Restore the attributes of modules and classes that a program has set or deleted."""
+    for owner, originals in _ORIGINALS:
         now = vars(owner)
-        for name in [name for name, value in given.items() if now.get(name, _GIVEN) is not value]:
-            setattr(owner, name, given[name])
+        for name in [name for name, value in originals.items() if now.get(name, _ORIGINALS) is not value]:
+            setattr(owner, name, originals[name])
 
 
 #: The warning filters of a new process, which ignore warnings that are meant for a library's maintainers.
-_WARNED: list[tuple[Any, type[Warning]]] = [("default", Warning), ("ignore", DeprecationWarning)]
-_WARNED += [("ignore", kind) for kind in (PendingDeprecationWarning, ImportWarning, ResourceWarning)]
+_FILTERS: list[tuple[Any, type[Warning]]] = [("default", Warning), ("ignore", DeprecationWarning)]
+_FILTERS += [("ignore", kind) for kind in (PendingDeprecationWarning, ImportWarning, ResourceWarning)]
 
 
 @contextlib.contextmanager
-def _restored() -> Iterator[None]:
+def _settings_restored() -> Iterator[None]:
     """Restore the settings of the whole process at the end of the block."""
     limit, trace, profile = sys.getrecursionlimit(), sys.gettrace(), sys.getprofile()
-    announced, places.current.announced = (
-        places.current.announced,
-        True,
-    )  # without minitensor's note on the simulated GPU, because the page has one
+    announced = places.current.announced
+    places.current.announced = True  # hides minitensor's note on the simulated GPU, because the page shows its own
     options, of_torch = printing._options, dict(vars(printing_of_torch.options))
     with warnings.catch_warnings(), np.errstate(), np.printoptions():
-        for action, category in _WARNED:
+        for action, category in _FILTERS:
             warnings.simplefilter(action, category)
-        warnings.showwarning = _warned  # type: ignore[assignment]  # mypy regards it as a constant
+        warnings.showwarning = _print_warning  # type: ignore[assignment]  # mypy regards it as a constant
         try:
             yield
         finally:
@@ -113,7 +116,7 @@ def _restored() -> Iterator[None]:
             vars(printing_of_torch.options).update(of_torch)
 
 
-def _warned(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+def _print_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
     """Print a warning on one line, with the line number if the program caused it."""
     place = f" (line {lineno})" if filename.startswith("<") else ""
     print(f"{category.__name__}: {message}{place}", file=sys.stderr)
@@ -157,7 +160,7 @@ class _ToStdout(io.StringIO):
 
 # ---------- input ----------
 
-NO_INPUT = "input asks a reader, who cannot answer here: write the value into the program"
+NO_INPUT = "a program in a page gets no input: write the value into the program"
 
 
 @contextlib.contextmanager

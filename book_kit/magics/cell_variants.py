@@ -10,9 +10,9 @@
 * The lines before the first ``# --- label`` belong to every variant.
 * Alternatively, the whole cell runs once under each policy: ``%%stage --compare --policies 2.5 2.6 copy_on_write``.
 * A variant can read the notebook's names, such as functions. Its assignments are undone afterwards.
-* A variant cannot read the notebook's tensors and must make new ones. So every variant starts with the same numbers,
-  and no tensor of the notebook is changed.
-* An error is shown at its step and not raised, because a variant that is refused is a result, too.
+* A variant cannot read the notebook's tensors and must make new ones, so that every variant starts with the same
+  numbers and no tensor of the notebook is changed.
+* An error is shown at its step and not raised, because a refused variant is a result, too.
 """
 
 from __future__ import annotations
@@ -111,11 +111,11 @@ def compare_parts(
     depth: str | None = None,
     language: str | None = None,
 ) -> Stage:
-    """Run the variants of a cell one after another in the notebook's namespace, and show them.
+    """Run the variants of a cell one after another in the notebook's namespace, and return their stage.
 
     Raises:
         UsageError: if the cell is not a comparison, or a variant reads a tensor of the notebook.
-        SyntaxError: if a variant cannot be compiled. No variant has run then.
+        SyntaxError: if a variant cannot be compiled. This is checked before the first variant runs.
     """
     sources = {label: shell.transform_cell(program) for label, program in programs_of(cell, policies).items()}
     flags = shell.compile.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -123,7 +123,7 @@ def compare_parts(
         _check(label, source, flags)
     recordings = []
     for number, (label, source) in enumerate(sources.items(), 1):
-        with _restored(shell.user_ns), _without_tensors(shell.user_ns, Router()) as hidden:
+        with _names_restored(shell.user_ns), _without_tensors(shell.user_ns, Router()) as hidden:
             done = run_variant(
                 source,
                 shell.user_ns,
@@ -137,8 +137,8 @@ def compare_parts(
         if isinstance(done.error, NameError) and done.error.name in hidden:
             name = done.error.name
             raise _wrong(
-                f"the variant {label!r} reads `{name}` of an earlier cell, which holds a tensor. Every variant begins "
-                f"with the same numbers, so it makes its tensors itself: make `{name}` in this cell"
+                f"the variant {label!r} reads `{name}` of an earlier cell, which holds a tensor. Every variant has to "
+                f"begin with the same numbers: make `{name}` in this cell"
                 + ("" if policies else ", before the first line `# --- label`")
             )
         recordings.append(done)
@@ -160,7 +160,8 @@ def _check(label: str, source: str, flags: int) -> None:
 #: The names that IPython adds to a notebook.
 _OF_IPYTHON = frozenset(("In", "Out", "_ih", "_oh", "_dh", "get_ipython", "exit", "quit"))
 
-_SEARCHED_NO_FURTHER = (
+#: Types of objects in which no tensor is searched.
+_OPAQUE = (
     types.ModuleType,
     type,
     types.FunctionType,
@@ -170,11 +171,12 @@ _SEARCHED_NO_FURTHER = (
     int,
     float,
 )
-_DEEPEST = 6  # for example the path model, dict, layer, dict, layer, parameter
+#: The largest number of objects on the path to a tensor, such as model, dict, layer, dict, layer, parameter.
+_DEEPEST = 6
 
 
 @contextlib.contextmanager
-def _restored(names: dict[str, Any]) -> Iterator[None]:
+def _names_restored(names: dict[str, Any]) -> Iterator[None]:
     """Restore all names of the notebook at the end of the block."""
     before = dict(names)
     try:
@@ -187,7 +189,7 @@ def _restored(names: dict[str, Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_tensors(names: dict[str, Any], engine: Engine) -> Iterator[set[str]]:
-    """Remove the names from which a tensor can be reached, and yield these names. ``_restored`` restores them later."""
+    """Remove the names from which a tensor can be reached, and yield them. `_names_restored` brings them back."""
     hidden = {name for name, value in names.items() if name not in _OF_IPYTHON and _holds_a_tensor(value, engine)}
     for name in hidden:
         del names[name]
@@ -211,7 +213,7 @@ def _holds_a_tensor(value: Any, engine: Engine) -> bool:
 
 
 def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, _SEARCHED_NO_FURTHER):
+    if isinstance(value, _OPAQUE):
         return ()
     if isinstance(value, dict):
         return value.values()

@@ -7,8 +7,8 @@
 * If the cell raises this error, the cell passes, and its output is the error and its place as text. If it raises no
   error or another one, the cell fails, and so does the build of the book.
 * The output contains no path of this machine. Lines are counted as the reader sees them: the magic is line 1.
-* Names assigned before the error exist afterwards, as after any failing cell. The error itself is not kept, so it
-  keeps no tensor alive.
+* Names assigned before the error exist afterwards, as after any failing cell. The magic drops the error, which would
+  keep tensors alive.
 
 The tag `raises-exception` cannot replace this magic, because a cell with the tag passes even if it raises nothing.
 """
@@ -34,7 +34,7 @@ from memory_stage.web.embed import page_assets
 
 USAGE = "%%expect_error ErrorType regular expression for its message (may be left out)"
 FRAMES = 4  # how many of the innermost frames are shown
-AROUND = 1  # how many lines are shown before the marked one
+LINES_BEFORE = 1  # how many lines are shown before the line that raised the error
 
 
 @dataclass(frozen=True)
@@ -80,16 +80,17 @@ class ExpectError(Magics):
             exec(code, self.shell.user_ns)
         except (Exception, expected) as error:
             if not isinstance(error, expected):
-                came = f"{type(error).__name__} came: {error}"
-                raise AssertionError(f"this cell has to raise {expected.__name__}, and {came}") from error
+                raise AssertionError(
+                    f"this cell has to raise {expected.__name__}, but it raised {type(error).__name__}: {error}"
+                ) from error
             if not re.search(pattern, str(error)):
                 raise AssertionError(
                     f"this cell has to raise {expected.__name__} with a message that matches {pattern!r}, "
-                    f"and the message is: {error}"
+                    f"but the message is: {error}"
                 ) from error
             shown = _describe(error, name, self.shell)
         else:
-            raise AssertionError(f"this cell has to raise {expected.__name__}, and raised nothing")
+            raise AssertionError(f"this cell has to raise {expected.__name__}, but it raised nothing")
         display(shown)
 
     def _parse(self, line: str) -> tuple[type[BaseException], str]:
@@ -111,7 +112,7 @@ _THIS = message("this cell")
 
 
 def _describe(error: BaseException, this_cell: str, shell: InteractiveShell) -> ExpectedError:
-    """Return the innermost frames of notebook cells and the message, without file names."""
+    """Return the message of an error and its innermost frames in cells of the notebook, without file names."""
     if isinstance(error, SyntaxError) and error.filename == this_cell:
         return ExpectedError(_frame(_THIS, this_cell, error.lineno or 1), f"{type(error).__name__}: {error.msg}")
     places: dict[str, Text] = {this_cell: _THIS}
@@ -128,12 +129,12 @@ def _describe(error: BaseException, this_cell: str, shell: InteractiveShell) -> 
 
 
 def _frame(place: Text, filename: str, line: int, within: str = "") -> str:
-    """Return the place of a frame, with its line marked and with the lines before it."""
+    """Return the place of a frame as text: a heading, the lines before the frame's line, and that line with a mark."""
     where = message("{place}, line {line}", place=place, line=line)
     if within:
         where = message("{place}, line {line}, in {function}", place=place, line=line, function=within)
     rows = [said(where)]
-    for number in range(max(1, line - AROUND), line + 1):
+    for number in range(max(1, line - LINES_BEFORE), line + 1):
         source = linecache.getline(filename, number).rstrip()
         if source:
             rows.append(f"{'-->' if number == line else '':<3}{number:>4}  {source}")

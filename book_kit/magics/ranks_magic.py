@@ -6,8 +6,8 @@
     x.tolist()
 
 * ``--into NAME``: assign the values of the last expression, a list by rank, to that name in the notebook.
-* ``--loses RANK``: the cell is expected to end the process of this rank. It fails if the process is still running.
-* An error on any rank is the error of the cell.
+* ``--loses RANK``: the cell is expected to end the process of this rank, and fails if the process survives.
+* If any rank raises an error, the cell fails with the errors of all ranks.
 """
 
 from __future__ import annotations
@@ -76,14 +76,18 @@ class RanksMagic(Magics):
 
 
 def lost(cell: str, count: int | None, rank: int) -> RanksOutput:
-    """Return the error for the lost ``rank``. Raise AssertionError if no rank was lost, or others were."""
+    """Run a cell that has to end ``rank``, and return its error as output.
+
+    Raises:
+        AssertionError: if the cell loses no rank, or other ranks.
+    """
     try:
         answers = ranks.run(cell, count)
     except ranks.RankLostError as error:
         if rank not in error.ranks:
-            raise AssertionError(f"this cell has to lose rank {rank}; it lost {error.ranks}") from error
+            raise AssertionError(f"this cell has to lose rank {rank}, but it lost {error.ranks}") from error
         return RanksOutput(_as_recorded(message("Expected error")), f"RankLostError: {error}")
-    raise AssertionError(f"this cell has to lose rank {rank}, and all {len(answers)} ranks answered")
+    raise AssertionError(f"this cell has to lose rank {rank}, but all {len(answers)} ranks answered")
 
 
 def heading(count: int) -> str:
@@ -92,7 +96,7 @@ def heading(count: int) -> str:
 
 
 def _as_recorded(heading: Text) -> str:
-    """Return a heading; if the output comes from a record, with the record's origin."""
+    """Return a heading in the notebook's language. If the output is from a record, it names the record's origin."""
     started = ranks.started()
     if started is not None and started.recorded:
         heading = message("{heading}, recorded with {versions}", heading=heading, versions=started.about)

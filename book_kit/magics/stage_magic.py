@@ -1,6 +1,7 @@
 """The cell magic ``%%stage``.
 
-* The cell runs as without the magic, with the same names, output, errors, and value of the last expression.
+* The cell runs as it would without the magic: it assigns the same names, prints the same output, shows the value of its
+  last expression, and raises the same errors.
 * A cell that cannot be traced still runs, and a line under it says why it was not traced.
 * With ``--compare`` the cell contains several variants (see ``cell_variants``) and assigns no names in the notebook.
 """
@@ -44,7 +45,7 @@ _options.add_argument("--title", help="the name of the stage for a screen reader
 _options.add_argument("--ask", help="a question to think about before stepping")
 _options.add_argument("--ignore", action="append", default=[], metavar="NAME", help="a name that the stage leaves out")
 _options.add_argument("--steps", type=int, default=LIMIT, metavar="N", help="the most steps to record")
-_options.add_argument("--key", nargs="+", metavar="STEP", help="the first shown step; before it its variant's label")
+_options.add_argument("--key", nargs="+", metavar="STEP", help="the step shown first, after the label of its variant")
 _options.add_argument("--depth", choices=DEPTHS, help="how much the picture shows at first")
 _options.add_argument("--language", choices=codes(), help="the language of sentences and words")
 _options.add_argument("--compare", action="store_true", help="run variants, each after a line `# --- label`")
@@ -77,11 +78,11 @@ class StageMagic(Magics):
         except ValueError as error:
             raise UsageError(f"%%stage: {error}") from None
         if options.compare:
-            display(self._compared(options, cell, key))
+            display(self._compare(options, cell, key))
             return
-        alone = "--policies" if options.policies else "--heading" if options.heading else ""
-        if alone:
-            raise UsageError(f"%%stage: {alone} belongs to --compare: %%stage --compare {line}")
+        without_compare = "--policies" if options.policies else "--heading" if options.heading else ""
+        if without_compare:
+            raise UsageError(f"%%stage: {without_compare} needs --compare: %%stage --compare {line}")
         source = self.shell.transform_cell(cell)
         shows_last = not source.rstrip().endswith(";")
         if not shows_last:
@@ -115,7 +116,7 @@ class StageMagic(Magics):
             finally:
                 del raised  # the traceback refers to this frame, and the cycle would keep tensors alive
 
-    def _compared(self, options: argparse.Namespace, cell: str, key: Key) -> Stage:
+    def _compare(self, options: argparse.Namespace, cell: str, key: Key) -> Stage:
         return compare_parts(
             cell,
             self.shell,
@@ -132,7 +133,7 @@ class StageMagic(Magics):
 
 
 def _key(words: Sequence[str] | None) -> Key:
-    """Parse the words after ``--key``: a step, or the label of a variant and a step."""
+    """Parse the words after ``--key``: the number of a step, with the label of its variant before it or without."""
     if words is None:
         return None
     *label, step = words

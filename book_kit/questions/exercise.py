@@ -130,8 +130,8 @@ def check(
             `check` also compares the arguments after the call and the type of an error, and it checks that both
             functions, or neither, return the argument itself.
         that: further conditions as `{"the result shares the memory of `x`": lambda result, x: ...}`. The key is the
-            statement for the report. The value returns True if it holds; it gets the result, and the arguments as they
-            are after the call.
+            statement for the report. The value is a function of the result and of the arguments after the call, which
+            returns True if the statement holds.
 
     Raises:
         TypeError: if a case is neither a tuple nor a function.
@@ -247,7 +247,7 @@ def _broken_statement(that: Mapping[str, Callable], result: Any, arguments: tupl
 
 
 def _reason(reason: Text, **values: str) -> dict[str, str]:
-    """Return the fields of a report: the reason and, where there are such values, the expected and the actual one."""
+    """Return the fields of a report: the reason, and any of the values `expected` and `got`."""
     return {"reason": said(reason), **values}
 
 

@@ -55,9 +55,7 @@ from memory_stage.web.embed import page_assets, prose
 
 @dataclass(frozen=True)
 class Proof:
-    """The line of a stage that shows the answer: the stage's title (None for the next stage on the page) and
-    variant.
-    """
+    """The line of a stage that shows the answer. If ``stage`` is None, it is the next stage on the page."""
 
     line: int
     stage: str | None = None
@@ -67,10 +65,10 @@ class Proof:
         where = message("the next stage")
         if self.stage:
             where = message("the stage “{title}”", title=self.stage)
-        told = message("See line {line} of {stage}.", line=self.line, stage=where)
+        text = message("See line {line} of {stage}.", line=self.line, stage=where)
         if self.variant:
-            told = message("See line {line} of {stage}, {variant}.", line=self.line, stage=where, variant=self.variant)
-        return said(told)
+            text = message("See line {line} of {stage}, {variant}.", line=self.line, stage=where, variant=self.variant)
+        return said(text)
 
     def _attributes(self) -> str:
         named = {"stage": self.stage, "variant": self.variant, "line": str(self.line)}

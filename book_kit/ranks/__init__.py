@@ -8,8 +8,8 @@
     dist.all_reduce(x)
     print(x.tolist())
 
-* A cell runs on the first ranks, with ``mt``, ``dist`` (``minitensor.distributed``), ``np``, ``rank``, ``size``
-  and ``comm``, mpi4py's communicator; its names stay on the ranks for the next cell.
+* A cell runs on the first ranks, with the names ``mt``, ``dist`` (``minitensor.distributed``), ``np``, ``rank``,
+  ``size`` and ``comm`` (mpi4py's communicator). Names that it assigns exist in the next cell.
 * If MPI is not installed, :func:`run` returns the recorded answers of the same program, marked as recorded.
 * If a rank ends or does not finish in time, an error contains its number, and all ranks are ended. All ranks end with
   the notebook.
@@ -56,7 +56,14 @@ class StartedRanks:
 
 @dataclass
 class _State:
-    """The ranks or the record of this notebook, and the answers of all programs that have run."""
+    """The ranks or the record of this notebook.
+
+    Attributes:
+        cluster: the running ranks; None before `start`, after `stop`, and if a record replaces them.
+        record: the recorded programs by their keys; None if ranks run.
+        started: the result of `start`.
+        said: the answers of all programs since `start`, as `save` writes them; None if ranks never ran.
+    """
 
     cluster: Cluster | None = None
     record: dict[str, Any] | None = None
@@ -83,7 +90,7 @@ def start(count: int = 4, recorded: str | Path | None = None) -> StartedRanks:
     stop()
     missing = _missing()
     if missing and recorded is None:
-        raise ImportError(f"{missing}. `pip install ipyparallel mpi4py mpich` installs all that several ranks need.")
+        raise ImportError(f"{missing}. Several ranks need `pip install ipyparallel mpi4py mpich`.")
     if missing:
         record = json.loads(Path(str(recorded)).read_text(encoding="utf-8"))
         _state.record = record["programs"]
@@ -106,7 +113,9 @@ def run(source: str, count: int | None = None, timeout: float = RUNNING) -> list
 
     Raises:
         RankLostError: if a rank ends, or does not finish in ``timeout`` seconds. The message contains its number.
-        RuntimeError: if :func:`start` was not called, or if the record does not contain this program.
+        RuntimeError: if :func:`start` was not called, if :func:`stop` was, or if the record does not contain this
+            program.
+        ValueError: if ``count`` is not between 1 and the number of ranks.
     """
     if _state.started is None:
         raise RuntimeError("no ranks have been started: `ranks.start(4)` starts four")
@@ -116,13 +125,15 @@ def run(source: str, count: int | None = None, timeout: float = RUNNING) -> list
     key = key_of(source, count)
     if _state.record is not None:
         if key not in _state.record:
-            raise RuntimeError("nothing was recorded of this program; with ipyparallel, mpi4py and mpich it runs")
+            raise RuntimeError(
+                "the record does not contain this program: `pip install ipyparallel mpi4py mpich` to run it"
+            )
         entry = _state.record[key]
         if "lost" in entry:
             raise RankLostError(entry["text"], entry["lost"])
         return [RankAnswer(**each) for each in entry["said"]]
     if _state.cluster is None or _state.said is None:
-        raise RuntimeError("the ranks have been ended: `ranks.start(4)` starts others")
+        raise RuntimeError("the ranks have been stopped: `ranks.start(4)` starts new ones")
     try:
         answers = _state.cluster.run(source, count, timeout)
     except RankLostError as error:
@@ -143,7 +154,7 @@ def stop() -> None:
 def save(file: str | Path) -> None:
     """Write the answers of all programs since :func:`start` to a file, with versions and the date."""
     if _state.said is None:
-        raise RuntimeError("no ranks have run here: there is nothing to save")
+        raise RuntimeError("no program has run on ranks, so there is nothing to save: `ranks.start(4)` starts four")
     record = {"with": _versions(), "date": date.today().isoformat(), "programs": _state.said}
     Path(file).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

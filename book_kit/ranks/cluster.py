@@ -18,7 +18,8 @@ STARTING, ENDING = 120.0, 5.0
 #: is registered at its second heartbeat.
 BEAT, MISSES = 200, 150
 
-#: The first program of each rank. When the notebook ends, a thread in it ends the rank, and on rank 0 the controller.
+#: The first program of each rank. It starts a thread that ends the rank when the notebook ends; on rank 0 the thread
+#: also ends the controller.
 ON_RANK = """
 import ast, contextlib, io, json, linecache, os, signal, threading, time
 import numpy as np
@@ -97,11 +98,11 @@ class Cluster:
         self._folder = tempfile.TemporaryDirectory()
         config: Any = Config()
         config.MPILauncher.mpi_cmd = [mpiexec]
-        # without this option, all ranks end after one has ended, and the first one cannot be found
+        # By default mpich ends all ranks as soon as one has ended, and then nothing shows which one was the first.
         if _is_hydra(mpiexec):
             config.MPILauncher.mpi_args = ["-disable-auto-cleanup"]
-        # By default a second process for each engine reports its end. `run` checks that itself, which halves the start
-        # time.
+        # By default ipyparallel starts a second process for each engine, which reports the engine's end. `run` notices
+        # the end itself, and without these processes the start takes half the time.
         config.EngineLauncher.engine_args = ["--IPEngine.enable_nanny=False"]
         config.EngineLauncher.environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._cluster = ipp.Cluster(
@@ -143,7 +144,7 @@ class Cluster:
             if lost:
                 raise RankLostError(f"{_ranks_text(lost)} ended while the cell ran. All are ended.", lost)
             if late := [rank for rank, each in enumerate(calls) if not each.ready()]:
-                text = f"{_ranks_text(late)} did not come to an end in {timeout:g} s. All are ended."
+                text = f"{_ranks_text(late)} did not finish in {timeout:g} s. All are ended."
                 raise RankLostError(text, late)
         except BaseException:
             self.stop()
@@ -154,10 +155,8 @@ class Cluster:
 
     def _lost(self, calls: list[Any]) -> list[int]:
         """Return the ranks that ended before they had answered."""
-        asked = zip(self.pids, calls, strict=False)
-        return [
-            rank for rank, (pid, each) in enumerate(asked) if not (each.successful() if each.ready() else _alive(pid))
-        ]
+        pairs = enumerate(zip(self.pids, calls, strict=False))
+        return [rank for rank, (pid, each) in pairs if not (each.successful() if each.ready() else _alive(pid))]
 
     def stop(self) -> None:
         """End all processes, and wait until they have ended. A process that does not end on request is killed."""
@@ -204,8 +203,8 @@ class _Ends:
 
 
 def _is_hydra(mpiexec: str) -> bool:
-    said = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
-    return "HYDRA" in said
+    """True if the command is mpich's; Open MPI's has other options."""
+    return "HYDRA" in subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
 
 
 def _alive(pid: int) -> bool:

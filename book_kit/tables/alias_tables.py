@@ -51,7 +51,8 @@ EXPANDED: dict[str, Text] = {
     "expand, then fill": "`e.fill_(7)`",
     "expand, then assign": "`e[0, 0] = 7`",
 }
-#: A line that reads the memory that it overwrites, and the result if it read a copy.
+#: Maps a question of the record to a line that reads memory which it overwrites, and to the result that the line would
+#: have if it read a copy.
 OVERLAPS: dict[str, tuple[Text, list[float]]] = {
     "neighbors": ("`x[1:].add_(x[:-1])`", [1.0, 3.0, 5.0, 7.0, 9.0]),
     "neighbors assigned": ("`x[1:] = x[:-1]`", [1.0, 1.0, 2.0, 3.0, 4.0]),
@@ -94,7 +95,7 @@ def overlaps_table(records: Records) -> str:
     columns: dict[str, list[Text]] = {said(message("right is")): [_spaced(right) for _, right in OVERLAPS.values()]}
     for title, answers in _answers(records, OVERLAPS).items():
         columns[title] = [
-            _against(right, answer) for (_, right), answer in zip(OVERLAPS.values(), answers, strict=True)
+            _right_or_numbers(right, answer) for (_, right), answer in zip(OVERLAPS.values(), answers, strict=True)
         ]
     return _markdown(message("Line"), [line for line, _ in OVERLAPS.values()], columns)
 
@@ -168,7 +169,7 @@ def _expanded(answer: Answer | None) -> Text:
     return f"`e` {e}, `x` {x}".replace(" ", "\N{NO-BREAK SPACE}").replace(".0", "")
 
 
-def _against(right: list[float], answer: Answer | None) -> Text:
+def _right_or_numbers(right: list[float], answer: Answer | None) -> Text:
     if answer is None:
         return "–"
     if "error" in answer:

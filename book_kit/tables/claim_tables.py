@@ -31,7 +31,7 @@ VERDICTS = {
     "right within limits": message("right within limits"),
     "wrong": message("wrong"),
 }
-HEADS = (message("It says"), message("Verdict"), message("What is so"), message("Proof"), message("Explained in"))
+HEADS = (message("It says"), message("Verdict"), message("The facts"), message("Proof"), message("Explained in"))
 LONGEST = 110  # the largest number of characters of an error
 #: Maps a value in the records to its wording in a table.
 ASKED = {
@@ -140,7 +140,7 @@ def _proof(root: Path, proof: dict[str, Any]) -> str:
 
 
 def _times(root: Path, proof: dict[str, Any]) -> list[Text]:
-    """Return how many times as long the first of two rows of a benchmark took as the second, by library."""
+    """Return for each library the ratio of the times of two rows of a benchmark, as text."""
     record = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
     rows = {(row["name"], row["over"]): row["theirs"]["median"] for row in record["subjects"]["article"]["rows"]}
     first, second = proof["rows"]

@@ -50,13 +50,18 @@ def run(row: NameRow, library: str = "minitensor") -> CellAnswer:
                 exec(program, names)  # runs cells of the table only
             except Exception as raised:
                 error = type(raised).__name__
-            values = {each: json.loads(json.dumps(eval(each, names))) for each in row.expressions if _can(each, names)}
+            values = {
+                each: json.loads(json.dumps(eval(each, names)))  # as in a record, where a tuple is a list
+                for each in row.expressions
+                if _is_defined(each, names)
+            }
     finally:
         mt.set_device(place)
     return CellAnswer(error, values)
 
 
-def _can(expression: str, names: dict[str, Any]) -> bool:
+def _is_defined(expression: str, names: dict[str, Any]) -> bool:
+    """True if a cell has assigned its result ``z``, or the expression does not use it."""
     return "z" in names or not re.search(r"\bz\b", expression)
 
 
@@ -71,14 +76,14 @@ def recorded(facts: Path) -> dict[str, dict[str, CellAnswer]]:
     for title, library in ((f"{NAMES[each['library']]} {each['version']}", each) for each in record.values()):
         name, answers = library["library"], library["answers"]
         if answers["the start"]["program"] != STARTS[name]:
-            raise ValueError(f"facts/names.json: what runs before the cells of {title} has changed; record it again")
+            raise ValueError(f"the lines before the cells of {title} have changed: record facts/names.json again")
         found[title] = {}
         for row in ROWS:
             if name not in row.cells:
                 continue
             answer = answers.get(key(row), {})
             if answer.get("program") != row.program(name).removeprefix(STARTS[name]):
-                raise ValueError(f"facts/names.json: {key(row)!r} of {title} was recorded otherwise; record it again")
+                raise ValueError(f"the cell {key(row)!r} of {title} has changed: record facts/names.json again")
             found[title][key(row)] = CellAnswer(answer.get("error", "").partition(":")[0], answer["values"])
     return found
 

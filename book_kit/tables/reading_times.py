@@ -10,7 +10,7 @@ from memory_stage.messages import language, message, said
 
 # Mean rate of silent reading of non-fiction in 190 studies: https://doi.org/10.1016/j.jml.2019.104047
 PUBLISHED_RATE = 238
-# Half of it for the prose of a chapter, which needs pauses, and all of it for the words of a question.
+# The prose of a chapter needs pauses, so it is read at half the published rate. The words of a question need none.
 WORDS_A_MINUTE = PUBLISHED_RATE // 2
 LINES_A_MINUTE = 20  # lines of code that the page shows
 MINUTES_AN_OUTPUT = 1  # a table, a figure or a printed output
@@ -59,7 +59,7 @@ def exercise_minutes(page: str) -> int:
 
 
 def _english(page: str) -> str:
-    """Return the English text of a page of this folder, which a translation shares its times with."""
+    """Return the English text of a page of this folder, because a translation shows the times of the English page."""
     file = Path(f"{page}.md")
     original = file if language().code == "en" else Path("../../chapters", file)
     return original.read_text(encoding="utf-8").partition("\n---\n")[2]
@@ -71,7 +71,7 @@ def parts(text: str) -> dict[str, float]:
     text = _FOLDED.sub("", text)
     skipped = [part.span() for part in _SKIPPED.finditer(text)]
     found["prose"] = len(_WORD.findall(_FENCED.sub("", _SKIPPED.sub("", text)))) / WORDS_A_MINUTE
-    programs: dict[str, int] = {}  # the lines of the programs that a name stands for
+    programs: dict[str, int] = {}  # maps a variable to the number of lines of the programs in its value
     for whole in _CELL.finditer(text):
         cell = whole[2]
         source = _OPTIONS.sub("", cell)
@@ -134,7 +134,7 @@ def _lines_of_programs(node: ast.expr) -> int:
 
 
 def rule() -> str:
-    """Return sentences, in the notebook's language, about the rule by which the minutes are computed."""
+    """Return the rule by which the minutes are computed, in the notebook's language."""
     sentence = message(
         "{pace} words a minute, which is half of {published}, or {lines} lines of code; {output} minute for each "
         "table, figure or output; {step} seconds for each step of a stage; {question} minute for each question, "

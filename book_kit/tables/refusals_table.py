@@ -24,8 +24,8 @@ PRINTED = "; print(x)"
 #: The group in the record of writes to a tensor that requires a gradient.
 IN_PLACE = "in place on what wants a gradient: "
 BACKWARD = "; x.sum().backward(); print(w.grad)"
-#: Maps a part of PyTorch's error to the reason for the refusal.
-MADE_SO = {
+#: Maps a part of PyTorch's error to the origin of the tensor, for which PyTorch refuses the write.
+ORIGINS = {
     "This view is the output of a function that returns multiple views": message("one of several views"),
     "A view was created in no_grad mode": message("a view made under `no_grad`"),
     "A view was created in inference mode": message("a view made in inference mode"),
@@ -56,7 +56,7 @@ def run(program: str) -> str:
 
 
 def saved_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of functions, each with a later write after which PyTorch's backward raises, and with minitensor's
+    """Return a table of functions, each with a later write that makes PyTorch's backward raise, and with minitensor's
     gradient.
     """
     lines, errors = [], set()
@@ -92,18 +92,14 @@ def made_table(records: dict[str, dict[str, Any]]) -> str:
     lines = []
     for question, answer in records.items():
         error = answer.get("error", "")
-        if not question.startswith(IN_PLACE) or not any(why in error for why in MADE_SO):
+        if not question.startswith(IN_PLACE) or not any(part in error for part in ORIGINS):
             continue
         here = run(answer["program"])
         if here.startswith("tensor"):
             line = question.removeprefix(IN_PLACE).removesuffix(BACKWARD)
-            why = next(MADE_SO[part] for part in MADE_SO if part in error)
-            lines.append((then(f"`{part}`" for part in line.splitlines()), why, f"`{here}`"))
-    heads = (
-        message("The write"),
-        message("What PyTorch does not write, or save"),
-        message("The gradient in minitensor"),
-    )
+            origin = next(ORIGINS[part] for part in ORIGINS if part in error)
+            lines.append((then(f"`{part}`" for part in line.splitlines()), origin, f"`{here}`"))
+    heads = (message("The write"), message("Why PyTorch refuses"), message("The gradient in minitensor"))
     return markdown(heads, lines)
 
 

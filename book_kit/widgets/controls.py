@@ -78,11 +78,11 @@ class Controls:
                 raise ValueError(f"{name} is one of {self._choices[name]}, not {value!r}")
 
     def _completed(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments; each one that is not given has its first choice."""
+        """Return all arguments; those that are missing in ``chosen`` have their first choice."""
         self._check(chosen)
         return {name: chosen.get(name, values[0]) for name, values in self._choices.items()}
 
-    # ---------- shown ----------
+    # ---------- output ----------
 
     def _lists(self) -> Any:
         """Return the row of dropdown lists.
@@ -93,12 +93,12 @@ class Controls:
         import ipywidgets
 
         for name, values in self._choices.items():
-            self.widgets[name] = made = ipywidgets.Dropdown(options=values, value=self.chosen[name], description=name)
-            made.observe(lambda change, name=name: self._changed(name, change["new"]), names="value")
+            self.widgets[name] = list_ = ipywidgets.Dropdown(options=values, value=self.chosen[name], description=name)
+            list_.observe(lambda change, name=name: self._on_change(name, change["new"]), names="value")
         return ipywidgets.HBox(list(self.widgets.values()), layout={"flex_flow": "row wrap"})
 
-    def _changed(self, name: str, value: Any) -> None:
-        if value != self.chosen[name]:
+    def _on_change(self, name: str, value: Any) -> None:
+        if value != self.chosen[name]:  # `choose` sets the lists, too
             self.choose(**{name: value})
 
     def _shown(self) -> Any:
@@ -135,7 +135,7 @@ class Controls:
         }
 
     def _buttons(self) -> str:
-        """Return a button and a figure for each choice of the page. The style sheet shows the chosen figure."""
+        """Return a radio button and a figure for each choice of the page; a style shows only the chosen figure."""
         group = f"mt-choices-{next(_groups)}"
         buttons, figures, style = [], [], [f".{group} > div {{ display: none }}"]
         for number, (label, chosen) in enumerate(self._on_page.items()):
@@ -179,7 +179,7 @@ def show(
             choice has its first value.
 
     Raises:
-        ValueError: if an argument has no values, or ``on_page`` has a value that ``choices`` has not.
+        ValueError: if an argument has no values, or ``on_page`` has a name or a value that is not in ``choices``.
         Any error that ``measure`` raises for the first choices.
     """
     if not choices or not all(choices.values()):

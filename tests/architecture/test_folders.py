@@ -31,7 +31,7 @@ def has_tests(path: Path) -> bool:
 
 
 def misplaced(folder: Path) -> list[str]:
-    """Return the files that are in the wrong half of a folder of tests: in `support` or outside of it."""
+    """Return the files with tests that are in `support`, and the helpers that are outside of it."""
     found = []
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder).parts

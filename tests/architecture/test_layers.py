@@ -25,26 +25,26 @@ else:
 
 #: Imports inside functions (importing module, imported module), grouped by the reason.
 IMPORTED_LATER = {
-    # Start-up: most programs do not need them.
+    # A faster start: most programs do not need these modules.
     ("minitensor", "minitensor.paddle.missing"),
     ("minitensor.nn", "minitensor.engine.layers.declared"),
     ("minitensor.engine.device.places", "minitensor.engine.device.cuda_arrays"),
     ("minitensor.engine.device.places", "minitensor.engine.device.simulated"),
     ("minitensor.paddle.missing", "minitensor.engine.core.tensor"),
     ("minitensor.paddle.missing", "minitensor.paddle.nearest"),
-    # They need IPython, which the package does not require.
+    # These modules need IPython, which the package does not require.
     ("book_kit", "book_kit.magics.expect"),
     ("book_kit", "memory_stage.integrations.explain_magic"),
     ("book_kit", "book_kit.magics.ranks_magic"),
     ("book_kit", "book_kit.magics.stage_magic"),
     ("memory_stage", "memory_stage.integrations.explain_magic"),
-    # It needs matplotlib, which the package does not require.
+    # This module needs matplotlib, which the package does not require.
     ("memory_stage.figures.paper", "memory_stage.figures.inked"),
-    # Pytest loads the plugin in each run, also in those without its option.
+    # Pytest loads the plugin in every run, even if its option is not given.
     ("memory_stage.integrations.pytest_plugin", "memory_stage.explanation.whole_run.explanation"),
-    # The recorder is loaded without the names that it gives to a program.
+    # The recorder is also used without minitensor, for programs of other frameworks.
     ("memory_stage.api", "minitensor"),
-    # A page that records does not check its own recordings.
+    # Python in a page records without validating its recordings.
     ("memory_stage.api", "memory_stage.trace.validation"),
 }
 
@@ -108,7 +108,7 @@ def test_each_package_has_its_layers_and_every_part_of_it_has_one():
     "path",
     sorted(str(path.parent.relative_to(ROOT)) for each in PACKAGES for path in ROOT.glob(f"{each}/**/__init__.py")),
 )
-def test_a_package_says_what_is_in_it(path: str):
+def test_a_package_has_a_docstring_about_its_contents(path: str):
     assert len(ast.get_docstring(ast.parse((ROOT / path / "__init__.py").read_text())) or "") > 40
 
 
@@ -130,7 +130,7 @@ def is_only_inside_functions(module: str, imported: str) -> bool:
     return all(any(f.lineno < line <= (f.end_lineno or 0) for f in functions) for line in lines)
 
 
-def test_the_recorder_asks_an_engine_only_through_the_protocol():
+def test_the_recorder_imports_only_the_protocol_of_engines():
     asked = {
         (module, imported)
         for package in ("memory_stage.recorder", "memory_stage.sentences", "memory_stage.model")

@@ -1,4 +1,4 @@
-"""Names of classes and files are used once, and no class is cut in two only for its length.
+"""Names of classes and files are used once, and no class is divided into a base class and its only subclass.
 
 The tables of exceptions only get shorter: a test fails if an entry is no longer needed.
 """
@@ -29,7 +29,7 @@ OF_BOTH_FRAMEWORKS = {
 #: Names that Paddle gives to a distribution and to the initializer that draws from it.
 ALSO_INITIALIZERS = {"Normal", "Uniform"}
 
-#: Other classes whose name is defined more than once. To be renamed: no entry is added.
+#: Other classes whose name is defined more than once. They should be renamed; add no entry.
 REPEATED_CLASSES = {
     "Library",
     "Meter",
@@ -74,7 +74,7 @@ SAME_THING = {
     "utils.py": "the public module of each framework",
 }
 
-#: Other names of files that repeat. To be renamed: no entry is added.
+#: Other names of files that repeat. They should be renamed; add no entry.
 REPEATED_FILES = {
     "arguments.py",
     "cells.py",
@@ -101,8 +101,8 @@ REPEATED_FILES = {
     "writes.py",
 }
 
-#: A class and its only subclass in its package. The first are two things; the others are one that was cut in two, and
-#: are to be composed: no entry is added.
+#: Pairs of a class and its only subclass in its package. TWO_THINGS are two concepts, with the reason. CHAINS are one
+#: concept that was divided in two and should be composed instead; add no entry.
 TWO_THINGS = {
     ("Adam", "AdamW"): "public names of the frameworks",
     ("EventLog", "MemoryLog"): "a log of any events; the one that measures memory",
@@ -151,7 +151,7 @@ def defined(files: dict[str, Classes]) -> dict[str, list[str]]:
 
 
 def chains(files: dict[str, Classes]) -> set[tuple[str, str]]:
-    """Return the classes that have exactly one subclass in their own folder, each with it."""
+    """Return the classes that have exactly one subclass in their own folder, each with this subclass."""
     folders = defaultdict(dict)
     for path, inside in files.items():
         folders[str(Path(path).parent)][path] = inside

@@ -20,12 +20,12 @@ from tools.build import ROOT
 MOST = 500  # lines of a file
 MOST_TO_READ = 2_500  # lines of the eight files
 
-#: Longer files, by the ends of their paths, and why each is one.
+#: Longer files, by the ends of their paths, and the reason for each.
 LONGER = {
     "facts/gradients.py": "a list: the programs that are run",
     "facts/learners.py": "a list: programs of learners, by subject",
 }
-#: Code without the tests, which are lists of cases and have no limit.
+#: The files with a limit. Tests have none, because they are lists of cases.
 CODE = [
     path
     for pattern in ("{package}/**/*.*", "_ext/**/*.*", "benchmarks/**/*.py", "chapters/**/*.py", "facts/*.py",
@@ -61,7 +61,7 @@ def test_a_file_is_short_or_has_its_reason():
     assert {end for end in LONGER if not any(path.endswith(end) for path in long)} == set()
 
 
-def test_the_files_to_read_are_about_as_long_as_is_said():
+def test_the_files_to_read_have_about_the_stated_lengths():
     assert len(in_readme()) == 8
     assert {path: lines for path, lines in in_readme() if abs(lines - length(path)) > length(path) / 20} == {}
 
@@ -70,7 +70,7 @@ def test_both_places_name_the_same_files_in_the_same_order():
     assert in_readme() == in_package()
 
 
-def test_what_is_small_enough_to_read_is_a_number():
+def test_the_files_to_read_are_small_and_their_sum_is_stated():
     total = sum(length(path) for path, _ in in_readme())
     assert total <= MOST_TO_READ
     for text in (README, minitensor.__doc__):
@@ -112,7 +112,7 @@ def test_one_write_can_be_followed_through_five_files():
     }
 
 
-def test_the_functions_on_that_way_are_the_ones_that_run():
+def test_the_functions_of_the_followed_write_are_those_that_run():
     """They are in the traceback of a refused backward, and in the source of the in-place operation."""
     assert {"before_write", "after_write", "set_node"} <= set(re.findall(r"\w+", minitensor.source("add_")))
     x = minitensor.to_tensor([1.0, 2.0], stop_gradient=False) * 1
@@ -135,7 +135,7 @@ def called_by_name(function: Callable[..., Any]) -> set[str]:
     return {name for name in found if not hasattr(builtins, name)}
 
 
-def test_every_name_in_the_functions_on_that_way_is_explained():
+def test_every_name_in_the_functions_of_the_followed_write_is_explained():
     backward = FUNCTIONS.backward(ROWS["sin"], in_place=False, on_tensors=False)
     names = called_by_name(FUNCTIONS["add_"]) | called_by_name(FUNCTIONS["sin"]) | called_by_name(backward)
     # Names of Python and numpy, the three nouns, and names that explain themselves.
@@ -145,7 +145,7 @@ def test_every_name_in_the_functions_on_that_way_is_explained():
     assert len(names) > 25 and names - set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", text)))) == set()
 
 
-def test_each_of_these_names_is_found_in_the_file_that_is_named():
+def test_each_explained_name_is_in_its_file():
     _, _, table = README.partition(MORE)
     rows = re.findall(r"^\| (`.*?`) \| (.*) \|$", table.partition("\n\nThe rest")[0], re.M)
     for files, said in rows:

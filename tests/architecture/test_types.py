@@ -27,7 +27,7 @@ def ignores(text: str) -> list[str]:
         ("x = f()  # what f takes is a name", False),
     ],
 )
-def test_a_silenced_complaint_without_its_code_or_its_reason_is_seen(line: str, wrong: bool):
+def test_a_silenced_complaint_without_a_code_or_a_reason_is_found(line: str, wrong: bool):
     assert bool(ignores(line)) is wrong
 
 

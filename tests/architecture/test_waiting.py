@@ -1,4 +1,7 @@
-"""Tests wait for a condition: no assertion reads a page once after an action, and none pauses for a fixed time."""
+"""Tests wait for conditions: no assertion reads a page only once after an action, and no test pauses for a fixed time.
+
+A page changes some time after an action. An assertion that reads the page only once may therefore read the old state.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ FOLDERS += ("tests/support/site", "tests/support/web", "tests/support/distribute
 KEYS_AND_MOUSE = {"click", "dblclick", "tap", "hover", "press", "type", "insert_text", "wheel", "drag_to", "focus"}
 FORMS = {"fill", "clear", "check", "uncheck", "select_option", "set_input_files"}
 WINDOW = {"set_viewport_size", "emulate_media", "reload", "go_back", "go_forward"}
-MOVES = "moves"  # stands for a script that scrolls or goes to another address: its events come later
+MOVES = "moves"  # represents a script that scrolls or opens another address, whose events occur later
 ACTIONS = KEYS_AND_MOUSE | FORMS | WINDOW | {"dispatch_event", MOVES}
-AWAITS = "awaits"  # stands for a script that ends when its condition holds
+AWAITS = "awaits"  # represents a script that ends when its condition holds
 WAITS = {"wait_for", "wait_for_function", "wait_for_selector", "wait_for_url", "wait_for_load_state"}
 WAITS |= {"expect", "soon", "until", "drawn", "resize", "wait_for_script", AWAITS}
 STATES = {"is_visible", "is_hidden", "is_enabled", "is_disabled", "is_checked", "is_editable", "bounding_box"}
@@ -38,7 +41,7 @@ PAUSING = {
 
 
 class Reader:
-    """Finds, in the text of one file, what assertions read of a page that may still move."""
+    """Finds the assertions of one file that read a page while it may still change."""
 
     def __init__(self, text: str) -> None:
         tree = ast.parse(text)
@@ -57,8 +60,8 @@ class Reader:
                 self.note(helper)
 
     def note(self, helper: ast.FunctionDef) -> None:
-        """Count a helper as an action or a wait if it ends with one, and as a read if it returns one."""
-        self.actions.discard(helper.name)  # known too early, if it calls a helper that waits
+        """Classify a helper: as an action or a wait if it ends with one, and as a read if it returns a read value."""
+        self.actions.discard(helper.name)  # the first pass did not know yet which helpers wait
         _, is_moving, has_waited = self.run(helper)
         if is_moving:
             self.actions.add(helper.name)
@@ -69,7 +72,7 @@ class Reader:
             self.reads.add(helper.name)
 
     def names_in(self, node: ast.AST) -> set[str]:
-        """Return the names of attributes and of called functions in a piece of a program, lambdas left out."""
+        """Return the names of attributes and called functions in a syntax tree, except those inside of lambdas."""
         found: set[str] = set()
         left = [node]
         while left:
@@ -81,14 +84,14 @@ class Reader:
             elif isinstance(at, ast.Call) and isinstance(at.func, ast.Name):
                 found.add(at.func.id)
                 if at.func.id in ("soon", "until", "expect"):
-                    continue  # what it is given is read again
+                    continue  # these functions read their arguments again and again
             if isinstance(at, ast.Call) and ast.unparse(at.func).endswith(".evaluate") and at.args:
                 found |= self.kinds(at.args[0])
             left += ast.iter_child_nodes(at)
         return found - {"evaluate"} if AWAITS in found else found
 
     def kinds(self, script: ast.expr) -> set[str]:
-        """Return whether a script moves the page, and whether it waits."""
+        """Return {AWAITS} for a script that waits, {MOVES} for one that moves the page, or an empty set."""
         text = ast.unparse(script)
         text += "".join(self.scripts.get(node.id, "") for node in ast.walk(script) if isinstance(node, ast.Name))
         if AWAITING_SCRIPT.search(text):
@@ -96,7 +99,7 @@ class Reader:
         return {MOVES} if MOVING_SCRIPT.search(text) else set()
 
     def statements(self, body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, set[str]]]:
-        """Yield statements in their order, with the names in them; of a compound one, those in its head."""
+        """Yield the statements in order, each with its names. A compound statement has only the names of its head."""
         for statement in body:
             inner = [getattr(statement, part, []) for part in ("body", "orelse", "finalbody")]
             if not any(inner) or isinstance(statement, ast.FunctionDef):
@@ -108,7 +111,7 @@ class Reader:
                 yield from self.statements(part)
 
     def run(self, function: ast.FunctionDef) -> tuple[list[int], bool, bool]:
-        """Return the lines of early reads, whether the page may move at the end, and whether it was waited for."""
+        """Return the lines of early reads, True if the page may still change at the end, and True after a wait."""
         found: list[int] = []
         is_moving = has_waited = False
         early: set[str] = set()  # variables with values that were read while the page may have moved
@@ -133,7 +136,7 @@ def fixture(function: ast.FunctionDef) -> bool:
 
 
 def early_reads(text: str) -> list[int]:
-    """Return the lines of assertions about a page that was read once, after an action and with no wait between."""
+    """Return the lines of assertions about a page that was read once after an action, without a wait in between."""
     reader = Reader(text)
     return [line for function in reader.functions for line in reader.run(function)[0]]
 
@@ -161,7 +164,7 @@ def test_no_assertion_reads_a_page_that_may_still_move():
     assert found == [], "wait for the condition: assert soon(...), or expect(...)"
 
 
-def test_no_test_asks_for_a_box_once():
+def test_no_test_reads_a_box_only_once():
     found = [f"{path.relative_to(ROOT)}:{line}" for path in files() for line in boxes(path.read_text(encoding="utf-8"))]
     assert found == [], "wait for the box: box_of(...)"
 
@@ -209,15 +212,15 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("text", PLANTED)
-def test_an_early_read_that_is_planted_is_found(text):
+def test_a_planted_early_read_is_found(text):
     assert early_reads(text) == PLANTED[text]
 
 
-def test_a_box_that_is_asked_for_once_is_found():
+def test_a_box_that_is_read_only_once_is_found():
     assert boxes("box = page.locator('i').bounding_box()\nprint('bounding_box()')") == [1]
 
 
-def test_a_pause_that_is_planted_is_found():
+def test_a_planted_pause_is_found():
     assert pauses("import time\ntime.sleep(1)\npage.wait_for_timeout(300)\nprint('time.sleep(1)')") == [2, 3]
 
 

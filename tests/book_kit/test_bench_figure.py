@@ -111,9 +111,9 @@ def test_every_figure_names_machine_versions_and_date(record, draw):
 @pytest.mark.parametrize(
     "draw, subject, message",
     [
-        ("article", "article", "nothing was recorded of 'article'"),
-        ("dispatch", "dispatch", "nothing was recorded of 'dispatch'"),
-        ("curves", "curves", "no curves were recorded"),
+        ("article", "article", "the record has no benchmark 'article'"),
+        ("dispatch", "dispatch", "the record has no benchmark 'dispatch'"),
+        ("curves", "curves", "the record has no curves"),
     ],
 )
 def test_missing_measurements_are_not_drawn(record, draw, subject, message):
@@ -123,5 +123,5 @@ def test_missing_measurements_are_not_drawn(record, draw, subject, message):
 
 
 def test_a_library_that_was_not_compared_is_named(record):
-    with pytest.raises(ValueError, match="nothing was recorded over 'jax'"):
+    with pytest.raises(ValueError, match="the record compares no operation with 'jax'"):
         bench_figure.dispatch(record, over="jax")

@@ -48,13 +48,13 @@ def test_names_from_before_the_error_remain_and_later_lines_do_not_run(run, shel
 def test_no_error_fails_the_cell(run):
     passed, error, _ = run("%%expect_error ValueError\nx = 1")
     assert not passed and isinstance(error, AssertionError)
-    assert str(error) == "this cell has to raise ValueError, and raised nothing"
+    assert str(error) == "this cell has to raise ValueError, but it raised nothing"
 
 
 def test_another_error_fails_the_cell_and_both_are_named(run):
     passed, error, _ = run("%%expect_error ValueError\n1 / 0")
     assert not passed and isinstance(error, AssertionError)
-    assert str(error) == "this cell has to raise ValueError, and ZeroDivisionError came: division by zero"
+    assert str(error) == "this cell has to raise ValueError, but it raised ZeroDivisionError: division by zero"
 
 
 def test_another_message_fails_the_cell_and_both_are_named(run):

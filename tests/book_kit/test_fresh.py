@@ -87,7 +87,7 @@ def test_a_warning_is_shown_at_its_step_with_its_line():
 def test_output_after_the_last_shown_step_is_reported():
     variant = trace("x = mt.zeros([1])\nfor i in range(2_000):\n    x.add_(1.0)\nprint('in the end', x.item())")
     assert len(variant["steps"]) == 500
-    assert variant["truncated"].endswith("What it printed then ends so:\nin the end 2000.0\n")
+    assert variant["truncated"].endswith("The end of its later output:\nin the end 2000.0\n")
     long = trace("for i in range(300_000):\n    print(i)")
     assert long["truncated"].endswith("\n299998\n299999\n") and len(long["truncated"]) < 2_000
 

@@ -1,4 +1,4 @@
-"""Test Python's answers to the requests of a page. Each request runs as in a new process."""
+"""Test the answers to the requests of a page, each of which runs as in a new process."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_another_operand_that_requires_a_gradient_is_mentioned(entries):
 
 
 def test_the_bytes_in_a_table_are_measured_by_the_meter():
-    x = sample_calls.no_leaf("sin_")
+    x = sample_calls.non_leaf("sin_")
     before = mt.device.cpu.memory_allocated()
     x.sin_()
     held = mt.device.cpu.memory_allocated() - before

@@ -48,9 +48,9 @@ def test_a_page_runs_every_exercise(wheel):
 def test_a_solution_passes_and_the_given_start_does_not(name):
     assert len(of_chapter(name)) == len(solutions(name)) == len(Chapter.read(name).cells_with("check("))
     for exercise, solution in zip(of_chapter(name), solutions(name), strict=True):
-        start = page_kernel.checked({"before": exercise.before, "code": exercise.code})
+        start = page_kernel.check_answer({"before": exercise.before, "code": exercise.code})
         assert not start["report"]["passed"], exercise.code
-        right = page_kernel.checked({"before": exercise.before, "code": solution})
+        right = page_kernel.check_answer({"before": exercise.before, "code": solution})
         assert right["report"]["passed"], right
 
 

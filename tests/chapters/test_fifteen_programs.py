@@ -242,7 +242,7 @@ def test_11_reshape_gives_a_view_or_a_copy_and_contiguous_the_tensor_itself(runs
     assert [sum(run.numbers("x")) for run in stage.values()] == [0, 21, 0]
 
 
-def test_12_the_write_goes_to_a_copy_that_is_dropped(runs):
+def test_12_the_write_changes_a_copy_that_is_dropped(runs):
     (stage,) = runs
     sliced, listed, assigned = stage.values()
     assert listed.numbers("x") == [1, 2, 3, 4] and listed.storage("x")["version"] == 0

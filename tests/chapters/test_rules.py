@@ -108,19 +108,19 @@ def names_its_sources(chapter):
 
 
 @rule
-def says_which_question_it_answers(chapter):
+def names_the_question_that_it_answers(chapter):
     question = chapter.notebook.metadata.get("question", "")
     if not question.endswith("?"):
-        return "no question: in the front matter; its neighbours lead to it with that"
+        return "no question: in the front matter, with which the neighbouring pages link to it"
 
 
 @rule
-def says_of_every_option_why(chapter):
-    """An option without its text leaves the reader who chose it alone."""
+def explains_every_option(chapter):
+    """Without an explanation, a reader who chose the option learns nothing."""
     for call in calls(chapter, "predict"):
         options = next((part.value for part in call.keywords if part.arg == "options"), None)
         if not isinstance(options, ast.Dict):
-            continue  # options that are computed are held to it when the question is made
+            continue  # `predict` checks computed options when the cell runs
         for option, text in zip(options.keys, options.values, strict=True):
             if isinstance(text, ast.Constant) and len(WORD.findall(str(text.value))) < 4:
                 return f"the option {ast.unparse(option)} is not explained"
@@ -129,8 +129,8 @@ def says_of_every_option_why(chapter):
 
 
 @rule
-def checks_its_solutions_as_it_checks_the_reader(chapter):
-    """Each solution runs through the check of one exercise, and each exercise has one."""
+def checks_its_solutions_as_the_readers_answer(chapter):
+    """Each exercise has a solution with the same tests."""
     tests = {name: [ast.unparse(call.keywords[-1]) for call in calls(chapter, name)] for name in ("check", "require")}
     if tests["check"] != tests["require"]:
         return f"the checks are {tests['check']}, those of the solutions {tests['require']}"
@@ -138,7 +138,7 @@ def checks_its_solutions_as_it_checks_the_reader(chapter):
 
 @rule
 def describes_its_pictures(chapter):
-    """A picture without words says nothing to those who do not see it."""
+    """A reader who does not see a picture needs its description."""
     if re.search(r"!\[\s*\]\(", chapter.prose):
         return "a picture ![](...) without a text"
     for directive in re.findall(r"^(?:`{3,}|:{3,})\{(?:figure|image)\}.*?^(?:`{3,}|:{3,})", chapter.prose, re.M | re.S):
@@ -148,7 +148,7 @@ def describes_its_pictures(chapter):
 
 @rule
 def titles_its_stages(chapter):
-    """A question leads into a stage by its title, and a screen reader names it so."""
+    """Questions refer to a stage by its title, and screen readers announce the title."""
     for cell in chapter.cells_with("%%stage"):
         first = cell.source[cell.source.index("%%stage") :].splitlines()[0]
         if "--title" not in first:
@@ -160,7 +160,7 @@ def titles_its_stages(chapter):
 
 @rule
 def of_practice_ends_with_a_project_and_its_check(chapter):
-    """A project is an exercise, which checks itself, or a section with a cell that judges."""
+    """A chapter of part IV ends with a project: an exercise, or a section with a cell that judges the project."""
     if int(chapter.name[:2]) < FIRST_OF_PRACTICE or re.search(r"^\*\*\d\. Project: ", chapter.prose, re.MULTILINE):
         return None
     project = chapter.text.partition("\n## A project\n")[2].partition("\n## ")[0]
@@ -171,14 +171,14 @@ def of_practice_ends_with_a_project_and_its_check(chapter):
 @rule
 def is_short(chapter):
     if not FEWEST_WORDS <= chapter.words <= MOST_WORDS:
-        return f"{chapter.words} words of prose, {FEWEST_WORDS} to {MOST_WORDS} are due"
+        return f"{chapter.words} words of prose; a chapter has {FEWEST_WORDS} to {MOST_WORDS}"
 
 
 @rule
 def shows_the_memory_of_a_gpu(chapter):
-    """A program runs on one, simulated where no card is; and a stage or a figure after it shows the device's memory.
+    """A program runs on a GPU, which may be simulated, and a later stage or figure shows the memory of the device.
 
-    Where a reader chooses the device, the page shows the first that is offered.
+    If the reader can choose the device, a GPU has to be the first choice, because the page shows that one.
     """
     code = [cell.source for cell in chapter.code]
     on_a_gpu = r"set_device\(\s*[\"']gpu|[\"']device[\"']: \[[\"']gpu"
@@ -194,7 +194,7 @@ def shows_the_memory_of_a_gpu(chapter):
 def explains_a_term_before_it_is_used(chapter):
     """A term of a later chapter is explained in a few words at its first use, in italics, or links to that chapter.
 
-    A word with an everyday meaning is a term from its chapter on. "known" terms are familiar to a reader who has
+    Words with an everyday meaning are excepted, and so are "known" terms, which are familiar to a reader who has
     trained a network once.
     """
     names = in_order()
@@ -214,7 +214,7 @@ def read_once(name: str) -> Chapter:
 
 
 def terms_to_come(names: list[str]) -> list[dict[str, Any]]:
-    """The terms of the glossary that one of these chapters explains."""
+    """Return the terms of the glossary that one of these chapters explains."""
     return [
         term
         for term in json.loads((ROOT / "book" / "glossary.json").read_text(encoding="utf-8"))
@@ -223,7 +223,7 @@ def terms_to_come(names: list[str]) -> list[dict[str, Any]]:
 
 
 def paragraphs_with(chapter: Chapter, term: dict[str, Any]) -> Iterator[str]:
-    """The paragraphs of a chapter that have the word in their prose."""
+    """Yield the paragraphs of a chapter that have the term in their prose."""
     for paragraph in re.split(r"\n\s*\n", FENCE.sub("", chapter.prose)):
         words = re.sub(r"`[^`]*`|\]\([^)]*\)|\{[^}]*\}", "", paragraph)
         if not paragraph.startswith(("#", "|")) and re.search(rf"(?<![\w-]){forms_of(term)}(?![\w-])", words, re.I):
@@ -231,7 +231,7 @@ def paragraphs_with(chapter: Chapter, term: dict[str, Any]) -> Iterator[str]:
 
 
 def is_introduced(paragraph: str, term: dict[str, Any]) -> bool:
-    """True if the word is in italics there, as the word being explained, or beside a link to its chapter."""
+    """True if a paragraph has the term in italics, as the word that it explains, or a link to the term's chapter."""
     return f"]({Path(term['page']).name}.md" in paragraph or bool(re.search(rf"\*{forms_of(term)}\*", paragraph, re.I))
 
 
@@ -247,7 +247,7 @@ def expects_errors_by_name(chapter):
             return "the tag raises-exception; use %%expect_error"
 
 
-# ---- an appendix is looked up: it asks nothing, and says where its facts come from -----------------------------------
+# ---- rules of an appendix --------------------------------------------------------------------------------------------
 
 
 def title_carries_the_letter_of_the_file(appendix):
@@ -283,7 +283,7 @@ APPENDIX_RULES: list[Callable[[Chapter], str | None]] = [
 ]
 
 
-# ---- a guide shows stages and leads to the chapters ------------------------------------------------------------------
+# ---- rules of a guide ------------------------------------------------------------------------------------------------
 
 
 def title_carries_no_number(guide):
@@ -389,13 +389,13 @@ require(solution, **reader_tests)
 BREAKS = [
     ("# 77. A", "# 7. A", title_carries_the_number_of_the_file),
     ('predict("one", options', "guess(options", opens_with_a_prediction),
-    ('question: "Why?"\n', "", says_which_question_it_answers),
-    ('"It is not the right one."', '"No."', says_of_every_option_why),
-    (', "no": "It is not the right one."', "", says_of_every_option_why),
+    ('question: "Why?"\n', "", names_the_question_that_it_answers),
+    ('"It is not the right one."', '"No."', explains_every_option),
+    (', "no": "It is not the right one."', "", explains_every_option),
     (
         "require(solution, **reader_tests)",
         "require(solution, **other_tests)",
-        checks_its_solutions_as_it_checks_the_reader,
+        checks_its_solutions_as_the_readers_answer,
     ),
     ("![A tensor and its storage]", "![]", describes_its_pictures),
     (' --title "One"', "", titles_its_stages),

@@ -1,6 +1,6 @@
 """Every chapter, appendix and guide runs from top to bottom, in the environment that runs the tests.
 
-Building the book runs them all. Where a run of tests needs the book, each chapter counts as it ran there.
+If the tests are run with the built book, the runs of the build are examined instead.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def run(name: str) -> tuple[nbformat.NotebookNode, float]:
 
 
 def as_in_the_book(name: str) -> tuple[nbformat.NotebookNode, float]:
-    """Return the same for the run that made the book. Every cell must have run, in order."""
+    """Return the notebook and the seconds from the build of the book. Every cell must have run, in order."""
     ran = nbformat.read(BUILT / "html" / "_sources" / "chapters" / f"{name}.ipynb", as_version=4)
     counts = [cell.execution_count for cell in ran.cells if cell.cell_type == "code"]
     assert counts == list(range(1, len(Chapter.read(name).code) + 1))

@@ -311,7 +311,7 @@ def test_a_hunk_is_found_where_it_is_stated_if_its_lines_stand_twice():
     assert workshop.patched("a\nb\na\nb\n", "@@ -3,2 +3,2 @@\n a\n-b\n+c\n") == "a\nb\na\nc\n"
 
 
-def test_a_diff_whose_lines_are_not_there_names_them():
+def test_a_diff_of_missing_lines_names_these_lines():
     with pytest.raises(ValueError, match="not in the engine:\nd"):
         workshop.patched("a\n", "@@ -1,1 +1,1 @@\n-d\n+c\n")
     with pytest.raises(ValueError, match="begin with @@"):

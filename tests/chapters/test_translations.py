@@ -32,7 +32,7 @@ x.add_({amount})
 
 @pytest.mark.parametrize(("edition", "page"), TRANSLATED, ids=NAMES)
 def test_a_page_keeps_the_code_the_links_the_marks_and_the_numbers_of_the_english_page(edition, page):
-    """A page that is behind is compared again when it is accepted; until then it shows a notice."""
+    """A page whose English page has changed since shows a notice; it is compared again when it is accepted."""
     if changed := edition.changed(page):
         pytest.xfail("\n".join([f"{edition.code}/{page}.md was translated before these blocks changed:", *changed]))
     assert translation.page_faults(edition, page) == []

@@ -39,19 +39,19 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help=f"write what ran into {RECORD.relative_to(live.ROOT)}")
     chosen = parser.parse_args()
     try:
-        brought = live.bring()
+        fetched = live.fetch_parts()
     except live.MissingError as missing:
         sys.exit(str(missing))
     bad: dict[str, Any] = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.find(), args=chromium.FLAGS)
         if not chosen.no_tests:
-            tests = of_tests(browser, brought, chosen.paths or runs())
+            tests = of_tests(browser, fetched, chosen.paths or runs())
             bad |= tests["failed"]
             if chosen.record:
                 record("tests", tests, chosen.paths)
         if chosen.programs:
-            programs = of_programs(browser, brought, chosen.programs)
+            programs = of_programs(browser, fetched, chosen.programs)
             bad |= {f"random program {number}": text for number, text in enumerate(programs["wrong"])}
             if chosen.record:
                 record("programs", programs)
@@ -76,20 +76,20 @@ def record(part: str, reported: dict[str, Any], paths: Sequence[str] = ()) -> No
     RECORD.write_text(json.dumps(there, indent=1) + "\n", encoding="utf-8")
 
 
-def where(browser: Browser, brought: live.Brought, python: Python) -> dict[str, Any]:
+def where(browser: Browser, fetched: live.FetchedParts, python: Python) -> dict[str, Any]:
     """Return a description of the run and its platform."""
     return {
         "date": datetime.date.today().isoformat(),
         "command": " ".join(["python -m tests.in_the_browser", *sys.argv[1:]]),
         "machine": platform.machine(),
         "chromium": browser.version,
-        "pyodide": next(part["version"] for part in live.packages(brought) if part["name"] == "Pyodide"),
-        "numpy_is_distributed": brought.is_distributed,
+        "pyodide": next(part["version"] for part in live.packages(fetched) if part["name"] == "Pyodide"),
+        "numpy_is_distributed": fetched.is_distributed,
         **python.versions(),
     }
 
 
-def of_tests(browser: Browser, brought: live.Brought, paths: list[str]) -> dict[str, Any]:
+def of_tests(browser: Browser, fetched: live.FetchedParts, paths: list[str]) -> dict[str, Any]:
     """Return the results of files of tests. A file that ends Python counts as failed, and the next file starts a new
     Python.
     """
@@ -98,8 +98,8 @@ def of_tests(browser: Browser, brought: live.Brought, paths: list[str]) -> dict[
     reported: dict[str, Any] = {}
     left = list(paths)
     while left:
-        with python_in(browser, brought) as python:
-            reported = where(browser, brought, python)
+        with python_in(browser, fetched) as python:
+            reported = where(browser, fetched, python)
             python.complete()
             while left:
                 path = left.pop(0)
@@ -125,11 +125,11 @@ def counts(reported: dict[str, Any]) -> dict[str, int]:
     return {kind: sum(file.get(kind, 0) for file in reported["files"].values()) for kind in kinds}
 
 
-def of_programs(browser: Browser, brought: live.Brought, programs: int) -> dict[str, Any]:
+def of_programs(browser: Browser, fetched: live.FetchedParts, programs: int) -> dict[str, Any]:
     """Return the verdicts on about this many random programs: right, refused for a reason, or wrong."""
     verdicts, wrong = Counter[str](), list[str]()
-    with python_in(browser, brought) as python:
-        reported = where(browser, brought, python)
+    with python_in(browser, fetched) as python:
+        reported = where(browser, fetched, python)
         for policy, lengths, share in PLANS:
             count = round(programs * share)
             for first in range(0, count, CHUNK):

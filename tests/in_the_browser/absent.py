@@ -1,4 +1,4 @@
-"""Tests that cannot pass under Python in a page: their errors, and the tests that are left out with the reasons."""
+"""Features that a page lacks: the errors of tests that need them, and the tests that are not run, with the reasons."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ NOT_THERE = {
         "test_a_program_behaves_as_in_the_framework[torch-beginner_1_tensors]": INT32,
     },
     "tests/minitensor/vocabulary/test_recorded_layers.py": {
-        "test_a_layer_computes_what_pytorch_recorded[nll]": INT32,
-        "test_a_layer_computes_what_pytorch_recorded[cross entropy]": INT32,
+        "test_a_layer_agrees_with_the_record_of_pytorch[nll]": INT32,
+        "test_a_layer_agrees_with_the_record_of_pytorch[cross entropy]": INT32,
     },
     "tests/minitensor/vocabulary/test_saving_and_loading.py": {
         "test_the_error_for_an_unsupported_value_names_its_place": "CPython cannot free so deep a list on that stack",
     },
     "tests/minitensor/vocabulary/test_torch_record.py": {
-        "test_a_program_prints_what_pytorch_prints[each: values and errors]": INT32,
+        "test_a_program_prints_the_same_as_in_pytorch[each: values and errors]": INT32,
     },
 }
 

@@ -65,14 +65,14 @@ class SilentHandler(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def python_in(browser: Browser, brought: live.Brought) -> Iterator[Python]:
+def python_in(browser: Browser, fetched: live.FetchedParts) -> Iterator[Python]:
     """Start Python in a new page, from the same files that a built book serves for its live pages.
 
     Args:
-        brought: the paths of Pyodide, the editor and the wheel of NumPy, as `live.bring` returns them.
+        fetched: the paths of Pyodide, the editor and the wheel of NumPy, as `live.fetch_parts` returns them.
     """
     with tempfile.TemporaryDirectory() as folder:
-        live.place(brought, Path(folder))
+        live.write_parts(fetched, Path(folder))
         pack(Path(folder))
         with ThreadingHTTPServer((serve.HOST, 0), partial(SilentHandler, directory=folder)) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -106,7 +106,7 @@ class Tree:
         for tests, devices in self._turns(mutation, with_others):
             found = self._try(file, sound, mutation, tests, devices)
             if found and tests not in self._failing and not self._passes(found[0][1]):
-                # It also fails without the fault, and so may others.
+                # This test also fails without the fault, and other tests may do so, too.
                 self._failing[tests] = [test for _, test, _ in self.run(tests, most=1000)]
                 found = self._try(file, sound, mutation, tests, devices)
             if found:

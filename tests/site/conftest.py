@@ -52,7 +52,7 @@ def site(book: Path, serve_folder: Callable[[Path], str]) -> str:
 
 @pytest.fixture(scope="session")
 def idle_tabs() -> dict[bool, list[Page]]:
-    """Tabs that no visit is using, by whether scripts run in them."""
+    """Return the tabs that no visit is using, by whether scripts run in them."""
     return {True: [], False: []}
 
 
@@ -91,7 +91,7 @@ def new_tab(browser: Browser, scripts: bool) -> Page:
 
 @pytest.fixture
 def visit(browser: Browser, idle_tabs: dict[bool, list[Page]]) -> Iterator[Callable[..., Visit]]:
-    """Open visits of one test."""
+    """Return the function with which one test opens pages."""
     with visits(browser, idle_tabs) as open_address:
         yield open_address
 
@@ -109,7 +109,7 @@ def opened(
 def on_a_phone(
     request: pytest.FixtureRequest, browser: Browser, idle_tabs: dict[bool, list[Page]], book: Path
 ) -> Iterator[Visit]:
-    """Return the same on a phone, opened from the disk."""
+    """Return a visit of the page that the parameter names, on a phone and opened from the disk."""
     with visits(browser, idle_tabs) as open_address:
         yield open_address((book / f"{request.param}.html").as_uri(), width=360)
 

@@ -188,7 +188,7 @@ def test_a_step_that_the_reader_chose_stays_until_the_reader_scrolls_on(reader):
     assert soon(reader.at) == [0, 1]
 
 
-def test_the_readers_own_step_stays_until_the_reader_goes_on(reader):
+def test_the_readers_own_step_stays_until_the_reader_scrolls_to_another_paragraph(reader):
     reader.go(0)
     assert soon(reader.is_current, 0)
     reader.press("next")

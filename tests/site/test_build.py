@@ -1,4 +1,4 @@
-"""Test that a valid book builds, that a faulty one does not, and that requests to other hosts are caught."""
+"""Test that a valid book builds, that a faulty book does not, and that requests to other hosts are noticed."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def test_a_valid_book_builds_and_a_request_to_another_host_is_caught(
 
 
 def test_a_live_book_contains_the_downloaded_files_and_lists_its_components(small_book, monkeypatch):
-    def place(brought: str, folder: Path) -> None:
+    def write_parts(fetched: str, folder: Path) -> None:
         folder.mkdir()
-        (folder / "live.json").write_text(brought)
+        (folder / "live.json").write_text(fetched)
 
     monkeypatch.setenv("LIVE", "1")
-    monkeypatch.setattr(live, "bring", lambda: '{"files": {}}')
-    monkeypatch.setattr(live, "place", place)
+    monkeypatch.setattr(live, "fetch_parts", lambda: '{"files": {}}')
+    monkeypatch.setattr(live, "write_parts", write_parts)
     book = small_book("Text.")
     status, log = built(book)
     assert status == 0, log
@@ -60,11 +60,11 @@ def test_a_live_book_contains_the_downloaded_files_and_lists_its_components(smal
 
 
 def test_a_failed_download_stops_the_build_before_anything_is_deleted(small_book, monkeypatch):
-    def bring() -> None:
+    def fetch_parts() -> None:
         raise live.MissingError("no network")
 
     monkeypatch.setenv("LIVE", "1")
-    monkeypatch.setattr(live, "bring", bring)
+    monkeypatch.setattr(live, "fetch_parts", fetch_parts)
     book = small_book("Text.")
     (book / "_build").mkdir()
     with pytest.raises(live.MissingError):

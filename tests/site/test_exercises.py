@@ -9,7 +9,7 @@ from tests.support.waiting import soon
 from tools import live
 
 # The beginning of the line, by the features of the page.
-WHERE = "Check runs your answer" if live.wanted() else "This page runs no Python."
+WHERE = "Check runs your answer" if live.is_requested() else "This page runs no Python."
 
 
 @pytest.mark.parametrize("name", in_order())
@@ -53,5 +53,5 @@ def test_tab_leads_out_of_the_box_and_axe_finds_nothing(box):
     text = box.get_by_role("textbox")
     text.focus()
     text.press("Tab")
-    assert soon(box.page.evaluate, "document.activeElement.textContent") == ("Check" if live.wanted() else "Copy")
+    assert soon(box.page.evaluate, "document.activeElement.textContent") == ("Check" if live.is_requested() else "Copy")
     assert soon(box.page.evaluate, "document.documentElement.scrollWidth <= document.documentElement.clientWidth")

@@ -49,7 +49,7 @@ def test_a_page_names_the_script_of_the_buttons_if_it_has_python_and_programs(bo
     for page in pages_of(book):
         text = page.read_text(encoding="utf-8")
         has_room = page.parent.name != "slides"  # a stage on a slide is shown, and linked to on its page
-        assert ("live.js" in text) == (live.wanted() and has_room and bool(runs.search(text))), page
+        assert ("live.js" in text) == (live.is_requested() and has_room and bool(runs.search(text))), page
 
 
 def test_each_chapter_offers_its_executed_notebook(book):

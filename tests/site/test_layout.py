@@ -1,9 +1,9 @@
-"""Stages as a reader scrolls past them: no two texts overlap or touch, and none is cut off.
+"""The layout of stages and pages: no two texts overlap or touch, and none is cut off.
 
-Each run looks at every page in the book's own type, and at a sample of the other looks: three fonts, text at 200 %,
-four windows, light and dark, the page and what nbconvert makes of a chapter. Each run has the same sample, because
-narrow windows with wide fonts still have faults. MINITENSOR_SEED=N draws another one, and MINITENSOR_LAYOUT=all looks
-at every page in every look, which takes an hour.
+Each run checks every page in the book's own type, and a sample of other looks: three fonts, text at 200 %, four
+windows, light and dark, the page and the HTML that nbconvert makes of a chapter. Each run has the same sample, because
+narrow windows with wide fonts still have faults. MINITENSOR_SEED=N draws another sample, and MINITENSOR_LAYOUT=all
+checks every page in every look, which takes an hour.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def test_no_two_texts_of_a_page_overlap_or_touch_and_none_is_cut_off(browser, si
 
 @pytest.mark.parametrize("number", range(SAMPLE))
 def test_a_sample_of_other_layouts_has_no_fault(browser, site, number):
-    """The look is drawn in the test, because all processes of a run have to collect the same tests."""
+    """The test draws the look itself, because all processes of a run have to collect the same tests."""
     draw = random.Random(f"{SEED} {number}")
     look = Look.drawn(draw, place=PLACES_OF_SAMPLE[number % len(PLACES_OF_SAMPLE)])
     chapters = [f"chapters/{name}" for name in in_order()]
@@ -52,7 +52,7 @@ def test_no_layout_of_any_page_has_a_fault(browser, site, look):
         looks_right(browser, site, name, look)
 
 
-# ---- faults that there were, made again ------------------------------------------------------------------------------
+# ---- earlier faults, planted again -----------------------------------------------------------------------------------
 
 STAGES = "for (const stage of document.querySelectorAll('memory-stage'))"
 PLANTED = {
@@ -103,7 +103,7 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("what", PLANTED)
-def test_a_fault_that_is_planted_is_found(browser, site, what):
+def test_a_planted_fault_of_the_layout_is_found(browser, site, what):
     look, plant, kind = PLANTED[what]
     with looked_at(browser, f"{site}{CHAPTER}.html", look) as page:
         if FONTS[look.font] and not has_font(page, FONTS[look.font][0]):

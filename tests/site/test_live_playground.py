@@ -22,7 +22,7 @@ def playground(site, visit):
     assert playground.seen.undisturbed
 
 
-@pytest.mark.skipif(live.wanted(), reason="this book has Python in its pages")
+@pytest.mark.skipif(live.is_requested(), reason="this book has Python in its pages")
 def test_without_python_the_page_explains_how_to_get_it(site, visit):
     seen = visit(f"{site}{PLAYGROUND}")
     place = seen.page.locator("play-ground")

@@ -63,9 +63,9 @@ def test_a_program_that_ends_python_is_reported_and_the_next_one_runs(site, visi
 SAID = {
     "def f(n):\n    return f(n + 1)\nf(0)": "RecursionError: maximum recursion depth exceeded",
     "x = mt.zeros([100_000, 100_000, 100])": "more than can be addressed",
-    "name = input('who? ')": "input asks a reader, who cannot answer here: write the value into the program",
+    "name = input('who? ')": "a program in a page gets no input: write the value into the program",
     "import asyncio\nawait asyncio.Event().wait()": "RuntimeError: the program waits forever",
-    "breakpoint()\nx = mt.ones([1])": "RuntimeError: input asks a reader",
+    "breakpoint()\nx = mt.ones([1])": "RuntimeError: a program in a page gets no input",
     "import threading\nthreading.Thread(target=print).start()": "RuntimeError: can't start new thread",
     "def f():\n    await g()": "SyntaxError: 'await' outside async function",
     "import torchvision": "ModuleNotFoundError: No module named 'torchvision'",

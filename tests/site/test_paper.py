@@ -39,9 +39,7 @@ ON_PAPER = {
 
 @pytest.fixture(scope="module")
 def paper(book, tmp_path_factory):
-    """Return the file made of two pages of the book. It is made in a separate process, because Playwright runs once in
-    each.
-    """
+    """Return a PDF of two pages of the book, made in a separate process, because Playwright can run once in each."""
     target = tmp_path_factory.mktemp("paper") / "book.pdf"
     command = [sys.executable, "tools/pdf.py", str(book), "--to", str(target), "--pages", *NAMES]
     done = subprocess.run(command, cwd=pdf.ROOT, capture_output=True, text=True)

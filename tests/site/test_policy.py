@@ -20,13 +20,13 @@ def test_the_server_sends_a_policy_that_forbids_inline_scripts(site):
     with urllib.request.urlopen(f"{site}index.html") as answer:
         policy = sources_of(answer.headers["Content-Security-Policy"])
     assert policy["default-src"] == policy["connect-src"] == ["'self'"]
-    assert policy["script-src"] == ["'self'"] + ["'wasm-unsafe-eval'"] * live.wanted()
-    assert policy.get("worker-src") == (["'self'"] if live.wanted() else None)
+    assert policy["script-src"] == ["'self'"] + ["'wasm-unsafe-eval'"] * live.is_requested()
+    assert policy.get("worker-src") == (["'self'"] if live.is_requested() else None)
     assert policy["style-src"] == ["'self'", "'unsafe-inline'"]
     assert policy["img-src"] == policy["font-src"] == ["'self'", "data:"]
 
 
-def test_the_browser_holds_a_page_to_it(site, visit, tmp_path, serve_folder):
+def test_the_browser_enforces_the_policy(site, visit, tmp_path, serve_folder):
     (tmp_path / "index.html").write_text("<p id=told>no</p><script>told.textContent = 'yes'</script>")
     seen = visit(f"{serve_folder(tmp_path)}index.html")
     assert seen.page.locator("#told").text_content() == "no"

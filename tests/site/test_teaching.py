@@ -71,7 +71,7 @@ def test_the_class_takes_ninety_minutes():
     assert sum(part["minutes"] for part in CLASS["parts"]) + CLASS["remember"]["minutes"] == 90
 
 
-def test_the_page_and_the_notes_name_the_same_minutes(book):
+def test_the_page_and_the_notes_have_the_same_minutes(book):
     rows = read(book / "chapters/teaching.html").select_one("#a-class-of-90-minutes table").select("tbody tr")
     on_the_page = [[cell.get_text() for cell in row.select("td")[:2]] for row in rows]
     for name in NOTES:
@@ -114,7 +114,7 @@ def test_the_class_of_an_edition_has_the_minutes_of_the_english_class_which_its_
 
 
 @pytest.mark.parametrize("code", EDITIONS)
-def test_no_english_sentence_is_left_on_the_papers_of_an_edition(book, code):
+def test_no_english_sentence_remains_on_the_papers_of_an_edition(book, code):
     """Code and messages of frameworks stay English, and so does the name of the book."""
     for name in OWN_PAPERS:
         page = read(book / f"{code}/slides/{name}.html")

@@ -170,7 +170,7 @@ def test_the_controls_of_a_stage_are_in_the_language_of_the_page(visit, site):
         expect(page.locator("memory-stage .deeper").first).to_have_text(words["Details"])
 
 
-def test_an_english_page_without_a_translation_leads_to_the_first_page_and_says_so(book):
+def test_an_english_page_without_a_translation_leads_to_the_first_page_with_a_note(book):
     for edition in EDITIONS:
         for page in set(pages()) - set(edition.pages()):
             shown = BeautifulSoup(text(book, page), "html.parser").select_one("#chapters .languages")

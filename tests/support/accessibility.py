@@ -1,9 +1,9 @@
-"""Run axe-core on a page, with each question asked once.
+"""Run axe-core on a page, without checking the contrast of equal texts twice.
 
-The contrast of colours is checked for one text of each *look*, and everything else for every element. Two texts look
-alike if their elements have the same tag and classes, in parents with the same ones, and the same colours, type and
-painted boxes behind them. axe gives both the same answer. A chapter has 1,100 texts with 100 looks. (axe ignores
-colours inside of pictures.)
+The contrast of colours is checked for one text of each *look*, and everything else for every element. Two texts have
+the same look if their elements and all parents have the same tags and classes, and if their colours, their type and
+the painted boxes behind them are equal; axe's answer for them is the same. A chapter has 1,100 texts with 100 looks.
+(axe ignores colours inside of pictures.)
 """
 
 from __future__ import annotations

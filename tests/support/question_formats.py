@@ -105,7 +105,7 @@ def qti_faults(root: ET.Element, namespace: str) -> Iterator[str]:
 
     Args:
         root: the element that the file contains.
-        namespace: of all its elements.
+        namespace: the namespace of all its elements.
     """
     rules = ITEM if _name(root) == "assessmentItem" else MANIFEST
     for element in root.iter():

@@ -1,6 +1,6 @@
-"""Compare a question bank with the findings of three programs that others wrote to read QTI 2.1 and Moodle XML.
+"""Compare a question bank with the findings of three third-party programs that read QTI 2.1 and Moodle XML.
 
-Pyslet implements QTI 2.1: it reads an item, checks which element may contain which, and runs the rules of its score.
+Pyslet implements QTI 2.1: it reads an item, checks the nesting of its elements, and runs the rules for its score.
 onyx2moodle converts QTI 2.1 to Moodle XML, and moodle-xml-parser reads Moodle XML.
 """
 

@@ -30,7 +30,7 @@ def test_a_failing_step_is_named_with_its_output_and_no_test_runs(monkeypatch, c
 
 
 @pytest.mark.parametrize("status", [0, 1])
-def test_types_are_looked_at_beside_the_tests_and_count_with_them(monkeypatch, capfd, status):
+def test_types_are_checked_beside_the_tests_and_can_fail_the_check(monkeypatch, capfd, status):
     monkeypatch.setattr(check, "STEPS", {"good": ["python", "--version"], "types": ["python", "nothing.py"]})
     monkeypatch.setattr(check, "test", lambda *, everything: print("the tests run") or status)
     assert check.main(["--all"]) == 1
@@ -58,7 +58,7 @@ def test_tests_that_fail_fail_the_check(monkeypatch, capfd):
         assert capfd.readouterr().out.splitlines()[-1] == ("failed: tests" if status else "good, tests: all well")
 
 
-def test_steps_can_be_chosen_and_one_that_is_none_is_refused():
+def test_steps_can_be_chosen_and_an_unknown_one_is_refused():
     done = checked("lint", "polish")
     assert done.returncode == 2 and "there is no step polish" in done.stderr
 
@@ -76,7 +76,7 @@ def test_make_pre_commit_and_continuous_integration_run_the_same_steps():
 # ---- changed files ---------------------------------------------------------------------------------------------------
 
 
-def test_every_file_of_the_cross_section_and_of_the_rules_is_there():
+def test_every_file_of_the_cross_section_and_of_the_rules_exists():
     named = {*changed.CROSS_SECTION, *(test for tests in changed.RULES.values() for test in tests)}
     assert [path for path in sorted(named) if not (ROOT / path).is_file()] == []
     assert all(any(ROOT.glob(f"{begin}*")) for begin in changed.RULES)
@@ -93,7 +93,7 @@ def test_a_file_of_the_package_selects_tests_that_import_it_or_find_its_faults()
     assert changed.tests(["minitensor/engine/modes.py"]).chosen != ()
 
 
-def test_what_tests_share_brings_the_tests_that_share_it():
+def test_a_changed_helper_selects_the_tests_that_import_it():
     found = changed.tests(["tests/support/web/drawing.py"])
     shares = re.compile(r"^from tests\.support\.web(\.drawing import | import .*\bdrawing\b)", re.MULTILINE)
     direct = {path for path in ROOT.glob("tests/**/test_*.py") if shares.search(path.read_text(encoding="utf-8"))}

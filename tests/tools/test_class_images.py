@@ -59,7 +59,7 @@ def test_folders_that_the_image_names_exist_after_its_copy():
     assert (ROOT / setting.removeprefix(f"JUPYTER_CONFIG_PATH={HOME}/")).is_dir()
 
 
-def test_what_was_built_or_installed_here_stays_out_of_the_image():
+def test_built_and_installed_files_stay_out_of_the_image():
     left_out = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     assert {".git", ".venv*", "_build", "node_modules"} <= set(left_out)
     assert not {"chapters", "facts", "minitensor", "memory_stage", "book_kit", "tools"} & set(left_out)

@@ -34,7 +34,7 @@ def test_an_exercise_without_code_is_an_error():
         page(TEXT).exercise("Windows")
 
 
-def test_the_text_told_with_a_stage_ends_with_the_last_step_that_it_names():
+def test_the_text_of_a_stage_ends_with_the_last_step_that_it_names():
     mark = '<span class="step-mark" data-stage="A view">line 1</span>'
     text = f"<p>One.</p><noscript></noscript><p>{mark} Two.</p><p>Three.</p>"
     paragraphs = page("<p>Zero.</p>", f"<div>{STAGE}</div>", text).paragraphs_of("A view")

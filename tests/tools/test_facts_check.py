@@ -37,7 +37,7 @@ def change(folder: Path, file: str, edit) -> None:
     (folder / "facts" / file).write_text(json.dumps(records))
 
 
-def test_what_was_recorded_of_numpy_holds_in_the_numpy_that_is_installed():
+def test_the_records_of_numpy_hold_in_the_installed_numpy():
     ran = check(ROOT, "numpy", "views.json", "aliases.json", "tensors.json")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert [line.split(":")[0] for line in ran.stdout.splitlines()] == ["views.json", "aliases.json", "tensors.json"]
@@ -67,7 +67,7 @@ def test_a_number_that_differs_in_the_last_place_has_not_changed(book):
     assert check(book, "numpy", "tensors.json").returncode == 0
 
 
-def test_a_question_that_is_not_asked_any_more_is_a_change(book):
+def test_a_removed_question_is_a_change(book):
     def edit(record):
         record["answers"]["of yesterday"] = {"program": "", "values": {}}
 
@@ -76,7 +76,7 @@ def test_a_question_that_is_not_asked_any_more_is_a_change(book):
     assert ran.returncode == 1 and "of yesterday" in ran.stdout and "now: (not asked)" in ran.stdout
 
 
-def test_the_recorded_version_that_is_nearest_is_compared_with():
+def test_the_installed_version_is_compared_with_the_nearest_recorded_one():
     code = (
         "import sys; sys.path.insert(0, 'facts'); from checking import nearest\n"
         "print(*[nearest(now, ['3.3.1', '2.6.2']) for now in ('2.5.0', '2.6.2', '3.0.0', '3.3.1', '10.0')])"
@@ -88,17 +88,17 @@ def test_the_recorded_version_that_is_nearest_is_compared_with():
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (("numpy", "vistas.json"), "there is no record vistas.json; those that can be asked: aliases.json,"),
+        (("numpy", "vistas.json"), "there is no record vistas.json; the records are: aliases.json,"),
         (("no_such_library",), "no_such_library is not installed here"),
-        (("numpy", "leaves.json"), "no record holds anything of numpy"),
+        (("numpy", "leaves.json"), "no record has answers of numpy"),
     ],
 )
-def test_what_cannot_be_asked_is_said(arguments, said):
+def test_an_unknown_record_or_library_is_reported(arguments, said):
     ran = check(ROOT, *arguments)
     assert ran.returncode == 2 and said in ran.stderr and "Traceback" not in ran.stderr
 
 
-def test_every_record_with_a_script_can_be_asked():
+def test_every_record_with_a_script_can_be_checked():
     ran = check(ROOT, "numpy", "nothing.json")
     known = ran.stderr.rsplit(": ", 1)[1].strip().split(", ")
     texts = {path.name: path.read_text() for path in (ROOT / "facts").glob("*.json")}
@@ -131,7 +131,7 @@ def test_a_chapter_shows_changed_answers(book):
     assert "  a mask: {'seen': True} -> {'seen': False}" in found.lines
 
 
-def test_a_framework_that_cannot_be_asked_leaves_the_page_its_record(book):
+def test_if_a_framework_cannot_run_the_page_shows_its_record(book):
     (book / "facts" / "checking.py").write_text("raise SystemExit('no checking today')")
     found = installed.show(book / "facts" / "views.json")
     assert any("NumPy could not be asked (no checking today)" in line for line in found.lines)

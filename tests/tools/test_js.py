@@ -1,4 +1,4 @@
-"""The bundles that pages load are made of the sources beside them, and a check that is skipped says why."""
+"""The bundles that pages load are made of the sources beside them, and a skipped check gives the reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sha256(*paths: str) -> str:
 
 
 @pytest.mark.parametrize("bundle", sorted(RECORD))
-def test_a_bundle_is_made_of_its_sources_as_they_are(bundle):
+def test_a_bundle_is_made_of_its_present_sources(bundle):
     recorded = RECORD[bundle]
     assert sha256(*recorded["sources"]) == recorded["sources_sha256"], f"a source of {bundle} has changed: {REMEDY}"
     assert sha256(bundle) == recorded["sha256"], f"{bundle} was edited: {REMEDY}"
@@ -57,7 +57,7 @@ def test_without_node_a_line_says_that_the_check_was_skipped(monkeypatch, capfd,
     assert js.main(["build"]) == 1
 
 
-def test_a_step_that_was_skipped_says_why(monkeypatch, capfd):
+def test_a_skipped_step_gives_the_reason(monkeypatch, capfd):
     skipping = ["python", "-c", "print('skipped: no tool')"]
     monkeypatch.setattr(check, "STEPS", {"js": skipping})
     monkeypatch.setattr(check, "test", lambda *, everything: 0)

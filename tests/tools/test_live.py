@@ -83,14 +83,14 @@ def test_numpys_wheel_comes_from_the_distribution_once(host, monkeypatch):
     folder, address, asked = host
     (folder / "full").mkdir()
     (folder / "full" / NAME).write_bytes(WHEEL)
-    brought = live.bring(host=address)
-    assert brought.numpy.read_bytes() == WHEEL
-    assert brought.is_distributed
+    fetched = live.fetch_parts(host=address)
+    assert fetched.numpy.read_bytes() == WHEEL
+    assert fetched.is_distributed
     monkeypatch.setenv("MINITENSOR_LIVE_FROM", address)
-    assert live.bring() == brought
+    assert live.fetch_parts() == fetched
     assert asked == [f"/full/{NAME}"]
-    brought.numpy.write_bytes(b"half of i")  # a cache that another program has damaged
-    assert live.bring().numpy.read_bytes() == WHEEL
+    fetched.numpy.write_bytes(b"half of i")  # a cache that another program has damaged
+    assert live.fetch_parts().numpy.read_bytes() == WHEEL
 
 
 @pytest.mark.usefixtures("npm_brings")
@@ -103,7 +103,7 @@ def test_the_release_says_where_the_wheel_is(monkeypatch):
 
     monkeypatch.setattr(live.urllib.request, "urlopen", no_network)
     with pytest.raises(live.MissingError, match=r"no network.*--from or MINITENSOR_LIVE_FROM.*--numpy"):
-        live.bring()
+        live.fetch_parts()
     assert asked == [f"https://cdn.jsdelivr.net/pyodide/v0.29.3/full/{NAME}"]
 
 
@@ -112,12 +112,12 @@ def test_bytes_with_another_hash_are_not_kept(host):
     folder, address, _ = host
     (folder / "full").mkdir()
     (folder / "full" / NAME).write_bytes(a_zip("Something else"))
-    with pytest.raises(live.MissingError, match="nothing was kept"):
-        live.bring(host=address)
+    with pytest.raises(live.MissingError, match="was discarded"):
+        live.fetch_parts(host=address)
     assert not list(live.cache().glob("*.whl"))
     (folder / "full" / NAME).unlink()
     with pytest.raises(live.MissingError, match=r"(?i)not found"):
-        live.bring(host=address)
+        live.fetch_parts(host=address)
 
 
 @pytest.mark.usefixtures("npm_brings")
@@ -135,26 +135,26 @@ def test_a_host_that_stops_in_the_middle_is_named():
     with ThreadingHTTPServer((serve.HOST, 0), Half) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with pytest.raises(live.MissingError, match=f"{server.server_port}/{NAME}: IncompleteRead"):
-            live.bring(host=f"http://{serve.HOST}:{server.server_port}")
+            live.fetch_parts(host=f"http://{serve.HOST}:{server.server_port}")
         server.shutdown()
     assert not list(live.cache().glob("numpy*"))
 
 
 @pytest.mark.usefixtures("npm_brings")
-def test_an_address_that_is_none_is_named():
+def test_a_malformed_address_is_named():
     with pytest.raises(live.MissingError, match="nowhere/numpy"):
-        live.bring(host="nowhere")
+        live.fetch_parts(host="nowhere")
 
 
 @pytest.mark.usefixtures("npm_brings")
 def test_a_local_wheel_is_used_and_a_differing_hash_is_reported(tmp_path, monkeypatch, capsys):
     given = tmp_path / NAME
     given.write_bytes(WHEEL)
-    assert live.bring(given).is_distributed
+    assert live.fetch_parts(given).is_distributed
     assert capsys.readouterr().err == ""
     given.write_bytes(a_zip("Repacked"))
     monkeypatch.setenv("MINITENSOR_LIVE_NUMPY", str(given))
-    assert not live.bring().is_distributed
+    assert not live.fetch_parts().is_distributed
     assert hashlib.sha256(WHEEL).hexdigest() in capsys.readouterr().err
 
 
@@ -162,20 +162,20 @@ def test_a_local_wheel_is_used_and_a_differing_hash_is_reported(tmp_path, monkey
 @pytest.mark.parametrize("name", ["numpy-2.2.5-cp311-cp311-manylinux_x86_64.whl", NAME])
 def test_a_file_that_is_not_the_wheel_is_refused(tmp_path, name):
     with pytest.raises(live.MissingError, match="There is no file"):
-        live.bring(tmp_path / name)
+        live.fetch_parts(tmp_path / name)
     (tmp_path / name).write_bytes(b"no zip")
     with pytest.raises(live.MissingError, match=f"that is a zip file {NAME}"):
-        live.bring(tmp_path / name)
+        live.fetch_parts(tmp_path / name)
 
 
 def test_without_node_the_error_names_the_program_to_install(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(live.MissingError, match=r"needs node .*install Node\.js"):
-        live.bring()
+        live.fetch_parts()
     assert not live.cache().exists()
 
 
-def test_what_npm_says_is_shown_and_nothing_half_done_is_kept(tmp_path, monkeypatch):
+def test_the_error_of_npm_is_shown_and_a_partial_installation_is_deleted(tmp_path, monkeypatch):
     tools = tmp_path / "bin"
     tools.mkdir()
     for name in ("node", "npm"):
@@ -183,7 +183,7 @@ def test_what_npm_says_is_shown_and_nothing_half_done_is_kept(tmp_path, monkeypa
         (tools / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
     with pytest.raises(live.MissingError, match=r"npm could not fetch its packages:\nintegrity differs$"):
-        live.bring()
+        live.fetch_parts()
     assert list(live.cache().iterdir()) == []
 
 
@@ -192,7 +192,7 @@ def test_files_beside_the_pages_are_listed_with_bytes_and_licences(tmp_path):
     given = tmp_path / NAME
     given.write_bytes(WHEEL)
     folder = tmp_path / "live"
-    reported = live.place(live.bring(given), folder)
+    reported = live.write_parts(live.fetch_parts(given), folder)
     assert json.loads((folder / "live.json").read_text()) == reported
     assert {*reported["files"], "live.json", "licences.txt"} == {path.name for path in folder.iterdir()}
     for name, file in reported["files"].items():
@@ -221,7 +221,7 @@ def test_versions_and_hashes_of_all_packages_are_pinned():
     )  # any registry may provide it, because the hash is checked
 
 
-def test_the_wheel_for_the_page_holds_what_a_page_needs_and_the_same_bytes_each_time(tmp_path):
+def test_the_wheel_of_the_page_has_the_needed_files_and_the_same_bytes_each_time(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     wheel, again = (live.make_wheel(tmp_path / name) for name in ("one", "two"))

@@ -1,4 +1,4 @@
-"""The tests with real frameworks: their packages, and the result if a package cannot be installed."""
+"""The command that runs tests with real frameworks: its packages, and the result if a package cannot be installed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def test_each_peer_has_tests_and_one_version(name):
     assert peer.tests or name != "torch"
 
 
-def test_the_packages_beside_it_are_those_of_this_project():
+def test_the_other_packages_have_the_versions_of_this_project():
     names = {line.partition("==")[0].lower() for line in peers.needed()}
     assert names == {*peers.NEEDED, "numpy"}
 
 
-def test_a_peer_that_cannot_be_had_is_left_out_with_a_line_and_nothing_has_failed(tmp_path, monkeypatch, capsys):
+def test_a_peer_that_cannot_be_installed_is_skipped_with_a_line_and_nothing_fails(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(peers, "ROOT", tmp_path)
     monkeypatch.setattr(peers, "FOLDER", tmp_path / "environments")
     monkeypatch.setattr(peers, "needed", lambda: [])

@@ -42,7 +42,7 @@ NOTE = "import pathlib\ndef note(name):\n    with pathlib.Path('ran').open('a') 
 MANY = NOTE + "import pytest\n@pytest.mark.parametrize('n', range(7))\ndef test_many(n): note(f'many {n}')\n"
 
 
-def test_every_test_runs_once_also_in_a_file_that_is_given_out_in_shares(project, tmp_path):
+def test_every_test_runs_once_even_if_its_file_is_divided_into_shares(project, tmp_path):
     files = {f"test_{name}.py": f"{NOTE}def test_it(): note('{name}')\n" for name in "abcdef"}
     done = project({**files, "test_many.py": MANY, "longest.txt": "# head\n  99 tests/test_many.py\n"})
     assert done.returncode == 0, done.stdout + done.stderr
@@ -52,7 +52,7 @@ def test_every_test_runs_once_also_in_a_file_that_is_given_out_in_shares(project
     assert "tests/test_many.py (4 of 4)" in done.stdout
 
 
-def test_what_a_session_and_a_folder_have_set_up_is_there_for_all_files_of_a_process(project, tmp_path):
+def test_all_files_of_a_process_share_the_fixtures_of_the_session_and_the_folder(project, tmp_path):
     shared = (
         "import os\n\n@pytest.fixture(scope='session')\ndef once():\n    note('up ' + str(os.getpid()))\n    yield\n"
     )
@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_read_and_a_test_that_cannot_be_set_up_are_errors(
     assert "FAILED tests/test_bad.py" in done.stdout
 
 
-def test_a_process_that_dies_is_named_with_its_test_and_the_others_go_on(project, tmp_path):
+def test_a_process_that_dies_is_named_with_its_test_and_the_others_continue(project, tmp_path):
     ends = {
         "killed": ("os.kill(os.getpid(), signal.SIGKILL)", "was killed by SIGKILL"),
         "crashed": ("os.kill(os.getpid(), signal.SIGSEGV)", "was killed by SIGSEGV"),
@@ -127,7 +127,7 @@ def test_a_process_that_dies_is_named_with_its_test_and_the_others_go_on(project
     assert sorted((tmp_path / "ran").read_text().split()) == [*"bcdef"]
 
 
-def test_a_test_that_hangs_is_ended_and_shown_where_it_is(project, tmp_path):
+def test_a_test_that_hangs_is_ended_and_its_line_is_shown(project, tmp_path):
     settings = (tmp_path / "pyproject.toml").read_text()
     real = (ROOT / "pyproject.toml").read_text()
     for line in re.findall(r"^faulthandler_.*$", real, re.MULTILINE):
@@ -140,8 +140,8 @@ def test_a_test_that_hangs_is_ended_and_shown_where_it_is(project, tmp_path):
     assert "7 passed" in done.stdout.splitlines()[-1]
 
 
-def test_a_line_says_regularly_which_files_are_running_and_for_how_long(project, tmp_path):
-    """Two files run until the line is there, and a third one waits for a process."""
+def test_the_running_files_and_their_times_are_printed_regularly(project, tmp_path):
+    """Two files run until the line is printed, and a third file waits for a process."""
     waiting = "import pathlib, select\ndef test_it():\n    while not pathlib.Path('seen').exists():\n"
     waiting += "        select.select([], [], [], 0.01)\n"
     files = {"test_a.py": waiting, "test_b.py": waiting, "test_c.py": "def test_it(): pass\n"}
@@ -156,7 +156,7 @@ def test_a_line_says_regularly_which_files_are_running_and_for_how_long(project,
     assert run.returncode == 0 and "3 passed" in reported.splitlines()[-1]
 
 
-def test_what_no_process_is_left_to_run_is_named(project):
+def test_files_that_no_process_is_left_to_run_are_named(project):
     dying = "import os\ndef test_last(): os._exit(3)\n"
     done = project({f"test_{name}.py": dying for name in "abcd"})
     assert done.returncode == 1
@@ -204,7 +204,7 @@ def test_files_that_take_long_come_first_and_very_long_ones_in_shares():
     }
 
 
-def test_files_that_are_said_to_take_long_are_there():
+def test_the_files_that_are_listed_as_long_exist():
     assert [path for path in run_tests.longest() if not (ROOT / path).is_file()] == []
 
 
@@ -219,7 +219,7 @@ def test_the_tests_of_one_operation_are_those_that_have_it_as_a_parameter():
     assert of_sin == {test for test in of_all if re.search(r"[\[-]sin_?[\]-]", test)} != set()
 
 
-def test_an_operation_that_there_is_not_is_refused():
+def test_an_unknown_operation_is_refused():
     command = [sys.executable, "-m", "pytest", "--operation", "sine", "tests/minitensor/engine"]
     done = subprocess.run(command, cwd=ROOT, env=BARE, capture_output=True, text=True)
     assert done.returncode == 4 and "no operation of that name" in done.stderr

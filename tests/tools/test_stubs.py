@@ -1,4 +1,4 @@
-"""The stubs beside generated names are those that the modules have, and mypy finds the names in them."""
+"""The stubs of modules with generated names are up to date, and mypy finds the names in them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_generated_name_is_in_the_stub(name: str, owner: str):
     assert re.search(rf"^{' ' * 4 * bool(owner)}def {name}\(x: Any.*\) -> Tensor: \.\.\.$", within, re.M)
 
 
-def test_a_name_more_makes_a_stub_stale(monkeypatch: pytest.MonkeyPatch):
+def test_an_additional_name_makes_a_stub_stale(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(minitensor, "doubled", lambda x: x, raising=False)
     assert "\ndef doubled(x: Any) -> Tensor: ...\n" in stubs.stub("minitensor")
     monkeypatch.setattr(stubs, "MODULES", ("minitensor",))

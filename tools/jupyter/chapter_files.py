@@ -1,7 +1,7 @@
-"""Let JupyterLab show words for the marks of steps in a chapter, and save the chapter with the marks.
+"""Show marks of steps as words in JupyterLab, and save the chapter with the marks.
 
-JupyterLab does not know the role ``{step}``. An open notebook has "**line 3**" instead, followed by the mark in a
-comment that JupyterLab does not show.
+A mark such as ``{step}`3` `` refers to a step of a stage. JupyterLab does not know this role of MyST. An open notebook
+has "**line 3**" instead, followed by the mark in a comment that JupyterLab does not show.
 """
 
 from __future__ import annotations

@@ -285,8 +285,8 @@ def test_an_interrupt_ends_the_comparison(cell):
         ("--compare --policies 2.5 2.5\nx = 1", "two policies or more, each once"),
         ("--compare --policies 2.5 2.7\nx = 1", "'2.7'"),
         ("--compare --policies 2.5 2.6\n# --- a\nx = 1", "takes no line `# --- a`"),
-        ("--policies 2.5 2.6\nx = 1", "belongs to --compare"),
-        ("--heading kind\nx = 1", "belongs to --compare"),
+        ("--policies 2.5 2.6\nx = 1", "needs --compare"),
+        ("--heading kind\nx = 1", "needs --compare"),
     ],
 )
 def test_an_invalid_comparison_runs_nothing_and_explains_why(cell, shell, text, reported):

@@ -64,7 +64,7 @@ def test_an_operation_that_needs_its_input_copies_it():
     assert "`sin`" in row.instead and "saves no memory" in row.instead
 
 
-def test_the_operand_whose_gradient_asks_for_the_copy_is_named():
+def test_the_operand_whose_gradient_needs_the_copy_is_named():
     def program():
         x, y = leaf() * 1, leaf()
         x.multiply_(y)
@@ -106,7 +106,7 @@ def saved_then_written() -> mt.Tensor:
 
 
 @pytest.mark.parametrize("policy", ["2.5", "2.6"])
-def test_a_write_into_what_another_operation_saved_makes_it_stale(policy):
+def test_a_write_into_a_tensor_saved_by_another_operation_makes_it_stale(policy):
     with mt.set_inplace_policy(policy):
         (row,) = rows_of(saved_then_written)
     assert row.verdict is Verdict.STALE and row.policy == policy

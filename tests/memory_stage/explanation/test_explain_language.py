@@ -91,7 +91,7 @@ def test_a_report_keeps_the_language_in_which_it_was_made():
     assert chinese.startswith("5 个原位操作") and str(report("en")).startswith("5 in-place operations")
 
 
-def test_a_report_is_in_the_language_that_the_call_asks_for():
+def test_a_report_is_in_the_language_that_the_call_requests():
     set_one, asked = (re.sub(r"tensor_\d+", "tensor", str(each)) for each in (report("zh"), ask_for("zh")))
     assert asked == set_one
     assert str(mt.explain(program, catch=True)).startswith("5 in-place operations")

@@ -48,7 +48,7 @@ def rows_of(segments, numbers):
 
 @pytest.mark.parametrize("profile", ["torch/32", "paddle"])
 @pytest.mark.parametrize("limit", [100_000, 40])
-def test_the_map_shows_at_every_event_what_the_allocator_shows(profile, limit):
+def test_the_map_agrees_with_the_allocator_at_every_event(profile, limit):
     log, shown = random_log(3, profile, limit)
     data = allocator_map.show(log).data
     assert len(data["events"]) == len(log.events)

@@ -24,7 +24,7 @@ def device():
         meter._shown.pop().stop()
 
 
-def test_after_every_cell_the_meter_shows_what_it_changed(shell):
+def test_after_every_cell_the_meter_shows_the_changes_of_the_cell(shell):
     shell.run_cell("from book_kit import meter\nimport minitensor as mt\nshown = meter.show()")
     shown = shell.user_ns["shown"]
     shell.run_cell("x = mt.ones([1024, 1024])", store_history=True)

@@ -22,7 +22,7 @@ def stack_of(axes):
     return bands
 
 
-def test_the_stack_adds_up_to_what_was_allocated():
+def test_the_stack_adds_up_to_the_allocated_bytes():
     log = family.log_of("normal")
     axes = paper.timeline({"normal": log, "in place": family.log_of("in place")}).axes[0]
     run = memory_events.described(memory_events.events_of(log), names := {})

@@ -147,7 +147,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_fault_has_its_line_and_an_edit_that_computes_what_is_meant(name, tmp_path):
+def test_a_fault_has_its_line_and_an_edit_that_computes_the_intended_result(name, tmp_path):
     kind = KINDS[name]
     path = written(tmp_path, kind.source)
     explanation, output, error = explained(path)
@@ -241,5 +241,5 @@ def test_an_error_of_other_code_is_not_explained(tmp_path):
     assert isinstance(error, AttributeError) and explanation.faults == []
 
 
-def test_the_picture_of_the_readme_is_what_the_command_prints():
-    assert explain_picture.PICTURE.read_text(encoding="utf-8") == explain_picture.drawn(explain_picture.printed())
+def test_the_picture_of_the_readme_shows_the_output_of_the_command():
+    assert explain_picture.PICTURE.read_text(encoding="utf-8") == explain_picture.as_svg(explain_picture.output_lines())

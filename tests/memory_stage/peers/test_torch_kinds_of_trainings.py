@@ -272,7 +272,7 @@ _ITEM = "(net(x[i]) - y[i]).square().sum()"
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_fault_has_its_line_and_edits_that_compute_what_is_meant(name, tmp_path):
+def test_a_fault_has_its_line_and_edits_that_compute_the_intended_result(name, tmp_path):
     program, (wrong, right), verdict = KINDS[name]
     source = program.replace("WRONG", wrong).replace("ITEM", f"{_ITEM}.item()")
     _, meant, error = explained(written(tmp_path, program.replace("WRONG", right).replace("ITEM", _ITEM)))

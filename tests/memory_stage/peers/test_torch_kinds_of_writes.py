@@ -58,7 +58,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_the_fix_of_a_write_computes_what_the_operation_out_of_place_does(name, tmp_path):
+def test_the_fix_of_a_write_computes_the_result_of_the_normal_operation(name, tmp_path):
     wrong, blamed, right = WRITES[name]
     source = BEGIN + wrong + END
     explanation, _, _ = explained(written(tmp_path, source))

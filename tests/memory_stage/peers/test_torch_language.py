@@ -80,7 +80,7 @@ def test_the_command_explains_a_program_in_chinese(program, tmp_path):
     assert english_in("\n".join(sentences)) == []
 
 
-def test_a_block_is_explained_in_the_language_that_the_call_asks_for():
+def test_a_block_is_explained_in_the_language_that_the_call_requests():
     with memory_stage.explain(language="zh") as why, pytest.raises(RuntimeError):
         exec(SPOILED, {})
     assert isinstance(why, Explanation) and why.faults

@@ -379,7 +379,7 @@ def test_every_caught_error_is_recorded_once(seed):
 def recorded(source: str, namespace: dict, policy: str) -> tuple[dict, list[dict]]:
     """Return the recording of a random program, and the engine's state after each step."""
     mt.seed(0)
-    with warnings.catch_warnings(), mt.set_inplace_policy(policy), probe.looking(namespace) as seen:
+    with warnings.catch_warnings(), mt.set_inplace_policy(policy), probe.probe_steps(namespace) as seen:
         warnings.simplefilter("ignore")
         done = traced(source, namespace, limit=2000)
     return done.variant, seen

@@ -122,7 +122,7 @@ def test_a_window_at_the_top_level_and_one_that_the_run_does_not_reach():
     assert names["last"].tolist() == [1]
 
 
-def test_a_program_ends_with_its_window_if_the_caller_asks_for_it():
+def test_a_program_ends_with_its_window_if_the_caller_requests_it():
     done, names = recorded(StatementWindow(100, 110, is_alone=True))
     assert done.error is None and "last" not in names and 0 < names["count"] < 20
 

@@ -101,7 +101,7 @@ class Sentences:
 
 @pytest.fixture(autouse=True, scope="module")
 def _quick_to_begin() -> Iterator[None]:
-    with truth.only_what_comes():
+    with truth.existing_objects_ignored():
         yield
 
 

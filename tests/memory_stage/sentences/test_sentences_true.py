@@ -98,7 +98,7 @@ y.sum().backward()
 
 @pytest.fixture(autouse=True, scope="module")
 def _quick_to_begin() -> Iterator[None]:
-    with truth.only_what_comes():
+    with truth.existing_objects_ignored():
         yield
 
 

@@ -327,7 +327,7 @@ def test_the_styles_of_the_stage_do_not_affect_the_page(show):
 
 
 @pytest.mark.parametrize("name", pages.NAMES)
-def test_the_page_draws_what_python_draws(show, name):
+def test_the_page_and_python_draw_the_same_picture(show, name):
     page = show(name, width=760, motion="reduce")
     trace = pages.trace(name)
     assert page.evaluate("inside('.space').clientWidth") == 760

@@ -196,7 +196,7 @@ def test_in_print_two_passes_of_a_loop_are_shown_and_the_others_counted(show):
 # ---------- questions ----------
 
 
-def test_a_click_in_the_picture_asks_and_another_ends_the_question(show):
+def test_a_click_in_the_picture_starts_a_question_and_another_ends_it(show):
     page = show("stale", motion="reduce")  # a click on a moving storage would hit its old position
     page.evaluate("host().go(3)")
     page.mouse.click(*page.evaluate("placeOf('[data-storage=\"2\"]')"))

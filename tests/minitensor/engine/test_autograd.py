@@ -40,7 +40,7 @@ def test_gradients_add_up_over_calls_and_over_paths():
     assert w.grad.tolist() == [15, 17]
 
 
-def test_backward_from_a_leaf_gives_it_ones():
+def test_backward_from_a_leaf_sets_its_gradient_to_ones():
     w = leaf([1.0, 2.0])
     w.backward()
     assert w.grad.tolist() == [1, 1]

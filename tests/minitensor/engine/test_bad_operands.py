@@ -59,7 +59,7 @@ def test_shapes_that_do_not_fit_are_named(name: str):
 @pytest.mark.parametrize(
     "call", [lambda: mt.sin(2.0), lambda: mt.add(1, 2), lambda: mt.sin([1.0]) and None, lambda: mt.abs("a")]
 )
-def test_an_operation_without_any_tensor_computes_or_asks_for_a_tensor(call):
+def test_an_operation_without_any_tensor_computes_or_requires_a_tensor(call):
     try:
         call()
     except TypeError as error:

@@ -19,7 +19,7 @@ from benchmarks import report, running
 from benchmarks.__main__ import RECORD, SUBJECTS, options
 from benchmarks.peers import PEERS, Library
 from benchmarks.running import Failed, measure
-from benchmarks.table import Curve, Limit, Ratio, straight
+from benchmarks.table import Curve, Limit, Ratio, fit_line
 
 pytestmark = pytest.mark.cpu_only
 
@@ -144,9 +144,9 @@ def test_a_limit_includes_its_bound():
 
 def test_a_straight_line_is_fitted_exactly_for_points_of_any_spacing():
     points = [(10.0**k, 3e-7 + 2e-10 * 10.0**k) for k in range(1, 9)]
-    assert straight(points) == pytest.approx((3e-7, 2e-10))
+    assert fit_line(points) == pytest.approx((3e-7, 2e-10))
     points[3] = (points[3][0], points[3][1] * 10)  # an outlier by a factor of 10 changes the line by a factor below 3
-    assert straight(points)[0] / 3e-7 < 3 and 1 < straight(points)[1] / 2e-10 < 3
+    assert fit_line(points)[0] / 3e-7 < 3 and 1 < fit_line(points)[1] / 2e-10 < 3
 
 
 def test_a_fitted_line_does_not_begin_below_0_and_the_farthest_point_is_reported():

@@ -136,7 +136,7 @@ def test_an_index_that_changes_later_does_not_change_the_gradient(how: str):
     assert w.grad.tolist() == [1, 1, 1]
 
 
-def test_a_mask_that_comes_from_the_tensor_itself_is_read_before_the_write():
+def test_a_mask_that_is_computed_from_the_tensor_is_read_before_the_write():
     w = leaf_like(np.array([-1.0, 2.0, -3.0]))
     x = w * 1
     x[x < 0] = 0.0

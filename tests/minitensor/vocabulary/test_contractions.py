@@ -38,7 +38,7 @@ def tensors(shapes, seed=0):
 
 
 @pytest.mark.parametrize("case", EQUATIONS, ids=str)
-def test_einsum_computes_what_numpy_computes(case):
+def test_einsum_agrees_with_numpy(case):
     equation, *shapes = case
     operands = tensors(shapes)
     arrays = [x.numpy() for x in operands]

@@ -45,7 +45,7 @@ def nothing_is_left():
 
 
 @pytest.mark.parametrize("function", sorted({n.split()[0] for n in PYTORCHS["what a CPU casts"]["values"]["found"]}))
-def test_a_cpu_casts_what_pytorch_casts(function: str):
+def test_a_cpu_casts_the_same_operations_as_pytorch(function: str):
     recorded = PYTORCHS["what a CPU casts"]["values"]["found"]
     names: dict[str, Any] = {"torch": torch}
     exec(PYTORCHS["what a CPU casts"]["program"].partition("found = {}")[0], names)

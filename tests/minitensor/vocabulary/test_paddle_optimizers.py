@@ -120,7 +120,7 @@ def test_out_of_memory_in_a_step_writes_nothing():
         paddle.set_device(before)
 
 
-def test_a_step_under_copy_on_write_preserves_what_backward_needs():
+def test_a_step_under_copy_on_write_preserves_the_values_that_backward_needs():
     w = leaf([1.0, 2.0, 3.0])
     optimizer = paddle.optimizer.SGD(0.1, [w])
     y = (w * w).sum()

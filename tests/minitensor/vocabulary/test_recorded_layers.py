@@ -24,7 +24,7 @@ def compare(found, recorded):
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[name for name, *_ in CASES])
-def test_a_layer_computes_what_pytorch_recorded(number):
+def test_a_layer_agrees_with_the_record_of_pytorch(number):
     found, recorded = answer(torch, number), RECORD[CASES[number][0]]
     for what in ("results", "gradients"):
         compare(found[what], recorded[what])

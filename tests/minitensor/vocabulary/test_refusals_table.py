@@ -109,7 +109,7 @@ def test_writes_that_pytorch_accepts_have_the_same_result_unless_pytorch_is_wron
 
 def test_the_table_lists_each_kind_of_tensor_that_pytorch_refuses_to_write():
     table = tables.made_table(RECORDS)
-    for what in tables.MADE_SO.values():
+    for what in tables.ORIGINS.values():
         assert f"| {what} |" in table
     # The last column has the gradient that PyTorch computes for an equivalent write that it accepts.
     assert "| `a, b = x.split(1); a.mul_(2)` | one of several views | `tensor([2., 1.])` |" in table

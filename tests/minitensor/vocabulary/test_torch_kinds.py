@@ -154,7 +154,7 @@ def test_the_error_for_a_name_without_similar_names_has_no_hint(name):
 
 
 @pytest.mark.parametrize("name", ["jit", "compile"])
-def test_the_error_for_a_name_that_is_left_out_says_why(name):
+def test_the_error_for_a_name_that_is_left_out_gives_the_reason(name):
     with pytest.raises(AttributeError, match=f"no attribute '{name}': nothing is compiled: every operation runs when"):
         getattr(torch, name)
 

@@ -34,7 +34,7 @@ def test_the_record_contains_the_programs_in_the_file():
 
 
 @pytest.mark.parametrize("name", RECORD["programs"])
-def test_a_program_prints_what_pytorch_prints(name):
+def test_a_program_prints_the_same_as_in_pytorch(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # anomaly detection warns about the operation that it found
         printed = asked.printed(RECORD["programs"][name]["program"], torch)

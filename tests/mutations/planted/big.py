@@ -1,4 +1,4 @@
-"""Faults in how big tensors are computed, and in the buffers that are used again."""
+"""Faults in the computation of big tensors in chunks, and in the reuse of buffers."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Faults in the templates of every operation of the table: one slip affects all of them."""
+"""Faults in the templates from which the operations are generated; each affects many operations."""
 
 from functools import partial
 
@@ -147,7 +147,7 @@ templates(
     "memory::test_a_normal_operation_allocates_a_result_and_a_view_or_in_place_one_nothing",
 )  # fmt: skip
 templates(
-    "other-dtype-not-brought-to-the-target",
+    "other-dtype-not-fetched-to-the-target",
     "The other operand of an in-place operation is not converted to the target's dtype.",
     "if {text.array[y]}.dtype is not {a}.dtype:",
     "if False:",

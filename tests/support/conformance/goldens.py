@@ -20,7 +20,7 @@ from minitensor.paddle.left_out import LEFT_OUT
 FACTS = Path(__file__).parents[3] / "facts"
 FRAMEWORKS = ("paddle-2.6.2", "paddle-3.3.1", "torch-2.13.0")
 RECORDED = {framework: json.loads((FACTS / "goldens" / f"{framework}.json").read_text()) for framework in FRAMEWORKS}
-ELEMENTS = 1 << 18  # of the tensor that measures kept bytes: 1 MiB, to make those of a node negligible
+ELEMENTS = 1 << 18  # the size of the tensor that measures kept bytes: 1 MiB, so that a node's bytes are negligible
 
 SPACES = {"paddle": mt, "paddle.Tensor": mt.Tensor, "paddle.nn.functional": mt.nn.functional}
 #: The keys of the record that describe how a case was run and are no observations.

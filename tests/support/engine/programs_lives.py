@@ -14,7 +14,7 @@ from tests.support.engine.programs import right, right_or_refused
 
 
 @right
-def a_copy_taken_in_between_keeps_its_past(w):
+def a_copy_between_writes_keeps_its_values(w):
     b = w * 1
     parts = b.split(2)
     taken = b[[0, 2]]
@@ -111,7 +111,7 @@ def the_founder_dies_first(w):
 
 
 @right_or_refused
-def only_the_elements_live(w):
+def only_the_elements_are_alive(w):
     a, b, c, d = (w * 1).unbind()
     a.multiply_(b)
     b.sin_()
@@ -145,7 +145,7 @@ def a_graph_outlives_its_tensors(w):
 
 
 @right
-def hooks_and_retained_gradients_disturb_nobody(w):
+def hooks_and_retained_gradients_change_no_value(w):
     a = w * 1
     a.retain_grads()
     a.register_hook(lambda g: None)
@@ -159,7 +159,7 @@ def hooks_and_retained_gradients_disturb_nobody(w):
 
 
 @right
-def gradients_are_asked_for_in_the_middle(w):
+def gradients_are_requested_between_writes(w):
     a = w * 1
     v = a[0:2]
     v.sin_()

@@ -31,7 +31,7 @@ def views_of_views_of_views(w):
 
 
 @right_or_refused
-def a_view_multiplies_what_it_lies_in(w):
+def a_view_multiplies_a_part_of_its_base(w):
     b = (w * 1).reshape([2, 2])
     column = b.T[::-1][:, 1]
     column.exp_()
@@ -92,7 +92,7 @@ def outer_and_inner_views_take_turns(w):
 
 
 @right
-def leaves_meet_in_slices(w, u):
+def leaves_are_written_into_slices(w, u):
     b = w * 1
     v = b[0:3]
     v[1:].multiply_(u[0:2])
@@ -102,7 +102,7 @@ def leaves_meet_in_slices(w, u):
 
 
 @right
-def a_constant_takes_in_one_leaf_after_another(w, u):
+def leaves_are_written_into_a_constant(w, u):
     b = mt.zeros([4], "float64")
     front, back = b[0:2], b[2:]
     front.add_(u[1:3])
@@ -194,7 +194,7 @@ def sums_at_an_index(w):
 
 
 @right
-def nothing_is_stored_nowhere(w):
+def empty_selections_are_written(w):
     b = w * 1
     b[4:] = b[4:]
     b[[]] = 3.0

@@ -1,4 +1,4 @@
-"""Test that Paddle programs are undisturbed by the recorder, on random programs, byte for byte.
+"""Test that the recorder does not change the results of random Paddle programs, byte for byte.
 
     python -m tests.support.peers.paddle_undisturbed 200 [from]      in an environment with paddle
 

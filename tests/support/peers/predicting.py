@@ -2,7 +2,7 @@
 
     python -m tests.support.peers.predicting 2000      in an environment with torch
 
-Every line of a program may fail without ending it. At its end, backward runs from every tensor.
+A line of a program that fails does not end the program. At the end of the program, backward runs from every tensor.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ def _stale(todo: list[NodeTag]) -> set[NodeTag]:
 
 def run(first: int, last: int) -> tuple[Counter[str], list[int]]:
     """Return the counts over some programs, and the numbers of programs with a wrong prediction."""
-    from memory_stage.engines.torch import session as ear
+    from memory_stage.engines.torch import session
 
-    before, ear.Backward = ear.Backward, Watched  # in its memory
+    before, session.Backward = session.Backward, Watched
     total: Counter[str] = Counter()
     wrong = []
     try:
@@ -117,7 +117,7 @@ def run(first: int, last: int) -> tuple[Counter[str], list[int]]:
                 wrong.append(number)
             total += counts
     finally:
-        ear.Backward = before
+        session.Backward = before
     return total, wrong
 
 

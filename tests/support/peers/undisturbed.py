@@ -1,4 +1,4 @@
-"""Test that PyTorch programs are undisturbed by the recorder, on random programs, byte for byte.
+"""Test that the recorder does not change the results of random PyTorch programs, byte for byte.
 
     python -m tests.support.peers.undisturbed 300      in an environment with torch
 

@@ -32,7 +32,7 @@ def explained(path: Path) -> tuple[Explanation, str, Exception | None]:
 
 
 def written(folder: Path, source: str) -> Path:
-    """Write a program into a folder, under a name that no other has."""
+    """Write a program into a folder, under a name that no other program has."""
     path = folder / f"program{len(list(folder.iterdir()))}.py"
     path.write_text(source)
     return path

@@ -13,7 +13,9 @@ from tests.support.waiting import wait_for_script
 from tools import live
 
 #: A mark for tests that press a button which needs Python.
-needs_python = pytest.mark.skipif(not live.wanted(), reason="needs what a page's Python is made of: make test LIVE=1")
+needs_python = pytest.mark.skipif(
+    not live.is_requested(), reason="needs what a page's Python is made of: make test LIVE=1"
+)
 THREE = "chapters/02_three_kinds_of_operation"
 ALIASES = "chapters/04_aliases"
 CONFUSIONS = "chapters/fifteen_confusions"

@@ -65,7 +65,7 @@ def step_to_the_end(page: Page, stage: Locator, *, every_key: bool = True) -> in
 
 
 def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_key: bool) -> int:
-    """Every step has to move the slider by one, to name itself, and to have a sentence."""
+    """Step through the shown variant. Each step has to move the slider by one, and to have a name and a sentence."""
     slider = stage.locator(".time input")
     first, last = (int(slider.get_attribute(end)) for end in ("min", "max"))
     _lead_to(page, handle, "next", "Tab" if every_key else None)

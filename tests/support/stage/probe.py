@@ -24,10 +24,8 @@ from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_intact
 
 
 @contextmanager
-def looking(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """Yield a list, to which a state (see `state_of`) is appended after each step that is recorded inside the ``with``
-    block.
-    """
+def probe_steps(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    """Yield a list, to which each step recorded inside the ``with`` block appends the state of the engine."""
     seen: list[dict[str, Any]] = []
     finish = Steps.finish
 
@@ -89,7 +87,7 @@ def kept(tensors: list[mt.Tensor]) -> list[tuple]:
 
 
 def reachable(tensors: list[mt.Tensor]) -> set[Node]:
-    """Return the nodes that ``tensors`` depend on. The history of a view is not brought up to date first."""
+    """Return the nodes that ``tensors`` depend on. The history of a view is not fetched up to date first."""
     nodes, stack = set(), [node for x in tensors if (node := peek(x)) is not None]
     while stack:
         node = stack.pop()

@@ -214,11 +214,11 @@ class Witness:
                     yield from self._below(f"{path}.{name}", each, depth - 1)
 
 
-_frozen = 0  # the number of open `only_what_comes`; it avoids repeated queries of gc, which are slow
+_frozen = 0  # the number of open `existing_objects_ignored`, which is faster than a query of gc
 
 
 @contextmanager
-def only_what_comes() -> Iterator[None]:
+def existing_objects_ignored() -> Iterator[None]:
     """Ignore objects that exist before the recording, so that each of many recordings starts quickly."""
     global _frozen
     gc.collect()
@@ -248,7 +248,7 @@ def watched(namespace: dict[str, Any], file: str) -> Iterator[Witness]:
         begin(self)
         witness.look(self.ledger)
 
-    with pytest.MonkeyPatch.context() as patched, only_what_comes():
+    with pytest.MonkeyPatch.context() as patched, existing_objects_ignored():
         patched.setattr(Steps, "finish", finish_and_look)
         patched.setattr(Recorder, "begin", begin_and_look)
         yield witness

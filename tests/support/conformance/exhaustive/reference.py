@@ -22,7 +22,7 @@ OPENED = slice(6, 10)  # the positions of the derivatives by the leaf that a pro
 DIRECTIONS = 10
 IDENTITY = {shape: np.eye(int(np.prod(shape))).reshape(*shape, -1) for shape in ((2,), (2, 2))}
 
-OUT = -1  # stands for the result in sets of operands that a derivative needs
+OUT = -1  # represents the result in sets of operands that a derivative needs
 
 
 # ---- the meaning of operations ---------------------------------------------------------------------------------------
