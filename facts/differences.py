@@ -54,24 +54,28 @@ STALE_VERSIONS = "saved_by_earlier_mul.versions"
 GRADIENT = ("nonleaf.grad_of_sum_wrt_x", "then_add_one_in_place.grad_of_sum_wrt_x")
 
 # Reasons that several entries share.
-CHECKED_FIRST = "Paddle refuses the leaf after it has overwritten its numbers. Here the check comes before the write."
-NO_WRITE = (
-    "An operation that changes only shape and strides writes no numbers. So the version stays, and what was saved "
-    "is still right. The framework counts it as a write."
+CHECKED_FIRST = (
+    "Paddle refuses the leaf after it has overwritten its numbers. In minitensor the check comes before the write."
 )
-ONE_WRITE = "Paddle composes the operation of several writes and counts each. Here one call is one version."
-ONLY_SET_VALUE = "The framework overwrites a leaf that wants a gradient. Here no operation may, but `set_value`."
+NO_WRITE = (
+    "An operation that changes only shape and strides writes no numbers. So the version is unchanged, and saved "
+    "tensors are still valid. The framework counts the operation as a write."
+)
+ONE_WRITE = (
+    "Paddle composes the operation of several writes and counts each. In minitensor one call raises the version by 1."
+)
+ONLY_SET_VALUE = "The framework overwrites a leaf that requires a gradient. In minitensor only `set_value` may do this."
 CONSTANT = (
-    "The result does not change when `x` changes a little, so the gradient is 0. The framework passes the "
-    "gradient on as if nothing had been done."
+    "The result does not change when `x` changes a little, so the gradient is 0. The framework passes the gradient on "
+    "as if the operation had not run."
 )
 OUTPUT_SAVED = (
     "The gradient follows from the result, so the result is saved: no bytes are copied, and the next write in "
     "place makes backward raise. The framework copies the input."
 )
 OUTPUT_NOT_SAVED = (
-    "The framework saves the result, although the gradient of `x` does not need it, and the next write in place "
-    "makes backward raise. Here the result is not saved."
+    "The framework saves the result, although the gradient of `x` does not need it, and the next write in place makes "
+    "backward raise. In minitensor the result is not saved."
 )
 
 DIFFERENCES: tuple[Difference, ...] = (
@@ -94,7 +98,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         PADDLES,
         ("cast_",),
         ("leaf_requiring_grad.dtype_after",),
-        "Paddle refuses the leaf after it has changed its dtype. Here the check comes first.",
+        "Paddle refuses the leaf after it has changed its dtype. In minitensor the check comes first.",
     ),
     Difference(
         (TORCH,),
@@ -157,27 +161,27 @@ DIFFERENCES: tuple[Difference, ...] = (
         PADDLES,
         ("exponential_",),
         (*VERSION, STALE),
-        "Paddle does not count this write, so backward uses the overwritten numbers. Here every write counts.",
+        "Paddle does not count this write, so backward uses the overwritten numbers. In minitensor every write counts.",
     ),
     Difference(
         PADDLES,
         ("cast_",),
         (STALE,),
-        "`cast_` puts the numbers into a new storage. What was saved lies in the old one and is still right. Paddle "
-        "compares the versions of the tensor and refuses.",
+        "`cast_` puts the numbers into a new storage. A saved tensor keeps the old storage and is still valid. Paddle "
+        "compares the versions of the tensor, and backward raises.",
     ),
     Difference(
         (PADDLE_3,),
         ("sinc_",),
         ("no_grad_tensor.result_is_x", "nonleaf.result_is_x"),
-        "Paddle 3.3.1 returns another tensor on the storage of `x`. Here an in-place operation returns `x`.",
+        "Paddle 3.3.1 returns another tensor on the storage of `x`. In minitensor an in-place operation returns `x`.",
     ),
     # ---------- gradients ----------
     Difference(
         PADDLES,
         TRUTHS,
         ("no_grad_tensor.dtype_after", "nonleaf.dtype_after"),
-        "Paddle makes a bool tensor of `x`. Here a tensor keeps its dtype in place, and holds 1 and 0.",
+        "Paddle makes `x` a bool tensor. In minitensor `x` keeps its dtype, and contains 1 and 0.",
     ),
     Difference(
         (PADDLE_2,),
@@ -207,59 +211,61 @@ DIFFERENCES: tuple[Difference, ...] = (
         (PADDLE_3,),
         TRUTHS,
         ("then_add_one_in_place.error",),
-        "Paddle 3.3.1 has made a bool tensor of `x` and adds no number to it in place. Here `x` keeps its dtype.",
+        "Paddle 3.3.1 has made `x` a bool tensor, and adds no number to such a tensor in place. In minitensor `x` "
+        "keeps its dtype.",
     ),
     Difference(
         PADDLES,
         TRUTHS,
         ("out_of_place_grad.backward_error",),
-        "The result of the normal operation wants no gradient. Its backward does nothing in Paddle; here it is "
-        "refused, as in PyTorch.",
+        "The result of the normal operation requires no gradient. Its backward does nothing in Paddle, and raises an "
+        "error in minitensor and PyTorch.",
     ),
     Difference(
         PADDLES,
         ("floor_divide_",),
         ("out_of_place_grad.tracks_grad",),
-        "Paddle's normal operation ends the history. Here it has the gradient of the in-place one, which is 0.",
+        "The result of Paddle's normal operation has no history. In minitensor the operation has the same gradient as "
+        "the in-place one, 0.",
     ),
     Difference(
         (PADDLE_2,),
         ("remainder_", "mod_", "floor_mod_"),
         ("out_of_place_grad.tracks_grad",),
-        "The normal operation of Paddle 2.6.2 ends the history. Here it has a gradient, as in Paddle 3.3.1 and in "
-        "PyTorch.",
+        "In Paddle 2.6.2 the result of the normal operation has no history. In minitensor the operation has a "
+        "gradient, as in Paddle 3.3.1 and PyTorch.",
     ),
     Difference(
         (TORCH,),
         ("floor_divide_",),
         ("nonleaf.backward_error", "out_of_place_grad.backward_error", "then_add_one_in_place.ok"),
-        "PyTorch has no gradient for it. Here the gradient is 0.",
+        "PyTorch has no gradient for this operation. In minitensor the gradient is 0.",
     ),
     Difference(
         (TORCH,),
         ("acosh_", "atanh_"),
         ("nonleaf.backward_error", "then_add_one_in_place.ok"),
-        "PyTorch has no gradient for the in-place operation. Here it has that of the normal one.",
+        "PyTorch has no gradient for the in-place operation. In minitensor it has the same gradient as the normal one.",
     ),
     Difference(
         (TORCH,),
         ("asinh_",),
         ("nonleaf.backward_error", "then_add_one_in_place.type"),
-        "PyTorch has no gradient for the in-place operation. Here it has that of the normal one.",
+        "PyTorch has no gradient for the in-place operation. In minitensor it has the same gradient as the normal one.",
     ),
     Difference(
         (PADDLE_3,),
         ("gammainc_", "gammaincc_"),
         ("out_of_place_grad.tracks_grad",),
-        "No formula for the gradient for `x` is in use. Paddle's normal operation ends the history without a word; "
-        "here its backward is refused.",
+        "No framework computes the gradient of `x`. In Paddle the result of the normal operation has no history; in "
+        "minitensor backward raises an error.",
     ),
     Difference(
         (PADDLE_3,),
         ("gammainc_", "gammaincc_"),
         ("nonleaf.backward_error.type", "then_add_one_in_place.type"),
-        "No formula for the gradient for `x` is in use. Paddle's backward fails with a ValueError that speaks of a "
-        "MetaTensor; here a RuntimeError says that only `y` has a gradient.",
+        "No framework computes the gradient of `x`. Paddle's backward raises a ValueError about a MetaTensor, "
+        "minitensor's a RuntimeError that says that only `y` has a gradient.",
     ),
     Difference(
         (PADDLE_2,),
@@ -268,7 +274,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             *("no_grad_tensor.error", "nonleaf.error", "then_add_one_in_place.error", "saved_by_earlier_mul.error"),
             *("leaf_requiring_grad.type", "leaf_under_no_grad.allowed"),
         ),
-        "In Paddle 2.6.2 the name is there, and calling it raises AttributeError. Here it works, as in Paddle 3.3.1.",
+        "In Paddle 2.6.2 the name exists, but a call raises AttributeError. In minitensor the operation works, as in "
+        "Paddle 3.3.1.",
     ),
     # ---------- saved tensors ----------
     Difference(
@@ -312,9 +319,9 @@ DIFFERENCES: tuple[Difference, ...] = (
 
 #: Names of the facts, for readers who do not know the recordings.
 SITUATIONS = {
-    "no_grad_tensor": "on a tensor that wants no gradient",
+    "no_grad_tensor": "on a tensor that requires no gradient",
     "out_of_place": "the normal operation",
-    "leaf_requiring_grad": "on a leaf that wants a gradient",
+    "leaf_requiring_grad": "on a leaf that requires a gradient",
     "leaf_under_no_grad": "on a leaf, under no_grad",
     "nonleaf": "on a tensor that is not a leaf",
     "out_of_place_grad": "backward of the normal operation",

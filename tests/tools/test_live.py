@@ -164,7 +164,7 @@ def test_a_file_that_is_not_the_wheel_is_refused(tmp_path, name):
     with pytest.raises(live.MissingError, match="There is no file"):
         live.fetch_parts(tmp_path / name)
     (tmp_path / name).write_bytes(b"no zip")
-    with pytest.raises(live.MissingError, match=f"that is a zip file {NAME}"):
+    with pytest.raises(live.MissingError, match=f"a zip file named {NAME}"):
         live.fetch_parts(tmp_path / name)
 
 

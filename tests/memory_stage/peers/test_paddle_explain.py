@@ -30,13 +30,13 @@ def reported(program: str) -> tuple[Any, Any, dict[str, Any]]:
 
 
 def gradient(found: dict[str, Any]) -> np.ndarray:
-    """Return the gradient of the leaf. A program that clears it, or has none, notes it under "gradient"."""
+    """Return the gradient of the leaf ``w``, or what the program has stored under the name ``gradient``."""
     noted = found.get("gradient")
     return np.asarray(found["w"].grad if noted is None else noted, "float64")
 
 
 def slope(program: str) -> np.ndarray:
-    """Return the change of the result with the numbers of the leaf, by differences."""
+    """Return the gradient of ``loss`` for the start values of the leaf, by central differences."""
     step, found = 1e-2, []
     for cell in range(len(START)):
         ends = []
@@ -76,7 +76,7 @@ def test_the_repair_has_the_right_gradient_and_no_report(name):
     report, done, found = reported(program)
     assert done.error is None
     assert [f"{row.where} {row.happened}" for row in report.rows if row.verdict in (*BAD, Verdict.RAISES)] == []
-    if "w = w -" not in name:  # which changes the leaf
+    if "w = w -" not in name:  # the repaired program writes into the leaf
         assert np.allclose(gradient(found), slope(program), rtol=1e-2)
 
 
@@ -99,7 +99,7 @@ def test_a_tensor_from_dlpack_has_a_separate_version_and_the_same_memory():
     rows = [row for row in report.rows if row.where.line == 8]
     if found["shared"]:  # Paddle 2.6 copies
         assert [row.verdict for row in rows] == [Verdict.UNNOTICED] and "`x`, which `multiply`" in rows[0].happened
-        assert found["w"].grad.tolist() == [180, 180]  # the right one is [18, 18]
+        assert found["w"].grad.tolist() == [180, 180]  # wrong: the gradient is [18, 18]
     else:
         assert not any(row.verdict in BAD for row in rows)
 

@@ -171,7 +171,7 @@ def test_the_ignored_result_of_a_hook_on_a_custom_functions_result_is_named():
     assert any("ignores the gradients that they return" in each for each in said)
     assert any(each.startswith("`Cube` (line 12) receives the gradient [1, 1]") for each in said)
     exec(source, names)
-    assert names["w"].grad.tolist() == [3, 12]  # if it were used, it would be [6, 24]
+    assert names["w"].grad.tolist() == [3, 12]  # with the result of the hook it would be [6, 24]
 
 
 def test_a_result_marked_as_not_in_place_has_no_history_and_is_named():

@@ -7,9 +7,10 @@ import pytest
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 from tests.support.peers import paddle_predicting  # noqa: E402  # only where there is one
 
-PROGRAMS = 40 if paddle.__version__.startswith("3") else 20  # more were compared before
+#: The module `paddle_predicting` compares more programs when it is run by hand.
+PROGRAMS = 40 if paddle.__version__.startswith("3") else 20
 
-#: Programs in which a saved tensor moves to other memory, and in which a gradient has none.
+#: Seeds of programs in which a saved tensor moves to other memory, or in which a gradient has no memory.
 ONCE_WRONG = (30062, 30145, 30288)
 
 

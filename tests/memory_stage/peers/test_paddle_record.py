@@ -50,7 +50,7 @@ def test_a_write_through_a_view_is_unknown_to_the_history_of_its_base():
     said = sentences_of(LEAF + "v = b[0:2]\nv.scale_(10.)\nb.sum().backward()")
     assert "the history of `b` will not record it" in said[2]
     assert said[3].endswith("`b` changes too, but its history does not record it.")
-    assert said[-1].startswith("`backward` is done: `x.grad` is [1, 1, 1, 1]")  # the true one is [10, 10, 1, 1]
+    assert said[-1].startswith("`backward` is done: `x.grad` is [1, 1, 1, 1]")  # wrong: it should be [10, 10, 1, 1]
 
 
 def test_an_operation_in_place_keeps_a_copy_of_its_input_first():
@@ -79,8 +79,8 @@ def test_a_write_without_a_version_is_shown_as_one_that_backward_misses(write, o
         "`backward` will silently use the new ones.",
         "`backward` through `multiply` (line 3) will not notice.",
     )
-    assert "version unchanged" in said[3] and said[3].endswith(consequences)  # a step of many events uses the short one
-    assert said[-1].startswith("`backward` is done: `x.grad` is [0, 0, 0, 0]")  # the true one is [2, 4, 6, 8]
+    assert "version unchanged" in said[3] and said[3].endswith(consequences)  # a step of many events has the short text
+    assert said[-1].startswith("`backward` is done: `x.grad` is [0, 0, 0, 0]")  # wrong: it should be [2, 4, 6, 8]
 
 
 def test_the_step_of_an_optimizer_increments_no_version():

@@ -15,7 +15,8 @@ from tests.support.peers.paddle_programs import program
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 from tests.support.peers import paddle_undisturbed  # noqa: E402  # only where there is one
 
-PROGRAMS = 40 if paddle.__version__.startswith("3") else 20  # more were compared before
+#: The module `paddle_undisturbed` compares more programs when it is run by hand.
+PROGRAMS = 40 if paddle.__version__.startswith("3") else 20
 
 
 def attributes() -> dict[tuple[str, str], object]:
@@ -91,8 +92,8 @@ def test_a_random_program_is_undisturbed(seed):
     assert isinstance(plain, list) or (plain == "crashed" and paddle.__version__.startswith("2.6"))
 
 
-def left_by(run: Callable[[], object]) -> int:
-    """Return the bytes that are left after a run whose objects are freed."""
+def bytes_not_freed(run: Callable[[], object]) -> int:
+    """Return the bytes that are still allocated after a run and a garbage collection."""
     gc.collect()  # cycles of earlier tests
     before = paddle.base.core.host_memory_stat_current_value("Allocated", 0)
     run()
@@ -100,7 +101,7 @@ def left_by(run: Callable[[], object]) -> int:
     return paddle.base.core.host_memory_stat_current_value("Allocated", 0) - before
 
 
-def asks_for_a_node() -> None:
+def read_a_node() -> None:
     x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     (x * x).grad_fn.name()
 
@@ -112,7 +113,9 @@ def test_bytes_are_freed_at_the_end_of_the_program(source):
         stage.record(source, names)
         names.clear()
 
-    left_by(record)  # memory that Paddle keeps from its first use on
-    if "stop_gradient" in source and left_by(asks_for_a_node):
-        pytest.skip("this Paddle keeps each node that anybody has asked for, and what it saved")
-    assert left_by(record) == 0
+    bytes_not_freed(record)  # Paddle keeps some memory from its first use on
+    if "stop_gradient" in source and bytes_not_freed(read_a_node):
+        pytest.skip(
+            "after a program reads `grad_fn`, this version of Paddle never frees the node and its saved tensors"
+        )
+    assert bytes_not_freed(record) == 0

@@ -37,7 +37,7 @@ def test_a_corrected_program_has_no_faults(path):
 
 
 def mended(explanation, path: Path, folder: Path) -> str:
-    """Apply each edit of a fault, and return the output of the programs, which is the same."""
+    """Apply each fix of a fault, run the mended programs, and return their output, which must be the same."""
     (fault,) = explanation.faults
     outputs = set()
     for fix in [fix for fix in fault.fixes if fix.edits]:
@@ -154,7 +154,7 @@ print(w.grad.tolist())
 
 def test_a_write_through_a_view_that_the_history_of_its_base_does_not_have(tmp_path):
     explanation, output, error = explained(written(tmp_path, VIEW_WRITTEN))
-    assert error is None and output == "[1.0, 1.0, 1.0]\n"  # 10, 10, 1 would be right
+    assert error is None and output == "[1.0, 1.0, 1.0]\n"  # wrong: it should be [10, 10, 1]
     (fault,) = explanation.faults
     assert fault.is_silent and "line 7 writes into `b` through another tensor" in fault.verdict
     source = VIEW_WRITTEN.replace("v = b[0:2]\nv.scale_(10.0)", "b[0:2] = b[0:2] * 10.0")  # the first fix

@@ -23,8 +23,8 @@ class Kind:
     Attributes:
         source: the program.
         verdict: words of the verdict.
-        line: the line that is to blame.
-        right: the output that the program is meant to have.
+        line: the line that causes the fault.
+        right: the output of the program without the fault.
     """
 
     source: str

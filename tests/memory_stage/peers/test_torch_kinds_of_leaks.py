@@ -1,4 +1,4 @@
-"""Find the graphs that the local variables of a function keep alive, which are gone when the program ends."""
+"""Find the graphs that a function's local variables keep alive; at the end of the program these variables are gone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linea
 xs = [torch.randn(5, 4) for _ in range(12)]
 """
 
-#: For each program: its text after BEGIN, the name that keeps graphs, and the statement that is to blame.
+#: For each program: its text after BEGIN, the name that keeps graphs alive, and the statement that causes this.
 LEAKS = {
     "a loss that main adds up and prints": (
         """

@@ -105,11 +105,11 @@ loss.backward()
 opt.step()
 """
 
-#: Clears the gradients one by one.
+#: A training that clears the gradients one by one.
 EACH = PENALTY.replace("CLEAR", "for p in net.parameters():\n        WRONG")
 
-#: For each kind: the program, the part that is wrong and the same part put right, and words of the
-#: verdict. A program ends with what it shows.
+#: For each kind: the program, its wrong part with the right replacement, and words of the verdict. A program ends by
+#: printing its result.
 KINDS = {
     "a gradient with a graph, filled with zeros through .data": (
         NET + EACH + SHOWN,
@@ -243,7 +243,8 @@ KINDS = {
     ),
 }
 
-#: Writes into parameters between forward and backward. What is right is the write behind backward.
+#: Writes into parameters between forward and backward, and the definitions that they need. The right program writes
+#: after backward.
 WRITES = {
     "a loop of the training": ("with torch.no_grad():\n        for p in net.parameters():\n            p -= 0.1", ""),
     "a call": ("shrink(net)", "def shrink(module):\n    for p in module.parameters():\n        p.data.mul_(0.5)\n"),

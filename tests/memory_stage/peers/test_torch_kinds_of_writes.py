@@ -22,7 +22,7 @@ x = torch.randn(2, 3)
 """
 END = "print([round(each, 4) for each in w.grad.flatten().tolist()])\n"
 
-#: For each program: its wrong lines between BEGIN and END, the writing line, and the lines that are meant.
+#: For each program: its wrong lines between BEGIN and END, the line that writes, and the right lines.
 WRITES = {
     "in an argument of a function whose result has another name": (
         "h = torch.tanh(x @ w)\ny = F.relu(h, inplace=True)\ny.sum().backward()\n",

@@ -1,6 +1,7 @@
 """Test realistic trainings with a write in the wrong place: the report names the line, the savers and the repair.
 
-Each file of ``programs`` is one. The tests follow the report's advice, and the repaired program ends without a report.
+The trainings are the files of the folder ``programs``. The tests follow the report's advice, and then expect a report
+without faults.
 """
 
 from __future__ import annotations
@@ -143,7 +144,9 @@ def test_a_second_order_gradient_inside_a_call_is_not_a_gradient_of_its_result()
 def test_writes_of_layers_and_optimizers_are_one_row_per_line():
     report, _ = reported((PROGRAMS / "gan.py").read_text())
     folded = [row for row, _, _ in report.folded()]
-    assert [row.where.line for row in folded].count(40) == 3  # two that made something stale, and the rest
+    assert [row.where.line for row in folded].count(
+        40
+    ) == 3  # two writes made values stale, and one row is for the rest
     assert len(folded) < 8
 
 

@@ -20,7 +20,7 @@ OVERWRITTEN = "overwrites `h`, which the backward pass"
 
 
 class Net(torch.nn.Module):
-    """A network that does what its second argument names in its third call."""
+    """A network with a fault: in its third call it writes into a saved tensor or a leaf, or each call keeps a graph."""
 
     def __init__(self, fault):
         super().__init__()
@@ -155,7 +155,7 @@ def test_a_trainer_of_lightning_passes_every_error_to_the_callback(trainer):
         run(Net("leaf"), callback)
     kinds = [fault.kind for fault in callback.explanation.faults]
     assert kinds == (["refused"] if run is fit else [])
-    make()._training.begin(None, {})  # ends the training that the trainer of Transformers has left
+    make()._training.begin(None, {})  # ends the training that the trainer of Transformers did not end
     type(callback._training)._open.end()
     assert torch._C._len_torch_function_stack() == 0
 

@@ -488,7 +488,7 @@ def test_the_logs_of_a_longer_training_have_no_more_entries(monkeypatch):
 
 
 class Dispatched(torch.utils._python_dispatch.TorchDispatchMode):
-    """Record the operations that reach a device. Each that reads a value on a GPU would wait for it."""
+    """Record the operations that reach a device. On a GPU, reading a value would wait for the device."""
 
     def __init__(self):
         super().__init__()

@@ -103,7 +103,7 @@ def state_after(run, source: str) -> dict:
     reported = (type(error).__name__, _message(error), _lines(error)) if error is not None else None
     del error
     held = cpu_meter.allocated - start
-    ask = mt.Tensor.__dict__  # PyTorch's vocabulary has other names for some operations
+    ask = mt.Tensor.__dict__  # PyTorch's vocabulary has other names for some of these properties
     tensors = {
         name: (
             repr(value),
@@ -352,7 +352,7 @@ def test_bytes_preserved_before_a_write_count_as_memory_and_no_read_is_refused()
     done = traced(PROGRAMS["one row preserved"])
     steps = done.variant["steps"]
     grown = [after["allocated"] - before["allocated"] for before, after in itertools.pairwise(steps[3:9])]
-    # a row; then the same row again; then a column without the cell of that row
+    # The writes overwrite a row, then the same row again, then a column of which one cell is already preserved.
     assert grown[:3] == [12, 0, 12]
     assert len(events(done, "preserve")) > 4
     assert not events(done, "stale") and not events(done, "raise")

@@ -178,7 +178,7 @@ def test_a_sentence_with_another_number_or_name_is_found_false() -> None:
             said = truth.Said(step["line"], text, witness.moments[k], witness.moments[k + 1], source, None)
             if not list(truth.judged(said)):
                 missed.append(text)
-    # Two numbers are not judged: the line of a sentence, and the number of another operation that has no line.
+    # The number of the line with which a sentence begins is not judged.
     missed = [text for text in missed if text.partition(" ")[0] != "Line"]
     assert tried > 40 and len(missed) < 0.1 * tried, missed
 

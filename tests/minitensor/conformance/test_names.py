@@ -20,8 +20,7 @@ ROWS: dict[str, dict[str, Any]] = json.loads(
 SPACES = {"paddle.Tensor": mt.Tensor, "paddle": mt, "paddle.nn.functional": mt.nn.functional}
 PRESENT = sorted(set(ROWS) - set(LEFT_OUT))
 
-#: For in-place names whose name without the underscore is no operation in Paddle either: the operation that returns a
-#: new tensor instead.
+#: In-place names of which Paddle has no form without the underscore, each with the operation that returns a new tensor.
 TWINS = {
     "copy_": "clone",
     "fill_": "full_like",
@@ -31,7 +30,7 @@ TWINS = {
     "uniform_": "rand_like",
     "zero_": "zeros_like",
 }
-#: Operations that also Paddle has only in place: they draw numbers into an existing tensor, or rescale rows of a table.
+#: Operations that Paddle, too, has only in place: they draw numbers into an existing tensor, or scale rows of a table.
 IN_PLACE_ONLY = {"cauchy_", "embedding_renorm_", "exponential_", "geometric_", "random_"}
 
 
@@ -41,7 +40,7 @@ def spaces(name: str) -> set[str]:
 
 
 def recorded(name: str, space: str) -> inspect.Signature | None:
-    """Return the signature of a name in Paddle 3.3.1, or in 2.6.2 if 3.3.1 shows none; None if both show none."""
+    """Return the recorded signature of a name: that of Paddle 3.3.1, otherwise that of 2.6.2, otherwise None."""
     for version in ("3.3.1", "2.6.2"):
         text = ROWS[name][f"signature_{version}"].get(space, "<none>")
         if text.startswith("(") and "**kwargs" not in text:

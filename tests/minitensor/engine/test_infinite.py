@@ -38,15 +38,15 @@ FACTORS = {
 READS: defaultdict[int, Reads] = defaultdict(Reads)
 
 
-def ruled(given: Sample) -> list[bool]:
-    """Return for each operand True if it has a gradient."""
+def differentiable(given: Sample) -> list[bool]:
+    """Return for each operand True if it can have a gradient."""
     refused = samples_functions.REFUSED.get(given.name, ())
     return [operand in ROWS[given.name].rules and operand not in refused for operand in ROWS[given.name].operands]
 
 
 def of_sample(given: Sample, in_place: bool) -> Program:
     """Return a program of a sample's operands that have a gradient. In place, it writes a copy of the operand."""
-    row, wants = ROWS[given.name], ruled(given)
+    row, wants = ROWS[given.name], differentiable(given)
     target = row.operands.index(row.target)
 
     def run(*tensors: mt.Tensor) -> mt.Tensor:
@@ -75,7 +75,7 @@ def of_case(given: Case, in_place: bool) -> Program:
 
 
 def few(programs: list[Program], most: int) -> list[Program]:
-    """Return the samples with at most ``size`` elements, or the smallest one of an operation without any."""
+    """Return the programs with at most ``most`` elements, and the smallest program of each operation."""
     by_size = sorted(programs, key=elements, reverse=True)
     smallest = {operation(p): p for p in by_size}.values()
     return [p for p in programs if elements(p) <= most or any(p is each for each in smallest)]
@@ -94,7 +94,7 @@ def kind(given: Sample) -> tuple[object, ...]:
     return given.name, str(given.arguments), tuple((a.ndim, a.size == 0, a.size == 1) for a in given.arrays)
 
 
-GIVEN = list({kind(s): s for s in reversed(SAMPLES) if ROWS[s.name].rules and any(ruled(s))}.values())
+GIVEN = list({kind(s): s for s in reversed(SAMPLES) if ROWS[s.name].rules and any(differentiable(s))}.values())
 NORMAL = few([of_sample(s, False) for s in GIVEN if ROWS[s.name].normal], 12)
 NORMAL += few([of_case(c, False) for c in CASES], 24)
 IN_PLACE = few([of_sample(s, True) for s in GIVEN if ROWS[s.name].in_place and fits(s)], 12)

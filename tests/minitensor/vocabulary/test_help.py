@@ -166,7 +166,7 @@ def layers() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
 
 
 def modules() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
-    """Return such calls for PyTorch's classes."""
+    """Return calls that PyTorch's classes refuse, by the class whose help must name the error."""
     x, images, classes = torch.ones(3, 4), torch.ones(1, 2, 4, 4), torch.tensor([0, 1, 9])
     leaf = torch.ones(2, requires_grad=True)
     whole, nn, optim = torch.tensor([1, 2]), torch.nn, torch.optim

@@ -49,7 +49,7 @@ def test_the_listed_answers_still_differ(question):
 
 
 def test_a_wrong_type_in_place_is_a_type_error_where_it_is_one_in_paddle():
-    """Some operations accept a list that Paddle refuses. No error has another type than those expected."""
+    """Three operations accept a list that Paddle refuses. The others raise one of the expected types of errors."""
     asked = {name: [RECORDED[v][name] for v in learners.VERSIONS["paddle"]] for name in WRONG_KINDS}
     here = {name: learners.answer("paddle", records[0]["program"]).get("error", "") for name, records in asked.items()}
     paddles = [name for name, (old, new) in asked.items() if all("TypeError" in r.get("error", "") for r in (old, new))]

@@ -88,6 +88,6 @@ def test_an_optimizer_adopts_the_tensors_of_a_state_as_in_pytorch():
     one.step()
     other.load_state_dict(one.state_dict())
     one.step()
-    assert other.state[w]["step"].item() == 2 and one.state[w]["step"].item() == 2  # so do they in PyTorch 2.13
+    assert other.state[w]["step"].item() == 2 and one.state[w]["step"].item() == 2  # the numbers of PyTorch 2.13
     with pytest.raises(ValueError, match="different number of parameter groups"):
         other.load_state_dict({"state": {}, "param_groups": []})

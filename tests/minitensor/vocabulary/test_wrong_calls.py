@@ -1,8 +1,8 @@
 """Call every public name with wrong arguments: the error must come from a check of the package, and nothing may change.
 
-The test makes 2,500 calls of each vocabulary for each seed in a fixed list, so that a run is the same until a public
-name or a signature changes. These seeds may miss rare faults. ``WRONG_CALLS=50000`` draws a new seed for one long walk;
-a failure prints the seed with the number of the call.
+The test makes 2,500 calls in each vocabulary for each of two fixed seeds, so all runs make the same calls until a
+public name or a signature changes. These seeds may miss rare faults. ``WRONG_CALLS=50000`` makes 50,000 calls with a
+new seed instead. A failure prints the seed and the number of the call.
 """
 
 from __future__ import annotations

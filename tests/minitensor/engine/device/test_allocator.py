@@ -120,7 +120,7 @@ def test_torch_takes_the_beginning_of_a_free_block_and_paddle_the_end():
 @pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
 def test_freed_neighbours_become_one_block_in_any_order(profile, order):
     allocator = CachingAllocator(GIB, profile)
-    allocator.free(allocator.allocate(12 * KIB))  # under Paddle's rules the segment that is then split
+    allocator.free(allocator.allocate(12 * KIB))  # under Paddle's rules, the segment for the three blocks below
     held = [allocator.allocate(4 * KIB) for _ in range(3)]
     for index in order:
         allocator.free(held[index])

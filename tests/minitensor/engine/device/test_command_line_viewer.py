@@ -1,6 +1,7 @@
-"""PyTorch's command line reads minitensor's snapshots, if there is a Python with torch.
+"""Test that ``python -m torch.cuda._memory_viz`` reads minitensor's snapshots.
 
-It is this Python, or the one that ``MINITENSOR_TORCH_PYTHON`` names.
+``MINITENSOR_TORCH_PYTHON`` may name a Python that has PyTorch. Without it the tests run in this Python, or are skipped
+if it has no PyTorch.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def test_pytorchs_command_line_reads_a_training_step(torch_python, tmp_path):
     assert f"total_reserved: {log.allocator.reserved / MIB:.1f}MiB" in stats
     assert f"total_allocated: {log.allocator.requested / MIB:.1f}MiB" in stats
     trace = memory_viz(torch_python, "trace", "memory.pickle", cwd=tmp_path)
-    # 20 MiB that w, x and w.grad share, 2 MiB for the small ones, 12 MiB for h and for y: the last two were freed.
+    # Four segments: 20 MiB for w, x and w.grad, 2 MiB for small tensors, 12 MiB for h and 12 MiB for y. The segments of
+    # h and y were freed.
     assert trace.count(" = cudaMalloc(") == 4 and trace.count("cudaFree(") == 2
     assert trace.count("# free completed for") == 3 and "[0:11.5MiB]" in trace
     memory_viz(torch_python, "trace_plot", "memory.pickle", "-o", "timeline.html", cwd=tmp_path)
