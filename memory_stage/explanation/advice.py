@@ -1,6 +1,7 @@
-"""Advise a replacement for a line of PyTorch or Paddle: if possible, the line itself, rewritten.
+"""Advise a replacement for a line of PyTorch or Paddle: if possible, the rewritten line itself.
 
-The rules depend on the text of the line and on the row. They use PyTorch's names; :mod:`.paddle_spelling` translates.
+The rules depend on the text of the line and on its row in the report. They use PyTorch's names, which
+:mod:`.paddle_spelling` translates into Paddle's.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ class WriteFacts:
     Attributes:
         leaf: True if it wrote a leaf that needs a gradient.
         masks: True if a mask selected the elements.
-        kept: True if code that the recorder does not observe saved the written tensor, and a backward needed it.
+        kept: True if code that the recorder does not observe had saved the written tensor for a backward pass.
         package: the package whose names the program uses.
         borrowed: True if the memory belongs to an array from which the tensor was made.
         attribute: the attribute, such as ``ctx.x``, in which a user-defined function keeps the tensor, or "".
-        apart: the name of a tensor on the same memory whose history lacks the write, and True if that tensor has only
-            a part of the memory; None if there is no such tensor.
+        apart: a tensor on the same memory whose history lacks the write: its name, and True if it is smaller than the
+            written one; None if there is no such tensor.
     """
 
     leaf: bool = False
@@ -46,16 +47,22 @@ class WriteFacts:
 NOTHING = WriteFacts()
 
 
-def instead(row: ReportRow, code: list[str], about: WriteFacts = NOTHING) -> str:
-    """Return a sentence that advises a replacement for the line, or "" if nothing is wrong."""
-    text = said(_instead(row, code, about))
+def advise(row: ReportRow, code: list[str], about: WriteFacts = NOTHING) -> str:
+    """Return a sentence that advises a replacement for the line of a row, or "" if nothing is wrong.
+
+    Args:
+        row: the row of a write or an error.
+        code: the lines of the program.
+        about: further facts about the write.
+    """
+    text = said(_advice_for(row, code, about))
     return respelled(text) if about.package == "paddle" else text
 
 
-def _instead(row: ReportRow, code: list[str], about: WriteFacts) -> Text:
+def _advice_for(row: ReportRow, code: list[str], about: WriteFacts) -> Text:
     text = row.where.text
     if row.error:
-        return _of_error(row, code)
+        return _for_error(row)
     if row.verdict is Verdict.UNNOTICED:
         return _for_unnoticed(row, text, about)
     if row.op in ("clear_gradient", "_zero_grads"):
@@ -63,13 +70,13 @@ def _instead(row: ReportRow, code: list[str], about: WriteFacts) -> Text:
             return ""
         return message("`{name}.clone()` before this line keeps the numbers.", name=row.tensor.name)
     if row.op == ".grad":
-        return _of_gradient(row, code, about.package)
+        return _for_missing_gradient(row, code, about.package)
     if about.apart is not None and row.verdict is Verdict.UNRECORDED:
-        return _of_histories(*about.apart)
+        return _for_separate_histories(*about.apart)
     if row.verdict is Verdict.UNRECORDED and about.package == "torch":
-        announced = _advise_mark_dirty(code, row.where.line, row.op)
-        if announced != "":
-            return announced
+        advised = _advise_mark_dirty(code, row.where.line, row.op)
+        if advised != "":
+            return advised
     if row.verdict is not Verdict.STALE:
         return _rewritten(row, code, about) if about.kept else ""
     return _for_stale(row, code, about)
@@ -102,8 +109,8 @@ def _lines_of(row: ReportRow) -> Text:
     return plural("line {lines}", "lines {lines}", len(lines), lines=joined(map(str, lines)))
 
 
-def _of_histories(name: str, is_part: bool) -> Text:
-    """Advise a replacement for a write that the history of another tensor on the same memory lacks."""
+def _for_separate_histories(name: str, is_part: bool) -> Text:
+    """Return advice for a write that is not in the history of ``name``, another tensor on the same memory."""
     if is_part:
         return message("Take `{name}` after this line, so that its history contains the write.", name=name)
     return message(
@@ -124,7 +131,7 @@ def _rewritten(row: ReportRow, code: list[str], about: WriteFacts) -> Text:
 
 
 def _advise_return(code: list[str], line: int, statement: str) -> list[Text]:
-    """Advise to return an argument that ``statement`` binds to a new tensor, if its function does not return it."""
+    """Advise to return an argument that ``statement`` binds to a new tensor, if the function never reads it again."""
     name = statement.partition(" = ")[0]
     around = [each for each in _all_in(code, ast.FunctionDef) if each.lineno <= line <= (each.end_lineno or 0)]
     if not around:
@@ -146,17 +153,17 @@ def _advise_return(code: list[str], line: int, statement: str) -> list[Text]:
 
 def _advise_mark_dirty(code: list[str], line: int, op: str) -> Text:
     """Advise ``mark_dirty`` if the ``forward`` of a user-defined function writes one of its arguments."""
-    written = re.compile(rf"\b(\w+)(?:\.{re.escape(op)}\(|\[[^]]*\]\s*[-+*/@%&|^]{{0,2}}=|\s*[-+*/@%&|^]{{1,2}}=)[^=]")
-    names = {found[1] for found in written.finditer(code[line - 1])}
+    write = re.compile(rf"\b(\w+)(?:\.{re.escape(op)}\(|\[[^]]*\]\s*[-+*/@%&|^]{{0,2}}=|\s*[-+*/@%&|^]{{1,2}}=)[^=]")
+    written = {found[1] for found in write.finditer(code[line - 1])}
     for each in _all_in(code, ast.ClassDef):
         if not any(ast.unparse(base).rpartition(".")[2] == "Function" for base in each.bases):
             continue
         for function in each.body:
             if not isinstance(function, ast.FunctionDef) or function.name != "forward":
                 continue
-            given = names & {each.arg for each in function.args.args}
-            if function.lineno <= line <= (function.end_lineno or 0) and given:
-                name = min(given)
+            arguments = written & {each.arg for each in function.args.args}
+            if function.lineno <= line <= (function.end_lineno or 0) and arguments:
+                name = min(arguments)
                 return message(
                     "`ctx.mark_dirty({name})` in `{function}.forward` reports this write to autograd, if `{name}` "
                     "itself is returned. Or write into a copy: `{name} = {name}.clone()` before this line.",
@@ -179,7 +186,7 @@ def _is_item(text: str) -> bool:
 
 
 def _without_underscore(text: str, op: str) -> str:
-    """Replace the only in-place call of a statement that uses its result by the normal function; otherwise ""."""
+    """Return a statement with the normal function for its in-place call; "" unless it has one and uses its result."""
     calls = re.findall(rf"\.{re.escape(op)}\(", text) if op.endswith("_") else []
     used = re.match(r"(return\b|[\w., ]+=[^=])", text) is not None
     return text.replace(f".{op}(", f".{op[:-1]}(") if len(calls) == 1 and used else ""
@@ -188,12 +195,11 @@ def _without_underscore(text: str, op: str) -> str:
 def _for_unnoticed(row: ReportRow, text: str, about: WriteFacts) -> Text:
     saved = _lines_of(row)
     if about.attribute:
-        what = about.attribute.rpartition(".")[2]
         return message(
             "Autograd does not check the version of an attribute. With `ctx.save_for_backward({tensor})` in place of "
             "`{attribute}`, backward raises an error. For the right gradient, call `backward()` before this line, or "
             "keep `{tensor}.clone()`.",
-            tensor=what,
+            tensor=about.attribute.rpartition(".")[2],
             attribute=about.attribute,
         )
     checked = text.replace(".data", "")
@@ -239,7 +245,8 @@ def _for_unnoticed(row: ReportRow, text: str, about: WriteFacts) -> Text:
     return message("Call `backward()` before this line, because it reads the tensors saved in {lines}.", lines=saved)
 
 
-def _of_gradient(row: ReportRow, code: list[str], package: str) -> Text:
+def _for_missing_gradient(row: ReportRow, code: list[str], package: str) -> Text:
+    """Return advice for a line that reads ``.grad`` of a tensor that is not a leaf."""
     name = row.tensor.name if row.tensor is not None else ""
     for number, line in enumerate(code[: row.where.line], 1):
         found = (
@@ -269,7 +276,7 @@ def _of_gradient(row: ReportRow, code: list[str], package: str) -> Text:
     )
 
 
-def _of_error(row: ReportRow, code: list[str]) -> Text:
+def _for_error(row: ReportRow) -> Text:
     error, text = row.error, row.where.text
     if "more than one element of the written-to tensor" in error:
         found = re.match(r"^(\w+)(?:\.\w+_\(|\[|\s*[-+*/]=)", text)

@@ -1,4 +1,4 @@
-"""Phrases of a row about a tensor of PyTorch or Paddle, and about the saved tensors that a write affected."""
+"""Phrases of a report row about a tensor of PyTorch or Paddle, and about the saved tensors that a write affected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _VERSIONS = re.compile(r"Tensor \[([\d, ]*)\]\].* is at version (\d+); expected 
 
 
 def versions_in(error: str) -> tuple[list[int], int, int]:
-    """Return the shape of the tensor in an error of torch, its version now, and its version when saved; -1 if none."""
+    """Return the shape, the current version and the saved version that an error of torch names; [], -1 and -1 if it
+    names none.
+    """
     found = _VERSIONS.search(error)
     if found is None:
         return [], -1, -1
@@ -39,8 +41,8 @@ def other_names(tensor: TensorEntry) -> list[Text]:
     return [message("{names} are names of one tensor.", names=joined(f"`{each}`" for each in names[:3]))]
 
 
-def who_wrote(row: ReportRow) -> str:
-    """Return "an optimizer" or "a layer" if the line called one and that wrote; otherwise ""."""
+def caller_of_write(row: ReportRow) -> str:
+    """Return "an optimizer" or "a layer" if the line called one, which then wrote; otherwise ""."""
     text = row.where.text
     if ".step(" in text:
         return "an optimizer"
@@ -48,32 +50,32 @@ def who_wrote(row: ReportRow) -> str:
     return "a layer" if makes and row.op.rstrip("_") not in text else ""
 
 
-def called(save: SaveEntry) -> str:
-    """Return the name of a saved tensor, even if it got the name later; without a name, return the operation's."""
+def name_of(save: SaveEntry) -> str:
+    """Return the name of a saved tensor, even if the program named it after it was saved."""
     named = save.state.group.label if save.state is not None else ""
     return named or save.name
 
 
-def kept_by_hand(saves: list[SaveEntry]) -> str:
-    """Return the attribute, such as ``ctx.x``, in which a user-defined function keeps one of these, or ""."""
+def attribute_of(saves: list[SaveEntry]) -> str:
+    """Return the attribute, such as ``ctx.x``, in which a user-defined function keeps a saved tensor, or ""."""
     return next((save.what for save in saves if save.what.startswith("ctx.")), "")
 
 
-def row_of_saved(save: SaveEntry) -> SavedTensor:
-    """Return the entry of a row for a saved tensor."""
+def describe_saved(save: SaveEntry) -> SavedTensor:
+    """Describe a saved tensor for a row."""
     shape = save.event["shape"]
     size = math.prod(shape) * save.storage.root.event["itemsize"]
     return SavedTensor(
-        save.node.called, SourceLine(None, save.node.line, ""), f"`{called(save)}`", shape, size, save.stale == "lost"
+        save.node.called, SourceLine(None, save.node.line, ""), f"`{name_of(save)}`", shape, size, save.stale == "lost"
     )
 
 
-def the_saved(saves: list[SaveEntry]) -> Text:
-    """Return ```h`, which `mul` in line 4 saved at version 0``; of several, name the first two."""
+def name_saved(saves: list[SaveEntry]) -> Text:
+    """Return a phrase such as ```h`, which `mul` in line 4 saved at version 0``, with the first two of several."""
     phrases = dict.fromkeys(
         message(
             "`{name}`, which `{operation}` in line {line} saved at version {version}",
-            name=called(save),
+            name=name_of(save),
             operation=save.node.called,
             line=save.node.line,
             version=save.version,
@@ -85,28 +87,28 @@ def the_saved(saves: list[SaveEntry]) -> Text:
     return joined([*first, *more])
 
 
-def what_became_stale(victims: list[SaveEntry]) -> list[Text]:
-    """Return sentences about the saved tensors that a write overwrote, and those that only a new version made stale."""
+def describe_stale(victims: list[SaveEntry]) -> list[Text]:
+    """Return sentences about saved tensors that a write overwrote or, by the version alone, made stale."""
     lost = [save for save in victims if save.stale == "lost"]
     moved = [save for save in victims if save.stale == "moved"]
     found: list[Text] = []
     if lost:
         found.append(
-            message("It overwrites {saved}. A backward pass through it raises an error.", saved=the_saved(lost))
+            message("It overwrites {saved}. A backward pass through it raises an error.", saved=name_saved(lost))
         )
     if moved:
         found.append(
             message(
                 "It writes other elements of the memory that holds {saved}. The saved numbers are unchanged, but the "
                 "version belongs to the whole memory, so a backward pass through it raises an error all the same.",
-                saved=the_saved(moved),
+                saved=name_saved(moved),
             )
         )
     return found
 
 
 def view_of(tensor: TensorEntry) -> str:
-    """Return a phrase such as ``a view of b``, or "" if the tensor shows all of its memory."""
+    """Return a phrase such as ``a view of b``, or "" if the tensor covers all of its memory."""
     others = [each for each in tensor.group.members.values() if each is not tensor and each.name]
     whole = next((each for each in others if math.prod(each.properties["shape"]) == tensor.storage.length), None)
     if whole is None or math.prod(tensor.properties["shape"]) == tensor.storage.length:

@@ -17,7 +17,7 @@ SCHEMA = "explain/1"
 
 MOST_ROWS = 1000  # the totals also count the rows after these
 
-FEW = 3  # rows or fewer are read at a glance
+FEW = 3  # a reader sees so many rows at a glance
 
 
 @dataclass
@@ -41,7 +41,9 @@ class Report:
     language: Language = field(default_factory=default_language, repr=False, compare=False)
 
     def add(self, row: ReportRow) -> bool:
-        """Number a row and add it to the totals. Return True if it is shown, too: the first :data:`MOST_ROWS` are."""
+        """Number a row and add it to the totals. Return True if it is one of the first :data:`MOST_ROWS`, which are
+        shown.
+        """
         row.number = len(self.rows) + self.left_out + 1
         self.totals.add(row)
         if len(self.rows) < MOST_ROWS:
@@ -62,10 +64,10 @@ class Report:
         return [(first, last, number) for first, last, number in alike.values()]
 
     def dangerous(self) -> list[ReportRow]:
-        """Return the rows to read first because they are easily overlooked.
+        """Return the rows to read first, because a reader easily overlooks them.
 
-        These are the writes that make gradients wrong and, if there are more than a few rows, those that made a
-        backward raise.
+        These are the writes that make gradients wrong and, in a report of more than a few rows, the writes after which
+        a backward pass raised an error.
         """
         asked = {row.cause for row in self.rows} if len(self.rows) > FEW else set()
         once = [first for first, _, _ in self.folded()]  # a loop makes the same row in every iteration

@@ -1,6 +1,6 @@
 """Find the tensors that share memory with a written tensor and whose own history lacks the write.
 
-PyTorch records a write to a view in the history of its base, so a view is not such a tensor; in Paddle every view is.
+PyTorch records a write to a view in the history of its base, too. In Paddle each view has a separate history.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from memory_stage.model.finished_step import FinishedStep
 
 
 def package_of(done: FinishedStep) -> str:
-    """Return the package of the program's tensors, ``paddle`` or ``torch``; "" while that is not known."""
+    """Return the package of the program's tensors, ``paddle`` or ``torch``; "" before the program has made one."""
     for entry in done.ledger.tensors.entries.values():
         x = entry.ref()
         package = "" if x is None else type(x).__module__.partition(".")[0]

@@ -15,17 +15,17 @@ from typing import Any
 
 from memory_stage.explanation import advice
 from memory_stage.explanation.entry_phrases import (
-    called,
+    attribute_of,
+    caller_of_write,
+    describe_saved,
+    describe_stale,
     has_history,
     is_leaf,
-    kept_by_hand,
+    name_of,
+    name_saved,
     other_names,
-    row_of_saved,
-    the_saved,
     versions_in,
     view_of,
-    what_became_stale,
-    who_wrote,
 )
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.report_rows import ReportRow, SourceLine, TensorView
@@ -40,7 +40,7 @@ NOT_RECORDED = message("The write is not in the history, so gradients ignore it.
 
 
 class StepReporter:
-    """Collect rows while a program is recorded: the recorder calls ``on_step``, and ``report`` completes the rows.
+    """Collect rows while the recorder runs a program and calls ``on_step``; ``report`` completes the rows.
 
     Args:
         language: of the report; None for the default language.
@@ -69,7 +69,7 @@ class StepReporter:
                 self._correct_dirty(fact)
                 masks = any(each.properties["dtype"] == "bool" for each in fact.reads)
                 row = self._report_write(done, fact)
-                about = advice.WriteFacts(is_leaf(fact.tensor), masks, attribute=kept_by_hand(fact.taken))
+                about = advice.WriteFacts(is_leaf(fact.tensor), masks, attribute=attribute_of(fact.taken))
                 self._add(row, about)
                 self._apart += [(each, fact.tensor, row) for each in histories_apart(fact)]
                 if done.statement.function == "forward":
@@ -77,7 +77,7 @@ class StepReporter:
             elif isinstance(fact, Unversioned):
                 leaf = any(is_leaf(each) for each in fact.storage.aliases.values())
                 borrowed = fact.storage.root.is_borrowed
-                about = advice.WriteFacts(leaf, borrowed=borrowed, attribute=kept_by_hand(fact.used))
+                about = advice.WriteFacts(leaf, borrowed=borrowed, attribute=attribute_of(fact.used))
                 self._add(self._report_unversioned(done, fact), about)
             elif isinstance(fact, Asked):
                 self._add(self._report_missing_gradient(done, fact))
@@ -87,7 +87,10 @@ class StepReporter:
             self._add(self._report_error(done))
 
     def _correct_dirty(self, fact: Wrote) -> None:
-        """Correct the last row if a user-defined function raised the version: the history then has its write."""
+        """Correct the last row if ``ctx.mark_dirty`` raised the version of the tensor that it wrote.
+
+        The history of a user-defined function contains a write that its ``forward`` reports.
+        """
         last = self._rows[-1] if self._rows else None
         if last is None or fact.op != UNREPORTED_WRITE or self._in_forward.get(last.number) is not fact.tensor:
             return
@@ -108,15 +111,15 @@ class StepReporter:
             row.where.text = code[row.where.line - 1].strip() if row.where.line <= len(code) else ""
             for saved in row.stale:
                 saved.where.text = code[saved.where.line - 1].strip() if saved.where.line <= len(code) else ""
-            row.by = who_wrote(row)
+            row.by = caller_of_write(row)
             about = self._about.get(row.number, advice.NOTHING)
-            row.instead = advice.instead(row, code, replace(about, package=self._package or about.package))
+            row.instead = advice.advise(row, code, replace(about, package=self._package or about.package))
         self._note_unread()
         for row in self._rows:
             self._report.add(row)
 
     def _note_unread(self) -> None:
-        """If the program ended without an error, add to each row with stale tensors that no backward has read them."""
+        """Say in each stale row that no backward pass has read its tensors, if the program ended without an error."""
         if any(row.error for row in self._rows):
             return
         for row in self._rows:
@@ -141,7 +144,10 @@ class StepReporter:
         self._rows.append(row)
 
     def _use(self, fact: Any) -> None:
-        """Correct the row of a write if a tensor whose history lacks it is used: gradients through it are wrong."""
+        """Correct the row of a write if the program uses a tensor whose history lacks the write.
+
+        Gradients through that tensor are then wrong.
+        """
         used = [*getattr(fact, "inputs", ()), *getattr(fact, "reads", ())]
         used += [fact.base] if isinstance(fact, Viewed) and fact.base is not None else []
         for apart, written, row in [each for each in self._apart if each[0] in used]:
@@ -175,18 +181,18 @@ class StepReporter:
             verdicts.append(Verdict.UNRECORDED)
         row = self._new(done, fact.called, fact.tensor, *verdicts)
         row.before, row.after, row.recorded = fact.before, fact.storage.version, fact.node is not None
-        row.stale = [row_of_saved(save) for save in [*fact.taken, *fact.victims]]
+        row.stale = [describe_saved(save) for save in [*fact.taken, *fact.victims]]
         for save in fact.victims:
             self._causes[save] = row
         happened: list[Text] = []
         if fact.taken:
-            unnoticed = message(
+            overwrites = message(
                 "It overwrites {saved}. Autograd does not check the version of that tensor, so backward will use the "
                 "new numbers without an error, and its gradients will be wrong.",
-                saved=the_saved(fact.taken),
+                saved=name_saved(fact.taken),
             )
-            happened.append(unnoticed)
-        happened += what_became_stale(fact.victims)
+            happened.append(overwrites)
+        happened += describe_stale(fact.victims)
         if fact.victims:
             happened += other_names(fact.tensor)
         if not happened and verdicts:
@@ -199,7 +205,7 @@ class StepReporter:
         tensor = fact.tensor or next(iter(fact.storage.aliases.values()), None)
         row = self._new(done, fact.called or "numpy", tensor, *verdicts)
         row.before = row.after = fact.storage.version
-        row.stale = [row_of_saved(save) for save in fact.used]
+        row.stale = [describe_saved(save) for save in fact.used]
         others = [each for each in fact.storage.aliases.values() if each is not tensor and each.names]
         if row.op in ("clear_gradient", "_zero_grads") and others:
             zeros = message("`{name}` uses the same memory, so it is zero now, too.", name=others[0].names[0])
@@ -210,7 +216,7 @@ class StepReporter:
             unnoticed = message(
                 "It overwrites {saved}. The write raises no version, so backward will use the new numbers without an "
                 "error, and its gradients will be wrong.",
-                saved=the_saved(fact.used),
+                saved=name_saved(fact.used),
             )
             row.happened = said(unnoticed)
         return row
@@ -218,11 +224,11 @@ class StepReporter:
     def _report_missing_gradient(self, done: FinishedStep, fact: Asked) -> ReportRow:
         row = self._new(done, ".grad", fact.tensor, Verdict.UNRECORDED)
         name, operation = fact.tensor.short_name or fact.tensor.op, fact.tensor.op
-        what = message("`{name}` is the result of an operation, and not a leaf.", name=name)
+        not_leaf = message("`{name}` is the result of an operation, and not a leaf.", name=name)
         if operation:
-            what = message("`{name}` is not a leaf: `{operation}` made it.", name=name, operation=operation)
-        why = message("Its `.grad` is None, because backward stores gradients in leaves only.")
-        row.happened = said(sentences([what, why]))
+            not_leaf = message("`{name}` is not a leaf: `{operation}` made it.", name=name, operation=operation)
+        reason = message("Its `.grad` is None, because backward stores gradients in leaves only.")
+        row.happened = said(sentences([not_leaf, reason]))
         return row
 
     def _report_error(self, done: FinishedStep) -> ReportRow:
@@ -243,7 +249,7 @@ class StepReporter:
                     "{now}.",
                     operation=save.node.called,
                     line=save.node.line,
-                    name=called(save),
+                    name=name_of(save),
                     saved=save.version,
                     now=save.storage.version,
                 )
@@ -258,13 +264,13 @@ class StepReporter:
         return row
 
     def _find_stale(self, error: str) -> list[SaveEntry]:
-        """Return the saved tensor that an error raised in the program's own backward is about, if only one fits."""
+        """Return the only stale tensor whose shape and versions fit the text of an error, or [] if there is not one."""
         shape, now, saved = versions_in(error)
         fit = [save for save in self._causes if save.stale and (save.version, save.storage.version) == (saved, now)]
         return fit if len(fit) == 1 and fit[0].event["shape"] in (shape, shape[::-1]) else []
 
     def _find_write(self, error: ReportRow) -> None:
-        """Find the write that fits an error if the operation that saved the tensor is not known."""
+        """Find the write that fits the row of an error, for a tensor that an unobserved operation saved."""
         shape, now, saved = versions_in(error.error)
         fit = [
             row

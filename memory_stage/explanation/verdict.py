@@ -12,8 +12,8 @@ from memory_stage.trace.amounts import bytes_message
 class Verdict(Enum):
     """The effect of an operation on memory and on the history.
 
-    A table shows its ``word``; ``explained`` is a sentence about it. If several apply to one operation, the first
-    of them in this list is the operation's verdict.
+    A table shows the ``word`` of a verdict, and ``explained`` is a sentence about it. If several verdicts apply to one
+    operation, the first of them in this list is the operation's verdict.
     """
 
     UNNOTICED = (

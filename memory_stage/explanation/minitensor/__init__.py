@@ -31,11 +31,11 @@ watching.add(__name__)
 
 #: The text of a report for a program that uses another framework's tensors and none of minitensor's.
 ELSEWHERE = (
-    "The program is one of {0}, and this report hears minitensor's own operations only: "
-    "`memory_stage.explain(function, ...)`, called alike, reports of those of {0}."
+    "The program uses {0}, and this report covers only minitensor's operations. `memory_stage.explain(function, ...)` "
+    "takes the same arguments and reports the operations of {0}."
 )
 
-__all__ = ["Listener", "Report", "Row", "Verdict", "explain"]
+__all__ = ["Listener", "Report", "ReportRow", "Verdict", "explain"]
 
 
 def explain(

@@ -22,7 +22,7 @@ class Facts:
         preserved: bytes that were preserved for other operations.
         preservable: bytes of the stale tensors that "copy_on_write" would have preserved.
         lost: for each saved tensor that became stale, True if bytes of it were overwritten.
-        by: the caller of the operation, as in :class:`~memory_stage.explanation.report_rows.Row`.
+        by: the caller of the operation, as in :class:`~memory_stage.explanation.report_rows.ReportRow`.
     """
 
     op: str
@@ -54,7 +54,8 @@ def for_write(facts: Facts) -> Text:
     if facts.lost and facts.by == "an optimizer":
         return message(
             "Run every backward that needs these numbers before this line, or compute the forward again after it. "
-            "Where a loss is not for these parameters, give it `detach()`ed results: its backward ends there then."
+            "Compute a loss that should not train these parameters from `detach()`ed results, so that its backward "
+            "ends there."
         )
     if facts.lost:
         return _for_stale(facts)
@@ -63,16 +64,23 @@ def for_write(facts: Facts) -> Text:
     return _for_preserved(facts) if facts.preserved else ""
 
 
-def in_all(facts: Facts, unrecorded: str, whose: str, for_pytorch_too: bool) -> str:
-    """Return all advice for a write: for its effect, for a history that lacks it, and for PyTorch's refusal."""
+def all_advice(facts: Facts, unrecorded: str, whose: str, for_pytorch_too: bool) -> str:
+    """Return the advice for a write: for its effect, for a history that lacks it, and for PyTorch's refusal.
+
+    Args:
+        facts: the facts about the write.
+        unrecorded: a key of :data:`UNRECORDED`, or "".
+        whose: the name of the tensor whose history lacks the write.
+        for_pytorch_too: True if PyTorch's backward would raise an error after this write.
+    """
     parts = [for_write(facts), for_unrecorded(unrecorded, whose) if unrecorded else ""]
     parts.append(for_pytorch(facts) if for_pytorch_too else "")
-    given = [part for part in parts if part != ""]
-    return said(sentences(given)) if given else ""
+    advised = [part for part in parts if part != ""]
+    return said(sentences(advised)) if advised else ""
 
 
 def for_pytorch(facts: Facts) -> Text:
-    """Return advice for a write after which PyTorch's backward would raise, and minitensor's does not."""
+    """Return advice for a write after which PyTorch's backward would raise an error and minitensor's does not."""
     normal = _normal(facts)
     if normal:
         return message("For PyTorch, too: run backward before this line, or use {normal}.", normal=normal)
@@ -90,7 +98,7 @@ def _for_stale(facts: Facts) -> Text:
     keeping = '`set_inplace_policy("copy_on_write")`'
     if not any(facts.lost):
         return message(
-            "Under {policy} nothing would have to be preserved here, and that backward is right.", policy=keeping
+            "Under {policy} nothing would have to be preserved here, and that backward would be right.", policy=keeping
         )
     kept = message("{policy}, which would preserve {size} here", policy=keeping, size=bytes_message(facts.preservable))
     if facts.copied:
@@ -107,7 +115,7 @@ def _for_copy(facts: Facts) -> Text:
     target = row.target if row is not None else ""
     if row is not None and facts.needs.own and target not in facts.needs.own:
         others = " and ".join(facts.needs.own)
-        parts.append(message("Nothing is copied if {names} wants no gradient: give `{names}.detach()`.", names=others))
+        parts.append(message("Nothing is copied if {names} needs no gradient: pass `{names}.detach()`.", names=others))
     twin = normal_twin(facts.op)
     if twin:
         size, saves = bytes_message(facts.size_of_result), facts.size_of_result - facts.copied
@@ -171,23 +179,23 @@ UNRECORDED: dict[str, tuple[Message, Text]] = {
     "init": (message("A layer fills its parameters."), ""),
     "data": (
         message(
-            "Written through `.data`, which counts versions of its own: {whose} has new values, and neither its "
-            "version nor its history tells."
+            "Written through `.data`, which has a separate version counter: {whose} has new values, but neither its "
+            "version nor its history shows the write."
         ),
         message("Use `detach()` in place of `.data`: then a backward that still needs the old numbers raises."),
     ),
     "no_grad": (
         message("Written under `no_grad`: {whose} has new values, and gradients pass as if nothing had been written."),
-        message("Write in grad mode if gradients should know of it."),
+        message("Write in grad mode if gradients should take the write into account."),
     ),
     "detached": (
         message(
-            "Written through a tensor with a history of its own: {whose} has new values, and gradients pass as if "
+            "Written through a tensor with a separate history: {whose} has new values, and gradients pass as if "
             "nothing had been written."
         ),
         message(
-            "Write through {whose} if gradients should know of it, or into `detach().clone()` if its values should "
-            "stay."
+            "Write through {whose} if gradients should take the write into account, or into `detach().clone()` if its "
+            "values should stay."
         ),
     ),
 }

@@ -1,6 +1,6 @@
 """Write a row for each in-place operation of minitensor, from the engine's events.
 
-* The listener keeps ids, weak references, texts and numbers only. So values, versions, lifetimes, allocated bytes and
+* The listener keeps ids, weak references, texts and numbers only, so values, versions, lifetimes, allocated bytes and
   the peak are the same as in an unobserved run.
 * An error of the listener ends the report, and the program continues.
 """
@@ -254,7 +254,7 @@ class Listener(Subscription):
         happened = what_happened(row, unrecorded, whose, in_layer)
         row.happened = said(sentences([happened, refused.why] if refused is not None else [happened]))
         is_update = unrecorded and not (unrecorded == "leaf" and stale)
-        row.instead = alternatives.in_all(
+        row.instead = alternatives.all_advice(
             facts, unrecorded if is_update else "", whose, refused is not None and refused.in_backward
         )
         if not self.report.left_out:
@@ -263,7 +263,7 @@ class Listener(Subscription):
                     self._stale[id(link()), what] = link, row.number, saved
 
     def _why_unrecorded(self, x: Tensor, recorded: bool) -> tuple[str, str]:
-        """Return why a history lacks a write through ``x`` (a key of ``alternatives.UNRECORDED``), and its tensor."""
+        """Return why a history lacks a write through ``x``, a key of ``alternatives.UNRECORDED``, and whose history."""
         node = peek(x)
         if not recorded and node is not None:
             if type(node) is Leaf:

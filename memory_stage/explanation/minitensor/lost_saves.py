@@ -33,8 +33,8 @@ class OverwrittenSaves:
     Attributes:
         patches: the number of preserved bytes, by the id of the storage that holds them.
         preserved_for: the saved tensors that can still be read.
-        stale: those that cannot, and that could be read before this write.
-        cells: the cells of the stale ones.
+        stale: the saved tensors that could be read before this write and cannot be read after it.
+        cells: the cells of the stale tensors.
     """
 
     patches: dict[int, int] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class OverwrittenSaves:
 
 
 def _saved_tensors(savers: Iterable[tuple[Node, int]], lost: bool) -> Iterator[tuple[Node, list[str], SavedTensor]]:
-    """Return an entry for each saved tensor; one that a node saved twice (as in ``x * x``) has one entry."""
+    """Yield an entry for each saved tensor. A tensor that a node saved twice, as in ``x * x``, has one entry."""
     groups: dict[tuple[Any, ...], tuple[Node, list[int]]] = {}
     for node, k in savers:
         array = node.saved[k][0]
@@ -77,11 +77,11 @@ def _saved_tensors(savers: Iterable[tuple[Node, int]], lost: bool) -> Iterator[t
         line = SourceLine.of(Site(node.code, node.instruction, {}).place)
         saved_names = node.op.saved_names
         names = [saved_names[k] for k in positions if k < len(saved_names)]
-        what = _what(node.op.name, names)
-        yield node, names, SavedTensor(node.op.name, line, what, list(array.shape), array.nbytes, lost)
+        role = _role_of(node.op.name, names)
+        yield node, names, SavedTensor(node.op.name, line, role, list(array.shape), array.nbytes, lost)
 
 
-def _what(op: str, names: list[str]) -> str:
+def _role_of(op: str, names: list[str]) -> str:
     """Return the role of a saved tensor: ``input``, ``output``, ``inputs x and y``."""
     row = row_of(op) or row_of(op + "_")
     if names == ["out"]:
@@ -134,7 +134,7 @@ def moved(storage: Storage) -> list[Stale]:
 
 
 def written_cells(x: Tensor, where: Any) -> Cells:
-    """Return the cells of ``x`` that a write covered; ``where`` is as in the event ``"write"``."""
+    """Return the cells of ``x`` that a write covered; ``where`` is as in the event ``TensorWritten``."""
     array = x._array
     return Cells.picked(array, where) if isinstance(where, tuple) else Cells.of(array if where is None else where)
 

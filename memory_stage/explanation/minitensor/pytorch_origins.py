@@ -1,8 +1,8 @@
 """Find the tensors that PyTorch does not write in place because of the way they were made.
 
 While gradients are recorded, PyTorch refuses to write one of several views that one function made, a view that was
-made while no gradients were recorded, and a tensor that was made in inference mode. Recorded in
-``facts/learners.json``, group "in place on what wants a gradient".
+made while no gradients were recorded, and a tensor that was made in inference mode. ``facts/learners.json`` records
+this in its group "in place on what wants a gradient".
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Origins:
             self._of[id(x)] = _Origin(weakref.ref(x), several, unrecorded, inference)
 
     def known(self, x: Tensor) -> _Origin | None:
-        """Return the origin of ``x``, or None if PyTorch allows any write to it."""
+        """Return the origin of ``x``, or None if ``x`` was made in a way that allows every write."""
         origin = self._of.get(id(x))
         return origin if origin is not None and origin.tensor() is x else None
 
@@ -77,23 +77,23 @@ class Origins:
         origin = self.known(x)
         if origin is not None and origin.inference and not modes.inference:
             return message(
-                "PyTorch would refuse here: it writes what was made in inference mode in that mode only; it wants a "
-                "clone()."
+                "PyTorch would refuse here: a tensor that was made in inference mode is written in that mode only. "
+                "Write into a clone()."
             )
         if origin is not None and origin.several and recorded:
             return message(
-                "PyTorch would refuse here: it does not write one of several views that {function} made; it wants a "
+                "PyTorch would refuse here: it does not write one of several views that {function} made. Write into a "
                 "clone().",
                 function=f"`{origin.several}`",
             )
         if origin is not None and origin.unrecorded and modes.grad:
             return message(
-                "PyTorch would refuse here: it does not write a view that was made while nothing was recorded; it "
-                "wants a clone()."
+                "PyTorch would refuse here: it does not write a view that was made while nothing was recorded. Write "
+                "into a clone()."
             )
         if any((each := self.known(other)) is not None and each.inference for other in saved):
             return message(
-                "PyTorch would refuse here: it saves nothing for backward that was made in inference mode; it wants a "
+                "PyTorch would refuse here: it saves no tensor for backward that was made in inference mode. Pass a "
                 "clone()."
             )
         return None

@@ -1,7 +1,8 @@
 """Find the writes that minitensor accepts and PyTorch refuses, or after which PyTorch's backward raises.
 
-PyTorch's functions save some tensors that minitensor's do not, and PyTorch refuses some overlaps. Both were recorded
-from PyTorch 2.13.0 in ``facts/learners.json``; ``tests/minitensor/vocabulary/test_overwritten.py`` compares.
+PyTorch's functions save some tensors that minitensor's do not, and PyTorch refuses some overlaps.
+``facts/learners.json`` records both for PyTorch 2.13.0, and ``tests/minitensor/vocabulary/test_overwritten.py``
+compares these rules with it.
 """
 
 from __future__ import annotations
@@ -69,8 +70,7 @@ SAVES = {
 }
 
 _FROM_ITSELF = message(
-    "PyTorch would refuse here: it does not write a tensor from a part of its own memory; it wants a clone() of that "
-    "part."
+    "PyTorch would refuse here: it does not write a tensor from a part of its own memory. Pass a clone() of that part."
 )
 _SAVES_THE_OPERAND = message(
     "PyTorch would refuse here: it saves the operand that this overwrites, and backward raises."
@@ -96,7 +96,7 @@ class _Entry:
 
 
 class PytorchRefusals:
-    """The tensors that PyTorch would have saved in a program that uses its names, by the id of their storage."""
+    """The tensors that PyTorch would have saved in a program that uses PyTorch's names, by the id of their storage."""
 
     def __init__(self) -> None:
         self._saved: dict[int, list[_Entry]] = {}
@@ -171,7 +171,7 @@ class PytorchRefusals:
 
         Args:
             site: the call that wrote.
-            where: the cells, as in the event ``"write"``.
+            where: the cells, as in the event ``TensorWritten``.
             copied: the number of overwritten bytes that were copied for the operation's own backward.
             recorded: True if the write was recorded.
         """
@@ -195,7 +195,7 @@ class PytorchRefusals:
 
 
 def _saves_its(entry: _Entry) -> Message:
-    """Return that PyTorch's function saves the tensor of an entry, which a write has overwritten."""
+    """Say that PyTorch's function saves the tensor of an entry, which a write has overwritten."""
     function, line = f"`{SAVES[entry.name].name}`", entry.line.line
     if entry.what == "input":
         return message(
@@ -222,7 +222,7 @@ def _function_around(frame: FrameType) -> str:
 
 
 def _no_node() -> None:
-    """Replace the reference to the node of a call that has recorded none yet."""
+    """Return None, in place of a reference to a node, for a call that has recorded no node yet."""
 
 
 def _is_pytorchs(x: Tensor) -> bool:

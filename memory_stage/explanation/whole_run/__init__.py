@@ -1,10 +1,12 @@
 """Explain a whole run of a program of PyTorch or Paddle, however long it is.
 
 * :mod:`.faults` defines a fault: a verdict, the lines that lead to it, the reason, and edits that mend it.
-* :mod:`.diagnosis` watches each framework as soon as the program has imported it, and calls the diagnoses.
-* :mod:`.torch_diagnosis`: :mod:`.overwritten`, :mod:`.freed_graph`, :mod:`.references`, :mod:`.array_faults` and
-  :mod:`.replaced_parameters` diagnose one kind of fault each.
-* :mod:`.paddle_diagnosis`: :mod:`.paddle_faults` diagnoses backward passes, and :mod:`.paddle_views` shared memory.
-* :mod:`.refusals`, :mod:`.leaks` and :mod:`.kept_objects` serve both.
+* :mod:`.diagnosis` watches each framework as soon as the program has imported it.
+* :mod:`.torch_diagnosis` calls the diagnoses for PyTorch. :mod:`.overwritten`, :mod:`.freed_graph`,
+  :mod:`.copied_losses`, :mod:`.references`, :mod:`.array_faults`, :mod:`.kept_objects`, :mod:`.aliased_averages`,
+  :mod:`.aliased_networks` and :mod:`.replaced_parameters` diagnose one kind of fault each.
+* :mod:`.paddle_diagnosis` calls those for Paddle: :mod:`.paddle_faults` for backward passes and :mod:`.paddle_views`
+  for shared memory.
+* :mod:`.refusals`, :mod:`.leaks` and :mod:`.function_leaks` serve both frameworks.
 * :mod:`.explanation` collects the faults of a program; :mod:`.one_screen` prints them on one screen.
 """

@@ -1,6 +1,4 @@
-"""Diagnose averages and copies of parameters that share the parameters' memory, so that each training step changes
-them.
-"""
+"""Diagnose averages and copies of parameters that share the memory of the parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from typing import Any
 import torch
 
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
-from memory_stage.explanation.whole_run.program_text import ProgramText
+from memory_stage.explanation.whole_run.program_text import ProgramText, name_of
 from memory_stage.messages import message, said
 from memory_stage.watch.lines import ProgramLine
 
@@ -46,7 +44,7 @@ class _Container:
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
     """Yield a fault for each dict or list of aliases of parameters that the program uses as independent copies.
 
-    The program does so if it computes an entry from the parameter in place, or copies the entries into the parameters.
+    The program does so if it updates an entry in place from the parameter, or copies the entries into the parameters.
 
     Args:
         variables: the variables of the program.
@@ -60,7 +58,7 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
             continue
         seen.add(key)
         text = ProgramText(each.file)
-        kept = [found for statement in text.statements() for found in _kept(statement, each.name)]
+        kept = [found for statement in text.statements() for found in _stored_aliases(statement, each.name)]
         if not kept:
             continue
         averaged = next((one for one in text.statements() if _averages(text, one, each.name)), None)
@@ -107,39 +105,32 @@ def _container(path: str, file: str, value: Any) -> Iterator[_Container]:
 # ---------- statements of the program ----------
 
 
-def _last(node: ast.AST | None) -> str:
-    """Return the last part of a name or an attribute, or ""."""
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-
-
-def _kept(statement: ast.stmt, name: str) -> Iterator[ast.expr]:
-    """Yield the expressions that share memory, such as ``p.data``, and that a statement stores in the dict or list
-    ``name``.
-    """
+def _stored_aliases(statement: ast.stmt, name: str) -> Iterator[ast.expr]:
+    """Yield the aliases, such as ``p.data``, that a statement stores in the dict or list ``name``."""
     values: list[ast.expr] = []
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
         target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
         both = isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple)
         pairs = zip(target.elts, statement.value.elts, strict=False) if both else [(target, statement.value)]  # type: ignore[attr-defined]
         for part, value in pairs:
-            if isinstance(part, ast.Subscript) and _last(part.value) == name:
+            if isinstance(part, ast.Subscript) and name_of(part.value) == name:
                 values.append(value)
-            elif _last(part) == name and isinstance(value, ast.DictComp):
+            elif name_of(part) == name and isinstance(value, ast.DictComp):
                 values.append(value.value)
-            elif _last(part) == name and isinstance(value, ast.ListComp):
+            elif name_of(part) == name and isinstance(value, ast.ListComp):
                 values.append(value.elt)
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and statement.value.args:
         function = statement.value.func
-        if isinstance(function, ast.Attribute) and function.attr == "append" and _last(function.value) == name:
+        if isinstance(function, ast.Attribute) and function.attr == "append" and name_of(function.value) == name:
             values.append(statement.value.args[0])
     for each in values:
         is_data = isinstance(each, ast.Attribute) and each.attr == "data"
-        if is_data or (isinstance(each, ast.Call) and _last(each.func) == "detach" and not each.args):
+        if is_data or (isinstance(each, ast.Call) and name_of(each.func) == "detach" and not each.args):
             yield each
 
 
 def _averages(text: ProgramText, statement: ast.stmt, name: str) -> bool:
-    """Return True if a statement writes in place into an entry, and computes its numbers from the parameter."""
+    """Return True if a statement writes in place into an entry of ``name``, with numbers from the parameter."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         written, given = _written_by(statement.value)
     elif isinstance(statement, ast.AugAssign):
@@ -148,11 +139,11 @@ def _averages(text: ProgramText, statement: ast.stmt, name: str) -> bool:
         return False
     entries, parameters = _loop_names(text, statement.lineno, name)
     root = written.value if isinstance(written, ast.Subscript) else written
-    if _last(root) != name and not (isinstance(root, ast.Name) and root.id in entries):
+    if name_of(root) != name and not (isinstance(root, ast.Name) and root.id in entries):
         return False
     for each in _assignments_around(text, statement):
         if _reads(each.value, parameters):
-            parameters |= {_last(target) for target in each.targets} - {""}
+            parameters |= {name_of(target) for target in each.targets} - {""}
     return any(_reads(each, parameters) for each in given)
 
 
@@ -174,14 +165,14 @@ def _loop_names(text: ProgramText, line: int, name: str) -> tuple[set[str], set[
     parameters: set[str] = set()
     for loop in text.loops_around(line):
         call = loop.iter
-        is_zip = isinstance(call, ast.Call) and _last(call.func) == "zip" and isinstance(loop.target, ast.Tuple)
+        is_zip = isinstance(call, ast.Call) and name_of(call.func) == "zip" and isinstance(loop.target, ast.Tuple)
         pairs = zip(loop.target.elts, call.args, strict=False) if is_zip else [(loop.target, call)]  # type: ignore[attr-defined]
         for target, source in pairs:
             words = ast.unparse(source)
             names = {each.id for each in ast.walk(target) if isinstance(each, ast.Name)}
             if "parameters()" in words or "state_dict()" in words:
                 parameters |= names
-            elif name in {_last(each) for each in ast.walk(source)}:
+            elif name in {name_of(each) for each in ast.walk(source)}:
                 entries |= names
     return entries, parameters
 
@@ -192,7 +183,7 @@ def _assignments_around(text: ProgramText, statement: ast.stmt) -> list[ast.Assi
 
 
 def _reads(expression: ast.AST, names: set[str]) -> bool:
-    """Return True if an expression reads one of these names, other than as an index or for its gradient."""
+    """Return True if an expression reads one of these variables; an index or a gradient does not count."""
     if isinstance(expression, ast.Name):
         return expression.id in names
     if isinstance(expression, ast.Attribute) and expression.attr == "grad":
@@ -209,8 +200,8 @@ def _restores(statement: ast.stmt, name: str) -> bool:
         return False
     given = call.args[0]
     if call.func.attr == "load_state_dict":
-        return _last(given) == name
-    return call.func.attr == "copy_" and isinstance(given, ast.Subscript) and _last(given.value) == name
+        return name_of(given) == name
+    return call.func.attr == "copy_" and isinstance(given, ast.Subscript) and name_of(given.value) == name
 
 
 # ---------- the fault ----------
@@ -219,26 +210,24 @@ def _restores(statement: ast.stmt, name: str) -> bool:
 def _fault(
     text: ProgramText, of: _Container, kept: list[ast.expr], averaged: ast.stmt | None, restored: ast.stmt | None
 ) -> Fault:
-    lines = [ProgramLine(text.file, each.lineno, "") for each in kept]
+    lines = [text.line_of(each) for each in kept]
     keeping = said(message("keeps the memory of the parameters in `{name}`", name=of.path))
     evidence = [Evidence(line, keeping) for line in lines[:1]]
     if averaged is not None:
         verdict = message(
             "`{name}` is not an average: line {kept} keeps the parameters' own memory in it, so each step of the "
-            "optimizer "
-            "changes it, and line {line} changes the parameters.",
+            "optimizer changes it, and line {line} changes the parameters.",
             name=of.path,
             kept=lines[0].number,
             line=averaged.lineno,
         )
         role = said(message("writes into the parameters themselves"))
-        evidence.append(Evidence(ProgramLine(text.file, averaged.lineno, ""), role))
+        evidence.append(Evidence(text.line_of(averaged), role))
     else:
         number = restored.lineno if restored is not None else 0
         verdict = message(
             "Line {line} restores nothing: line {kept} keeps the parameters' own memory in `{name}`, and they have "
-            "been "
-            "trained further.",
+            "been trained further.",
             line=number,
             kept=lines[0].number,
             name=of.path,

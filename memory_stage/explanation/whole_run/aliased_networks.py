@@ -1,4 +1,4 @@
-"""Diagnose a second network, such as a target network, whose parameters are those of the first one."""
+"""Diagnose a second network, such as a target network, that shares the parameters of the first one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import torch
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
 from memory_stage.messages import message, said
-from memory_stage.watch.lines import ProgramLine
 
 
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
-    """Yield a fault for each loop that moves the parameters of one network towards those of another one with the same
-    memory.
+    """Yield a fault for each loop that moves the parameters of one network towards another network's, if both share
+    their memory.
 
     Args:
         variables: the variables of the program.
@@ -39,9 +38,9 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
 
 
 def _paired(statement: ast.stmt) -> tuple[str, str] | None:
-    """Return the names of the networks of ``for t, p in zip(target.parameters(), net.parameters())``.
+    """Return ``("target", "net")`` for ``for t, p in zip(target.parameters(), net.parameters())``, or None.
 
-    The body has to write into ``t`` in place, from ``p``.
+    The first name is that of the network whose parameters the body writes in place, with numbers from the other one.
     """
     if not isinstance(statement, ast.For) or not isinstance(statement.target, ast.Tuple):
         return None
@@ -90,8 +89,7 @@ def _fault(text: ProgramText, names: tuple[str, str], made: list[ast.Assign], lo
     moving = message("moves the parameters towards themselves")
     verdict = message(
         "`{copy}` is not a copy of `{original}`: line {line} gives it the same parameters, so each step of the "
-        "optimizer "
-        "changes both.",
+        "optimizer changes both.",
         copy=moved,
         original=source,
         line=made[0].lineno,
@@ -101,8 +99,8 @@ def _fault(text: ProgramText, names: tuple[str, str], made: list[ast.Assign], lo
         "shared",
         said(verdict),
         (
-            Evidence(ProgramLine(text.file, made[0].lineno, ""), said(giving)),
-            Evidence(ProgramLine(text.file, loop.lineno, ""), said(moving)),
+            Evidence(text.line_of(made[0]), said(giving)),
+            Evidence(text.line_of(loop), said(moving)),
         ),
         said(message("An assignment copies no tensor.")),
         (Fix(said(sentence), text.file if edits else "", edits),),

@@ -21,18 +21,18 @@ MOST_WRITERS = 3
 
 @dataclass(frozen=True)
 class SharingCall:
-    """The call that made a tensor and an array share their memory.
+    """The call that made a tensor and an array share memory.
 
     Attributes:
-        line: its line.
+        line: the line of the call.
         function: the function, such as ``from_numpy``.
     """
 
     line: ProgramLine
     function: str
 
-    def copying(self, text: ProgramText) -> tuple[Edit, ...]:
-        """Return the edit that copies the array there; () if the line has no such call, or several."""
+    def copy_array(self, text: ProgramText) -> tuple[Edit, ...]:
+        """Return the edit that copies the array in the call; () unless the line has exactly one such call."""
         calls = [each for each in text.calls(self.function) if each.lineno == self.line.number]
         if len(calls) != 1:
             return ()
@@ -44,7 +44,7 @@ class SharingCall:
 
 
 def array_names(frames: list[FrameType], extent: tuple[int, int]) -> list[str]:
-    """Return the names of arrays in frames that have memory in an extent."""
+    """Return the names of the arrays in some frames that overlap an extent of memory."""
     found = []
     for name, array in named_tensors.in_frames(frames, lambda value: isinstance(value, np.ndarray)):
         begin = array.__array_interface__["data"][0]
@@ -60,10 +60,10 @@ def array_fault(
 
     Args:
         name: the name of the tensor, or "".
-        saved: the line that saved it.
+        saved: the line that saved the tensor.
         asked: the line of the backward pass.
-        sharing: the call that made it share memory with an array.
-        arrays: names of arrays with that memory.
+        sharing: the call that made the tensor share memory with an array.
+        arrays: names of the arrays that share this memory.
         reason: why backward needs the tensor.
     """
     text = ProgramText(asked.line.file)
@@ -103,7 +103,7 @@ def array_fault(
             asked=asked.line.number,
         )
     sentence = said(message("Copy the array where the tensor is made: each then has its own memory."))
-    edits = sharing.copying(ProgramText(sharing.line.file)) if sharing.line.number else ()
+    edits = sharing.copy_array(ProgramText(sharing.line.file)) if sharing.line.number else ()
     return Fault(
         "overwritten silently",
         said(verdict),
@@ -115,10 +115,10 @@ def array_fault(
 
 
 def diagnose_readonly(writes: Mapping[tuple[int, int], str], lines: Lines) -> list[Fault]:
-    """Return a fault for each line that wrote, through a tensor, into memory that NumPy or Python hold as read-only.
+    """Return a fault for each line that made a tensor on read-only memory of NumPy or Python, if a line wrote into it.
 
     Args:
-        writes: the operation by the indices of the line that shared the memory and of the line that wrote it.
+        writes: the operation that wrote, by the indices of the line that shared the memory and the line that wrote it.
         lines: the lines that the indices refer to.
     """
     by_sharing: dict[int, list[tuple[ProgramLine, str]]] = {}
@@ -135,12 +135,11 @@ def _readonly_fault(made: ProgramLine, written: list[tuple[ProgramLine, str]]) -
         call for call in text.calls("from_numpy", "as_tensor", "asarray", "frombuffer") if call.lineno == made.number
     ]
     function = getattr(calls[0].func, "attr", "") if calls else ""
-    edits = SharingCall(made, function).copying(text) if function else ()
+    edits = SharingCall(made, function).copy_array(text) if function else ()
     shown = written[:MOST_WRITERS]
     verdict = plural(
         "{lines} writes into {tensor}, whose memory is a read-only buffer, so bytes change that the rest of the "
-        "program "
-        "expects to be constant.",
+        "program expects to be constant.",
         "{lines} write into {tensor}, whose memory is a read-only buffer, so bytes change that the rest of the program "
         "expects to be constant.",
         len(shown),
@@ -168,10 +167,10 @@ def _readonly_fault(made: ProgramLine, written: list[tuple[ProgramLine, str]]) -
 
 
 def diagnose_repeated(writes: Mapping[tuple[int, int], str], lines: Lines) -> list[Fault]:
-    """Return a fault for each line that changes the numbers of an array through a tensor, each time it is read.
+    """Return a fault for each line that changes an array through a tensor whenever the program reads the array.
 
     Args:
-        writes: the operation by the indices of the line that shared the memory and of the line that wrote it.
+        writes: the operation that wrote, by the indices of the line that shared the memory and the line that wrote it.
         lines: the lines that the indices refer to.
     """
     return [
@@ -187,7 +186,7 @@ def _repeated_fault(made: ProgramLine, written: ProgramLine, operation: str) -> 
     array: Text = message("the array")
     if calls and calls[0].args:
         array = f"`{ast.unparse(calls[0].args[0])}`"
-    edits = SharingCall(made, getattr(calls[0].func, "attr", "")).copying(text) if calls else ()
+    edits = SharingCall(made, getattr(calls[0].func, "attr", "")).copy_array(text) if calls else ()
     verdict = message(
         "Line {line} changes {array} each time that it is read, because {tensor} uses the same memory: the second "
         "reading starts from the numbers that the first one wrote.",
@@ -195,7 +194,7 @@ def _repeated_fault(made: ProgramLine, written: ProgramLine, operation: str) -> 
         array=array,
         tensor=tensor,
     )
-    copying = message("If each reading should start from the same numbers: copy.")
+    copying = message("If each reading should start from the same numbers, copy the array.")
     leaving = message("If the array should change with each reading, leave the program unchanged.")
     return Fault(
         "shared",

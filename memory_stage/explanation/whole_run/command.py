@@ -31,8 +31,8 @@ the explanation goes to standard error.
 """
 _STATUS = "The exit status is the program's; if that is 0 and gradients were silently wrong, it is 3."
 _STAGE = """\
-also draw the memory of the steps around the first fault, as an HTML file. For that the program runs a second time, up
-to these steps, with its output hidden: do not use it for a program that must not run twice
+also draw the memory of the steps around the first fault, as an HTML file. The program runs a second time for this, up
+to these steps, with its output hidden: do not use this option for a program that must not run twice
 """
 _STEPS = "let --stage draw statements FROM to TO of the run, counted as they run, whether or not there is a fault"
 _LINE = "let --stage draw the run from the first time that this line runs; with --steps, open the stage there"
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command.
 
     Args:
-        arguments: those after the word ``explain``.
+        arguments: the arguments of the command line after the word ``explain``.
 
     Returns:
         The exit status: the program's, 3 if it is 0 and gradients were silently wrong, or 2 if it could not be run.
@@ -51,8 +51,9 @@ def main(arguments: Sequence[str]) -> int:
     options = _options().parse_args(arguments)
     if options.stage and rank_words():
         return _refuse(
-            "--stage runs the program a second time, which a process of several cannot do alone. Run all of them with "
-            "`memory_stage --steps FROM:TO`, as in `torchrun ... -m memory_stage --steps 5000:5040 program.py`"
+            "--stage runs the program a second time, which one process of a distributed run cannot do alone. Run all "
+            "processes with `memory_stage --steps FROM:TO`, as in `torchrun ... -m memory_stage --steps 5000:5040 "
+            "program.py`"
         )
     chosen = _chosen_part(options)
     if chosen and not options.stage:
@@ -61,9 +62,7 @@ def main(arguments: Sequence[str]) -> int:
         program, source = read_script(options.program)
         window_of(options.steps, options.line, options.iteration, False, source, str(program))
         explanation = watching(language=options.language)
-    except (ScriptError, ValueError) as error:
-        return _refuse(str(error))
-    except ImportError as error:
+    except (ScriptError, ValueError, ImportError) as error:
         return _refuse(str(error))
     if options.eager:
         _run_uncompiled()
@@ -95,27 +94,27 @@ def main(arguments: Sequence[str]) -> int:
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="memory-stage explain", description=_DESCRIPTION, epilog=_STATUS)
     parser.add_argument("--all", action="store_true", help="also list the lines that write in place without a fault")
-    parser.add_argument("--eager", action="store_true", help="run and watch uncompiled what torch.compile compiles")
+    parser.add_argument("--eager", action="store_true", help="run functions given to torch.compile uncompiled")
     parser.add_argument("--json", metavar="FILE", help="also write the faults as JSON, for tools")
     parser.add_argument("--language", choices=codes(), help="of the explanation; by default English")
     parser.add_argument("--stage", metavar="FILE", help=_STAGE)
     parser.add_argument("--steps", metavar="FROM:TO", type=parsed_part, help=_STEPS)
     parser.add_argument("--line", metavar="N", type=parsed_number, help=_LINE)
     parser.add_argument("--iteration", metavar="N", type=parsed_number, help=_ITERATION)
-    parser.add_argument("program", help="a file of Python")
+    parser.add_argument("program", help="a Python file")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
     return parser
 
 
 def _chosen_part(options: argparse.Namespace) -> list[str]:
-    """Return the options that choose the part of the run to draw, for the second run; [] for the steps of the fault."""
+    """Return the options of the second run that choose the part to draw; [] for the steps around the fault."""
     steps = [] if options.steps is None else ["--steps", "{}:{}".format(*options.steps), "--end-after-steps"]
     line = [] if options.line is None else ["--line", str(options.line)]
     return steps + line + ([] if options.iteration is None else ["--iteration", str(options.iteration)])
 
 
 def _of_program(traceback: TracebackType | None) -> TracebackType | None:
-    """Remove the frames of this package from a traceback, so that it reads as it does without the command."""
+    """Return a traceback without the frames of this package, as the program alone would print it."""
     while traceback is not None and _is_own(traceback):
         traceback = traceback.tb_next
     each = traceback
@@ -131,7 +130,7 @@ def _is_own(traceback: TracebackType) -> bool:
 
 
 def _run_uncompiled() -> None:
-    """Let functions that the program passes to ``torch.compile`` run as they are written."""
+    """Make ``torch.compile`` run functions uncompiled."""
     if importlib.util.find_spec("torch") is not None:
         importlib.import_module("torch.compiler").set_stance("force_eager")
 

@@ -1,4 +1,4 @@
-"""Diagnose a backward pass that ends at a copy of numbers, such as ``torch.tensor(losses, requires_grad=True)``."""
+"""Diagnose a backward pass that stops at a copy of numbers, such as ``torch.tensor(losses, requires_grad=True)``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from memory_stage.explanation.whole_run.cut_history import STACK, has_history, without_cuts
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
-from memory_stage.explanation.whole_run.program_text import ProgramText, names_in
+from memory_stage.explanation.whole_run.program_text import ProgramText, name_of, names_in
 from memory_stage.messages import message, said
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import leaves_behind
@@ -30,8 +30,8 @@ def diagnose(watch: WatchedRun, roots: Any, frame: FrameType, known: set[Any]) -
     Args:
         watch: the logs of the run.
         roots: the tensors from which the backward pass starts.
-        frame: the frame that asks for it.
-        known: lines of faults that were returned before; those of this call are added.
+        frame: the frame that calls backward.
+        known: keys of the faults that were returned before; this call adds the keys of its faults.
     """
     leaves = list({id(x): x for x in leaves_behind(roots)}.values())
     copies = [copy for x in leaves if (copy := watch.copies.find(x)) is not None]
@@ -52,7 +52,7 @@ def _fault(
     text = ProgramText(line.file)
     statement = text.statement_at(line.number)
     nodes = [] if statement is None else list(ast.walk(statement))
-    calls = [each for each in nodes if isinstance(each, ast.Call) and _name_of(each) in COPYING and each.args]
+    calls = [each for each in nodes if isinstance(each, ast.Call) and name_of(each.func) in COPYING and each.args]
     if statement is None or len(calls) != 1 or _is_trained(text, statement):
         return None
     if has_other_terms and _is_handed_on(text, statement):
@@ -65,8 +65,7 @@ def _fault(
     sentence = STACK if copy.is_list else message("Use the result itself.")
     verdict = message(
         "Line {line} copies the numbers of `{results}` into a new leaf, so the backward pass in line {asked} reaches "
-        "no "
-        "parameter and changes no `.grad`.",
+        "no parameter and changes no `.grad`.",
         line=line.number,
         results=ast.unparse(given),
         asked=asking.number,
@@ -90,12 +89,8 @@ def _fault(
     )
 
 
-def _name_of(call: ast.Call) -> str:
-    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
-
-
 def _is_trained(text: ProgramText, statement: ast.stmt) -> bool:
-    """Return True if the program uses the gradient of the copy, which is then meant to be a leaf."""
+    """Return True if the program uses the gradient of the copy, so that the copy is meant to be a leaf."""
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if not isinstance(target, (ast.Name, ast.Attribute)):
         return False
@@ -104,7 +99,7 @@ def _is_trained(text: ProgramText, statement: ast.stmt) -> bool:
 
 
 def _is_handed_on(text: ProgramText, statement: ast.stmt) -> bool:
-    """Return True if a program may train the copy: it is an attribute, or a line puts it into a list, dict or call."""
+    """Return True if other code may train the copy: it is an attribute, or a line puts it into a list, dict or call."""
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if target is None:
         return not isinstance(statement, (ast.Expr, ast.AugAssign))
@@ -122,7 +117,7 @@ def _is_handed_on(text: ProgramText, statement: ast.stmt) -> bool:
 
 
 def _copies_results(text: ProgramText, given: ast.expr, frames: list[FrameType]) -> bool:
-    """Return True if the numbers that a call is given were taken from tensors with a history."""
+    """Return True if the numbers in the argument of a call come from tensors with a history."""
     values = [given, *(each.args[0] for each in _appends(text, given))]
     names = {name for each in values if ast.unparse(without_cuts(each)) != ast.unparse(each) for name in names_in(each)}
     variables = [{**frame.f_globals, **frame.f_locals} for frame in frames]
@@ -138,7 +133,7 @@ def _appends(text: ProgramText, given: ast.expr) -> list[ast.Call]:
 
 
 def _edits(text: ProgramText, statement: ast.stmt, call: ast.Call, copy: NumberCopy) -> tuple[Edit, ...]:
-    """Return the edits that keep the history; () if the results cannot simply be joined."""
+    """Return the edits that keep the history; () if ``torch.stack`` cannot join the results."""
     given = call.args[0]
     plain = ast.unparse(without_cuts(given))
     options = [ast.unparse(each) for each in call.keywords if each.arg in ("dtype", "device")]
@@ -161,7 +156,7 @@ def _edits(text: ProgramText, statement: ast.stmt, call: ast.Call, copy: NumberC
 
 
 def _without_flag(text: ProgramText, statement: ast.stmt) -> Iterator[Edit]:
-    """Yield the edit that removes ``loss.requires_grad = True``, which torch refuses for a result."""
+    """Yield the edit that removes ``loss.requires_grad = True``, which torch refuses for the result of an operation."""
     target = ast.unparse(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
     flags = (f"{target}.requires_grad = True", f"{target}.requires_grad_()", f"{target}.requires_grad_(True)")
     for each in text.siblings_after(statement):

@@ -1,4 +1,4 @@
-"""Find the expression of a program that has cut the history of a loss: ``.data``, ``detach()``, ``torch.tensor``."""
+"""Find the expression that dropped the history of a loss: ``.data``, ``detach()`` or ``torch.tensor``."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from memory_stage.explanation.whole_run.program_text import (
     ProgramText,
     assigned_names,
     differentiated,
+    name_of,
     names_in,
 )
 from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
 from memory_stage.messages import message, said
 from memory_stage.watch.lines import ProgramLine
 
-#: How a loss may lose its history; ``tensor`` and its like are functions that copy numbers.
+#: Attributes, methods and functions whose result has the numbers of a tensor without its history.
 _ATTRIBUTES, _METHODS = ("data",), ("detach", "item", "tolist", "numpy")
 _COPYING = ("tensor", "as_tensor", "Tensor", "FloatTensor")
 
 STACK = message("`torch.stack` joins the results and keeps their histories.")
 
 
-def fixes_of_cut_history(of: RefusedStatement) -> list[Fix]:
+def fixes_of_cut_history(refused: RefusedStatement) -> list[Fix]:
     """Return the fix that keeps the history of the tensor from which a statement runs backward; [] if none is found."""
-    cut = _cut(of)
+    cut = _cut(refused)
     if cut is None:
         return []
     node, base = cut
@@ -36,52 +37,52 @@ def fixes_of_cut_history(of: RefusedStatement) -> list[Fix]:
     source = ast.unparse(node)
     is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
     if isinstance(node, ast.Attribute) or (is_method and source == f"{base}.detach()"):
-        return [of.fix(sentence, of.text.wrapped(node, base))]
-    joined = _joined(of, node)
+        return [refused.fix(sentence, refused.text.wrapped(node, base))]
+    joined = _joined(refused, node)
     if joined:
-        return [of.fix(STACK, of.text.wrapped(node, joined))]
-    return [of.fix(sentence)]
+        return [refused.fix(STACK, refused.text.wrapped(node, joined))]
+    return [refused.fix(sentence)]
 
 
-def _joined(of: RefusedStatement, node: ast.expr) -> str:
-    """Return the call that joins a list of results as ``torch.tensor`` does, if each is known to be one number."""
+def _joined(refused: RefusedStatement, node: ast.expr) -> str:
+    """Return the call of ``torch.stack`` that joins a list of results, if each is known to be one number; or ""."""
     if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
         return ""
     given = node.args[0]
     parts = given.elts if isinstance(given, ast.List) else [given.elt] if isinstance(given, ast.ListComp) else []
-    value = of.variable(given.id) if isinstance(given, ast.Name) else None
+    value = refused.variable(given.id) if isinstance(given, ast.Name) else None
     is_list = isinstance(value, list) and bool(value) and all(getattr(each, "shape", None) == () for each in value)
-    is_joined = is_list or (bool(parts) and all(_is_one_number(of, each) for each in parts))
+    is_joined = is_list or (bool(parts) and all(_is_one_number(refused, each) for each in parts))
     return f"torch.stack({ast.unparse(given)})" if is_joined else ""
 
 
-def _is_one_number(of: RefusedStatement, part: ast.expr) -> bool:
+def _is_one_number(refused: RefusedStatement, part: ast.expr) -> bool:
     """Return True for an expression of a tensor without dimensions: a variable, a sum, a mean, or a loss."""
     if isinstance(part, ast.Name):
-        return getattr(of.variable(part.id), "shape", None) == ()
+        return getattr(refused.variable(part.id), "shape", None) == ()
     if not isinstance(part, ast.Call):
         return False
-    name = str(getattr(part.func, "attr", getattr(part.func, "id", "")))
+    name = name_of(part.func)
     return (name in ("sum", "mean") and not part.args) or name.endswith(("loss", "cross_entropy", "criterion"))
 
 
-def evidence_of_cut_history(of: RefusedStatement) -> tuple[Evidence, ...]:
+def evidence_of_cut_history(refused: RefusedStatement) -> tuple[Evidence, ...]:
     """Return the line that drops the history of a loss, as evidence; () if none is found."""
-    cut = _cut(of)
+    cut = _cut(refused)
     if cut is None:
         return ()
     node, base = cut
     role = said(message("drops the history of `{name}`", name=base))
-    return (Evidence(ProgramLine(of.text.file, node.lineno, of.line.function), role),)
+    return (Evidence(ProgramLine(refused.text.file, node.lineno, refused.line.function), role),)
 
 
-def _cut(of: RefusedStatement) -> tuple[ast.expr, str] | None:
-    """Return the last expression that drops the history of a value on the way to the loss, and the value."""
-    root = "" if of.statement is None else differentiated(of.statement)
+def _cut(refused: RefusedStatement) -> tuple[ast.expr, str] | None:
+    """Return the last expression before the loss that drops a history, and the tensor whose history it drops."""
+    root = "" if refused.statement is None else differentiated(refused.statement)
     if not root:
         return None
     needed = {root}
-    for statement in _before(of.text, of.line.number):
+    for statement in _before(refused.text, refused.line.number):
         if not assigned_names(statement) & needed:
             continue
         value = getattr(statement, "value", None)
@@ -89,7 +90,7 @@ def _cut(of: RefusedStatement) -> tuple[ast.expr, str] | None:
             return None
         for node in reversed(list(ast.walk(value))):  # the innermost first
             base = _base_of_cut(node)
-            if base and any(has_history(of.variable(name)) for name in names_in(ast.parse(base))):
+            if base and any(has_history(refused.variable(name)) for name in names_in(ast.parse(base))):
                 return node, base  # type: ignore[return-value]  # it is an expression
         needed |= names_in(value)
     return None
@@ -109,7 +110,7 @@ def _before(text: ProgramText, line: int) -> Iterator[ast.stmt]:
 
 
 def _base_of_cut(node: ast.AST) -> str:
-    """Return the tensor, or the tensors, whose history an expression drops, or ""."""
+    """Return the code of the tensor or tensors whose history an expression drops, or ""."""
     if isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES:
         return ast.unparse(node.value)
     if not isinstance(node, ast.Call):
@@ -134,7 +135,7 @@ def _is_trained_module(value: Any) -> bool:
 
 
 def without_cuts(expression: ast.expr) -> ast.expr:
-    """Return a copy of an expression that keeps the histories which ``item()``, ``detach()`` and ``float`` drop."""
+    """Return a copy of an expression without ``item()``, ``detach()``, ``float`` and the like, which drop a history."""
     return _Uncut().visit(ast.parse(ast.unparse(expression), mode="eval").body)
 
 

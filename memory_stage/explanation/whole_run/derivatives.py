@@ -1,10 +1,10 @@
-"""Why the backward pass of an operation needs a saved tensor, in one line each."""
+"""Say in one line why the backward pass of an operation needs a saved tensor."""
 
 from __future__ import annotations
 
 from memory_stage.messages import Text, message
 
-#: By the operation of a node and the name of the saved tensor ("out" is the result): a sentence.
+#: Maps the operation of a node and the name of the saved tensor ("out" is the result) to a sentence.
 _REASONS: dict[tuple[str, str], Text] = {
     ("exp", "out"): message("exp is its own derivative, so backward multiplies by the result."),
     ("sigmoid", "out"): message("The derivative of sigmoid is s * (1 - s), computed from the result s."),
@@ -47,11 +47,11 @@ _REASONS: dict[tuple[str, str], Text] = {
     ("native_batch_norm", "input"): message("The gradient of a normalization is computed from its input."),
 }
 
-#: Names of nodes whose operation has another name in the table.
+#: Maps the names of nodes whose operation has another name in the table to that name.
 _ALIASES = {"_softmax": "softmax", "_log_softmax": "log_softmax", "t_mm": "mm", "cudnn_convolution": "convolution"}
 
 
-#: Names of Paddle's operations, and of their arguments by number.
+#: Maps operations of Paddle to their names in the table and the names of their arguments there.
 _OF_PADDLE: dict[str, tuple[str, tuple[str, ...]]] = {
     "multiply": ("mul", ("self", "other")),
     "divide": ("div", ("self", "other")),
@@ -64,8 +64,8 @@ _OF_PADDLE: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def of_paddle(operation: str, role: str) -> tuple[str, str]:
-    """Return the names of an operation of Paddle and of a saved tensor, as :func:`reason` knows them.
+def names_in_table(operation: str, role: str) -> tuple[str, str]:
+    """Return the names by which :func:`reason` knows an operation of Paddle and the tensor that it saved.
 
     Args:
         operation: the function of Paddle, such as ``multiply``.

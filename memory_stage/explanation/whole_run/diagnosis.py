@@ -26,11 +26,11 @@ FRAMEWORKS = {
 
 
 class FrameworkDiagnosis(Protocol):
-    """The watching of one framework."""
+    """Watches one framework and diagnoses its faults."""
 
     @property
     def failure(self) -> Exception | None:
-        """The failure of this package that ended the watching, or None."""
+        """The error in this package that ended the watch, or None."""
 
     def begin(self) -> None:
         """Watch this thread."""
@@ -42,7 +42,7 @@ class FrameworkDiagnosis(Protocol):
         """Return the faults of the state in which the program ended."""
 
     def made_in(self, x: Any) -> ProgramLine:
-        """Return the line that made a tensor, as far as it is known."""
+        """Return the line that made a tensor, or ``UNKNOWN_LINE``."""
 
     def written_lines(self) -> Iterator[tuple[ProgramLine, str, int]]:
         """Yield each line that wrote in place, the name of the operation, and how often it ran."""
@@ -52,7 +52,7 @@ class FrameworkDiagnosis(Protocol):
 
 
 class Diagnosis:
-    """The watching of a run, from :meth:`begin` to :meth:`end`. It may be begun again, and keeps its logs.
+    """Watches a run from :meth:`begin` to :meth:`end`. ``begin`` may be called again and continues the logs.
 
     Args:
         add: called with each fault.
@@ -69,7 +69,7 @@ class Diagnosis:
         self.frameworks: dict[str, FrameworkDiagnosis] = {}
 
     def begin(self) -> None:
-        """Watch this thread: the frameworks that are imported, and each other one as soon as it is."""
+        """Watch this thread in each framework that the program has imported, and in others once it imports them."""
         self._thread = threading.get_ident()
         self._collector.begin()
         for name in FRAMEWORKS:
@@ -90,7 +90,7 @@ class Diagnosis:
         Args:
             error: the error, or None.
             traceback: its traceback.
-            variables: the variables of the program, in which graphs are searched; {} to search none.
+            variables: the variables of the program, which are searched for graphs; {} to search none.
             file: the program's file.
         """
         while self._notices:
@@ -101,7 +101,7 @@ class Diagnosis:
         for each in parts:
             if each.failure is not None:
                 self._note(
-                    message("Watching ended early, because of a fault of this tool: {error}.", error=repr(each.failure))
+                    message("Watching ended early because of an error in this tool: {error}.", error=repr(each.failure))
                 )
             if variables and (error is None or type(error).__name__ == "OutOfMemoryError"):
                 collector.collect(message("the state at the end"), lambda each=each: each.diagnose_end(variables, file))  # type: ignore[misc]
@@ -145,7 +145,7 @@ class _ImportNotice(importlib.abc.MetaPathFinder):
         self._name, self._imported = name, imported
 
     def cancel(self) -> None:
-        """Find nothing more."""
+        """Stop waiting for the import."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 

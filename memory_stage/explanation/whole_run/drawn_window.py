@@ -1,4 +1,4 @@
-"""Draw the stage of the steps around a fault: run the program a second time, and record these steps only."""
+"""Draw the stage of the steps around a fault: run the program a second time and record only these steps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WindowOfFault:
         self._run.run(names)
 
     def mark(self, fault: Fault) -> None:
-        """Note where the run is, because a fault has been found."""
+        """Remember the first fault and how far the run has got."""
         if self._found is None:
             self._found = fault, self._run.count
 

@@ -20,7 +20,7 @@ from memory_stage.messages import Language, Text, default_language, render, spea
 from memory_stage.messages import language as find_language
 from memory_stage.recorder.reachable_tensors import local_variables
 
-#: Different faults that are kept; a program that has more is explained by the first ones.
+#: The largest number of different faults in an explanation; later ones are left out.
 MOST_FAULTS = 20
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -29,19 +29,19 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 class Explanation:
     """The faults of a run.
 
-    It is a context manager: the program inside it is watched::
+    It is a context manager that watches the program in its block::
 
         with watching() as why:
             train()
         print(why)
 
-    It is a decorator, too: each call of the function is watched, and a fault is printed when its call ends. Graphs that
-    outlive the calls are not searched then::
+    It is also a decorator that watches each call of a function and prints new faults when the call ends. A decorator
+    does not search for graphs that outlive the calls::
 
         @watching()
         def step(batch): ...
 
-    It may be entered again, and collects the faults of all its blocks and calls. A block inside another one, or in a
+    It may be entered again, and collects the faults of all its blocks and calls. A block inside another block, or in a
     second thread at the same time, is not watched separately.
 
     Args:
@@ -51,7 +51,7 @@ class Explanation:
 
     Attributes:
         faults: the faults, in the order of the run.
-        on_fault: called with each new fault, when it is found.
+        on_fault: called with each new fault as soon as it is found; None for nothing.
         unseen: a sentence for each thing that could not be watched or diagnosed.
     """
 
@@ -118,7 +118,7 @@ class Explanation:
 
     @property
     def is_silently_wrong(self) -> bool:
-        """True if the program ran on with wrong numbers."""
+        """True if the program continued with wrong numbers."""
         return any(each.is_silent for each in self.faults)
 
     @property
@@ -179,7 +179,7 @@ class Explanation:
         }
 
     def _begin(self) -> None:
-        """Watch this thread, unless a block around this one does."""
+        """Watch this thread, unless a block around this one watches it already."""
         with self._lock:
             if self._depth and self._thread != threading.get_ident():
                 return

@@ -34,7 +34,7 @@ class Fix:
     Attributes:
         sentence: the effect of the change, for a reader.
         file: the file to edit; "" if the fix is a sentence only.
-        edits: the changes, in no overlapping lines.
+        edits: the changes, whose lines do not overlap.
     """
 
     sentence: str
@@ -88,7 +88,7 @@ class Fault:
         evidence: the lines that lead to it, in the order of the program's run.
         reason: why the fault matters, such as the derivative that needs a tensor; "" if the verdict says it.
         fixes: ways to mend the program, the best first.
-        is_silent: True if the program runs on with wrong numbers.
+        is_silent: True if the program continues with wrong numbers.
     """
 
     kind: str
@@ -145,10 +145,10 @@ class HarmlessWrites:
 
 
 def named_lines(lines: Iterable[ProgramLine]) -> Text:
-    """Return lines by their numbers in a sentence: ``line 3 and line 5``."""
+    """Return words for some lines: ``line 3 and line 5``."""
     return joined(message("line {line}", line=line.number) for line in lines)
 
 
 def named(name: str) -> Text:
-    """Return the name of a tensor as code, or words for a tensor without a name."""
+    """Return the name of a tensor as code, or ``a tensor`` for a tensor without a name."""
     return f"`{name}`" if name else message("a tensor")

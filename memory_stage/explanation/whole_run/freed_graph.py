@@ -25,10 +25,10 @@ from memory_stage.explanation.whole_run.second_pass import (
     FREES,
     NEEDED_AGAIN,
     REACHES_FREED,
+    advise_detach,
+    advise_forward,
+    advise_one_pass,
     carried_graph,
-    detaching,
-    forward_again,
-    one_pass_or_keep,
     second_pass,
 )
 from memory_stage.messages import Text, message, said
@@ -95,7 +95,7 @@ def _attaching(value: Text) -> str:
 
 
 def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
-    """Return the nodes behind the variable from which an earlier line of the same function ran backward."""
+    """Return the nodes behind the variable from which the line ``freed``, in the same function, ran backward."""
     statement = ProgramText(freed.file).statement_at(freed.number)
     name = "" if statement is None else differentiated(statement)
     frame = frames[0] if frames else None
@@ -135,7 +135,7 @@ def _kept_in_list(
 
 
 def _loop_state(asking: ProgramLine, frame: FrameType) -> str:
-    """Return the variable that a loop around the backward pass hands from one iteration to the next, or ""."""
+    """Return the tensor variable that a loop around the backward pass carries from one iteration to the next, or ""."""
     text = ProgramText(asking.file)
     variables = {**frame.f_globals, **frame.f_locals}
     for loop in reversed(text.loops_around(asking.number)):
@@ -190,7 +190,7 @@ def _kept_state(
 
 
 def _detached_before(text: ProgramText, statement: ast.stmt, path: str, detached: str) -> Edit:
-    """Return the edit that detaches a state before a function reads it: before the loop, if it reads it in a loop."""
+    """Return the edit that detaches a state before a statement reads it, or before the loop around the statement."""
     function = text.function_at(statement.lineno)
     loops = [each for each in text.loops_around(statement.lineno) if text.function_at(each.lineno) is function]
     source = f"{path} = {detached}"
@@ -220,12 +220,12 @@ def _carried_state(
         said(carried_graph(value, freed, asking)),
         tuple(evidence),
         said(CARRIES),
-        (Fix(said(detaching(value)), text.file if edits else "", edits),),
+        (Fix(said(advise_detach(value)), text.file if edits else "", edits),),
     )
 
 
 def _border(new: list[Any], passed: BackwardPass) -> tuple[Any, Any] | None:
-    """Return the first node made after a pass that reads the result of one made before it, and that one."""
+    """Return the first node made after a pass that reads the result of a node made before the pass, and this node."""
     pairs = [
         (node, parent)
         for node in new
@@ -238,23 +238,30 @@ def _border(new: list[Any], passed: BackwardPass) -> tuple[Any, Any] | None:
 def _fixes_of_second_pass(
     made: ProgramLine, freed: ProgramLine, asking: ProgramLine, is_shared: bool
 ) -> tuple[Fix, ...]:
-    """Return the fixes of a second pass through a graph, which other variables may share with the first one."""
+    """Return the fixes of a second pass through a graph.
+
+    Args:
+        made: the line that made the graph.
+        freed: the line of the first pass, which freed the graph.
+        asking: the line of the second pass.
+        is_shared: True if the two passes start from different variables of one graph.
+    """
     text = ProgramText(asking.file)
     statement, repeated = text.statement_at(asking.number), text.statement_at(made.number)
     added = _one_pass(text, freed, statement) if is_shared and statement is not None else None
     if added is not None:
         return added
-    sentence = said(forward_again(asking))
+    sentence = said(advise_forward(asking))
     fix = Fix(sentence)
     same = made.file == asking.file and text.function_at(made.number) is text.function_at(asking.number)
     is_read = repeated is not None and statement is not None and assigned_names(repeated) & names_in(statement)
     if same and isinstance(repeated, ast.Assign) and statement is not None and is_read and repeated is not statement:
         fix = Fix(sentence, text.file, (text.insert_before(statement, ast.unparse(repeated)),))
-    return fix, Fix(said(one_pass_or_keep(freed, asking)))
+    return fix, Fix(said(advise_one_pass(freed, asking)))
 
 
 def _one_pass(text: ProgramText, freed: ProgramLine, asking: ast.stmt) -> tuple[Fix, ...] | None:
-    """Return the fix that adds two losses, if one block differentiates both with no step of an optimizer in between."""
+    """Return the fix that adds two losses, if one block differentiates both without an optimizer's step in between."""
     first = text.statement_at(freed.number) if freed.file == text.file else None
     block = text.block_of(asking)
     if first is None or first not in block or block.index(asking) < block.index(first):
@@ -288,7 +295,7 @@ def _carried(
     if reads.number:
         evidence.append(Evidence(reads, _attaching(value)))
     evidence.append(Evidence(asking, said(REACHES_FREED)))
-    fix = Fix(said(detaching(value)))
+    fix = Fix(said(advise_detach(value)))
     if name.isidentifier():
         text = ProgramText(asking.file)
         statement = text.statement_at(asking.number)

@@ -14,17 +14,16 @@ from memory_stage.messages import message
 from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.watch.lines import Lines
 
-#: A search reads so many nodes in about the time that a watched operation takes.
+#: The number of nodes that a search reads in about the time of one watched operation.
 WALKED_PER_OPERATION = 4
 
 
 class FunctionLeaks:
-    """The last fault that was found for each variable and each attribute that grows.
+    """The last fault found for each growing variable or attribute of the functions of a program.
 
-    The variables of a function, and the attributes to which its statements add, are searched when one of its lines, or
-    of the functions that it calls, has run 4 times, 8 times, 16 times and so on. The next search waits for one further
-    operation for every few nodes that a search has read, so that searching takes about as long as the operations at
-    most.
+    A function is searched when one of its lines, or of the functions that it calls, has run 4 times, 8 times, 16 times
+    and so on. The next search waits for one operation per :data:`WALKED_PER_OPERATION` nodes that this one read, so
+    searching takes at most about as long as the operations.
 
     Args:
         graphs: the graphs of one framework.
@@ -39,15 +38,15 @@ class FunctionLeaks:
         self._found: dict[tuple[str, int], Fault] = {}
 
     def subscribe(self) -> None:
-        """Search from now on."""
+        """Begin to search."""
         self._lines.on_repeated = self._search
 
     def unsubscribe(self) -> None:
-        """Search no longer."""
+        """Stop searching."""
         self._lines.on_repeated = None
 
     def with_local(self, faults: list[Fault]) -> list[Fault]:
-        """Return faults, and the last fault of each local variable unless its line is in one of them already."""
+        """Return ``faults`` and the last fault of each local variable whose line is in none of them."""
         lines = {each.evidence[0].line for each in faults}
         return faults + [each for each in self._found.values() if each.evidence[0].line not in lines]
 
@@ -63,7 +62,7 @@ class FunctionLeaks:
                 self._collector.collect(message("the variables of a function"), lambda each=each: self._faults_in(each))  # type: ignore[misc]
 
     def _faults_in(self, frame: FrameType) -> list[Fault]:
-        """Remember the faults of one frame, and return [] because a later search may find larger graphs."""
+        """Remember the faults of one frame. Return none of them, because a later search may find larger graphs."""
         code = frame.f_code
         text = ProgramText(code.co_filename)
         function = text.function_at(frame.f_lineno)
@@ -74,14 +73,14 @@ class FunctionLeaks:
         self._due[code] = self._lines.count + nodes // WALKED_PER_OPERATION
         if function is not None and nodes:
             for path, value in values.items():
-                fault = leaks.of_local(self._graphs, text, function, path, value)
+                fault = leaks.diagnose_local(self._graphs, text, function, path, value)
                 if fault is not None:
                     self._found[path, fault.evidence[0].line.number] = fault
         return []
 
 
 def _growing(frame: FrameType, files: set[str]) -> tuple[str, ...]:
-    """Return the variables and attributes to which a function adds, and whose graph no line of some files needs."""
+    """Return the variables and attributes to which a function adds and whose graphs no line of ``files`` needs."""
     code = frame.f_code
     texts = {file: ProgramText(file) for file in sorted(files | {code.co_filename})}
     function = texts[code.co_filename].function_at(frame.f_lineno)

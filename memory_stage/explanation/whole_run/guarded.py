@@ -1,4 +1,4 @@
-"""Collect the faults that diagnoses find, and survive the faults of the diagnoses themselves."""
+"""Collect the faults that diagnoses find, and survive errors in the diagnoses themselves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory_stage.messages import Language, Text, message, speaking
 
 
 class FaultCollector:
-    """A place for the faults of a run.
+    """Passes on the faults that diagnoses find, and notes the diagnoses that fail.
 
     Args:
         add: called with each fault.
@@ -23,21 +23,18 @@ class FaultCollector:
         self._explained = 0  # the id of the last error that was diagnosed
 
     def begin(self) -> None:
-        """Forget which error was explained, since a later one may get its id."""
+        """Forget which error was explained, because a later error may get its id."""
         self._explained = 0
 
     def collect(self, what: Text, diagnose: Callable[[], list[Any]]) -> bool:
-        """Add the faults of a diagnosis, and return True if there are any.
-
-        If the diagnosis itself fails, the error is recorded and not raised.
-        """
+        """Add the faults of a diagnosis and return True if there are any. If the diagnosis fails, note that."""
         try:
             with speaking(self.language):
                 found = [fault for fault in diagnose() if fault is not None]
         except Exception as failure:
             self._note(
                 message(
-                    "A fault of this tool prevented the diagnosis of {part}: {error}.", part=what, error=repr(failure)
+                    "An error in this tool prevented the diagnosis of {part}: {error}.", part=what, error=repr(failure)
                 )
             )
             return False

@@ -1,4 +1,4 @@
-"""Diagnose variables of a program that keep one tensor under several names where several tensors are meant."""
+"""Diagnose variables that keep one tensor, or one memory, several times where the program means several tensors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from memory_stage.explanation.whole_run import named_tensors
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
-from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
+from memory_stage.explanation.whole_run.program_text import ProgramText, owner_of, target_of
 from memory_stage.messages import message, said
 from memory_stage.watch.lines import ProgramLine
 
@@ -23,7 +23,7 @@ _GRADIENT = message(
 def diagnose_gradients(
     variables: dict[str, Any], file: str, is_tensor: Callable[[Any], bool], passes: set[tuple[str, int]]
 ) -> list[Fault]:
-    """Return a fault for each variable that keeps the same gradient twice, or one that a later backward has changed.
+    """Return a fault for each variable that keeps one gradient twice, or keeps a gradient that a later pass changed.
 
     Args:
         variables: the variables of the program.
@@ -52,12 +52,12 @@ def diagnose_gradients(
 def _is_leaf(x: Any) -> bool:
     try:
         return bool(x.is_leaf)
-    except RuntimeError:  # a view that a write to its base has cut off
+    except RuntimeError:  # a view whose history a write to its base has made invalid
         return False
 
 
 def _repeated_gradient(text: ProgramText, root: str, paths: list[str], leaf: str) -> Iterator[Fault]:
-    """Yield a fault if a line of the program keeps the gradients."""
+    """Yield a fault if a line of the program stores the gradients in ``root``."""
     statements = [each for each in text.statements() if _keeps(each, root) and any(_gradients(each))]
     if not statements:
         return
@@ -71,7 +71,7 @@ def _repeated_gradient(text: ProgramText, root: str, paths: list[str], leaf: str
     yield Fault(
         "shared",
         said(verdict),
-        (Evidence(ProgramLine(text.file, statements[0].lineno, ""), role),),
+        (Evidence(text.line_of(statements[0]), role),),
         said(_GRADIENT),
         (_copied(text, statements),),
         is_silent=True,
@@ -79,7 +79,7 @@ def _repeated_gradient(text: ProgramText, root: str, paths: list[str], leaf: str
 
 
 def _changed_gradient(text: ProgramText, name: str, leaf: str, passes: set[tuple[str, int]]) -> Iterator[Fault]:
-    """Yield a fault if straight code names a gradient, runs backward again, and then reads the name."""
+    """Yield a fault if code outside of functions and loops names a gradient, runs backward, and reads the name."""
     kept = [
         each
         for each in text.statements()
@@ -156,7 +156,7 @@ def _keeps(statement: ast.stmt, root: str) -> bool:
 
 
 def diagnose_repeated(variables: dict[str, Any], file: str, is_tensor: Callable[[Any], bool]) -> list[Fault]:
-    """Return a fault for each list ``[tensor] * n`` into one of whose entries a line writes.
+    """Return a fault for each list ``[tensor] * n`` if a line writes into one of its entries.
 
     Args:
         variables: the variables of the program.
@@ -199,15 +199,14 @@ def diagnose_shared_entries(
         if len({(x.data_ptr(), tuple(x.shape)) for x in value}) > 1 or len({id(x) for x in value}) < len(value):
             continue
         line = imported_in(value[0])
-        calls = [each for each in text.calls("append") if _owner_of(each) == name and each.args]
+        calls = [each for each in text.calls("append") if owner_of(each) == name and each.args]
         if line is None or not value[0].numel() or len(calls) != 1:
             continue
         is_import = any("from_numpy" in ast.unparse(each) or "as_tensor" in ast.unparse(each) for each in calls)
         edits = text.wrapped(calls[0].args[0], "{}.clone()") if is_import else ()
         verdict = message(
             "All {count} entries of `{name}` share the memory of one array of NumPy, so each entry has the array's "
-            "last "
-            "numbers.",
+            "last numbers.",
             count=f"{len(value):,}",
             name=name,
         )
@@ -225,10 +224,6 @@ def diagnose_shared_entries(
             )
         )
     return found
-
-
-def _owner_of(call: ast.Call) -> str:
-    return ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
 
 
 def _repeats(statement: ast.Assign, name: str) -> bool:
@@ -253,8 +248,8 @@ def _repeated_list(text: ProgramText, name: str, made: ast.Assign, write: ast.st
         "shared",
         said(verdict),
         (
-            Evidence(ProgramLine(text.file, made.lineno, ""), said(message("repeats one tensor"))),
-            Evidence(ProgramLine(text.file, write.lineno, ""), said(writing)),
+            Evidence(text.line_of(made), said(message("repeats one tensor"))),
+            Evidence(text.line_of(write), said(writing)),
         ),
         said(message("`[x] * n` repeats the reference to `x` and copies nothing.")),
         (Fix(said(message("Make a tensor for each entry.")), text.file if edits else "", edits),),

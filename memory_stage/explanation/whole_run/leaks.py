@@ -1,4 +1,4 @@
-"""Diagnose memory that a program keeps alive by accident: the graphs of iterations that are over."""
+"""Diagnose memory that a program keeps alive by accident: the graphs of earlier iterations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
-from memory_stage.explanation.whole_run.program_text import ProgramText
+from memory_stage.explanation.whole_run.program_text import ProgramText, owner_of
 from memory_stage.explanation.whole_run.value_reads import ValueReads
 from memory_stage.messages import message, said
 from memory_stage.trace.amounts import bytes_message
@@ -18,7 +18,7 @@ from memory_stage.watch.lines import ProgramLine
 
 FEWEST_ITERATIONS = 3
 
-#: Lists are searched so many attributes and entries deep, in objects with at most so many of them.
+#: How many attributes and dicts deep lists are searched, and the most entries that such an object may have.
 DEPTH, MOST_ENTRIES = 3, 64
 
 _REASON = message(
@@ -59,16 +59,16 @@ def diagnose_end(graphs: HeldGraphs, variables: dict[str, Any], file: str) -> li
     found = []
     for name, value in list(variables.items()):
         if graphs.is_tensor(value):
-            fault = _of_sum(graphs, text, name, value) if graphs.holds_graph(value) else None
+            fault = _diagnose_sum(graphs, text, name, value) if graphs.holds_graph(value) else None
             found += [] if fault is None else [fault]
             continue
         for path, values in _lists(name, value, DEPTH):
-            fault = _of_list(graphs, text, path, values)
+            fault = _diagnose_list(graphs, text, path, values)
             found += [] if fault is None else [fault]
     for path in [] if text.tree is None else collected_paths(text.tree):
         value = None if path.isidentifier() else value_at(path, variables)
         if graphs.is_tensor(value) and graphs.holds_graph(value) and ValueReads([text]).are_reported(path, None):
-            fault = _of_sum(graphs, text, path, value)
+            fault = _diagnose_sum(graphs, text, path, value)
             found += [] if fault is None else [fault]
     return found
 
@@ -77,14 +77,14 @@ def collected_paths(function: ast.AST) -> list[str]:
     """Return the paths of the values to which the statements of a function add or append, such as ``self.total``."""
     found: dict[str, None] = {}
     for each in ast.walk(function):
-        target = _collecting_target(each)
+        target = _collector_of(each)
         path = "" if target is None else ast.unparse(target)
-        if path and not _calls_in(target) and (isinstance(each, ast.Call) or grows(each, path)):
+        if path and _is_plain(target) and (isinstance(each, ast.Call) or grows(each, path)):
             found[path] = None
     return list(found)
 
 
-def _collecting_target(node: ast.AST) -> ast.expr | None:
+def _collector_of(node: ast.AST) -> ast.expr | None:
     if isinstance(node, ast.AugAssign):
         return node.target
     if isinstance(node, ast.Assign):
@@ -93,17 +93,17 @@ def _collecting_target(node: ast.AST) -> ast.expr | None:
     return node.func.value if is_append else None  # type: ignore[attr-defined]  # just asked
 
 
-def _calls_in(node: ast.AST | None) -> bool:
-    """Return True if a path has an index that is not constant, or a call."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
-            return True
-        node = node.value
-    return not isinstance(node, ast.Name)
+def _is_plain(path: ast.AST | None) -> bool:
+    """Return True if a path has only names, attributes and constant keys, and neither calls nor other indices."""
+    while isinstance(path, (ast.Attribute, ast.Subscript)):
+        if isinstance(path, ast.Subscript) and not isinstance(path.slice, ast.Constant):
+            return False
+        path = path.value
+    return isinstance(path, ast.Name)
 
 
 def value_at(path: str, variables: dict[str, Any]) -> Any:
-    """Return the value that a path such as ``self.sums["loss"]`` leads to, without running code of the program."""
+    """Return the value at a path such as ``self.sums["loss"]``, without running code of the program."""
     steps = []
     node: ast.AST = ast.parse(path, mode="eval").body
     while isinstance(node, (ast.Attribute, ast.Subscript)):
@@ -120,7 +120,7 @@ def value_at(path: str, variables: dict[str, Any]) -> Any:
 
 
 def _lists(path: str, value: Any, depth: int) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the lists that a variable leads to through attributes and dicts, each with the code that reaches it."""
+    """Yield the lists that a variable reaches through attributes and dicts, each with the code that reaches it."""
     if type(value) is list:
         if len(value) >= FEWEST_ITERATIONS:
             yield path, value
@@ -133,28 +133,28 @@ def _lists(path: str, value: Any, depth: int) -> Iterator[tuple[str, list[Any]]]
             yield from _lists(f"{path}[{key!r}]" if type(value) is dict else f"{path}.{key}", entry, depth - 1)
 
 
-def of_local(graphs: HeldGraphs, text: ProgramText, function: ast.AST, name: str, value: Any) -> Fault | None:
+def diagnose_local(graphs: HeldGraphs, text: ProgramText, function: ast.AST, name: str, value: Any) -> Fault | None:
     """Return a fault if a local variable of a function that is still running holds the graphs of several iterations.
 
     Args:
         graphs: the graphs of one framework.
         text: the file of the function.
         function: the definition of the function.
-        name: the variable, or the attributes that lead to the value; the program only reports the value.
-        value: its value.
+        name: the variable, or the path of attributes; the program must only report its value.
+        value: the value.
     """
     if graphs.is_tensor(value):
-        return _of_sum(graphs, text, name, value, function) if graphs.holds_graph(value) else None
-    return _of_list(graphs, text, name, value, function) if type(value) is list else None
+        return _diagnose_sum(graphs, text, name, value, function) if graphs.holds_graph(value) else None
+    return _diagnose_list(graphs, text, name, value, function) if type(value) is list else None
 
 
-def _of_sum(
+def _diagnose_sum(
     graphs: HeldGraphs, text: ProgramText, name: str, value: Any, function: ast.AST | None = None
 ) -> Fault | None:
-    """Return a fault if a variable was added up from results of several iterations, with their graphs.
+    """Return a fault if a variable is the sum of results of several iterations with their graphs.
 
     Args:
-        graphs, text, name, value: as in :func:`of_local`.
+        graphs, text, name, value: as in :func:`diagnose_local`.
         function: the function that is still running; None for a variable that is left at the end of the program.
     """
     nodes = text.statements() if function is None else ast.walk(function)
@@ -167,7 +167,7 @@ def _of_sum(
     nbytes = graphs.held_bytes([value])
     if count < FEWEST_ITERATIONS or not nbytes:
         return None
-    line = ProgramLine(text.file, statement.lineno, "")
+    line = text.line_of(statement)
     amounts: dict[str, Any] = {"name": name, "count": f"{count:,}", **_amounts(nbytes, count)}
     verdict = message(
         "`{name}` keeps the graphs of {count} iterations: {size} of saved tensors, {each} more with each iteration.",
@@ -195,7 +195,7 @@ def _amounts(nbytes: int, count: int) -> dict[str, Any]:
 def _without_graph(
     text: ProgramText, statement: ast.stmt, name: str, value: Any, function: ast.AST | None
 ) -> tuple[Edit, ...]:
-    """Return the edits that let a statement add a number; a tensor without a history if another line may use one."""
+    """Return the edits that let a statement add a number or, if other code may need a tensor, a detached tensor."""
     is_seen = not name.isidentifier() or text.has(rf"\b{name}\.") or _is_returned(function, name)
     number = ".item()" if math.prod(value.shape) == 1 and not is_seen else ".detach()"
     if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
@@ -234,7 +234,7 @@ def grows(statement: ast.AST, name: str) -> bool:
 
 
 def _reads(expression: ast.AST, path: str) -> bool:
-    """Return True if an expression contains a name, or the attributes that lead to a value."""
+    """Return True if an expression contains a path: a name with any attributes and indices."""
     parts = [each for each in ast.walk(expression) if isinstance(each, (ast.Name, ast.Attribute, ast.Subscript))]
     return any(ast.unparse(each) == path for each in parts)
 
@@ -248,7 +248,7 @@ def _concatenated(statement: ast.Assign) -> list[ast.expr]:
     return call.args[0].elts if function in ("cat", "concat", "concatenate", "vstack", "hstack") else []
 
 
-def _of_list(
+def _diagnose_list(
     graphs: HeldGraphs, text: ProgramText, name: str, values: list[Any], function: ast.AST | None = None
 ) -> Fault | None:
     """Return a fault if a list keeps results of several iterations, each with its graph, and nothing reads them."""
@@ -256,7 +256,7 @@ def _of_list(
     if len(kept) < FEWEST_ITERATIONS or (function is None and not ValueReads([text]).are_reported(name, None)):
         return None
     own = None if function is None else set(ast.walk(function))
-    calls = [each for each in text.calls("append") if _inside(_owner(each)) == _inside(name)]
+    calls = [each for each in text.calls("append") if _inside(owner_of(each)) == _inside(name)]
     calls = [each for each in calls if own is None or each in own]
     if len(calls) != 1:
         return None
@@ -277,7 +277,7 @@ def _of_list(
     return Fault(
         "leak",
         said(verdict),
-        (Evidence(ProgramLine(text.file, call.lineno, ""), role),),
+        (Evidence(text.line_of(call), role),),
         said(_REASON),
         (Fix(said(message("Keep the numbers only.")), text.file if edits else "", edits),),
     )
@@ -291,7 +291,7 @@ def parts_of(entry: Any) -> list[Any]:
 
 
 def _display_parts(expression: ast.expr, entry: Any) -> list[tuple[ast.expr, Any]]:
-    """Return the expressions that make the parts of an entry, each with its part."""
+    """Return the expressions that made the parts of an entry, each with its part."""
     if not isinstance(expression, (ast.Tuple, ast.List, ast.Dict)):
         return [(expression, entry)]
     parts = expression.values if isinstance(expression, ast.Dict) else expression.elts
@@ -299,15 +299,11 @@ def _display_parts(expression: ast.expr, entry: Any) -> list[tuple[ast.expr, Any
 
 
 def _is_differentiated(text: ProgramText, name: str) -> bool:
-    """Return True if the program runs backward from a variable, so that one pass is meant to go through all of it."""
+    """Return True if the program runs backward from a variable, and so needs its whole graph."""
     path = re.escape(name)
     return text.has(rf"\b{path}\.backward\(|grad\({path}\b")
 
 
-def _owner(call: ast.Call) -> str:
-    return ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-
-
 def _inside(path: str) -> str:
-    """Return a path without the name of the object at its beginning, which is another one inside a method."""
+    """Return a path without its first name, because ``model.losses`` is ``self.losses`` in a method."""
     return path.partition(".")[2] or path

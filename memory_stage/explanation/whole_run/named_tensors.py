@@ -1,4 +1,4 @@
-"""The tensors that the variables of frames lead to, each with the code that reaches it."""
+"""Find the tensors that the variables of frames reach, each with the code that reaches it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_FRAMES = 12  # of the program, counted from the innermost
 
 
 class _Engine:
-    """The part of a stage's engine that the search for names asks."""
+    """The two methods of an engine that :func:`reached` calls."""
 
     def __init__(self, is_tensor: Callable[[Any], bool]) -> None:
         self.is_tensor = is_tensor
@@ -23,7 +23,7 @@ class _Engine:
 
 
 def in_frames(frames: list[FrameType], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """Yield every tensor that the variables of frames lead to, with its name, the innermost frame first.
+    """Yield every tensor that the variables of frames reach, with its name, the innermost frame first.
 
     Args:
         frames: frames of the program.
@@ -38,10 +38,10 @@ def in_frames(frames: list[FrameType], is_tensor: Callable[[Any], bool]) -> Iter
 
 
 def in_variables(variables: Mapping[str, Any], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """Yield every tensor that variables lead to, with its name."""
+    """Yield every tensor that variables reach, with its name."""
     for name, value in list(variables.items()):
         if not name.startswith("_"):
-            yield from _below(name, value, is_tensor)
+            yield from _reach(name, value, is_tensor)
 
 
 def shortest(names: list[str]) -> str:
@@ -49,9 +49,9 @@ def shortest(names: list[str]) -> str:
     return min(names, key=lambda name: (name.count("."), len(name)), default="")
 
 
-def _below(name: str, value: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+def _reach(name: str, value: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
     try:
-        found = reached(name, value, _Engine(is_tensor), lambda _: "")  # type: ignore[arg-type]  # two are asked
+        found = reached(name, value, _Engine(is_tensor), lambda _: "")  # type: ignore[arg-type]  # it calls only these two
         yield from ((path, x) for path, x in found if is_tensor(x))
     except Exception:  # an attribute of the program's own class raised
         return

@@ -33,8 +33,8 @@ def as_text(
     Args:
         faults: the faults of a run.
         unseen: sentences about things that could not be watched.
-        process: words that name the process if the program runs in several.
-        harmless: lines that write in place and are in no fault, to be listed below the faults.
+        process: words that name this process if the program runs in several processes; otherwise "".
+        harmless: lines that write in place and are in no fault; the text lists them below the faults.
     """
     name = heading(process)
     parts = [text for fault in faults for text in ("", _fault(fault, name))] or [f"{name} {said(NOTHING)}"]
@@ -53,7 +53,7 @@ def heading(process: str) -> str:
 
 
 def count_of(harmless: Sequence[HarmlessWrites]) -> Text:
-    """Return a sentence, without its end, about lines that write in place and are in no fault."""
+    """Return a sentence, without a full stop, about lines that write in place and are in no fault."""
     lines, writes = len({each.line for each in harmless}), sum(each.count for each in harmless)
     return plural(
         "{count} line writes in place without a fault, {times}",
@@ -82,7 +82,7 @@ def _places(harmless: Sequence[HarmlessWrites]) -> list[str]:
 
 
 def _quoted(rows: Sequence[tuple[ProgramLine, str]]) -> list[str]:
-    """Return lines of the program, each with a remark, below the names of their files."""
+    """Return lines of the program with a remark on each, below the names of their files."""
     found: list[str] = []
     file = ""
     width = max(len(line.text) for line, _ in rows)
@@ -111,7 +111,7 @@ def _fault(fault: Fault, name: str) -> str:
 
 
 def _shown_name(file: str) -> str:
-    """Return ``Cell In[3]`` for a cell of a notebook; otherwise a path, relative to the current folder if inside it."""
+    """Return ``Cell In[3]`` for a cell of a notebook, a relative path in the current folder, or an absolute path."""
     ipython: Any = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if shell is not None and (cell := shell.compile.format_code_name(file)):

@@ -1,4 +1,4 @@
-"""Diagnose a backward pass that needs a tensor which a line has overwritten since."""
+"""Diagnose a backward pass that needs a saved tensor which a line has overwritten."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from memory_stage.watch.write_log import LineWrites
 
 MESSAGE = "modified by an inplace operation"
 
-#: A part of torch's message about a saved tensor that ``detach_`` has taken away from its node.
+#: A part of torch's message about a saved tensor that ``detach_`` has removed from the graph.
 DETACHED = "has been detached in-place"
 _VERSIONS = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+) instead")
 
 
 @dataclass(frozen=True)
 class _Saved:
-    """A saved tensor with the line that saved it and the time of its node."""
+    """A saved tensor with the line that saved it, and the time and the sequence number of its node."""
 
     tensor: SavedValue
     line: ProgramLine
@@ -53,7 +53,7 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         watch: the logs of the run.
         roots: the tensors from which the backward pass started.
         error: the error that it raised.
-        frame: the frame that asked for the pass.
+        frame: the frame that called backward.
     """
     if MESSAGE not in str(error) and DETACHED not in str(error):
         return None
@@ -63,7 +63,7 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         shape = [int(n) for n in found[1].split(",") if n.strip()]
         stale = [each for each in stale if _fits(each.tensor, shape, int(found[2]), int(found[3]))] or stale
     if not stale and found is not None:
-        return _out_of_sight(watch, found, frame)
+        return _kept_by_hook(watch, found, frame)
     stale = stale or [each for each in _all_saved(watch, roots) if _detaching_writes(watch, each)]
     if not stale:
         return None
@@ -73,11 +73,11 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
 
 
 def diagnose_silence(watch: WatchedRun, roots: Any, frame: FrameType, known: set[Any]) -> list[Fault]:
-    """Return a fault for each saved tensor that a write without a version has changed before this backward pass.
+    """Return a fault for each saved tensor that an unversioned write has changed before this backward pass.
 
     Args:
         watch, roots, frame: as for :func:`diagnose_error`.
-        known: lines of faults that were returned before; those of this call are added.
+        known: keys of the faults that were returned before; this call adds the keys of its faults.
     """
     found: list[Fault] = []
     overwritten: dict[tuple[int, ...], list[_Saved]] = {}
@@ -119,8 +119,8 @@ def _written_by_numpy(watch: WatchedRun, saved: _Saved, frame: FrameType, known:
     )
 
 
-def _out_of_sight(watch: WatchedRun, versions: re.Match[str], frame: FrameType) -> Fault | None:
-    """Return a fault about a tensor that a hook or a checkpoint keeps, found by the error's shape and version."""
+def _kept_by_hook(watch: WatchedRun, versions: re.Match[str], frame: FrameType) -> Fault | None:
+    """Return the fault of a tensor that a hook or a checkpoint keeps, found by the shape and version in the error."""
     shape, now = [int(n) for n in versions[1].split(",") if n.strip()], int(versions[2])
     for name, x in ProgramNames(watch.program_frames(frame)).all_tensors():
         if x._version != now or list(x.shape) != shape:
@@ -166,7 +166,7 @@ def _all_saved(watch: WatchedRun, roots: Any) -> list[_Saved]:
 
 
 def _is_result_of(one: _Saved, other: _Saved) -> bool:
-    """Return True if an operation saved its result, and the other saved tensor is that result."""
+    """Return True if ``one`` is a result that its operation saved, and ``other`` is the same tensor."""
     x, y = one.tensor.data, other.tensor.data
     return one.tensor.attribute == "out" and x.data_ptr() == y.data_ptr() and x.shape == y.shape
 
@@ -215,10 +215,10 @@ def _fault(
     Args:
         watch: the logs of the run.
         saved: the tensor.
-        frame: the frame that asked for the backward pass.
+        frame: the frame that called backward.
         is_silent: True if the pass raises no error.
-        others: the same memory, saved by other operations.
-        also: how many other tensors the same lines have overwritten.
+        others: tensors on the same memory that other operations saved.
+        also: how many other saved tensors the same lines have overwritten.
     """
     writers = _writers(watch, saved, is_silent)
     frames = watch.program_frames(frame)
@@ -259,7 +259,7 @@ def _fault(
 
 
 def _names_another_result(watch: WatchedRun, names: ProgramNames, assigned: str, made: _Saved) -> bool:
-    """Return True if a line that makes several results has given its name to another one than ``made``."""
+    """Return True if the line that made ``made`` assigned the name to another of its results."""
     for name, x in names.all_tensors():
         node = node_of(x) if name == assigned else None
         if node is not None and torch._C._storage_address(x) != torch._C._storage_address(made.tensor.data):
@@ -268,7 +268,13 @@ def _names_another_result(watch: WatchedRun, names: ProgramNames, assigned: str,
 
 
 def _name_at_writing(assigned: str, name: str, writers: Sequence[ProgramLine]) -> str:
-    """Return the name that the writing lines use for a result: the one it was given, or the one where backward is."""
+    """Return the name that the writing lines use for a result.
+
+    Args:
+        assigned: the name that the line which made the result assigned, or "".
+        name: the name in the frames that called backward, or "".
+        writers: the lines that wrote into the result.
+    """
     uses = [re.search(rf"(?<![\w.]){re.escape(assigned)}\b", each.text) for each in writers] if assigned else []
     return assigned if assigned and (not name or any(uses)) else name
 

@@ -10,14 +10,14 @@ from memory_stage.messages import Text, capitalized, message, plural, said
 from memory_stage.watch.lines import Lines, ProgramLine
 from memory_stage.watch.write_log import LineWrites
 
-#: Lines of writers, and of operations that saved the tensor, that a fault names.
+#: The most lines that a fault names: lines that wrote, and lines whose operation saved the tensor.
 MOST_WRITERS = MOST_SAVERS = 3
 
 NEEDED_UNCHANGED = message("backward needs it as it was when it was saved")
 
 
 def overwritten_fault(
-    of: OverwrittenValue,
+    lost: OverwrittenValue,
     saved_by: str,
     savers: Iterable[tuple[ProgramLine, str]],
     operations: dict[ProgramLine, str],
@@ -27,12 +27,12 @@ def overwritten_fault(
     first_node: int,
     also: int = 0,
 ) -> Fault:
-    """Return the fault of a tensor that was overwritten before backward has read it.
+    """Return the fault of a tensor that was overwritten before backward read it.
 
     Args:
-        of: the overwritten tensor.
+        lost: the overwritten tensor.
         saved_by: the name of the operation that saved it.
-        savers: the lines that saved it with the names of their operations, the earliest first.
+        savers: the lines that saved the tensor, each with the name of its operation, the earliest first.
         operations: the name of the operation of each line that overwrote it.
         reason: the derivative that needs the tensor.
         fixes: ways to mend the program, the best first.
@@ -41,30 +41,30 @@ def overwritten_fault(
         also: how many other saved tensors the same lines have overwritten.
     """
     known = [(line, operation) for line, operation in savers if line.number][:MOST_SAVERS]
-    evidence = [Evidence(line, said(_saving(of, operation, saved_by))) for line, operation in known]
+    evidence = [Evidence(line, said(_saving(lost, operation, saved_by))) for line, operation in known]
     is_detached = set(operations.values()) == {"detach_"}
     for line, operation in operations.items():
         role = message("`{operation}` overwrites it", operation=operation)
         if is_detached:
             role = message("`{operation}` detaches it from its graph", operation=operation)
         evidence.append(Evidence(line, said(role), is_culprit=not is_detached))
-    evidence.append(Evidence(of.asked_in, said(NEEDED_UNCHANGED)))
-    tensors = _words_for(of, saved_by)
+    evidence.append(Evidence(lost.asked_in, said(NEEDED_UNCHANGED)))
+    tensors = _words_for(lost, saved_by)
     if also:
         tensors = message("{tensor} and {others}", tensor=tensors, others=_other_tensors(also))
     if is_silent:
-        verdict = _silent_verdict(of.written_in, tensors, of.asked_in, also > 0)
+        verdict = _silent_verdict(lost.written_in, tensors, lost.asked_in, also > 0)
     elif is_detached:
         verdict = plural(
             "{lines} detaches {tensors} in place, which the backward pass in line {asked} still needs.",
             "{lines} detach {tensors} in place, which the backward pass in line {asked} still needs.",
-            len(of.written_in),
-            lines=named_lines(of.written_in),
+            len(lost.written_in),
+            lines=named_lines(lost.written_in),
             tensors=tensors,
-            asked=of.asked_in.number,
+            asked=lost.asked_in.number,
         )
     else:
-        verdict = still_needed(of.written_in, tensors, of.asked_in)
+        verdict = still_needed(lost.written_in, tensors, lost.asked_in)
     kind = "overwritten silently" if is_silent else "overwritten"
     return Fault(
         kind,
@@ -124,20 +124,20 @@ def _other_tensors(count: int) -> Text:
     return plural("{count} other tensor", "{count} other tensors", count, count=f"{count:,}")
 
 
-def _words_for(of: OverwrittenValue, operation: str) -> Text:
-    """Return words for a tensor that an operation saved: its name as code, or its part in the operation."""
-    if of.name:
-        return f"`{of.name}`"
-    if of.is_result:
+def _words_for(lost: OverwrittenValue, operation: str) -> Text:
+    """Return words for a tensor that an operation saved: its name as code, or its role in the operation."""
+    if lost.name:
+        return f"`{lost.name}`"
+    if lost.is_result:
         return message("the result of `{operation}`", operation=operation)
     return message("the input of `{operation}`", operation=operation)
 
 
-def _saving(of: OverwrittenValue, operation: str, saved_by: str) -> Text:
-    """Return a phrase about an operation that saved a tensor, which ``saved_by`` saved, too."""
-    if of.name or operation != saved_by:
-        return message("`{operation}` saves {tensor}", operation=operation, tensor=_words_for(of, saved_by))
-    if of.is_result:
+def _saving(lost: OverwrittenValue, operation: str, saved_by: str) -> Text:
+    """Return a phrase about an operation that saved a tensor which ``saved_by`` saved, too."""
+    if lost.name or operation != saved_by:
+        return message("`{operation}` saves {tensor}", operation=operation, tensor=_words_for(lost, saved_by))
+    if lost.is_result:
         return message("`{operation}` saves its result", operation=operation)
     return message("`{operation}` saves its input", operation=operation)
 

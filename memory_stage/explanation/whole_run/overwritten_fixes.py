@@ -1,4 +1,4 @@
-"""Fixes of a program of PyTorch that overwrites a tensor before backward has read it."""
+"""Fixes for a program of PyTorch that overwrites a tensor before backward reads it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from memory_stage.explanation.whole_run.program_text import (
     ProgramText,
     differentiated,
     is_fed_back,
+    name_of,
+    owner_of,
 )
-from memory_stage.explanation.whole_run.step_fixes import around_a_step, forward_again
-from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, at_the_reading, at_the_write
+from memory_stage.explanation.whole_run.step_fixes import fix_step_order, repeat_forward
+from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, fix_read, fix_write
 from memory_stage.messages import message, said
 from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.watch.lines import ProgramLine
@@ -25,32 +27,32 @@ from memory_stage.watch.torch.backward_graph import nodes_behind, saved_by
 from memory_stage.watch.torch.watched_run import WatchedRun
 
 
-def fixes(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameType]) -> Iterator[Fix]:
+def fixes(watch: WatchedRun, lost: OverwrittenValue, frames: list[FrameType]) -> Iterator[Fix]:
     """Yield the fixes that fit, the best first."""
-    if not of.written_in:
+    if not lost.written_in:
         return
-    if of.is_optimizer_step:
-        yield from _around_a_step(watch, of, frames)
+    if lost.is_optimizer_step:
+        yield from _fix_step(watch, lost, frames)
         return
-    cleared = _cleared_gradient(of)
+    cleared = _fix_cleared_gradient(lost)
     if cleared is not None:
         yield cleared
         return
-    if of.is_leaf and not of.is_result:
-        yield _after_backward(of)
+    if lost.is_leaf and not lost.is_result:
+        yield _fix_leaf_write(lost)
         return
-    yield from at_the_write(of, frames, _is_shared)
-    yield from at_the_reading(of)
+    yield from fix_write(lost, frames, _is_shared)
+    yield from fix_read(lost)
 
 
-def _cleared_gradient(of: OverwrittenValue) -> Fix | None:
-    """Return the fix that drops a gradient where the program fills it with zeros, although a graph needs its numbers.
+def _fix_cleared_gradient(lost: OverwrittenValue) -> Fix | None:
+    """Return the fix that drops a gradient where the program fills it with zeros, or None for another write.
 
-    With ``create_graph=True``, ``.grad`` is a result with a history.
+    After ``backward(create_graph=True)``, a graph may need the numbers of ``.grad``.
     """
-    text = ProgramText(of.written_in[0].file)
+    text = ProgramText(lost.written_in[0].file)
     edits: list[Edit] = []
-    for line in of.written_in:
+    for line in lost.written_in:
         statement = text.statement_at(line.number)
         if statement is None or not text.is_alone(statement):
             return None
@@ -79,42 +81,42 @@ def _cleared_gradient(of: OverwrittenValue) -> Fix | None:
 # ---------- a write into a leaf between forward and backward ----------
 
 
-def _after_backward(of: OverwrittenValue) -> Fix:
-    """Return the fix that moves the write behind the backward pass, which then reads the old numbers."""
-    tensor, asked = f"`{of.name}`" if of.name else message("the parameter"), of.asked_in.number
-    edits = _moved_behind(of)
+def _fix_leaf_write(lost: OverwrittenValue) -> Fix:
+    """Return the fix that moves the write behind the backward pass, so that the pass reads the old numbers."""
+    tensor, asked = f"`{lost.name}`" if lost.name else message("the parameter"), lost.asked_in.number
+    edits = _move_behind(lost)
     if edits:
         sentence = message(
             "Change {tensor} after the backward pass in line {asked}, which needs the numbers of the forward pass.",
             tensor=tensor,
             asked=asked,
         )
-        return Fix(said(sentence), of.asked_in.file, edits)
+        return Fix(said(sentence), lost.asked_in.file, edits)
     sentence = message(
         "Change {tensor} after the backward pass in line {asked}, or before the forward pass that reads it in line "
         "{line}; or let line {line} read a clone of it.",
         tensor=tensor,
         asked=asked,
-        line=of.saved_in.number,
+        line=lost.saved_in.number,
     )
     return Fix(said(sentence))
 
 
-def _moved_behind(of: OverwrittenValue) -> tuple[Edit, ...]:
-    """Return the edits that move the writing statement of the same block behind the backward pass; () if it may not.
+def _move_behind(lost: OverwrittenValue) -> tuple[Edit, ...]:
+    """Return the edits that move the writing statement behind the backward pass in the same block; () if none may.
 
-    Only statements that read no tensor may lie between the two, and the write may not use a gradient.
+    Only calls of ``zero_grad`` may lie between the two, and the write may not use a gradient.
     """
-    text = ProgramText(of.asked_in.file)
-    asking = text.statement_at(of.asked_in.number)
-    if asking is None or not text.is_alone(asking) or any(each.file != text.file for each in of.written_in):
+    text = ProgramText(lost.asked_in.file)
+    asking = text.statement_at(lost.asked_in.number)
+    if asking is None or not text.is_alone(asking) or any(each.file != text.file for each in lost.written_in):
         return ()
     block = text.block_of(asking)
     for each in reversed(block[: block.index(asking)]):
-        if all(_runs(text, each, line) for line in of.written_in):
+        if all(_runs(text, each, line) for line in lost.written_in):
             first, last = each.lineno, each.end_lineno or each.lineno
             lines = tuple(text.lines[first - 1 : last])
-            is_movable = text.is_alone(each) and not any(_uses_gradient(text, each, line) for line in of.written_in)
+            is_movable = text.is_alone(each) and not any(_uses_gradient(text, each, line) for line in lost.written_in)
             behind = (asking.end_lineno or asking.lineno) + 1
             return (Edit(first, last - first + 1, ()), Edit(behind, 0, lines)) if is_movable else ()
         if not _owner_of_call(each, "zero_grad"):
@@ -123,11 +125,11 @@ def _moved_behind(of: OverwrittenValue) -> tuple[Edit, ...]:
 
 
 def _runs(text: ProgramText, statement: ast.stmt, line: ProgramLine) -> bool:
-    """Return True if a statement contains a line, or calls the function that contains it for its effect only."""
+    """Return True if a statement contains a line, or calls the function around the line and ignores its result."""
     if statement.lineno <= line.number <= (statement.end_lineno or 0):
         return isinstance(statement, (ast.Expr, ast.For, ast.With, ast.AugAssign, ast.Assign))
     call = statement.value if isinstance(statement, ast.Expr) else None
-    name = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
+    name = name_of(call.func) if isinstance(call, ast.Call) else ""
     return bool(name) and name == line.function and text.function_at(line.number) is not None
 
 
@@ -140,26 +142,26 @@ def _uses_gradient(text: ProgramText, statement: ast.stmt, line: ProgramLine) ->
 # ---------- a step between forward and backward ----------
 
 
-def _around_a_step(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameType]) -> Iterator[Fix]:
-    step = of.written_in[0]
+def _fix_step(watch: WatchedRun, lost: OverwrittenValue, frames: list[FrameType]) -> Iterator[Fix]:
+    step = lost.written_in[0]
     text = ProgramText(step.file)
-    carried = _carried_state(watch, of, frames, text)
+    carried = _fix_carried_state(watch, lost, frames, text)
     if carried is not None:
         yield carried
         return
-    again, later = around_a_step(of)
-    yield forward_again(of, frames, text, _is_stale) or again
-    yield _backward_before_step(of, text) or later
+    again, later = fix_step_order(lost)
+    yield repeat_forward(lost, frames, text, _is_stale) or again
+    yield _fix_by_earlier_backward(lost, text) or later
 
 
-def _backward_before_step(of: OverwrittenValue, text: ProgramText) -> Fix | None:
+def _fix_by_earlier_backward(lost: OverwrittenValue, text: ProgramText) -> Fix | None:
     """Return the fix that moves a backward pass before the step, and restricts it to another optimizer's parameters.
 
     Without the restriction, its gradients would be added to those that the step uses. Only calls of ``zero_grad`` may
     lie between the two, because the step could change the result of any other statement.
     """
-    step, asking = text.statement_at(of.written_in[0].number), text.statement_at(of.asked_in.number)
-    if step is None or asking is None or of.asked_in.file != text.file:
+    step, asking = text.statement_at(lost.written_in[0].number), text.statement_at(lost.asked_in.number)
+    if step is None or asking is None or lost.asked_in.file != text.file:
         return None
     block, root, stepped = text.block_of(step), differentiated(asking), _owner_of_call(step, "step")
     if asking not in block or block.index(asking) < block.index(step) or not root or not stepped:
@@ -175,8 +177,7 @@ def _backward_before_step(of: OverwrittenValue, text: ProgramText) -> Fix | None
     lines = [*map(ast.unparse, moved), f"{root}.backward(inputs={parameters})"]
     sentence = message(
         "Or differentiate `{name}` before line {line}, for the parameters of `{optimizer}` only: its gradients are "
-        "then "
-        "those of the parameters before the step.",
+        "then those of the parameters before the step.",
         name=root,
         line=step.lineno,
         optimizer=optimizer,
@@ -191,9 +192,7 @@ def _backward_before_step(of: OverwrittenValue, text: ProgramText) -> Fix | None
 def _owner_of_call(statement: ast.stmt, method: str) -> str:
     """Return the object whose method a statement calls without arguments, or ""."""
     call = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Attribute):
-        return ""
-    return ast.unparse(call.func.value) if call.func.attr == method else ""
+    return owner_of(call) if isinstance(call, ast.Call) and not call.args and name_of(call.func) == method else ""
 
 
 def _is_stale(value: Any) -> bool:
@@ -203,19 +202,21 @@ def _is_stale(value: Any) -> bool:
     return any(each.is_stale for node in nodes_behind(value) for each in saved_by(node))
 
 
-def _carried_state(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameType], text: ProgramText) -> Fix | None:
-    """Return a fix if the graph of an earlier iteration is still attached to this one through a name."""
-    step = text.statement_at(of.written_in[0].number)
+def _fix_carried_state(
+    watch: WatchedRun, lost: OverwrittenValue, frames: list[FrameType], text: ProgramText
+) -> Fix | None:
+    """Return a fix if a variable still attaches the graph of an earlier iteration to this iteration's graph."""
+    step = text.statement_at(lost.written_in[0].number)
     if step is None or not text.is_alone(step):
         return None
     earlier = [each for each in watch.passes if each.line == watch.passes[-1].line] if watch.passes else []
-    if not earlier or watch.lines[earlier[-1].line] != of.asked_in or earlier[-1].time < of.time:
+    if not earlier or watch.lines[earlier[-1].line] != lost.asked_in or earlier[-1].time < lost.time:
         return None
     name = _attached_name(earlier[-1].next_node, frames)
     if not name:
         return None
     edits = [text.insert_after(step, f"{name} = {name}.detach()")]
-    edits += _without_retain_graph(text, of.asked_in.number)
+    edits += _drop_retain_graph(text, lost.asked_in.number)
     sentence = message(
         "Detach `{name}` after the step: each iteration then differentiates its own operations only, and the graphs of "
         "earlier iterations are freed.",
@@ -229,7 +230,7 @@ def _carried_state(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameTy
 
 
 def _attached_name(next_node: int, frames: list[FrameType]) -> str:
-    """Return a local name assigned in a loop or a function from its own earlier value, made before ``next_node``."""
+    """Return a local variable that is computed from its own last value and whose graph is older than ``next_node``."""
     for frame in frames:
         text = ProgramText(frame.f_code.co_filename)
         for name, value in local_variables(frame).items():
@@ -240,7 +241,7 @@ def _attached_name(next_node: int, frames: list[FrameType]) -> str:
     return ""
 
 
-def _without_retain_graph(text: ProgramText, line: int) -> list[Edit]:
+def _drop_retain_graph(text: ProgramText, line: int) -> list[Edit]:
     statement = text.statement_at(line)
     if statement is None or not text.is_alone(statement):
         return []

@@ -19,7 +19,7 @@ from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
 
 
 class PaddleDiagnosis:
-    """The watching of a run of Paddle, from :meth:`begin` to :meth:`end`. It may be begun again, and keeps its logs.
+    """Watches a run of Paddle from :meth:`begin` to :meth:`end`. ``begin`` may be called again and continues the logs.
 
     Args:
         collector: collects the faults.
@@ -30,13 +30,13 @@ class PaddleDiagnosis:
         self._collector = collector
         self._paddle = sys.modules["paddle"]
         self._run = WatchedPaddleRun(self._paddle, self._failed, self._suspected, note)
-        self._known: set[Any] = set()  # silent faults that were found
+        self._known: set[Any] = set()  # keys of the silent faults that were found
         self._graphs = _PaddleGraphs(self._run, self._paddle.__version__)
         self._local_leaks = FunctionLeaks(self._graphs, self._run.calls.lines, collector)
 
     @property
     def failure(self) -> Exception | None:
-        """The failure of this package that ended the watching, or None."""
+        """The error in this package that ended the watch, or None."""
         return self._run.calls.failure
 
     def begin(self) -> None:
@@ -53,14 +53,14 @@ class PaddleDiagnosis:
         """Return the faults of the state in which the program ended.
 
         Args:
-            variables: the variables of the program, in which graphs and views are searched.
+            variables: the variables of the program, which are searched for graphs and views.
             file: the program's file.
         """
         found = self._local_leaks.with_local(leaks.diagnose_end(self._graphs, variables, file))
         return found + paddle_views.diagnose_end(self._run, variables)
 
     def made_in(self, x: Any) -> ProgramLine:
-        """Return the line that made a tensor, as far as it is known."""
+        """Return the line that made a tensor, or ``UNKNOWN_LINE``."""
         calls = self._run.calls
         if not calls.is_tensor(x) or x.stop_gradient or x.grad_fn is None:
             return UNKNOWN_LINE

@@ -17,15 +17,14 @@ from memory_stage.explanation.whole_run.second_pass import (
     FREED,
     FREES,
     NEEDED_AGAIN,
+    advise_detach,
+    advise_forward,
+    advise_one_pass,
     carried_graph,
-    detaching,
-    forward_again,
-    one_pass_or_keep,
     second_pass,
 )
-from memory_stage.explanation.whole_run.step_fixes import around_a_step
-from memory_stage.explanation.whole_run.step_fixes import forward_again as forward_after_step
-from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, at_the_reading, at_the_write
+from memory_stage.explanation.whole_run.step_fixes import fix_step_order, repeat_forward
+from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, fix_read, fix_write
 from memory_stage.messages import Text, message, plural, said
 from memory_stage.watch.paddle.graph_log import LoggedNode, TensorState
 from memory_stage.watch.paddle.paddle_calls import nodes_behind
@@ -46,7 +45,7 @@ def diagnose_error(
         version: Paddle's version.
         roots: the tensors from which the pass started.
         error: the error that it raised.
-        frame: the frame that asked for the pass.
+        frame: the frame that called backward.
     """
     if TWICE in str(error):
         return _freed(run, roots, frame)
@@ -72,11 +71,11 @@ def diagnose_silence(
 
     Args:
         run, version, roots, frame: as for :func:`diagnose_error`.
-        known: lines of faults that were returned before; those of this call are added.
+        known: keys of the faults that were returned before; this call adds the keys of its faults.
     """
     found = []
     for saved in saved_states(run, version, roots):
-        if not derivatives.is_known(*derivatives.of_paddle(saved.node.operation, saved.role)):
+        if not derivatives.is_known(*derivatives.names_in_table(saved.node.operation, saved.role)):
             continue
         writers = [
             each
@@ -100,13 +99,13 @@ def _overwritten(
 ) -> Fault:
     lines = run.calls.lines
     frames = run.program_frames(frame)
-    operation, attribute = derivatives.of_paddle(saved.node.operation, saved.role)
+    operation, attribute = derivatives.names_in_table(saved.node.operation, saved.role)
     name = _name_of(run, frames, saved.state)
     if not name and attribute == "out":
         name = assigned_name(lines[saved.node.line])
     made = lines[saved.node.line]
     operations = operations_by_line(lines, writers)
-    of = OverwrittenValue(
+    lost = OverwrittenValue(
         name,
         attribute == "out",
         made,
@@ -116,14 +115,14 @@ def _overwritten(
         writers[0].operation,
         library="paddle",
     )
-    if writers[0].operation == "step" or of.is_optimizer_step:
-        again, earlier = around_a_step(of)
-        text = ProgramText(of.written_in[0].file)
-        fixes = [forward_after_step(of, frames, text, lambda value: _is_stale(run, version, value)) or again, earlier]
+    if writers[0].operation == "step" or lost.is_optimizer_step:
+        again, earlier = fix_step_order(lost)
+        text = ProgramText(lost.written_in[0].file)
+        fixes = [repeat_forward(lost, frames, text, lambda value: _is_stale(run, version, value)) or again, earlier]
     else:
-        fixes = [*at_the_write(of, frames, lambda value: _is_shared(run, value)), *at_the_reading(of)]
+        fixes = [*fix_write(lost, frames, lambda value: _is_shared(run, value)), *fix_read(lost)]
     return overwritten_fault(
-        of,
+        lost,
         saved.node.operation,
         [(made, saved.node.operation)],
         operations,
@@ -148,7 +147,7 @@ def _is_stale(run: WatchedPaddleRun, version: str, value: Any) -> bool:
 def _cut_history(
     run: WatchedPaddleRun, node: LoggedNode, state: TensorState, frame: FrameType, known: set[Any]
 ) -> Fault | None:
-    """Return a fault if a tensor was written through another one that shares its memory: its history has no write."""
+    """Return a fault if the program wrote ``state`` through another tensor, so that its history lacks the write."""
     maker = run.calls.graph.find(state.maker) if state.wants_gradient and state.maker else None
     if maker is None or state.version <= maker.made_version:
         return None
@@ -177,17 +176,15 @@ def _cut_history(
     evidence.append(Evidence(asking, said(message("differentiates without this write"))))
     verdict = plural(
         "Wrong gradients: {lines} writes into {tensor} through another tensor that shares its memory, and Paddle "
-        "records "
-        "the write for that other tensor only.",
+        "records the write for that other tensor only.",
         "Wrong gradients: {lines} write into {tensor} through another tensor that shares its memory, and Paddle "
-        "records "
-        "the write for that other tensor only.",
+        "records the write for that other tensor only.",
         len(written),
         lines=named_lines(written),
         tensor=tensor,
     )
     reason = message(
-        "In Paddle a view and its base use the same memory, but each has its own history. (In PyTorch they share it.)"
+        "In Paddle a view and its base use the same memory, but each has its own history. (In PyTorch they share one.)"
     )
     indexing = message(
         "Write into {tensor} itself, with an index, for example `{name}[...] = ...`: the write then belongs to its "
@@ -220,7 +217,7 @@ def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault |
     evidence = [Evidence(made, said(message("made the graph")))] if made.number else []
     evidence += [Evidence(freed, said(FREED)), Evidence(asking, said(NEEDED_AGAIN))]
     if name:
-        sentence = said(detaching(f"`{name}`"))
+        sentence = said(advise_detach(f"`{name}`"))
         text = ProgramText(asking.file)
         statement = text.statement_at(asking.number)
         fix = Fix(sentence)
@@ -232,7 +229,7 @@ def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault |
             fix = Fix(sentence, text.file, (text.insert_after(statement, f"{name} = {name}.detach()"),))
         carried = said(carried_graph(f"`{name}`", freed, asking))
         return Fault("graph freed", carried, tuple(evidence), said(CARRIES), (fix,))
-    fixes = Fix(said(forward_again(asking))), Fix(said(one_pass_or_keep(freed, asking)))
+    fixes = Fix(said(advise_forward(asking))), Fix(said(advise_one_pass(freed, asking)))
     return Fault("graph freed", said(second_pass(asking, freed)), tuple(evidence), said(FREES), fixes)
 
 
@@ -240,7 +237,7 @@ def _name_of_maker(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) ->
     """Return the variable that carries a freed graph from one iteration to the next, or ""."""
     text = ProgramText(run.line_of(frame).file)
     if any(run.calls.graph.find(x.grad_fn.node_ptr()) is None for x in roots if x.grad_fn is not None):
-        return ""  # the whole graph is gone
+        return ""  # the whole graph is freed
     for name, x in named_tensors.in_frames(run.program_frames(frame), run.calls.is_tensor):
         if not x.stop_gradient and x.grad_fn is not None and is_fed_back(text, name):
             return name

@@ -36,7 +36,7 @@ def logged_nodes(run: WatchedPaddleRun, roots: list[Any]) -> Iterator[LoggedNode
 
 
 def saved_states(run: WatchedPaddleRun, version: str, roots: list[Any]) -> Iterator[SavedState]:
-    """Yield what the nodes behind tensors saved, as far as Paddle's table of saved tensors knows their operations."""
+    """Yield the tensors that the nodes behind ``roots`` saved, for operations in the table of saved tensors."""
     for node in logged_nodes(run, roots):
         for role in saved_table.saves(version, node.operation, node.name, node.kinds) or ():
             kind, _, path = role.partition(" ")

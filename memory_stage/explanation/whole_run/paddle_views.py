@@ -1,4 +1,4 @@
-"""Diagnose a write through a result of Paddle that shares the memory of its argument, as those of ``transpose`` do."""
+"""Diagnose a write through a result that shares the memory of its argument, such as that of Paddle's ``transpose``."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
 
 
 def diagnose_end(run: WatchedPaddleRun, variables: dict[str, Any]) -> list[Fault]:
-    """Return a fault for each line that changed a tensor by writing into the result of a function that shares it.
+    """Return a fault for each line that changed a tensor by writing into a view of the tensor.
 
-    It is one only if the program still has the tensor under a name, and reads this name after the write.
+    The write is a fault only if a variable still refers to the tensor, and the program reads it after the write.
 
     Args:
         run: the watched run.
@@ -61,7 +61,7 @@ def _fault(run: WatchedPaddleRun, view: SharedView, variables: dict[str, Any]) -
     reason = message(
         "In Paddle `{operation}` returns a view: other strides over the same memory.", operation=view.operation
     )
-    copying = message("If `{base}` should keep its numbers: copy.", base=base)
+    copying = message("If `{base}` should keep its numbers, write into a copy.", base=base)
     leaving = message(
         "If both should change, the program is right. Write `{base}[...] = ...` to make that visible.", base=base
     )

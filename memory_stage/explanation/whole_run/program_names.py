@@ -1,4 +1,4 @@
-"""The names by which the frames of a program of PyTorch reach a tensor."""
+"""The names of tensors in the frames of a program of PyTorch."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ class ProgramNames:
         return list(self._found)
 
     def of(self, x: torch.Tensor) -> str:
-        """Return the shortest name of a tensor on the memory of ``x``, if possible of one with the same elements; "" if
-        there is no name.
-        """
+        """Return the shortest name of a tensor with the elements of ``x`` or, without one, on its storage; or ""."""
         exact: list[str] = []
         whole: list[str] = []
         address = torch._C._storage_address(x)
@@ -65,7 +63,7 @@ def _is_trained(x: torch.Tensor) -> bool:
 
 
 def address_of(x: torch.Tensor) -> int:
-    """Return the address of a tensor's storage; -1 if it has none, as a sparse tensor."""
+    """Return the address of a tensor's storage; -1 for a tensor without one, such as a sparse tensor."""
     try:
         return torch._C._storage_address(x) if x.layout is torch.strided else -1
     except (RuntimeError, NotImplementedError):

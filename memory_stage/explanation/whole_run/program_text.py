@@ -1,4 +1,4 @@
-"""The source of a program: its statements by line, and edits of them."""
+"""The source of a program: find its statements, and make edits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import linecache
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from memory_stage.explanation.whole_run.faults import Edit
 from memory_stage.watch.lines import ProgramLine
@@ -15,7 +16,7 @@ class ProgramText:
     """The source of one file.
 
     Args:
-        file: the file's name, as Python knows it; a cell of a notebook has one, too.
+        file: the name that Python gives the file, or a cell of a notebook.
     """
 
     def __init__(self, file: str) -> None:
@@ -45,17 +46,17 @@ class ProgramText:
                 found = node if found is None or node.lineno > found.lineno else found
         return found
 
-    def source_of(self, node: ast.AST) -> str:
-        """Return the text of a node on one line, without comments."""
-        return ast.unparse(node)
+    def line_of(self, node: ast.stmt | ast.expr) -> ProgramLine:
+        """Return the first line of a node."""
+        return ProgramLine(self.file, node.lineno, "")
 
     def replace(self, statement: ast.stmt, *texts: str) -> Edit:
-        """Return the edit that replaces a statement by others."""
+        """Return the edit that replaces a statement by others, or removes it if there are none."""
         count = (statement.end_lineno or statement.lineno) - statement.lineno + 1
         return Edit(statement.lineno, count, tuple(self._indent(statement.lineno) + text for text in texts))
 
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
-        """Return the statements of the block that contains another one."""
+        """Return the statements of the block that contains a statement."""
         for node in self.nodes():
             for block in ("body", "orelse", "finalbody"):
                 statements = getattr(node, block, None)
@@ -64,7 +65,7 @@ class ProgramText:
         return [statement]
 
     def siblings_after(self, statement: ast.stmt) -> list[ast.stmt]:
-        """Return the statements that follow another one in the same block."""
+        """Return the statements that follow a statement in the same block."""
         block = self.block_of(statement)
         return block[block.index(statement) + 1 :]
 
@@ -85,7 +86,7 @@ class ProgramText:
         return Edit(last + 1, 0, tuple(self._indent(statement.lineno) + text for text in texts))
 
     def is_alone(self, statement: ast.stmt) -> bool:
-        """Return True if no other statement shares the lines of this one, so that its lines can be replaced."""
+        """Return True if a statement shares its lines with no other, so that its lines can be replaced."""
         first, last = self.lines[statement.lineno - 1], self.lines[(statement.end_lineno or 0) - 1]
         before = first.encode()[: statement.col_offset].decode().strip()
         after = last.encode()[statement.end_col_offset or 0 :].decode().strip()
@@ -97,7 +98,7 @@ class ProgramText:
         return [each for each in loops if each.lineno < line <= (each.end_lineno or 0)]
 
     def carried_names(self, loop: ast.For | ast.While) -> list[str]:
-        """Return the variables that a loop reads and then assigns, so that each iteration gets the last one's value."""
+        """Return the variables that a loop reads and then assigns, so that the next iteration reads the new value."""
         seen: set[str] = set()
         read_first: list[str] = []
         assigned: set[str] = set()
@@ -132,8 +133,7 @@ class ProgramText:
 
     def calls(self, *names: str) -> list[ast.Call]:
         """Return the calls of functions or methods with one of these names."""
-        calls = [each for each in self.nodes() if isinstance(each, ast.Call)]
-        return [each for each in calls if getattr(each.func, "attr", getattr(each.func, "id", "")) in names]
+        return [each for each in self.nodes() if isinstance(each, ast.Call) and name_of(each.func) in names]
 
     def assigned_attributes(self) -> list[str]:
         """Return the attributes, such as ``self.hidden``, that a statement outside ``__init__`` assigns."""
@@ -146,7 +146,7 @@ class ProgramText:
         return list(found)
 
     def targets_of_none(self) -> list[ast.expr]:
-        """Return the names and attributes to which a statement assigns None, also as a part of a tuple."""
+        """Return the names and attributes to which a statement assigns None, alone or as a part of a tuple."""
         found = []
         for each in self.statements():
             if not isinstance(each, (ast.Assign, ast.AnnAssign)) or each.value is None:
@@ -160,12 +160,12 @@ class ProgramText:
         return found
 
     def element_of(self, expression: ast.expr, line: int) -> str | None:
-        """Return the expression that made an entry of a list, with the index by which a later line reads the entry.
+        """Return the expression with which a list comprehension made an entry of a list; None if there is none.
 
-        For ``rows[k]`` it is ``x[k]``, if the program has made ``rows = [x[i] for i in range(n)]`` in one place only.
+        For ``rows[k]`` this is ``x[k]``, if ``rows = [x[i] for i in range(n)]`` is the only assignment to ``rows``.
 
         Args:
-            expression: reads the entry.
+            expression: the expression that reads the entry.
             line: the number of its line.
         """
         if not isinstance(expression, ast.Subscript) or isinstance(expression.slice, ast.Slice):
@@ -190,7 +190,7 @@ class ProgramText:
         return ast.unparse(_Renamed(index, expression.slice).visit(ast.parse(ast.unparse(made[0].elt), mode="eval")))
 
     def wrapped(self, expression: ast.expr, pattern: str) -> tuple[Edit, ...]:
-        """Return the edit that puts a one-line expression into a pattern, such as ``{}.clone()``."""
+        """Return the edit that puts a one-line expression into a pattern, such as ``{}.clone()``; () for more lines."""
         if expression.lineno != expression.end_lineno:
             return ()
         line = self.lines[expression.lineno - 1].encode()
@@ -199,15 +199,15 @@ class ProgramText:
         return (Edit(expression.lineno, 1, (new.decode(),)),)
 
     def without_keyword(self, keyword: str, *functions: str) -> tuple[Edit, ...]:
-        """Return the edits that set ``keyword=True`` to False in calls, of these functions if any are named."""
+        """Return the edits that set ``keyword=True`` to False in calls of ``functions``, or in all calls."""
         edits: dict[int, str] = {}
         for call in [each for each in self.nodes() if isinstance(each, ast.Call)]:
-            name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-            for given in call.keywords:
-                is_set = given.arg == keyword and getattr(given.value, "value", None) is True
+            name = name_of(call.func)
+            for argument in call.keywords:
+                is_set = argument.arg == keyword and getattr(argument.value, "value", None) is True
                 if is_set and (not functions or name.lower() in {each.replace("_", "") for each in functions}):
-                    line = edits.get(given.value.lineno, self.lines[given.value.lineno - 1])
-                    edits[given.value.lineno] = re.sub(
+                    line = edits.get(argument.value.lineno, self.lines[argument.value.lineno - 1])
+                    edits[argument.value.lineno] = re.sub(
                         rf"(\b{re.escape(name)}\([^()]*{keyword}\s*=\s*)True", r"\1False", line
                     )
         return tuple(Edit(number, 1, (line,)) for number, line in edits.items() if line != self.lines[number - 1])
@@ -233,6 +233,16 @@ class _Renamed(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return self._by if node.id == self._name else node
+
+
+def name_of(function: Any) -> str:
+    """Return the name of the function or method that an expression denotes, or ""."""
+    return str(getattr(function, "attr", getattr(function, "id", "")))
+
+
+def owner_of(call: ast.Call) -> str:
+    """Return the code of the object whose method a call runs, or ""."""
+    return ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
 
 
 def names_in(node: ast.AST) -> set[str]:
@@ -280,7 +290,7 @@ def path_of_target(statement: ast.stmt) -> str:
 
 
 def assigned_name(line: ProgramLine) -> str:
-    """Return the variable or attribute to which the statement of a line gives its value, or ""."""
+    """Return the variable or attribute to which the statement in a line assigns its value, or ""."""
     statement = ProgramText(line.file).statement_at(line.number)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     is_name = len(targets) == 1 and isinstance(targets[0], (ast.Name, ast.Attribute))
@@ -313,7 +323,7 @@ def _call_writes(call: ast.Call, name: str) -> bool:
 
 
 def is_fed_back(text: ProgramText, name: str) -> bool:
-    """Return True if a line of the program computes the variable ``name`` from its own last value."""
+    """Return True if a line of the program computes the variable ``name`` from its last value."""
     if not name.isidentifier():
         return False
     pattern = re.compile(rf"\b{name}\b(?:\s*[-+*/@]=|[^=]*=[^=].*\b{name}\b)")

@@ -1,4 +1,4 @@
-"""The rank of this process in a distributed run, and names of reports that contain it."""
+"""The rank of this process in a distributed run, and file names that contain the rank."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from memory_stage.messages import message, said
 def rank_and_size() -> tuple[int, int]:
     """Return the rank of this process and the number of processes; 0 and 1 for a program that is not distributed.
 
-    A program that has begun a process group is asked first. Otherwise ``torchrun`` and other launchers pass the two as
-    environment variables.
+    They come from the process group that the program has begun, or else from the environment variables that
+    ``torchrun`` and other launchers set.
     """
     distributed: Any = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
@@ -24,12 +24,12 @@ def rank_and_size() -> tuple[int, int]:
 
 
 def rank_words() -> str:
-    """Return words that name this process: ``rank 1 of 4``, counted from 0; "" if it is the only one."""
+    """Return words that name this process: ``rank 1 of 4``, counted from 0; "" for a single process."""
     rank, size = rank_and_size()
     return said(message("rank {rank} of {size}", rank=rank, size=size)) if size > 1 else ""
 
 
 def with_rank(file: Path) -> Path:
-    """Return the name of this process's file: ``why.rank1.json`` for ``why.json``; the same if there is one process."""
+    """Return the name of this process's file: ``why.rank1.json`` for ``why.json``; unchanged for a single process."""
     rank, size = rank_and_size()
     return file.with_name(f"{file.stem}.rank{rank}{file.suffix}") if size > 1 else file

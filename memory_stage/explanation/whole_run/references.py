@@ -1,4 +1,4 @@
-"""Diagnose a state dict that refers to the parameters that it should restore."""
+"""Diagnose a state dict that refers to the parameters which the program restores from it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memory_stage.watch.torch.watched_run import WatchedRun
 
 
 class StateDicts:
-    """Patches of ``Module.state_dict`` and ``load_state_dict`` that find a state which is the module's own memory.
+    """Patches of ``Module.state_dict`` and ``load_state_dict`` that find a state dict on the module's own memory.
 
     Args:
         watch: the logs of the run.
@@ -32,7 +32,7 @@ class StateDicts:
         self._watch, self._collector = watch, collector
         self._real: dict[str, Any] = {}
         self._mine: dict[str, Any] = {}
-        #: By module: how many backward passes had run when its state was last taken, and the line.
+        #: For each module, how many backward passes had run at its last call of ``state_dict``, and the line.
         self._taken: weakref.WeakKeyDictionary[torch.nn.Module, tuple[int, ProgramLine]] = weakref.WeakKeyDictionary()
 
     def subscribe(self) -> None:
@@ -59,7 +59,7 @@ class StateDicts:
         setattr(torch.nn.Module, name, method)
 
     def _on_taken(self, module: torch.nn.Module, frame: FrameType, *args: Any) -> None:
-        if frame.f_code.co_name != "state_dict":  # a module asks its submodules
+        if frame.f_code.co_name != "state_dict":  # not the call that a module makes for a submodule
             self._taken[module] = len(self._watch.passes), self._watch.line_of(frame)
 
     def _on_loaded(self, module: torch.nn.Module, frame: FrameType, *args: Any) -> None:

@@ -1,7 +1,7 @@
 """Diagnose an error with which a framework refuses a statement: a leaf, a view, an overlap, a stride.
 
-Each rule contains a part of an error message. It builds the fix from the statement that raised the error, or from the
-statement that made the tensor that the error is about.
+Each rule has a part of an error message. It builds the fix from the statement that raised the error, or from the
+statement that made the tensor in question.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Rule:
     verdict: Message
     reason: Text
     fixes: Callable[[RefusedStatement], list[Fix]]
-    evidence: Callable[[RefusedStatement], tuple[Evidence, ...]] = lambda of: ()
+    evidence: Callable[[RefusedStatement], tuple[Evidence, ...]] = lambda refused: ()
     is_vague: bool = False  # True if other causes raise the same message; then a fault is reported only with a fix
 
 
@@ -65,86 +65,87 @@ def diagnose_error(
         del frame, frames
     if rule.is_vague and not fixes:
         return None
-    refused = Evidence(line, said(message("refused")))
-    return Fault("refused", verdict, (*rule.evidence(refusal), refused), said(rule.reason), fixes)
+    role = Evidence(line, said(message("refused")))
+    return Fault("refused", verdict, (*rule.evidence(refusal), role), said(rule.reason), fixes)
 
 
-def _of_optimized(of: RefusedStatement) -> list[Fix]:
+def _fix_optimized_result(refused: RefusedStatement) -> list[Fix]:
     import torch
 
-    names = [each.id for each in ast.walk(of.statement) if isinstance(each, ast.Name)] if of.statement else []
-    for name in names:
-        value = of.variable(name)
-        if isinstance(value, torch.Tensor) and value.grad_fn is not None and of.statement is not None:
-            made = of.made_in(value)
+    for name in [each.id for each in refused.nodes(ast.Name)]:
+        value = refused.variable(name)
+        if isinstance(value, torch.Tensor) and value.grad_fn is not None and refused.statement is not None:
+            made = refused.made_in(value)
             where = message("line {line}", line=made.number) if made.number else message("code that is not watched")
-            edit = of.text.insert_before(of.statement, f"{name} = {name}.detach().requires_grad_()")
+            edit = refused.text.insert_before(refused.statement, f"{name} = {name}.detach().requires_grad_()")
             sentence = message(
                 "`{name}` is the result of an operation ({place}), and backward stores gradients in leaves only. "
                 "Detach it, so that it becomes a leaf.",
                 name=name,
                 place=where,
             )
-            return [of.fix(sentence, (edit,) if of.text.is_alone(of.statement) else ())]
+            return [refused.fix(sentence, (edit,) if refused.text.is_alone(refused.statement) else ())]
     sentence = message("Pass leaves to the optimizer: parameters, or tensors on which you called requires_grad_().")
-    return [of.fix(sentence)]
+    return [refused.fix(sentence)]
 
 
-def _of_integers(of: RefusedStatement) -> list[Fix]:
-    """Return the fix that makes the numbers floating-point where the program asks for their gradient."""
+def _fix_integers(refused: RefusedStatement) -> list[Fix]:
+    """Return the fix that gives the numbers a floating dtype where the program asks for their gradient."""
     sentence = message("Use a floating dtype: integers have no gradient.")
-    for call in [each for each in ast.walk(of.statement) if isinstance(each, ast.Call)] if of.statement else []:
-        given = {each.arg: each for each in call.keywords}
+    for call in refused.nodes(ast.Call):
+        keywords = {each.arg: each.value for each in call.keywords}
         function = ast.unparse(call.func)
-        if "requires_grad" in given and "dtype" in given:
-            return [of.fix(sentence, of.text.wrapped(given["dtype"].value, "torch.float32"))]
-        if "requires_grad" in given:
-            return [of.fix(sentence, of.text.wrapped(given["requires_grad"].value, "{}, dtype=torch.float32"))]
+        if "requires_grad" in keywords and "dtype" in keywords:
+            return [refused.fix(sentence, refused.text.wrapped(keywords["dtype"], "torch.float32"))]
+        if "requires_grad" in keywords:
+            edits = refused.text.wrapped(keywords["requires_grad"], "{}, dtype=torch.float32")
+            return [refused.fix(sentence, edits)]
         if function.endswith("Parameter") and call.args:
-            return [of.fix(sentence, of.text.wrapped(call.args[0], "{}.float()"))]
+            return [refused.fix(sentence, refused.text.wrapped(call.args[0], "{}.float()"))]
         if function.endswith(".requires_grad_") and isinstance(call.func, ast.Attribute):
-            kept = [each for each in of.text.statements() if isinstance(each, ast.Expr) and each.value is call]
+            kept = [each for each in refused.text.statements() if isinstance(each, ast.Expr) and each.value is call]
             name = ast.unparse(call.func.value)
-            is_named = bool(kept) and name.isidentifier()  # the statement gives the new tensor no name
-            edits = of.replaced(f"{name} = {name}.float().requires_grad_()") if is_named else ()
-            return [of.fix(sentence, edits or of.text.wrapped(call.func.value, "{}.float()"))]
-    target = of.statement.targets[0] if isinstance(of.statement, ast.Assign) else None
+            is_assignable = bool(kept) and name.isidentifier()  # only a statement without a target can get one
+            edits = refused.replaced(f"{name} = {name}.float().requires_grad_()") if is_assignable else ()
+            return [refused.fix(sentence, edits or refused.text.wrapped(call.func.value, "{}.float()"))]
+    target = refused.statement.targets[0] if isinstance(refused.statement, ast.Assign) else None
     name = ast.unparse(target.value) if isinstance(target, ast.Attribute) else ""
-    return [of.fix(sentence, of.replaced(f"{name} = {name}.float().requires_grad_()") if name.isidentifier() else ())]
+    edits = refused.replaced(f"{name} = {name}.float().requires_grad_()") if name.isidentifier() else ()
+    return [refused.fix(sentence, edits)]
 
 
-def _of_inference(of: RefusedStatement) -> list[Fix]:
+def _fix_inference(refused: RefusedStatement) -> list[Fix]:
     edits = tuple(
         Edit(number, 1, (line.replace("inference_mode", "no_grad"),))
-        for number, line in enumerate(of.text.lines, 1)
+        for number, line in enumerate(refused.text.lines, 1)
         if "inference_mode()" in line or line.strip().endswith("inference_mode")
     )
-    return [of.fix(message("Make the tensor under torch.no_grad(): a later graph can then use it."), edits)]
+    return [refused.fix(message("Make the tensor under torch.no_grad(): a later graph can then use it."), edits)]
 
 
-def _of_reversed_array(of: RefusedStatement) -> list[Fix]:
+def _fix_reversed_array(refused: RefusedStatement) -> list[Fix]:
     names = ("from_numpy", "tensor", "as_tensor", "asarray")
-    nodes = [] if of.statement is None else list(ast.walk(of.statement))
-    calls = [each for each in nodes if isinstance(each, ast.Call) and getattr(each.func, "attr", "") in names]
-    edits = of.text.wrapped(calls[0].args[0], "{}.copy()") if len(calls) == 1 and calls[0].args else ()
-    return [of.fix(message("Copy the array. The copy has positive strides."), edits)]
+    calls = [each for each in refused.nodes(ast.Call) if getattr(each.func, "attr", "") in names]
+    edits = refused.text.wrapped(calls[0].args[0], "{}.copy()") if len(calls) == 1 and calls[0].args else ()
+    return [refused.fix(message("Copy the array. The copy has positive strides."), edits)]
 
 
-def _of_casting(of: RefusedStatement) -> list[Fix]:
-    target = target_of(of.statement) if of.statement is not None else ""
-    source = of.text.source_of(of.statement) if of.statement is not None else ""
+def _fix_cast(refused: RefusedStatement) -> list[Fix]:
+    target = target_of(refused.statement) if refused.statement is not None else ""
+    source = ast.unparse(refused.statement) if refused.statement is not None else ""
     rewritten = out_of_place(source)
     sentence = message(
         "An in-place operation keeps the dtype of {array}. Create {array} with a floating dtype, or make a new array.",
         array=f"`{target}`" if target else message("the array"),
     )
-    return [of.fix(sentence, of.replaced(rewritten) if rewritten else ())]
+    return [refused.fix(sentence, refused.replaced(rewritten) if rewritten else ())]
 
 
-def _wrapping(of: RefusedStatement, sentence: Text, functions: tuple[str, ...], pattern: str, owner: bool) -> list[Fix]:
-    """Return the fix that wraps the owner or the first argument of the one call of these functions in the statement."""
-    nodes = [] if of.statement is None else list(ast.walk(of.statement))
-    calls = [each for each in nodes if isinstance(each, ast.Call) and getattr(each.func, "attr", "") in functions]
+def _wrap(
+    refused: RefusedStatement, sentence: Text, functions: tuple[str, ...], pattern: str, owner: bool
+) -> list[Fix]:
+    """Return the fix that wraps the owner or the first argument of the only call of these functions in a statement."""
+    calls = [each for each in refused.nodes(ast.Call) if getattr(each.func, "attr", "") in functions]
     wrapped: ast.expr | None = None
     if len(calls) == 1:
         function, arguments = calls[0].func, calls[0].args
@@ -152,43 +153,44 @@ def _wrapping(of: RefusedStatement, sentence: Text, functions: tuple[str, ...], 
             wrapped = function.value
         elif arguments:
             wrapped = arguments[0]
-    return [of.fix(sentence, () if wrapped is None else of.text.wrapped(wrapped, pattern))]
+    return [refused.fix(sentence, () if wrapped is None else refused.text.wrapped(wrapped, pattern))]
 
 
-def _of_incompatible_view(of: RefusedStatement) -> list[Fix]:
-    source = "" if of.statement is None else of.text.source_of(of.statement)
-    edits = of.replaced(source.replace(".view(", ".reshape(", 1)) if source.count(".view(") == 1 else ()
+def _fix_incompatible_view(refused: RefusedStatement) -> list[Fix]:
+    source = "" if refused.statement is None else ast.unparse(refused.statement)
+    edits = refused.replaced(source.replace(".view(", ".reshape(", 1)) if source.count(".view(") == 1 else ()
     writing = message(
-        "If a later line should write through the view: call contiguous() first, and write into the tensor that it "
+        "If a later line should write through the view, call contiguous() first, and write into the tensor that it "
         "returns."
     )
-    return [of.fix(message("Use reshape: it copies where no view is possible."), edits), of.fix(writing)]
+    return [refused.fix(message("Use reshape: it copies where no view is possible."), edits), refused.fix(writing)]
 
 
-def _of_exported_gradient(of: RefusedStatement) -> list[Fix]:
+def _fix_exported_tensor(refused: RefusedStatement) -> list[Fix]:
     sentence = message("Detach the tensor first: the array needs its numbers only.")
-    return _wrapping(of, sentence, ("numpy", "__array__"), "{}.detach()", owner=True)
+    return _wrap(refused, sentence, ("numpy", "__array__"), "{}.detach()", owner=True)
 
 
-def _of_copied_result(of: RefusedStatement) -> list[Fix]:
-    holder = _attribute_with_history(of)
+def _fix_deep_copy(refused: RefusedStatement) -> list[Fix]:
+    holder = _attribute_with_history(refused)
     if holder:
         sentence = message(
             "`{name}` is the result of an operation, and the copy would include it. Drop it before the copy.",
             name=holder,
         )
-        is_alone = of.statement is not None and of.text.is_alone(of.statement)
-        return [of.fix(sentence, (of.text.insert_before(of.statement, f"{holder} = None"),) if is_alone else ())]  # type: ignore[arg-type]
+        statement = refused.statement
+        if statement is None or not refused.text.is_alone(statement):
+            return [refused.fix(sentence)]
+        return [refused.fix(sentence, (refused.text.insert_before(statement, f"{holder} = None"),))]
     sentence = message("Copy the numbers without the history, if the copy should be independent of this graph.")
-    return _wrapping(of, sentence, ("deepcopy",), "{}.detach()", owner=False)
+    return _wrap(refused, sentence, ("deepcopy",), "{}.detach()", owner=False)
 
 
-def _attribute_with_history(of: RefusedStatement) -> str:
+def _attribute_with_history(refused: RefusedStatement) -> str:
     """Return the attribute of the copied object that refers to the result of an operation, or ""."""
-    nodes = [] if of.statement is None else list(ast.walk(of.statement))
-    for call in (each for each in nodes if isinstance(each, ast.Call) and each.args):
+    for call in (each for each in refused.nodes(ast.Call) if each.args):
         copied = call.args[0]
-        value = of.variable(copied.id) if isinstance(copied, ast.Name) else None
+        value = refused.variable(copied.id) if isinstance(copied, ast.Name) else None
         if value is None or "deepcopy" not in ast.unparse(call.func) or hasattr(value, "grad_fn"):
             continue
         for path, x in named_tensors.in_variables({ast.unparse(copied): value}, lambda each: hasattr(each, "grad_fn")):
@@ -197,44 +199,47 @@ def _attribute_with_history(of: RefusedStatement) -> str:
     return ""
 
 
-def _of_flag(of: RefusedStatement) -> list[Fix]:
-    statement = of.statement
+def _fix_flag(refused: RefusedStatement) -> list[Fix]:
+    statement = refused.statement
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     name = ast.unparse(target.value) if isinstance(target, ast.Attribute) else ""
     if not name and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         function = statement.value.func
         name = ast.unparse(function.value) if isinstance(function, ast.Attribute) else ""
-    sentence = message("A result gets its flag from its operands. Detach it to continue without its history.")
-    return [of.fix(sentence, of.replaced(f"{name} = {name}.detach()") if name else ())]
+    sentence = message("A result gets `requires_grad` from its operands. Detach it to continue without its history.")
+    return [refused.fix(sentence, refused.replaced(f"{name} = {name}.detach()") if name else ())]
 
 
-def _of_readonly_array(of: RefusedStatement) -> list[Fix]:
+def _fix_readonly_array(refused: RefusedStatement) -> list[Fix]:
     """Return the fix that copies the array in the line where the program made the array."""
-    target = target_of(of.statement) if of.statement is not None else ""
+    target = target_of(refused.statement) if refused.statement is not None else ""
     sentence = message(
         "Copy {array} where it is made: a program can write into the copy.",
         array=f"`{target}`" if target else message("the array"),
     )
-    for each in of.text.statements():
-        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == target and each.lineno < of.line.number:
-            return [of.fix(sentence, of.text.wrapped(each.value, "{}.copy()"))]
-    return [of.fix(sentence)]
+    for each in refused.text.statements():
+        if (
+            isinstance(each, ast.Assign)
+            and ast.unparse(each.targets[0]) == target
+            and each.lineno < refused.line.number
+        ):
+            return [refused.fix(sentence, refused.text.wrapped(each.value, "{}.copy()"))]
+    return [refused.fix(sentence)]
 
 
-def _of_missing_gradient(of: RefusedStatement) -> list[Fix]:
+def _fix_missing_gradient(refused: RefusedStatement) -> list[Fix]:
     """Return the fix for a tensor whose ``.grad`` is None because the tensor is the result of an operation."""
-    nodes = [] if of.statement is None else list(ast.walk(of.statement))
-    for each in nodes:
-        if not (isinstance(each, ast.Attribute) and each.attr == "grad" and isinstance(each.value, ast.Name)):
+    for each in refused.nodes(ast.Attribute):
+        if each.attr != "grad" or not isinstance(each.value, ast.Name):
             continue
         name = each.value.id
-        value = of.variable(name)
+        value = refused.variable(name)
         if getattr(value, "is_leaf", True) or not hasattr(value, "grad_fn"):
             continue
-        made = of.made_in(value)
-        statement = of.text.statement_at(made.number) if made.file == of.text.file else None
+        made = refused.made_in(value)
+        statement = refused.text.statement_at(made.number) if made.file == refused.text.file else None
         where = message("line {line}", line=made.number) if made.number else message("an operation")
-        update = _in_place_update(of, statement, name)
+        update = _in_place_update(refused, statement, name)
         if update:
             sentence = message(
                 "`{name}` is the result of {place}, and not a leaf any more. Update the leaf in place, without "
@@ -242,7 +247,7 @@ def _of_missing_gradient(of: RefusedStatement) -> list[Fix]:
                 name=name,
                 place=where,
             )
-            return [of.fix(sentence, update)]
+            return [refused.fix(sentence, update)]
         sentence = message(
             "`{name}` is the result of {place}, so backward stores no gradient in it. Detach it, so that it becomes a "
             "leaf; or call `{name}.retain_grad()` if you only want to see its gradient.",
@@ -251,15 +256,15 @@ def _of_missing_gradient(of: RefusedStatement) -> list[Fix]:
         )
         is_made_there = isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name
         edits: tuple[Edit, ...] = ()
-        if is_made_there and statement is not None and of.text.is_alone(statement):
-            edits = (of.text.insert_after(statement, f"{name} = {name}.detach().requires_grad_()"),)
-        return [of.fix(sentence, edits)]
+        if is_made_there and statement is not None and refused.text.is_alone(statement):
+            edits = (refused.text.insert_after(statement, f"{name} = {name}.detach().requires_grad_()"),)
+        return [refused.fix(sentence, edits)]
     return []
 
 
-def _in_place_update(of: RefusedStatement, statement: ast.stmt | None, name: str) -> tuple[Edit, ...]:
-    """Return the edit of ``w = w - lr * w.grad`` that updates the leaf; () for another statement."""
-    if not isinstance(statement, ast.Assign) or not of.text.is_alone(statement):
+def _in_place_update(refused: RefusedStatement, statement: ast.stmt | None, name: str) -> tuple[Edit, ...]:
+    """Return the edit that turns ``w = w - lr * w.grad`` into an update of the leaf; () for another statement."""
+    if not isinstance(statement, ast.Assign) or not refused.text.is_alone(statement):
         return ()
     value = statement.value
     if (
@@ -270,7 +275,7 @@ def _in_place_update(of: RefusedStatement, statement: ast.stmt | None, name: str
         return ()
     sign = "-" if isinstance(value.op, ast.Sub) else "+"
     update = f"    {name} {sign}= {ast.unparse(value.right)}"
-    return (of.text.replace(statement, "with torch.no_grad():", update, f"{name}.grad = None"),)
+    return (refused.text.replace(statement, "with torch.no_grad():", update, f"{name}.grad = None"),)
 
 
 _RULES = (
@@ -288,121 +293,121 @@ _RULES = (
         "view size is not compatible with input tensor's size and stride",
         message("Line {line} asks for a view of a tensor whose elements are not in that order in memory."),
         message("A view is a new shape over the same memory; after a transpose there may be no strides for it."),
-        _of_incompatible_view,
+        _fix_incompatible_view,
     ),
     _Rule(
         "Can't call numpy() on Tensor that requires grad",
         message("Line {line} turns a tensor with a history into an array."),
         message("An array has no history, so torch asks you to drop it yourself."),
-        _of_exported_gradient,
+        _fix_exported_tensor,
     ),
     _Rule(
         "support the deepcopy protocol",
         message("Line {line} deep-copies the result of an operation."),
         message("A deep copy would have to copy the graph behind the tensor."),
-        _of_copied_result,
+        _fix_deep_copy,
     ),
     _Rule(
         "you can only change requires_grad flags of leaf variables",
-        message("Line {line} changes the flag of a tensor that an operation has made."),
+        message("Line {line} sets `requires_grad` of the result of an operation."),
         "",
-        _of_flag,
+        _fix_flag,
     ),
     _Rule(
         "dtype can require gradients",
         message("Line {line} asks for the gradient of integers."),
         message("A gradient is a slope: it exists only for numbers that can change by any small amount."),
-        _of_integers,
+        _fix_integers,
     ),
     _Rule(
         "destination is read-only",
         message("Line {line} writes into a read-only array."),
         "",
-        _of_readonly_array,
+        _fix_readonly_array,
     ),
     _Rule(
         "output array is read-only",
         message("Line {line} writes into a read-only array."),
         "",
-        _of_readonly_array,
+        _fix_readonly_array,
     ),
     _Rule(
         "NoneType",
         message("Line {line} uses a gradient that does not exist."),
         message("Backward stores gradients in leaves only."),
-        _of_missing_gradient,
+        _fix_missing_gradient,
         is_vague=True,
     ),
     _Rule(
         "a leaf Variable that requires grad is being used in an in-place operation",
         message("Line {line} writes in place into a leaf that requires a gradient."),
         message("Backward stores the gradient of a leaf. A recorded write would make it the result of an operation."),
-        refused_writes.of_leaf,
+        refused_writes.fix_leaf,
     ),
     _Rule(
         "that doesn't stop gradient can't use inplace strategy",
         message("Line {line} writes in place into a leaf that requires a gradient."),
         message("Backward stores the gradient of a leaf. A recorded write would make it the result of an operation."),
-        refused_writes.of_leaf,
+        refused_writes.fix_leaf,
     ),
     _Rule(
         "Such functions do not allow the output views to be modified inplace",
         message("Line {line} writes into one of several views that one call has made."),
         message("Autograd records writes through a view only if one call created that view alone."),
-        refused_writes.of_several_views,
+        refused_writes.fix_several_views,
     ),
     _Rule(
         "more than one element of the written-to tensor refers to a single memory location",
         message("Line {line} writes into a tensor whose elements share memory."),
         message("`expand` repeats elements without copying them, so one write would reach several elements."),
-        refused_writes.of_expanded,
+        refused_writes.fix_expanded,
     ),
     _Rule(
         "some elements of the input tensor and the written-to tensor refer to a single memory location",
         message("Line {line} reads the same memory that it writes."),
         message("The result would depend on the order in which the elements are written."),
-        refused_writes.of_overlap,
+        refused_writes.fix_overlap,
     ),
     _Rule(
         "of BackwardHookFunction",
         message("Line {line} runs a layer with inplace=True on the output of a layer that has a full backward hook."),
         message("The hook replaces the output by a view of it, so that it can read the gradient of the output."),
-        refused_writes.of_hooked_layer,
+        refused_writes.fix_hooked_layer,
     ),
     _Rule(
         "can't optimize a non-leaf Tensor",
         message("Line {line} passes a tensor to the optimizer that is not a leaf."),
         "",
-        _of_optimized,
+        _fix_optimized_result,
     ),
     _Rule(
         "Inference tensors cannot be saved for backward",
         message("Line {line} uses a tensor that was made under torch.inference_mode() in a graph."),
         message("Inference tensors count no versions, so no operation may save them for backward."),
-        _of_inference,
+        _fix_inference,
     ),
     _Rule(
         "At least one stride in the given numpy array is negative",
         message("Line {line} shares a NumPy array with a negative stride."),
         message("A tensor has no negative strides."),
-        _of_reversed_array,
+        _fix_reversed_array,
     ),
     _Rule(
         "created in no_grad mode and is being modified inplace with grad mode enabled",
         message("Line {line} writes through a view that was taken under torch.no_grad()."),
         message("Autograd does not connect that view to the history of its base, so it cannot record the write."),
-        refused_writes.of_unrecorded_view,
+        refused_writes.fix_unrecorded_view,
     ),
     _Rule(
         "Cannot cast ufunc",
         message("Line {line} writes a result into an array whose dtype cannot hold it."),
         "",
-        _of_casting,
+        _fix_cast,
     ),
     _Rule(
         "doesn't match the broadcast shape",
         message("Line {line} writes a larger result into a smaller tensor."),
         message("An in-place operation cannot change the shape of its target."),
-        refused_writes.of_batched_write,
+        refused_writes.fix_batched_write,
     ),
 )

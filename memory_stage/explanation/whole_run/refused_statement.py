@@ -6,12 +6,14 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from memory_stage.explanation.whole_run.faults import Edit, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
 from memory_stage.messages import Text, said
 from memory_stage.watch.lines import ProgramLine
+
+Node = TypeVar("Node", bound=ast.AST)
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class RefusedStatement:
     """A statement that raised an error.
 
     Attributes:
-        made_in: returns the line that made a tensor, as far as it is known.
+        made_in: returns the line that made a tensor, or ``UNKNOWN_LINE``.
         frame: the frame of the program in which the statement ran.
         line: its line.
         text: the source of its file.
@@ -34,12 +36,16 @@ class RefusedStatement:
     statement: ast.stmt | None
     message: str
 
+    def nodes(self, kind: type[Node]) -> list[Node]:
+        """Return the nodes of a kind in the statement's syntax tree."""
+        return [] if self.statement is None else [each for each in ast.walk(self.statement) if isinstance(each, kind)]
+
     def variable(self, name: str) -> Any:
         """Return the value of a variable where the error was raised; None if there is none."""
         return self.frame.f_locals.get(name, self.frame.f_globals.get(name))
 
     def replaced(self, *texts: str) -> tuple[Edit, ...]:
-        """Return the edit that replaces the statement; () if its lines hold more than it."""
+        """Return the edit that replaces the statement; () if its lines contain more than the statement."""
         if self.statement is None or not self.text.is_alone(self.statement):
             return ()
         return (self.text.replace(self.statement, *texts),)

@@ -1,4 +1,4 @@
-"""Fixes of a statement that a framework refuses to let write: into a leaf, a view, or memory that elements share."""
+"""Fixes for a write that a framework refuses: into a leaf, a view, or memory that elements share."""
 
 from __future__ import annotations
 
@@ -15,147 +15,147 @@ from memory_stage.messages import message
 _INITIALIZING = re.compile(r"\.(uniform|normal|fill|zero|copy|exponential|set_value|trunc_normal|random|bernoulli)_?\(")
 
 
-def of_leaf(of: RefusedStatement) -> list[Fix]:
+def fix_leaf(refused: RefusedStatement) -> list[Fix]:
     """Wrap the statement, and those after it that write the same tensor, in ``no_grad``; or make a new tensor."""
-    if of.statement is None:
+    if refused.statement is None:
         return []
-    framework = "paddle" if "Leaf Var" in of.message else "torch"
-    target = path_of_target(of.statement)
-    statements = [of.statement]
-    for each in of.text.siblings_after(of.statement):
+    framework = "paddle" if "Leaf Var" in refused.message else "torch"
+    target = path_of_target(refused.statement)
+    statements = [refused.statement]
+    for each in refused.text.siblings_after(refused.statement):
         if not target or path_of_target(each) != target:
             break
         statements.append(each)
-    source = of.text.source_of(of.statement)
-    edits = (of.text.wrapped_in_block(f"with {framework}.no_grad():", statements),)
-    is_alone = all(of.text.is_alone(each) for each in statements)
+    source = ast.unparse(refused.statement)
+    edits = (refused.text.wrapped_in_block(f"with {framework}.no_grad():", statements),)
+    is_alone = all(refused.text.is_alone(each) for each in statements)
     is_update = bool(target) and f"{target}.grad" in source
-    sentence = message("To change the leaf itself, for example to initialize it: write without recording.")
+    sentence = message("To change the leaf itself, for example to initialize it, write without recording.")
     if is_update:
-        sentence = message("To update the leaf: write without recording.")
-    fixes = [of.fix(sentence, edits if is_alone else ())]
-    function = of.text.function_at(of.line.number)
+        sentence = message("To update the leaf, write without recording.")
+    fixes = [refused.fix(sentence, edits if is_alone else ())]
+    function = refused.text.function_at(refused.line.number)
     is_argument = function is not None and target in {each.arg for each in function.args.args}
     # A module keeps its parameters, and an update that makes a new tensor loses the leaf with its gradient.
     can_be_new = target.isidentifier() and not is_argument and not is_update and not _INITIALIZING.search(source)
     rewritten = out_of_place(source) if can_be_new else ""
     if rewritten and len(statements) == 1:
         new = message("Or make a new tensor that has a history, and keep the leaf.")
-        fixes.append(of.fix(new, of.replaced(rewritten)))
+        fixes.append(refused.fix(new, refused.replaced(rewritten)))
     return fixes
 
 
-def of_several_views(of: RefusedStatement) -> list[Fix]:
+def fix_several_views(refused: RefusedStatement) -> list[Fix]:
     """Replace loops over a tensor, which take all its views in one call, by loops over its indices."""
     import torch
 
     edits = []
-    for loop in of.text.loops_around(of.line.number):
+    for loop in refused.text.loops_around(refused.line.number):
         before = ast.unparse(loop.iter)
         after = before
         for name in {each.id for each in ast.walk(loop.iter) if isinstance(each, ast.Name)}:
-            if isinstance(of.variable(name), torch.Tensor) and not re.search(rf"\b{name}\b\s*[\[.(]", before):
+            if isinstance(refused.variable(name), torch.Tensor) and not re.search(rf"\b{name}\b\s*[\[.(]", before):
                 after = re.sub(rf"\b{name}\b", f"({name}[i] for i in range(len({name})))", after)
-        header = of.text.lines[loop.lineno - 1]
+        header = refused.text.lines[loop.lineno - 1]
         if after != before and before in header:
             edits.append(Edit(loop.lineno, 1, (header.replace(before, after),)))
-    looped = {name for loop in of.text.loops_around(of.line.number) for name in names_in(loop.target)}
-    is_other = of.statement is not None and path_of_target(of.statement) not in looped and not edits
-    rewritten = out_of_place(of.text.source_of(of.statement)) if is_other and of.statement is not None else ""
+    looped = {name for loop in refused.text.loops_around(refused.line.number) for name in names_in(loop.target)}
+    is_other = refused.statement is not None and path_of_target(refused.statement) not in looped and not edits
+    rewritten = out_of_place(ast.unparse(refused.statement)) if is_other and refused.statement is not None else ""
     if rewritten:
         sentence = message("Write the result into new memory: the other views keep their numbers.")
-        return [of.fix(sentence, of.replaced(rewritten))]
+        return [refused.fix(sentence, refused.replaced(rewritten))]
     sentence = message(
         "A loop over a tensor creates all its views in one call, and torch refuses to write into them. Index the "
         "tensor in the loop instead."
     )
-    return [of.fix(sentence, tuple(edits))]
+    return [refused.fix(sentence, tuple(edits))]
 
 
-def of_expanded(of: RefusedStatement) -> list[Fix]:
+def fix_expanded(refused: RefusedStatement) -> list[Fix]:
     """Copy the tensor whose elements share memory."""
-    calls = of.text.calls("expand", "expand_as", "broadcast_to")
+    calls = refused.text.calls("expand", "expand_as", "broadcast_to")
     sentence = message("Copy the expanded tensor, so that each element has its own memory.")
     if len(calls) == 1:
-        return [of.fix(sentence, of.text.wrapped(calls[0], "{}.clone()"))]
-    target = target_of(of.statement) if of.statement is not None else ""
+        return [refused.fix(sentence, refused.text.wrapped(calls[0], "{}.clone()"))]
+    target = target_of(refused.statement) if refused.statement is not None else ""
     edits = (
         ()
-        if not target or of.statement is None
-        else (of.text.insert_before(of.statement, f"{target} = {target}.clone()"),)
+        if not target or refused.statement is None
+        else (refused.text.insert_before(refused.statement, f"{target} = {target}.clone()"),)
     )
-    return [of.fix(sentence, edits)]
+    return [refused.fix(sentence, edits)]
 
 
-def of_overlap(of: RefusedStatement) -> list[Fix]:
+def fix_overlap(refused: RefusedStatement) -> list[Fix]:
     """Read a copy of the tensor that the statement reads and writes."""
-    statement = of.statement
+    statement = refused.statement
     sentence = message("Read a copy of the tensor that the statement both reads and writes.")
     target = target_of(statement) if statement is not None else ""
     if not target or not isinstance(statement, (ast.Assign, ast.AugAssign)):
-        return [of.fix(sentence)]
+        return [refused.fix(sentence)]
     written = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
     if isinstance(written, ast.Subscript) and target in {
         n.id for n in ast.walk(written.slice) if isinstance(n, ast.Name)
     }:
         index = re.sub(rf"\b{target}\b", f"{target}.clone()", ast.unparse(written.slice))
         before, after = ast.unparse(written), f"{ast.unparse(written.value)}[{index}]"
-        return [of.fix(sentence, of.replaced(of.text.source_of(statement).replace(before, after, 1)))]
+        return [refused.fix(sentence, refused.replaced(ast.unparse(statement).replace(before, after, 1)))]
     value = ast.unparse(statement.value)
     copied = re.sub(rf"\b{target}\b", f"{target}.clone()", value)
-    return [of.fix(sentence, of.replaced(of.text.source_of(statement).replace(value, copied)))]
+    return [refused.fix(sentence, refused.replaced(ast.unparse(statement).replace(value, copied)))]
 
 
-def of_hooked_layer(of: RefusedStatement) -> list[Fix]:
+def fix_hooked_layer(refused: RefusedStatement) -> list[Fix]:
     """Switch off the in-place write of the layer behind the hook."""
-    edits = of.text.without_keyword("inplace")
-    return [of.fix(message("Let the layer after the hooked one write into new memory."), edits)]
+    edits = refused.text.without_keyword("inplace")
+    return [refused.fix(message("Let the layer after the hooked one write into new memory."), edits)]
 
 
-def of_unrecorded_view(of: RefusedStatement) -> list[Fix]:
-    """Write through a view that is taken where the write is, in the words in which the program took the old view."""
-    call = of.statement.value if isinstance(of.statement, ast.Expr) else None
+def fix_unrecorded_view(refused: RefusedStatement) -> list[Fix]:
+    """Write through a new view, made in the line of the write by the expression that made the old view."""
+    call = refused.statement.value if isinstance(refused.statement, ast.Expr) else None
     written = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
-    view = None if written is None else of.text.element_of(written, of.line.number)
-    if written is None or view is None or of.statement is None:
+    view = None if written is None else refused.text.element_of(written, refused.line.number)
+    if written is None or view is None or refused.statement is None:
         indexing = message(
             "Index the tensor right before the write, where gradients are recorded; or write under torch.no_grad(), if "
             "the write needs no gradient."
         )
-        return [of.fix(indexing)]
-    source = of.text.source_of(of.statement).replace(ast.unparse(written), view, 1)
+        return [refused.fix(indexing)]
+    source = ast.unparse(refused.statement).replace(ast.unparse(written), view, 1)
     sentence = message("Take the view in the line of the write: autograd records `{view}` there.", view=view)
     unrecorded = message("Or write under torch.no_grad(), if the write needs no gradient.")
-    return [of.fix(sentence, of.replaced(source)), of.fix(unrecorded)]
+    return [refused.fix(sentence, refused.replaced(source)), refused.fix(unrecorded)]
 
 
-def of_batched_write(of: RefusedStatement) -> list[Fix]:
-    """Inside vmap, let the target be made from an argument: it then has one part for each example."""
+def fix_batched_write(refused: RefusedStatement) -> list[Fix]:
+    """Inside vmap, make the target from an argument, so that it has one part for each example."""
     import torch
 
     batched = [
         name
-        for name, value in of.frame.f_locals.items()
+        for name, value in refused.frame.f_locals.items()
         if isinstance(value, torch.Tensor) and torch._C._functorch.is_batchedtensor(value)
     ]
-    target = target_of(of.statement) if of.statement is not None else ""
+    target = target_of(refused.statement) if refused.statement is not None else ""
     if not batched:
         larger = message(
             "Make a new tensor, or give {target} the larger shape first.",
             target=f"`{target}`" if target else message("the target"),
         )
-        return [of.fix(larger)]
+        return [refused.fix(larger)]
     sentence = message(
         "Inside vmap, create `{target}` from `{argument}`: it then has one part for each example.",
         target=target,
         argument=batched[0],
     )
-    for each in of.text.statements():
+    for each in refused.text.statements():
         if not isinstance(each, ast.Assign) or ast.unparse(each.targets[0]) != target:
             continue
-        if isinstance(each.value, ast.Call) and of.text.is_alone(each):
+        if isinstance(each.value, ast.Call) and refused.text.is_alone(each):
             function = ast.unparse(each.value.func)
             if function in ("torch.zeros", "torch.ones", "torch.empty", "torch.full"):
                 source = ast.unparse(each).replace(function, f"{batched[0]}.new_{function.rpartition('.')[2]}", 1)
-                return [of.fix(sentence, (of.text.replace(each, source),))]
-    return [of.fix(sentence)]
+                return [refused.fix(sentence, (refused.text.replace(each, source),))]
+    return [refused.fix(sentence)]

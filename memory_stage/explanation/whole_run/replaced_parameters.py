@@ -1,4 +1,4 @@
-"""Diagnose parameters of a module of PyTorch that were replaced after an optimizer had been given the old ones."""
+"""Diagnose parameters of PyTorch that a program replaced after an optimizer received the old ones."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import torch
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
 from memory_stage.messages import message, said
-from memory_stage.watch.lines import ProgramLine
 
 
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
-    """Yield a fault for each statement that replaced a part of a module behind the back of its optimizer.
+    """Yield a fault for each statement that replaced a part of a module without giving it to the optimizer.
 
-    It is one only if backward has reached the new parameters, no optimizer has them, and an optimizer has parameters
-    that no module has.
+    The replacement is a fault only if backward has reached the new parameters, no optimizer has them, and an optimizer
+    has parameters that no module has.
 
     Args:
         variables: the variables of the program.
@@ -44,7 +43,7 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
 
 
 def _replacing(text: ProgramText, name: str, path: str) -> ast.Assign | None:
-    """Return the statement ``name.part = ...`` that gave a module the part with a parameter, or None."""
+    """Return the statement ``name.part = ...`` that assigned the part with the parameter ``path``, or None."""
     whole = f"{name}.{path}"
     for each in text.statements():
         target = ast.unparse(each.targets[0]) if isinstance(each, ast.Assign) else ""
@@ -54,7 +53,7 @@ def _replacing(text: ProgramText, name: str, path: str) -> ast.Assign | None:
 
 
 def _optimizer_before(text: ProgramText, statement: ast.stmt, optimizers: list[Any]) -> ast.stmt | None:
-    """Return the statement of the same block that made an optimizer before another statement, or None."""
+    """Return the statement that made an optimizer in the same block, before ``statement``; or None."""
     kinds = {type(each).__name__ for each in optimizers}
     block = text.block_of(statement)
     for each in block[: block.index(statement)]:
@@ -65,15 +64,14 @@ def _optimizer_before(text: ProgramText, statement: ast.stmt, optimizers: list[A
 
 
 def _fault(text: ProgramText, name: str, statement: ast.stmt, optimizer: ast.stmt) -> Fault:
-    made, replaced = (ProgramLine(text.file, each.lineno, "") for each in (optimizer, statement))
+    made, replaced = (text.line_of(each) for each in (optimizer, statement))
     edits: tuple[Edit, ...] = ()
     if text.is_alone(optimizer) and text.is_alone(statement):
         count = (optimizer.end_lineno or optimizer.lineno) - optimizer.lineno + 1
         edits = Edit(optimizer.lineno, count, ()), text.insert_after(statement, ast.unparse(optimizer))
     verdict = message(
         "Line {line} replaces `{name}` after the optimizer of line {made} received the old parameter, so the new one "
-        "is "
-        "never updated.",
+        "is never updated.",
         line=statement.lineno,
         name=name,
         made=optimizer.lineno,

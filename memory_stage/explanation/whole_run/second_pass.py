@@ -1,11 +1,11 @@
-"""Sentences about a second backward pass through a graph that is freed, for every framework."""
+"""Sentences about a second backward pass through a freed graph, for every framework."""
 
 from __future__ import annotations
 
 from memory_stage.messages import Text, capitalized, message
 from memory_stage.watch.lines import ProgramLine
 
-#: Roles of lines, and reasons.
+#: The roles of the lines in such a fault, and the reasons.
 FREED = message("ran backward through it and freed it")
 NEEDED_AGAIN = message("needs it again")
 REACHES_FREED = message("reaches the freed part")
@@ -34,7 +34,7 @@ def carried_graph(value: Text, freed: ProgramLine, asking: ProgramLine) -> Text:
     )
 
 
-def detaching(value: Text) -> Text:
+def advise_detach(value: Text) -> Text:
     """Return the advice to detach a value that the next iteration reads."""
     return message(
         "Detach {value} before the next iteration reads it: `.detach()` keeps the numbers and drops the graph.",
@@ -42,7 +42,7 @@ def detaching(value: Text) -> Text:
     )
 
 
-def forward_again(asking: ProgramLine) -> Text:
+def advise_forward(asking: ProgramLine) -> Text:
     """Return the advice to repeat the forward pass before a second backward pass."""
     return message(
         "Run the forward pass again before line {line}: its gradients then belong to the current parameters.",
@@ -50,10 +50,10 @@ def forward_again(asking: ProgramLine) -> Text:
     )
 
 
-def one_pass_or_keep(freed: ProgramLine, asking: ProgramLine) -> Text:
+def advise_one_pass(freed: ProgramLine, asking: ProgramLine) -> Text:
     """Return the advice for two backward passes that are meant for the same parameters."""
     return message(
-        "Or, if both passes are meant for the same parameters: add the losses and call backward() once; or pass "
+        "Or, if both passes are meant for the same parameters, add the losses and call backward() once; or pass "
         "retain_graph=True in line {freed}, which keeps the graph in memory for line {line}.",
         freed=freed.number,
         line=asking.number,

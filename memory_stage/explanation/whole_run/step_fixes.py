@@ -1,4 +1,4 @@
-"""Fixes of a step of an optimizer between a forward and its backward pass, in the words of any framework."""
+"""Fixes for an optimizer's step between a forward pass and its backward pass, for every framework."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue
 from memory_stage.messages import message, said, sentences
 
 
-def around_a_step(of: OverwrittenValue) -> Iterator[Fix]:
-    """Yield both ways to order a step of an optimizer, a forward and a backward; the program's meaning decides."""
-    step = of.written_in[0].number
+def fix_step_order(lost: OverwrittenValue) -> Iterator[Fix]:
+    """Yield two fixes: repeat the forward pass after the step, or run backward before it. The user has to choose."""
+    step = lost.written_in[0].number
     again = message(
         "Run the forward pass of line {line} again after line {step}: its loss then belongs to the parameters after "
         "the step.",
-        line=of.saved_in.number,
+        line=lost.saved_in.number,
         step=step,
     )
     yield Fix(said(again))
-    if of.library == "paddle":  # its backward() has no argument for the parameters
+    if lost.library == "paddle":  # Paddle's backward() has no argument for the parameters
         earlier = message(
             "Or compute these gradients before line {step} with `paddle.grad(loss, parameters)`, which changes no "
             "`.grad`: they are then those of the parameters before the step.",
@@ -39,21 +39,21 @@ def around_a_step(of: OverwrittenValue) -> Iterator[Fix]:
     yield Fix(said(earlier))
 
 
-def forward_again(
-    of: OverwrittenValue, frames: list[FrameType], text: ProgramText, is_stale: Callable[[Any], bool]
+def repeat_forward(
+    lost: OverwrittenValue, frames: list[FrameType], text: ProgramText, is_stale: Callable[[Any], bool]
 ) -> Fix | None:
-    """Return the fix that repeats, after the step, the statements whose results the step has made stale.
+    """Return the fix that repeats, after the step, the statements whose results the step has made stale; or None.
 
-    They are found in the function that asked for the backward pass: assignments to names in the block of the step,
-    each of a tensor whose graph needs an overwritten one.
+    These are assignments in the block of the step that make a tensor whose graph needs an overwritten tensor. The
+    backward pass has to be in the same block.
 
     Args:
-        of, frames: as in :func:`.write_fixes.at_the_write`.
+        lost, frames: as in :func:`.write_fixes.fix_write`.
         text: the file of the step.
         is_stale: True for a tensor whose graph needs a tensor that was overwritten.
     """
-    step, asking = text.statement_at(of.written_in[0].number), text.statement_at(of.asked_in.number)
-    if step is None or asking is None or not frames or of.asked_in.file != text.file or not text.is_alone(step):
+    step, asking = text.statement_at(lost.written_in[0].number), text.statement_at(lost.asked_in.number)
+    if step is None or asking is None or not frames or lost.asked_in.file != text.file or not text.is_alone(step):
         return None
     block = text.block_of(step)
     root = differentiated(asking)
@@ -76,11 +76,11 @@ def forward_again(
     advised = [
         message(
             "Run the forward pass again after line {line}: `{name}` then belongs to the parameters after the step.",
-            line=of.written_in[0].number,
+            line=lost.written_in[0].number,
             name=root,
         )
     ]
-    if of.saved_in.function != of.asked_in.function:  # the repeated call runs lines that are not shown
+    if lost.saved_in.function != lost.asked_in.function:  # the repeated call runs lines that are not shown
         advised.append(message("If it draws random numbers, it draws new ones."))
     return Fix(said(sentences(advised)), text.file, (text.insert_after(step, *lines),))
 
@@ -93,7 +93,7 @@ def _assigns_names(statement: ast.Assign) -> bool:
 
 
 def _with_needed_targets(statement: ast.Assign, needed: set[str]) -> ast.Assign:
-    """Return an assignment that gives the values of a tuple only to the names that are needed."""
+    """Return an assignment with ``_`` in place of the names of a tuple that are not needed."""
     target = statement.targets[0]
     if not isinstance(target, ast.Tuple):
         return statement

@@ -1,4 +1,4 @@
-"""Diagnose the faults of a watched run of PyTorch: the place where logs and graphs become faults."""
+"""Diagnose the faults of a watched run of PyTorch from its logs and graphs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from memory_stage.watch.torch.watched_run import WatchedRun
 
 
 class TorchDiagnosis:
-    """The watching of a run of PyTorch, from :meth:`begin` to :meth:`end`. It may be begun again, and keeps its logs.
+    """Watches a run of PyTorch from :meth:`begin` to :meth:`end`. ``begin`` may be called again and continues the logs.
 
     Args:
         collector: collects the faults.
@@ -44,13 +44,13 @@ class TorchDiagnosis:
         self._collector = collector
         self._run = WatchedRun(self._failed, self._suspected, note)
         self._state_dicts = StateDicts(self._run, collector)
-        self._known: set[Any] = set()  # silent faults that were found
+        self._known: set[Any] = set()  # keys of the silent faults that were found
         self._graphs = _TorchGraphs(self._run)
         self._local_leaks = FunctionLeaks(self._graphs, self._run.lines, collector)
 
     @property
     def failure(self) -> Exception | None:
-        """The failure of this package that ended the watching, or None."""
+        """The error in this package that ended the watch, or None."""
         return self._run.failure
 
     def begin(self) -> None:
@@ -69,7 +69,7 @@ class TorchDiagnosis:
         """Return the faults of the state in which the program ended.
 
         Args:
-            variables: the variables of the program, in which graphs are searched.
+            variables: the variables of the program, which are searched for graphs.
             file: the program's file.
         """
         found = self._local_leaks.with_local(leaks.diagnose_end(self._graphs, variables, file))
@@ -88,7 +88,7 @@ class TorchDiagnosis:
         return None if shared is None or shared.function not in IMPORTS else self._run.lines[shared.line]
 
     def made_in(self, x: Any) -> ProgramLine:
-        """Return the line that made a tensor, as far as it is known."""
+        """Return the line that made a tensor, or ``UNKNOWN_LINE``."""
         node = node_of(x) if isinstance(x, torch.Tensor) else None
         return UNKNOWN_LINE if node is None else self._run.lines[self._run.nodes.find(node._sequence_nr())[0]]
 

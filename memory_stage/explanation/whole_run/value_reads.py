@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from memory_stage.explanation.whole_run.program_text import ProgramText
+from memory_stage.explanation.whole_run.program_text import ProgramText, name_of
 
-#: Functions and methods whose argument, or whose owner, does not keep a graph alive.
+#: Functions that keep no graph of their argument alive, and attributes that keep none of their owner.
 _READERS = frozenset(("print", "float", "int", "str", "len", "round", "format", "isinstance", "repr", "bool"))
 _OWNER_READERS = frozenset(("item", "tolist", "detach", "detach_", "numpy", "append", "clear", "shape", "dtype"))
 _REPORTERS = frozenset(("info", "debug", "warning", "add_scalar", "write", "set_postfix", "set_description"))
@@ -22,10 +22,10 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class ValueReads:
-    """The places at which some files of a program read their values.
+    """The places where some files of a program read values.
 
     Args:
-        texts: the files. Code of other files is taken to read nothing.
+        texts: the files. Code in other files is assumed to read none of the values.
     """
 
     def __init__(self, texts: Sequence[ProgramText]) -> None:
@@ -37,15 +37,15 @@ class ValueReads:
         """Return True if the program only adds to a value, prints it, or takes its numbers.
 
         Args:
-            path: a name, or the attributes or constant keys that lead from a name to the value. An attribute is
-                looked for at every object.
+            path: a name, or the attributes or constant keys that lead from a name to the value. Attributes of the same
+                name are taken for the same attribute, whatever their object.
             function: the function in which the path was found, a node of one of the files; None outside of functions.
         """
         self._seen = set()
         return self._is_reported(ast.parse(path, mode="eval").body, function)
 
     def _is_reported(self, target: ast.AST, function: ast.AST | None) -> bool:
-        """Follow a value into the name or attribute to which it is given."""
+        """Return True if the program only reports the variable, attribute or list to which it assigns a value."""
         while isinstance(target, (ast.Subscript, ast.Starred)):
             target = target.value
         if isinstance(target, (ast.Tuple, ast.List)):
@@ -60,9 +60,8 @@ class ValueReads:
         self._seen.add((None, f".{attribute}"))
         reads = [each for each in self._nodes if isinstance(each, ast.Attribute) and each.attr == attribute]
         strings = [each for each in self._nodes if isinstance(each, ast.Constant) and each.value == attribute]
-        if any(
-            isinstance(call := self._parents.get(each), ast.Call) and _name(call.func) == "getattr" for each in strings
-        ):
+        calls = [self._parents.get(each) for each in strings]
+        if any(isinstance(call, ast.Call) and name_of(call.func) == "getattr" for call in calls):
             return False
         return all(self._is_harmless(each) for each in reads if isinstance(each.ctx, ast.Load))
 
@@ -94,7 +93,7 @@ class ValueReads:
         )
 
     def _is_harmless(self, node: ast.AST) -> bool:
-        """Return True if the value that is read in one place is added up, printed, or becomes a number."""
+        """Return True if the expression ``node`` reads a value only to add it up, print it, or take its number."""
         read = node
         while not isinstance(node, ast.stmt):
             known = self._is_harmless_in(self._parents[node], node)
@@ -104,7 +103,10 @@ class ValueReads:
         return self._is_harmless_statement(node, read)
 
     def _is_harmless_in(self, parent: ast.AST, node: ast.AST) -> bool | None:
-        """Return True if an expression or a statement only reports a part of it, None if its own value is to follow."""
+        """Return True if ``parent`` only reports its part ``node``, False if it may keep the part.
+
+        None means that the value of ``parent`` contains the part, so that the caller has to follow this value.
+        """
         if isinstance(parent, ast.Call):
             return None if node is parent.func else self._is_harmless_argument(parent, node)
         if isinstance(parent, ast.comprehension):
@@ -123,8 +125,8 @@ class ValueReads:
         return all(self._is_harmless(each) for each in reads if isinstance(each.ctx, ast.Load))
 
     def _is_harmless_argument(self, call: ast.Call, argument: ast.AST) -> bool | None:
-        """Return True if a call only reports an argument, False if it may keep it, None if its result is to follow."""
-        function, name = call.func, _name(call.func)
+        """Return True if a call only reports an argument, False if it may keep it, None if its result contains it."""
+        function, name = call.func, name_of(call.func)
         if isinstance(function, ast.Name) and name in _READERS:
             return True
         if isinstance(function, ast.Attribute):
@@ -143,7 +145,7 @@ class ValueReads:
 
     def _is_parameter_reported(self, call: ast.Call, argument: ast.AST) -> bool:
         """Return True if the functions of this name in the program only report the parameter that gets an argument."""
-        name = _name(call.func)
+        name = name_of(call.func)
         functions = [each for each in self._nodes if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
         called = [each for each in functions if each.name == name]
         if not called or name in dir(list) + dir(dict):
@@ -172,11 +174,11 @@ class ValueReads:
         return isinstance(statement, ast.Assert) or (isinstance(statement, ast.Expr) and statement.value is read)
 
     def _is_result_reported(self, function: Function) -> bool:
-        """Return True if the program calls a function, and only reports its results."""
+        """Return True if the program calls a function and only reports the results."""
         if (function, "return") in self._seen:
             return True
         self._seen.add((function, "return"))
-        is_property = any(_name(each) in ("property", "cached_property") for each in function.decorator_list)
+        is_property = any(name_of(each) in ("property", "cached_property") for each in function.decorator_list)
         uses = []
         for each in self._nodes:
             is_name = isinstance(each, ast.Name) and each.id == function.name
@@ -204,10 +206,6 @@ def _is_report(parent: ast.AST, node: ast.AST) -> bool:
     if isinstance(parent, (ast.If, ast.While, ast.IfExp)):
         return node is parent.test
     return isinstance(parent, (ast.FormattedValue, ast.Compare))
-
-
-def _name(function: Any) -> str:
-    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def _local_names(function: Any) -> set[str]:

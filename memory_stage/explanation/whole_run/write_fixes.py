@@ -1,4 +1,4 @@
-"""Fixes of a line that overwrites a tensor before backward has read it, in the words of any framework."""
+"""Fixes for a line that overwrites a tensor before backward reads it, for every framework."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.whole_run.faults import Fix
-from memory_stage.explanation.whole_run.program_text import ProgramText, names_in, target_of
+from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_names, names_in, target_of
 from memory_stage.messages import message, said
 from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.watch.lines import ProgramLine
@@ -21,18 +21,18 @@ _VIEWS = frozenset(("data", "T", "mT", "view", "detach", "squeeze", "unsqueeze",
 
 @dataclass(frozen=True)
 class OverwrittenValue:
-    """The facts of an overwritten tensor.
+    """The facts about a saved tensor that was overwritten.
 
     Attributes:
         name: the program's name for the tensor, or "".
-        is_result: True if the operation that saved it saved its own result.
-        saved_in: the line that saved it.
-        written_in: the lines that overwrote it since, the earliest first.
+        is_result: True if the operation that saved the tensor had made it.
+        saved_in: the line that saved the tensor.
+        written_in: the lines that overwrote it after that, the earliest first.
         asked_in: the line of the backward pass.
-        time: the number of writes before it was saved.
-        operation: the name of the operation that overwrote it first.
-        is_saved_once: True if only one operation saved the tensor and needs it unchanged.
-        is_leaf: True if it has the memory of a leaf that is trained, such as a parameter.
+        time: the number of writes before the tensor was saved.
+        operation: the name of the first operation that overwrote it.
+        is_saved_once: True if only one operation saved the tensor.
+        is_leaf: True if the tensor has the memory of a trained leaf, such as a parameter.
         library: the name of the framework.
     """
 
@@ -49,24 +49,24 @@ class OverwrittenValue:
 
     @property
     def is_optimizer_step(self) -> bool:
-        """Return True if the write belongs to the step of an optimizer."""
+        """True if the step of an optimizer overwrote the tensor."""
         return bool(self.written_in) and re.search(r"\.step\(", self.written_in[0].text) is not None
 
 
-def at_the_write(of: OverwrittenValue, frames: list[FrameType], is_shared: Callable[[Any], bool]) -> Iterator[Fix]:
+def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callable[[Any], bool]) -> Iterator[Fix]:
     """Yield the fix that changes the writing line.
 
     Args:
-        of: the overwritten tensor.
+        lost: the overwritten tensor.
         frames: frames of the program.
-        is_shared: True for a tensor whose memory the program reaches by other tensors too: a view, or a leaf.
+        is_shared: returns True for a view or a leaf, whose memory other tensors may share.
     """
-    line = of.written_in[0]
+    line = lost.written_in[0]
     text = ProgramText(line.file)
     statement = text.statement_at(line.number)
     if statement is None or not text.is_alone(statement):
         return
-    operation = of.operation.strip("_")
+    operation = lost.operation.strip("_")
     layers = () if operation in line.text else text.without_keyword("inplace", operation)
     if layers:
         sentence = message("Let the layer write into new memory, so that backward finds the old numbers.")
@@ -101,7 +101,7 @@ def at_the_write(of: OverwrittenValue, frames: list[FrameType], is_shared: Calla
 
 
 def _without_data(statement: ast.stmt) -> tuple[ast.stmt, str]:
-    """Return a statement that writes into ``x`` where the given one writes into ``x.data`` or ``x.detach()``."""
+    """Return the statement with ``x`` in place of ``x.data`` or ``x.detach()`` as its target, and its source."""
     source = ast.unparse(statement)
     found = re.match(r"(\w+)\.(data|detach\(\))(?=[.\[ ])", source)
     is_plain = found is not None and not re.match(r"\w+\.data = ", source)
@@ -129,9 +129,7 @@ def _inside_an_expression(
         return None
     scope = text.function_at(statement.lineno) or text.tree
     end = statement.end_lineno or statement.lineno
-    assigned = {
-        each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    }
+    assigned = assigned_names(statement)
     nodes = [each for each in ast.walk(scope) if isinstance(each, ast.Name) and each.id == name] if scope else []
     loops = text.loops_around(statement.lineno)
     is_read_later = name not in assigned and any(
@@ -146,13 +144,13 @@ def _inside_an_expression(
     return Fix(said(sentence), text.file, (text.replace(statement, *new),))
 
 
-def at_the_reading(of: OverwrittenValue) -> Iterator[Fix]:
-    """Yield the fix that gives the saving operation a copy, if it saved an input that its line names."""
-    if of.is_result or not of.is_saved_once or not of.name.isidentifier():
+def fix_read(lost: OverwrittenValue) -> Iterator[Fix]:
+    """Yield the fix that lets the saving operation read a copy, if it saved an input that its line names."""
+    if lost.is_result or not lost.is_saved_once or not lost.name.isidentifier():
         return
-    text = ProgramText(of.saved_in.file)
-    statement = text.statement_at(of.saved_in.number)
-    if statement is None or not text.is_alone(statement) or of.name not in names_in(statement):
+    text = ProgramText(lost.saved_in.file)
+    statement = text.statement_at(lost.saved_in.number)
+    if statement is None or not text.is_alone(statement) or lost.name not in names_in(statement):
         return
     value = getattr(statement, "value", None)
     if not isinstance(value, ast.expr):
@@ -160,12 +158,12 @@ def at_the_reading(of: OverwrittenValue) -> Iterator[Fix]:
     if any(isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) for each in ast.walk(value)):
         return  # a comprehension gives the name another value
     before = ast.unparse(value)
-    after = re.sub(rf"(?<![\w.]){re.escape(of.name)}\b(?!\s*\()", f"{of.name}.clone()", before)
+    after = re.sub(rf"(?<![\w.]){re.escape(lost.name)}\b(?!\s*\()", f"{lost.name}.clone()", before)
     if after == before:
         return
-    source = text.source_of(statement)
+    source = ast.unparse(statement)
     sentence = message(
-        "Let line {line} read a copy, and write into `{name}` as before.", line=of.saved_in.number, name=of.name
+        "Let line {line} read a copy, and write into `{name}` as before.", line=lost.saved_in.number, name=lost.name
     )
     yield Fix(
         said(sentence),
@@ -177,7 +175,9 @@ def at_the_reading(of: OverwrittenValue) -> Iterator[Fix]:
 def _is_rebindable(
     text: ProgramText, statement: ast.stmt, target: str, frames: list[FrameType], is_shared: Callable[[Any], bool]
 ) -> bool:
-    """Return True if giving the name to a new tensor keeps the program's meaning: nothing else needs the write."""
+    """Return True if the statement may bind the name to a new tensor instead of writing, because no other name needs
+    the write.
+    """
     for frame in frames:
         value: Any = local_variables(frame).get(target)
         if frame.f_code.co_filename == text.file and is_shared(value):
@@ -212,7 +212,10 @@ def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
 
 
 def _must_be_returned(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.stmt | None:
-    """Return the last statement of a function that writes its argument and returns nothing; otherwise None."""
+    """Return the last statement of a function, after which it has to return its argument ``name``.
+
+    None if ``name`` is no argument, or the function returns already.
+    """
     if name not in _arguments(function) or any(isinstance(each, ast.Return) for each in ast.walk(function)):
         return None
     return function.body[-1]
