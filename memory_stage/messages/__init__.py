@@ -1,8 +1,8 @@
 """Translate the texts of the stage: messages with named values, and the catalogues of the languages.
 
 The texts in the code are English. Each is a whole message, whose values are names, numbers and other messages. A
-recording stores its sentences as messages, so one recording can be shown in every language. This package is the lowest
-layer: it imports nothing else of ``memory_stage``.
+recording stores its sentences as messages, so that it can be shown in every language. This package is the lowest layer:
+it imports nothing else of ``memory_stage``.
 """
 
 from memory_stage.messages.catalogues import (

@@ -45,8 +45,13 @@ class Language:
     _catalogue: gettext.NullTranslations = field(default_factory=gettext.NullTranslations, compare=False, repr=False)
 
     def template(self, text: str, several: str | None, count: int, context: str = "") -> str:
-        """Return the translated text, in which the placeholders are not filled in yet. A text without a translation is
-        returned unchanged.
+        """Return the translated text with its placeholders; the text itself if it has no translation.
+
+        Args:
+            text: the English text.
+            several: the English text for a ``count`` other than 1; None if the text has no plural.
+            count: the number that selects the plural form.
+            context: the meaning of an ambiguous text.
         """
         digest = digest_of(text, context)
         if several is None:
@@ -56,8 +61,11 @@ class Language:
         return (text if count == 1 else several) if found == digest else found
 
     def cased(self, text: str, capital: bool) -> str:
-        """Return a text with a capital first letter; or, in the middle of a sentence, with "line" instead of "Line" at
-        its beginning (names and code keep their case). A Chinese text is returned unchanged.
+        """Return a text for the beginning or the middle of a sentence. A Chinese text is returned unchanged.
+
+        Args:
+            text: the text.
+            capital: True for a capital first letter; False for "line" in place of "Line" at the beginning of the text.
         """
         if self.code == "zh":
             return text
@@ -68,8 +76,8 @@ class Language:
     def without_extra_spaces(self, text: str) -> str:
         """Return a text without spaces beside full-width punctuation or between Chinese characters, except in code.
 
-        A translation has a space around each placeholder, because most values are Latin. Where a value is Chinese, that
-        space is too much.
+        A translation has a space around each placeholder, because most values are Latin. Around a Chinese value, these
+        spaces are removed.
         """
         if self.code != "zh":
             return text

@@ -29,7 +29,7 @@ class Message:
         several: the English text for a ``count`` other than 1, or None if the text has no plural.
         count: selects the plural form; also the value of ``{count}``.
         values: the values of the placeholders.
-        context: says which of its meanings an ambiguous text has; empty if it has one meaning.
+        context: the meaning of an ambiguous text; empty if the text has one meaning.
     """
 
     text: str
@@ -61,7 +61,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Cased:
-    """A text whose first letter is ``capitalized`` at the beginning of a sentence, or not."""
+    """A text at the beginning of a sentence, with a capital first letter, or in the middle of one."""
 
     inner: Text
     capital: bool
@@ -129,7 +129,7 @@ def capitalized(text: Text) -> Text:
 
 
 def continued(text: Text) -> Text:
-    """Return a text that begins with a line's number and is not at the beginning of its sentence."""
+    """Return a text for the middle of a sentence, with "line" in place of "Line" at its beginning."""
     return Cased(text, capital=False)
 
 
@@ -152,11 +152,11 @@ def _render(text: Text, language: Language) -> str:
         )
     if isinstance(text, Cased):
         return language.cased(_render(text.inner, language), text.capital)
-    made = ""
+    rendered = ""
     for number, part in enumerate(text.parts):
         pattern = text.last if number == len(text.parts) - 1 else text.middle
-        made = _pair(pattern, made, part, language) if number else _render(part, language)
-    return made
+        rendered = _pair(pattern, rendered, part, language) if number else _render(part, language)
+    return rendered
 
 
 def _pair(pattern: Message, first: str, following: Text, language: Language) -> str:
@@ -165,7 +165,5 @@ def _pair(pattern: Message, first: str, following: Text, language: Language) -> 
 
 
 def words_in(texts: Sequence[Text]) -> int:
-    """Return the number of words of sentences in English. It decides, for every language, how much a sentence
-    includes.
-    """
+    """Return the number of words of sentences in English, which limits their length in every language."""
     return len(" ".join(str(text) for text in texts).split())

@@ -31,7 +31,7 @@ def wrapped(text: str, width: int, first: str = "", following: str = "", breaks_
         text: the paragraph.
         width: columns at most.
         first, following: the beginning of the first line, and of the others.
-        breaks_words: True if a word that is longer than a line is broken; Chinese texts keep such a word whole.
+        breaks_words: True to break a word that is longer than a line; Chinese texts keep such a word whole.
     """
     if not _WIDE.search(text):
         return textwrap.wrap(
