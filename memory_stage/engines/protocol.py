@@ -117,10 +117,12 @@ class Role(Enum):
     """The role of a node in the graph."""
 
     LEAF = "a value that the program began with"
-    OPERATION = "what an operation made"
-    READ = "the part that a view shows of its group's value"
-    WRITE = "a group's value after a write through a view of part of it; its parents: the value before, the new part"
-    RESHAPED = "what a leaf was before its shape was changed without being recorded"
+    OPERATION = "the result of an operation"
+    READ = "the part of a view group's value that a view shows"
+    WRITE = (
+        "a view group's value after a write through a view of a part; its parents are the old value and the new part"
+    )
+    RESHAPED = "a leaf before an unrecorded change of its shape"
 
 
 class Saved(NamedTuple):
@@ -147,12 +149,12 @@ class Saved(NamedTuple):
 class SavedTensorState(Enum):
     """The present state of a saved tensor. Backward raises an error in the last two states."""
 
-    RELEASED = "backward is done with it"
-    RIGHT = "as it was"
-    TAKEN = "overwritten, and backward reads the new bytes: it compares no version of this"
-    APART = "as it was, and no write can reach it any more: all of it was copied"
-    MOVED = "its bytes are as they were, and the version of its storage is not: backward refuses it all the same"
-    LOST = "overwritten"
+    RELEASED = "released by backward"
+    RIGHT = "unchanged"
+    TAKEN = "overwritten, and backward reads the new bytes because it checks no version"
+    APART = "unchanged, and no later write can change it because all of it was copied"
+    MOVED = "unchanged, but backward raises an error because the version of its storage has changed"
+    LOST = "overwritten, so backward raises an error"
 
 
 class Copied(NamedTuple):
@@ -204,7 +206,9 @@ class Engine(Protocol):
     # ----- the engine -----
 
     def listen(self, emit: Listener) -> EngineSubscription:
-        """Return a subscription that passes events to ``emit`` once it is open. An error in ``emit`` ends only it."""
+        """Return a subscription that passes events to ``emit`` once it is open. An error in ``emit`` ends only this
+        subscription.
+        """
 
     @property
     def has_framework(self) -> bool:
@@ -256,7 +260,7 @@ class Engine(Protocol):
         """Return a value that changes whenever another answer about ``x`` may have changed."""
 
     def node(self, x: Tensor) -> Node | None:
-        """Return the node of the value of ``x``; for an outdated view, the node of the group; None without gradient."""
+        """Return the node of the value of ``x``, or of its group if ``x`` is an outdated view; None without one."""
 
     def gradient(self, x: Tensor) -> Tensor | None:
         """Return the gradient of ``x``; None if backward has not computed one."""

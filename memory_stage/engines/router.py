@@ -75,7 +75,7 @@ class Subscriptions:
             each.open()
 
     def emit(self, event: Event) -> None:
-        """Emit an event that no engine emits."""
+        """Emit an event of the router itself."""
         if self._is_open:
             self._emit(event)
 
@@ -206,8 +206,8 @@ class Router:
                 self._random.enter_context(engine.same_random_numbers())
             for each in self._subscriptions:
                 each.add(engine)
-            for tell, ends in self._ends_of_sharing:
-                ends.append(engine.when_shared(tell))
+            for notify, ends in self._ends_of_sharing:
+                ends.append(engine.when_shared(notify))
 
     def _engine_of(self, x: Tensor) -> Engine:
         for engine in self.engines[1:]:
@@ -223,14 +223,14 @@ class Router:
 
     @property
     def has_framework(self) -> bool:
-        """True if the program has imported a framework."""
+        """True if the program has imported a framework that can be recorded."""
         return any(engine.has_framework for engine in self.engines)
 
     def listen(self, emit: Listener) -> EngineSubscription:
         """Return a subscription to all engines, including those that are added later."""
-        made = Subscriptions(self, emit)
-        self._subscriptions.append(made)
-        return made
+        subscriptions = Subscriptions(self, emit)
+        self._subscriptions.append(subscriptions)
+        return subscriptions
 
     def forget(self, subscriptions: Subscriptions) -> None:
         """Remove closed subscriptions."""
@@ -274,10 +274,10 @@ class Router:
         """Return a gradient as a numpy array. Only minitensor's gradients are not numpy arrays already."""
         return gradient if isinstance(gradient, np.ndarray) else self.engines[0].elements(gradient)
 
-    def when_shared(self, tell: Callable[[Storage], None]) -> Callable[[], None]:
+    def when_shared(self, notify: Callable[[Storage], None]) -> Callable[[], None]:
         """Subscribe to the storages that become shared in any engine, including engines that are added later."""
-        ends = [engine.when_shared(tell) for engine in self.engines]
-        entry = tell, ends
+        ends = [engine.when_shared(notify) for engine in self.engines]
+        entry = notify, ends
         self._ends_of_sharing.append(entry)
 
         def end() -> None:

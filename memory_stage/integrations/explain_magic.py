@@ -50,7 +50,7 @@ class ExplainMagic(Magics):
     @no_var_expand
     @line_cell_magic
     def explain(self, line: str, cell: str | None = None) -> None:
-        """%%explain [--all] [--policy NAME] [--language en|zh]: run the cell, then explain its in-place operations.
+        """%%explain [--all] [--policy NAME] [--language en|zh]: run the cell, and explain its in-place operations.
 
         %explain STATEMENT does the same for one statement.
         """
@@ -86,7 +86,7 @@ class ExplainMagic(Magics):
                 display(ShownExplanation(explanation, with_harmless))
 
     def _compiled(self, source: str) -> list[Any]:
-        """Compile a cell so that the value of its last expression is shown, as a notebook does."""
+        """Compile a cell so that it shows the value of its last expression, as in a notebook."""
         file = self.shell.compile.cache(source, number_of_cell(self.shell))
         flags = self.shell.compile.flags
         tree = compile(source, file, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
@@ -110,10 +110,10 @@ class ShownExplanation:
 
 def _uses_framework(source: str) -> bool:
     """True if code may use tensors of PyTorch or Paddle: a framework is loaded, or the code imports one."""
-    loads = {
+    imports = {
         name.partition(".")[0]
         for node in ast.walk(ast.parse(source))
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for name in ([each.name for each in node.names] if isinstance(node, ast.Import) else [node.module or ""])
     }
-    return any(name in sys.modules or name in loads for name in FRAMEWORKS)
+    return any(name in sys.modules or name in imports for name in FRAMEWORKS)

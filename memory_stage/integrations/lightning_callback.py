@@ -34,7 +34,7 @@ class LightningExplanation(Callback):
         return self._training.explanation
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
-        """Watch the training. At its end, graphs that the module keeps alive are searched."""
+        """Watch the training. At its end, the module is searched for graphs that it keeps alive."""
         self._training.begin(pl_module, {"self": pl_module})
 
     def on_fit_end(self, trainer: Any, pl_module: Any) -> None:

@@ -1,4 +1,4 @@
-"""A pytest plugin: ``pytest --memory-stage-explain`` prints below a failing test why its backward pass failed.
+"""A pytest plugin: ``pytest --memory-stage-explain`` explains, below a failing test, why its backward pass failed.
 
 Each test is watched as ``with memory_stage.explain():`` does. The report is a section of a failing test. Tests that
 pass although one of their lines made gradients silently wrong are listed, with their reports, at the end of the run.
@@ -30,7 +30,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Watch a test, and add the explanation of its faults to the test's report."""
     if not item.config.getoption(OPTION):
         return (yield)
-    # Imported only if the option is given, so that other runs stay fast.
+    # The import is here so that runs without the option stay fast.
     from memory_stage.explanation.whole_run.explanation import watching
 
     try:

@@ -31,7 +31,7 @@ class TransformersExplanation(TrainerCallback):
         return self._training.explanation
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Watch the training. At its end, graphs that the model keeps alive are searched."""
+        """Watch the training. At its end, the model is searched for graphs that it keeps alive."""
         model = given.get("model")
         self._training.begin(model, {"model": model})
 

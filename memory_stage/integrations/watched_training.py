@@ -29,9 +29,7 @@ class WatchedTraining:
     def begin(self, model: Any, variables: Mapping[str, Any]) -> None:
         """Watch this thread.
 
-        If an earlier training is still watched (its trainer may have failed without calling ``end``), that watch ends
-        first.
-
+        A watch of an earlier training ends first, if its trainer has failed without calling ``end``.
 
         Args:
             model: an object whose class the program defines. The file of that class is taken as the program.
@@ -46,9 +44,7 @@ class WatchedTraining:
         self.explanation.__enter__()
 
     def end(self, error: BaseException | None = None) -> None:
-        """Stop watching, and print that nothing was found if there was no fault. Do nothing if no training has
-        begun.
-        """
+        """Stop watching, and print a sentence if no fault was found. Do nothing if no training has begun."""
         if self.explanation is None or WatchedTraining._open is not self:
             return
         WatchedTraining._open = None

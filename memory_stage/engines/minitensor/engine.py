@@ -54,7 +54,7 @@ _ROLES = {READ: Role.READ, WRITE: Role.WRITE, RESHAPED: Role.RESHAPED}
 
 @functools.cache
 def _pytorch_names() -> dict[str, str]:
-    """Return the rows whose names differ in PyTorch's vocabulary, with those names. Only PyTorch's tensors need it."""
+    """Return the names in PyTorch's vocabulary of the operations that have another name there."""
     spelling = importlib.import_module("minitensor.torch.operation_table")
     return {"concat": "cat", **{each.row.name: each.names[0] for each in spelling.SPELLINGS}}
 
@@ -113,7 +113,7 @@ class MinitensorEngine:
 
     @property
     def has_framework(self) -> bool:
-        """Return False: minitensor's own tensors need no framework."""
+        """False, because minitensor's tensors need no framework."""
         return False
 
     def discover_frameworks(self) -> None:
@@ -158,7 +158,7 @@ class MinitensorEngine:
     def storage_view(self, x: Tensor) -> StorageView:
         """Describe ``x`` by its array, the buffer of its storage, and its node."""
         node = peek(x)
-        leaf = node is None or (type(node) is Leaf and _shows_all_of_it(x))
+        leaf = node is None or (type(node) is Leaf and _has_own_node(x))
         array, buffer = x._array, x._storage.buffer
         apart = array.itemsize != buffer.itemsize
         own = Elements(*_own_layout(array, buffer), array.itemsize) if apart else None
@@ -323,7 +323,7 @@ class MinitensorEngine:
         return node.code, node.place.line
 
     def saved(self, node: Node) -> list[Saved]:
-        """Return the saved tensors: of the saved values, those that consist of an array, a storage and a version."""
+        """Return the saved tensors: the saved values that consist of an array, a storage and a version."""
         row = ROWS.get(node.op.name.removesuffix("_"))
         found = []
         for position, (what, saved) in enumerate(_entries(node)):
@@ -335,8 +335,8 @@ class MinitensorEngine:
 
     def indices(self, node: Node) -> list[Storage]:
         """Return the storages of the index arrays that an item assignment saved."""
-        there = any(what == "index" and not _is_tensor(saved) for what, saved in _entries(node))
-        return list(node.saved[1]) if there else []
+        has_index = any(what == "index" and not _is_tensor(saved) for what, saved in _entries(node))
+        return list(node.saved[1]) if has_index else []
 
     def saved_state(self, node: Node, position: int) -> SavedTensorState:
         """Return the state in which backward would find the saved tensor now."""
@@ -403,8 +403,8 @@ class MinitensorEngine:
 MINITENSOR = MinitensorEngine()
 
 
-def _shows_all_of_it(x: Tensor) -> bool:
-    """True if ``peek(x)`` has the value of ``x`` itself, False if it has that of the whole view group."""
+def _has_own_node(x: Tensor) -> bool:
+    """True if ``peek(x)`` is the node of the value of ``x``, False if it is that of the whole view group."""
     history = x._history
     return history is None or x._seen == history.version or x._array is history.base
 
@@ -462,9 +462,7 @@ def _elements(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
 
 
 def _ranges(patch: Patch, buffer: np.ndarray) -> list[Run]:
-    """Return the runs of consecutive cells of ``buffer`` that ``patch`` preserves; instead of many runs, one that
-    covers all.
-    """
+    """Return the runs of consecutive cells of ``buffer`` that ``patch`` preserves, or one long run instead of many."""
     at, start = patch.cells, address(buffer) // buffer.itemsize
     whole = [(at.lowest // buffer.itemsize - start, (at.end * at.itemsize - 1) // buffer.itemsize - start)]
     if at.is_stretch or at.itemsize != buffer.itemsize:

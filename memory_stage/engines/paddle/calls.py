@@ -51,9 +51,9 @@ class CallTracker:
         """Run a function of Paddle that may call other functions of Paddle."""
         if self._call is not None or not self._is_observing():
             return function(*arguments, **keywords)
-        # it translates the program's functions, which must not call a recorder while they are translated
+        # `to_static` translates the program's functions, which must not call a recorder meanwhile
         if name == "to_static":
-            reason = "The recording stopped here: a function is made static. The program ran on."
+            reason = "The recording stopped here, because a function is made static. The program ran on."
             self._state.emit(events.End(reason))
             return function(*arguments, **keywords)
         with self._guard:

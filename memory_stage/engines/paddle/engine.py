@@ -49,7 +49,7 @@ def engine() -> PaddleEngine:
     paddle = sys.modules["paddle"]
     version = str(getattr(paddle, "__version__", ""))
     if not hasattr(paddle, "_C_ops") or version.split(".") < ["2", "6"]:
-        raise NotRecordable(f"Tensors of Paddle {version} are not recorded: that needs 2.6 or a later version.")
+        raise NotRecordable(f"Tensors of Paddle {version} are not recorded. Recording needs Paddle 2.6 or later.")
     if not _engines or _engines[0].paddle is not paddle:
         _engines[:] = [PaddleEngine(paddle)]
     return _engines[0]
@@ -78,7 +78,7 @@ class PaddleEngine:
 
     @property
     def has_framework(self) -> bool:
-        """Return True."""
+        """True, because Paddle is a framework."""
         return True
 
     def discover_frameworks(self) -> None:
@@ -201,7 +201,7 @@ class PaddleEngine:
 
     def slots(self, value: Any) -> Iterable[tuple[str, Any, int, Any]] | None:
         """Return the accumulators of an optimizer as its slots."""
-        # no slots, so that the tensor inside the handle of a hook is not shown
+        # The handle of a hook refers to a tensor, which is not shown.
         if type(value).__name__ == "TensorHookRemoveHelper":
             return ()
         return _slots(value) if isinstance(value, self.paddle.optimizer.Optimizer) else None
@@ -294,7 +294,7 @@ class PaddleEngine:
         return []
 
     def saved_state(self, node: GradNode, position: int) -> SavedTensorState:
-        """Return the state of the saved tensor. It compares versions, as Paddle does."""
+        """Return the state of the saved tensor, from the versions that Paddle compares."""
         if node.is_released:
             return SavedTensorState.RELEASED
         save = node.saved[position]

@@ -11,7 +11,7 @@ _FRAME = re.compile(r"^  (.+)\(\d+\): \S+$")
 
 
 def without_frames(error: BaseException) -> None:
-    """Return Paddle's error text without the frames of this package and of the module that started it."""
+    """Remove the frames of this package, and of the module that started it, from the text of Paddle's error."""
     text = error.args[0] if len(error.args) == 1 else None
     if not isinstance(text, str) or "\nAt:\n" not in text or _HERE not in text:
         return

@@ -22,8 +22,8 @@ from memory_stage.engines.paddle.shadow_state import ShadowState
 from memory_stage.engines.protocol import CellLayout
 
 _CUT = (
-    "`{}` gives back memory that it was given and has marked as not in place. Paddle gives that tensor no history: "
-    "backward ends there, and what it leads to gets no gradient from it."
+    "`{}` returns an input that it marked with `mark_not_inplace`. Paddle gives this result no history, so backward "
+    "ends there and computes no gradients before it."
 )
 
 
@@ -101,7 +101,7 @@ class CustomFunctions:
             if fn is None or fn.name() == LEAF or fn.node_ptr() in applied.nodes:
                 continue
             applied.nodes.add(fn.node_ptr())
-            # keeps the node's entry alive, because the shadow state refers to it weakly
+            # This reference keeps the entry alive, because the shadow state has only a weak one.
             self._state.register(x).node = self._entry(fn, applied)
             views += [] if any(x is each for each in given) else [x]
         for x in returned:

@@ -19,11 +19,11 @@ from memory_stage.engines.paddle.entries import GradNode
 
 #: In 2.6.2 and 3.3.1 ``GradNodePyLayer`` ignores the gradient that a hook returns.
 IGNORED_ANSWER = (
-    "A hook returns another gradient for the result of `{}`: Paddle calls such hooks, and ignores the gradients that "
-    "they return."
+    "A hook returns another gradient for the result of `{}`. Paddle calls such a hook and ignores the gradient that it "
+    "returns."
 )
 
-# gradients with more elements are not copied, so that a write of the hook into them remains unknown
+# Gradients with more elements are not copied, so a write of a hook into them remains unknown.
 MOST_COPIED = 1 << 12
 
 
@@ -31,8 +31,7 @@ class ObservedHook:
     """A hook of the program that reports its calls.
 
     Args:
-        before: called before the hook; it returns the numbers of the gradient, or None if the call is not to be
-            reported.
+        before: called before the hook with the gradient; returns its numbers, or None to report nothing.
         after: called after the hook with the node, these numbers, the gradient and the hook's result.
     """
 

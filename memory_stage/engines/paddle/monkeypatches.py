@@ -88,7 +88,8 @@ class Runners(NamedTuple):
 
     Attributes:
         single: runs functions that call no other patched function.
-        whole: runs functions that call these.
+        whole: runs functions that call other patched functions.
+        backward: runs the functions that start backward.
         hooks: runs the method that registers a hook of a tensor.
         functions: runs the methods of ``PyLayer``.
         gradient: runs the property ``.grad``.
@@ -159,7 +160,7 @@ class PaddlePatches:
                     PatchedAttribute(tensor, name, value),
                     _wrapper(functions[id(value)][0], value, single),
                 )
-        yield from self._whole_ones(paddle)
+        yield from self._whole_functions(paddle)
         for name in ("run_backward", "run_partial_grad"):
             value = getattr(paddle.base.core.eager, name)
             yield PatchedAttribute(paddle.base.core.eager, name, value), _wrapper(name, value, self._runners.backward)
@@ -183,8 +184,8 @@ class PaddlePatches:
             value = vars(owner)[name]
             yield PatchedAttribute(owner, name, value), _wrapper(name, value, self._runners.functions)
 
-    def _whole_ones(self, paddle: Any) -> Iterator[tuple[PatchedAttribute, Any]]:
-        """Yield the functions that call other patched functions. A program's call of one is one operation."""
+    def _whole_functions(self, paddle: Any) -> Iterator[tuple[PatchedAttribute, Any]]:
+        """Yield the functions that call other patched functions. Each call of the program is one operation."""
         for owner in (paddle, paddle.nn.functional, paddle.linalg, paddle.Tensor):
             for name, value in list(vars(owner).items()):
                 if isinstance(value, types.FunctionType) and name not in _NO_OPERATIONS and _is_whole(value):

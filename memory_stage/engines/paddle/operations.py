@@ -108,7 +108,7 @@ class OperationObserver:
 
     def begin(self, name: str, arguments: Any, keywords: Any) -> OpenCall:
         """Observe the tensors of a call of the program, before it runs."""
-        self._omit_other_ways()
+        self._omit_unrecorded()
         given = self.tensors([*arguments, *keywords.values()])
         call = OpenCall(name, [self._before(x) for x in given])
         for each in call.inputs:
@@ -201,12 +201,14 @@ class OperationObserver:
             kind, _, path = role.partition(" ")
             each = inner.tensors.get(path)
             if kind == "in" and each is not None:
-                save = InferredSave(_what(path), each.storage, each.layout, each.version, tensor=each.record.ref)
+                save = InferredSave(
+                    _argument_name(path), each.storage, each.layout, each.version, tensor=each.record.ref
+                )
                 found.append(save)
             elif kind == "copy" and each is not None and each.cells is not None:
                 copy = self._state.add_hidden(each.cells.nbytes, each.cells, each.storage.dtype)
                 hidden -= copy.nbytes
-                found.append(InferredSave(_what(path), copy, dense(each.layout.shape), 0))
+                found.append(InferredSave(_argument_name(path), copy, dense(each.layout.shape), 0))
             elif kind == "out":
                 x = outputs.get(path, result)
                 record, layout = self._state.register(x), tensor_access.layout_of(x)
@@ -253,9 +255,7 @@ class OperationObserver:
             self._state.emit(events.UnversionedWrite(each.x, op, None))
 
     def _emit_cleared(self, call: OpenCall) -> None:
-        """Emit a write of zeros for each gradient that the call set to zero, because the program may still
-        refer to it.
-        """
+        """Emit a write for each gradient that the call set to zero, because the program may still refer to it."""
         for gradient, before in call.gradients:
             tensor = gradient.tensor()
             if tensor is not None and tensor_access.copied(tensor).tobytes() != before:
@@ -325,7 +325,7 @@ class OperationObserver:
             top.saved += call.created[address]
         top.is_unknown = call.not_in_table
         call.joined |= region.keys()
-        self._state.register(x).node = top  # keeps the entry alive, because ``nodes`` refers to it weakly
+        self._state.register(x).node = top  # keeps the entry alive, because ``nodes`` has only a weak reference
 
     def _where(self, call: OpenCall, each: TensorBefore) -> CellLayout | np.ndarray:
         """Return the cells that a write through a tensor covered."""
@@ -345,23 +345,23 @@ class OperationObserver:
 
     # ---------- parts that are not recorded ----------
 
-    def _omit_other_ways(self) -> None:
+    def _omit_unrecorded(self) -> None:
         if self.used_elsewhere:
-            self._state.omit("Another thread calls Paddle, too: a stage follows the thread that begins.")
+            self._state.omit(
+                "Another thread calls Paddle, too. A stage shows only the thread that began the recording."
+            )
         if not self._paddle.in_dynamic_mode():
-            self._state.omit("Paddle builds a static graph: its variables hold no numbers yet, and are not shown.")
+            self._state.omit("Paddle builds a static graph. Its variables have no numbers yet, so they are not shown.")
 
     def _omit_undrawn(self, result: Any) -> None:
         for _, x in saved_table.paths(result, lambda value: isinstance(value, self._paddle.Tensor)):
             if not x.is_dense():
-                self._state.omit("A sparse tensor has no cells to draw: it is not shown.")
+                self._state.omit("A sparse tensor has no cells to draw, so it is not shown.")
             elif x._is_initialized() and not x.place.is_cpu_place():
-                self._state.omit(
-                    "Tensors of Paddle are shown where they lie in the computer's own memory, not on a GPU."
-                )
+                self._state.omit("Tensors of Paddle on a GPU are not shown, only those in host memory.")
 
 
-def _what(path: str) -> str:
+def _argument_name(path: str) -> str:
     """Return the name of an argument in the backward rule: ``input 1``."""
     number = path.partition(".")[0]
     return f"input {int(number) + 1}" if number.isdigit() else number

@@ -97,7 +97,7 @@ class ShadowState:
     def _add_storage(self, storage: PaddleStorage) -> None:
         storage.on_freed = self._on_freed
         self.registered += storage.nbytes
-        # it may have been one of the unregistered storages
+        # The storage may have been one of the unregistered storages.
         self.others = min(self.others, self.meter() - self.registered)
         self.emit(events.Alloc(storage))
 
@@ -181,9 +181,7 @@ class ShadowState:
         return found
 
     def separate_counter(self, x: Any) -> None:
-        """Give a tensor a separate version counter, because it now shares another tensor's memory but kept its
-        versions.
-        """
+        """Give a tensor, which now shares another tensor's memory but kept its versions, a separate version counter."""
         record = self.register(x)
         if record.memory.counts_over is None:
             record.memory = self._new_counter(x, record.memory)
@@ -230,9 +228,9 @@ class ShadowState:
         known = self.nodes.get(fn.node_ptr())
         if known is not None:
             return known
-        # keeps all entries alive until the last one refers to the others
-        made = [self.add_node(each) for each in self._without_entry(fn)]
-        return made[-1]
+        # The list keeps the entries alive until the last entry refers to the others.
+        added = [self.add_node(each) for each in self._without_entry(fn)]
+        return added[-1]
 
     def add_node(self, fn: Any, name: str = "", parents: Sequence[GradNode | None] | None = None) -> GradNode:
         """Add an entry for one node whose parents have entries, or for all nodes between ``fn`` and ``parents``."""

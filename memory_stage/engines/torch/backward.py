@@ -29,10 +29,10 @@ _STALE = "modified by an inplace operation"
 
 
 class _Part:
-    """One call of the forward pass that backward has reached. It may have created several nodes."""
+    """One call of the forward pass that backward has reached. The call may have created several nodes."""
 
-    def __init__(self, left: int, gradient: np.ndarray) -> None:
-        self.left, self.gradient = left, gradient
+    def __init__(self, pending: int, gradient: np.ndarray) -> None:
+        self.pending, self.gradient = pending, gradient  # the number of its nodes that have not run
         self.sent: list[tuple[NodeTag, np.ndarray]] = []
 
 
@@ -74,20 +74,20 @@ class Backward:
             self._passes.append(passing)
             hooks = self.hooks.install()
         self._registry.backwards += 1
-        again = mode.is_inside  # during this call of torch, hooks of the program are observed, too
-        if again:
+        is_inside = mode.is_inside  # torch has taken the mode off its stack, but it must observe the program's hooks
+        if is_inside:
             mode.__enter__()
             mode.is_inside = False
         try:
             return self._real(t_outputs, *args, **kwargs)
         except RuntimeError as error:
-            t_outputs = args = kwargs = None  # type: ignore[assignment]  # the traceback leads here
+            t_outputs = args = kwargs = None  # type: ignore[assignment]  # the traceback refers to this frame
             if _STALE in str(error) and mode.is_open:
                 self._emit(events.StaleRead(None, "stale"))
             raise
         finally:
-            if again:
-                remove_mode(mode)  # skipped if the recording has ended in a hook
+            if is_inside:
+                remove_mode(mode)  # does nothing if the recording has ended in a hook
                 mode.is_inside = True
             self._registry.backwards -= 1
             self.hooks.restore(hooks)
@@ -103,8 +103,9 @@ class Backward:
     # ---------- gradients in flight ----------
 
     def count_in_flight(self, gradient: torch.Tensor) -> None:
-        """Count the bytes of a gradient in flight by its address. Reading its storage would change how torch adds to
-        it.
+        """Count the bytes of a gradient in flight by its address.
+
+        Reading its storage instead would change how torch adds to the gradient.
         """
         if not gradient.numel() or gradient.device.type != "cpu" or self._registry.memory_at(gradient) is not None:
             return
@@ -220,7 +221,7 @@ class _Pass:
             return
         self._of.count_in_flight(gradient)
         if id(tag) in self._parts:
-            return  # another node of the same call has emitted it already
+            return  # another node of the same call has emitted the event
         elements = elements_of(gradient.detach())
         self._parts[id(tag)] = _Part(tag.size, elements.copy() if elements.size <= 64 else elements[:0])
         self._emit(events.NodeEnter(tag, elements))
@@ -239,8 +240,8 @@ class _Pass:
                 self._of.count_in_flight(gradient)
                 if parent is not tag:
                     sent.append((parent, elements_of(gradient.detach())))
-        part.left -= 1
-        if part.left > 0:
+        part.pending -= 1
+        if part.pending > 0:
             part.sent += [(parent, elements.copy()) for parent, elements in sent]
             return
         del self._parts[id(tag)]

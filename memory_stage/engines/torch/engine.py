@@ -55,7 +55,7 @@ from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
 from memory_stage.engines.torch.session import TorchSubscription
 
-#: The first version of torch in which the end of a storage can be observed.
+#: The first version of torch that reports when a storage is freed.
 OLDEST = (2, 10)
 
 Question = TypeVar("Question", bound=Callable[..., Any])
@@ -70,15 +70,13 @@ def engine() -> TorchEngine:
     version = tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2])
     if version < OLDEST:
         raise NotRecordable(
-            f"PyTorch {torch.__version__} is not recorded: {'.'.join(map(str, OLDEST))} is the first that can be."
+            f"PyTorch {torch.__version__} is not recorded. Recording needs {'.'.join(map(str, OLDEST))} or later."
         )
     return TorchEngine()
 
 
 def _mute(question: Question) -> Question:
-    """Return ``question`` as a function during which the program's modes and subclasses do not observe reads of
-    tensors.
-    """
+    """Return ``question`` as a function that hides its reads of tensors from the program's modes and subclasses."""
 
     @functools.wraps(question)
     def quiet(*arguments: Any) -> Any:
@@ -103,7 +101,7 @@ class TorchEngine:
 
     @property
     def has_framework(self) -> bool:
-        """Return True."""
+        """True, because torch is a framework."""
         return True
 
     def discover_frameworks(self) -> None:
@@ -148,8 +146,8 @@ class TorchEngine:
     def storage_view(self, x: torch.Tensor) -> StorageView:
         """Describe ``x`` by its properties and its node."""
         node = self._nodes.of(x)
-        of_leaf = x._is_view() and x._base.requires_grad
-        is_leaf = node is None or (node.role is Role.LEAF and not of_leaf)
+        is_view = x._is_view() and x._base.requires_grad
+        is_leaf = node is None or (node.role is Role.LEAF and not is_view)
         apart = self._registry.current_counter(x).memory.itemsize != x.element_size()
         own = Elements(*own_layout_of(x), x.element_size()) if apart else None
         return StorageView(layout_of(x), name_of(x.dtype), node is not None, is_leaf, own)

@@ -14,14 +14,14 @@ _CALLING: CodeType = _calling.__code__.replace(co_name="calling for the stage")
 _PASSING_ITSELF = torch.overrides.handle_torch_function.__code__
 _OWN = "memory_stage."
 
-#: How many frames further out than its caller a function of torch may report a warning at.
+#: The number of frames around a function of torch whose lines its warnings may name.
 _OUTWARDS = 4
 
 
 class Caller:
-    """Calls functions of torch in such a way that a warning names the same line as without a recorder.
+    """Calls functions of torch so that a warning names the same line as without a recorder.
 
-    A warning names the line of the calling frame, or of one further out. Therefore the call is made inside frames that
+    A warning names the line of the calling frame, or of a frame around it. Therefore the call runs inside frames that
     imitate the files, lines and globals of the program's frames. Tracebacks do not contain these frames.
     """
 
@@ -31,7 +31,7 @@ class Caller:
     def call(self, caller_frame: Any, func: Any, args: Any, kwargs: Any) -> Any:
         """Call ``func(*args, **kwargs)`` for the frame ``caller_frame``."""
         callers = [caller_frame]
-        # a function of torch that has passed itself to the mode: its own frame is the caller
+        # A function of torch has passed itself to the mode, so the callers are the frames around it.
         if caller_frame.f_code is _PASSING_ITSELF:
             callers = self._frames_around(caller_frame)
         for caller in callers:
@@ -71,10 +71,9 @@ def _is_calling(traceback: TracebackType | None) -> bool:
 
 
 def remove_recorder_frames(error: BaseException, caller_frame: Any) -> None:
-    """Remove the frames of this package from the start of an error's traceback. Call it where the error is raised
-    again.
+    """Remove the frames of this package from the start of a traceback, right before the error is raised again.
 
-    The traceback has two frames of a function of torch that has passed itself to the mode. Both remain.
+    If a function of torch has passed itself to the mode, the traceback has two frames of it, which both remain.
     """
     if caller_frame.f_code is _PASSING_ITSELF:
         return

@@ -142,7 +142,7 @@ class Mode(TorchFunctionMode):
                 return True
         return False
 
-    # ---------- before it ----------
+    # ---------- before a call ----------
 
     def _before(self, call: Call, args: Any, kwargs: dict[str, Any]) -> list[ArgumentState] | None:
         """Return the arguments of a call with their states; None if the call is not recorded."""
@@ -162,7 +162,7 @@ class Mode(TorchFunctionMode):
                 registry.record(x)
                 self.emit(events.Discovery(x))
             elif registry.current_counter(x).version != x._version:
-                self.emit(events.Discovery(x))  # it was written by a call that was not observed
+                self.emit(events.Discovery(x))  # a call that was not observed has written it
             if x.requires_grad:
                 self.nodes.of(x)
             given[id(x)] = ArgumentState(x, x._version, bits_of(x) if call.is_uncounted else None)
@@ -192,7 +192,7 @@ class Mode(TorchFunctionMode):
                 found.append(Entry(what, self.registry.current_counter(of), layout_of(of), version))
         return found
 
-    # ---------- after it ----------
+    # ---------- after a call ----------
 
     def _after(
         self, call: Call, args: Any, kwargs: dict[str, Any], given: list[ArgumentState], result: Any, extra: list[Entry]

@@ -25,9 +25,7 @@ from memory_stage.engines.torch.cuda import Gpu, gpu_at, is_capturing
 
 
 class muted:  # noqa: N801  # a context manager named like a function
-    """A context in which the program's function modes, subclasses and traces do not observe that the stage reads
-    tensors.
-    """
+    """A context that hides the stage's reads of tensors from the program's function modes, subclasses and traces."""
 
     __slots__ = ("_disabled", "_tracing")
 
@@ -138,22 +136,22 @@ class Memory:
     def numbers(self, cells: Iterable[int]) -> list[Any]:
         """Return the values of the given cells."""
         begin, nbytes = self.place()
-        wanted = np.fromiter(cells, np.int64)
+        indices = np.fromiter(cells, np.int64)
         if not begin:
-            return ["?"] * len(wanted)
+            return ["?"] * len(indices)
         if self.gpu is not None:
-            return self._numbers_there(wanted)
+            return self._numbers_on_gpu(indices)
         flat = at_address(begin, nbytes // self.itemsize, self.itemsize)
-        return as_numbers(flat[wanted], self.dtype).tolist()
+        return as_numbers(flat[indices], self.dtype).tolist()
 
-    def _numbers_there(self, wanted: np.ndarray) -> list[Any]:
+    def _numbers_on_gpu(self, indices: np.ndarray) -> list[Any]:
         """Read the cells one by one, so that nothing is allocated on the GPU."""
         storage = self.ref()
         if storage is None or is_capturing():
-            return ["?"] * len(wanted)
+            return ["?"] * len(indices)
         flat = torch.empty(0, dtype=self.dtype, device=storage.device)
         flat.set_(storage, 0, (storage.nbytes() // self.itemsize,), (1,))
-        return [flat[int(i)].item() for i in wanted]
+        return [flat[int(i)].item() for i in indices]
 
 
 class Counter:
@@ -185,8 +183,8 @@ def _nothing() -> None:
 
 def at_address(begin: int, length: int, itemsize: int) -> np.ndarray:
     """Return an array of unsigned integers over the cells at an address. It neither owns them nor keeps them alive."""
-    lent: Any = (ctypes.c_char * (length * itemsize)).from_address(begin)
-    return np.frombuffer(lent, _BITS[itemsize])
+    memory: Any = (ctypes.c_char * (length * itemsize)).from_address(begin)
+    return np.frombuffer(memory, _BITS[itemsize])
 
 
 def name_of(dtype: torch.dtype) -> str:
@@ -225,8 +223,9 @@ def own_layout_of(x: torch.Tensor) -> CellLayout:
 
 
 def elements_of(x: torch.Tensor) -> np.ndarray:
-    """Return an array over the elements of a tensor. Read it at once, because it keeps nothing alive. A GPU's are
-    copied.
+    """Return an array over the elements of a tensor; on a GPU, an array of their copies.
+
+    The caller has to read the array at once, because it keeps no memory alive.
     """
     if x.device.type != "cpu":
         x = x.detach().cpu()

@@ -1,6 +1,6 @@
 """Find the tensors that a write through a view saves for backward.
 
-Torch puts the node of such a write inside another one (``CopySlices``), which hides the saved tensors. Therefore this
+Torch puts the node of such a write inside a node ``CopySlices``, which hides the saved tensors. Therefore this
 module calls the same operation on tensors without memory (on the device ``meta``), and reads from the new node which
 operands it saved. Such a call computes nothing and draws no random number. Each kind of call is probed once, in a
 separate thread: torch allocates a small tensor for a number argument, which must not appear in the program's allocator.
@@ -22,9 +22,11 @@ BEFORE = -2  # the number of the target before the write, which overwrites the s
 
 
 class ProbeResult(NamedTuple):
-    """A saved operand: its name in the backward rule, and its number among the tensors of the call.
+    """A saved operand.
 
-    The number may be :data:`OWN` or :data:`BEFORE`.
+    Attributes:
+        what: its name in the backward rule.
+        operand: its number among the tensors after the target, :data:`OWN`, or :data:`BEFORE`.
     """
 
     what: str
@@ -42,11 +44,11 @@ def saved_by(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list
     seen: dict[int, int] = {}
     kind = function, *(_kind(each, seen) for each in args), *((name, _kind(kwargs[name], seen)) for name in kwargs)
     if kind not in _found:
-        answer: list[ProbeResult] = []
-        asking = threading.Thread(target=lambda: answer.extend(_probe(function, args, kwargs)))
-        asking.start()
-        asking.join()
-        _found[kind] = answer
+        found: list[ProbeResult] = []
+        thread = threading.Thread(target=lambda: found.extend(_probe(function, args, kwargs)))
+        thread.start()
+        thread.join()
+        _found[kind] = found
     return _found[kind]
 
 
@@ -89,7 +91,7 @@ def _probe(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[P
 
 
 def _without_memory(value: Any, stand_ins: dict[int, torch.Tensor], depth: int = 3) -> Any:
-    """Return an argument in which each tensor is replaced by one without memory, always the same one for a tensor."""
+    """Return an argument with a tensor without memory in place of each tensor; the same one for the same tensor."""
     if isinstance(value, torch.Tensor):
         if id(value) not in stand_ins:
             bare = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")

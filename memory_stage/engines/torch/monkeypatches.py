@@ -41,8 +41,7 @@ COMPILED = "Code that `torch.compile` has compiled is not recorded: only its res
 SCRIPTED = "Code that TorchScript runs is not recorded: only its results are shown."
 TRACED = "Code that `torch.jit.trace` traces is not recorded: only its results are shown."
 SWAPPED = (
-    "The recording ends here: `swap_tensors` exchanges what two tensors are, and refuses those that a recorder refers "
-    "to. The program ran on."
+    "The recording ends here, because `swap_tensors` refuses tensors that a recorder refers to. The program ran on."
 )
 
 
@@ -69,7 +68,7 @@ class TorchPatches:
         self._of_layer = of_layer
         self._thread = 0
         self._caller = Caller()
-        self._placed: list[tuple[Any, str, Any, Any]] = []
+        self._placed: list[tuple[Any, str, Any, Any]] = []  # owner, name, patch and original of each function
         #: Maps a thread to the mode that was taken off its stack, and the id of the frame that runs compiled code.
         self._off_for: dict[int, tuple[TorchFunctionMode, int]] = {}
 
@@ -198,8 +197,8 @@ class TorchPatches:
 
 
 class _ReportingMethod:
-    """A descriptor that reports each access to a method and returns the original one, so that the call has no frame of
-    this package.
+    """A descriptor that reports each access to a method and returns the original, so that no frame of this package is
+    in the call.
     """
 
     def __init__(self, note: Callable[[], None], real: Any) -> None:

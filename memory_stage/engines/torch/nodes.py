@@ -201,28 +201,26 @@ class Nodes:
         """Add a saved tensor to a tag."""
         try:
             data = saved.data
-        except RuntimeError:  # backward has released it
+        except RuntimeError:  # backward has released the tensor
             return
         if not isinstance(data, torch.Tensor) or not is_drawable(data):
             return
         registry = self._registry
         memory = registry.memory_at(data)
         if memory is None and data.dim() == 0 and data.dtype in (torch.float64, torch.int64, torch.bool):
-            return  # a Python number that torch has made a tensor of
+            return  # a Python number, from which torch has made a tensor
         version: int = data._version
         memory = registry.register(data, is_new=True)
         counter = self._counter_of(data, memory, version)
         try:
             saved.unpack()
-        except RuntimeError as error:  # the operation that saved it has overwritten it
+        except RuntimeError as error:  # the operation has overwritten the tensor that it saved
             found = _EXPECTED.search(str(error))
             version = int(found[1]) if found else version
         self._add_entry(tag, Entry(what, counter, layout_of(data), version))
 
     def _read_attribute(self, tag: NodeTag, what: str, x: torch.Tensor) -> None:
-        """Add a tensor that a custom function stored as an attribute to a tag, unless the function has saved
-        it, too.
-        """
+        """Add a tensor that a custom function stored as an attribute, unless the function has also saved it."""
         if not is_drawable(x):
             return
         memory = self._registry.register(x, is_new=True)
@@ -231,9 +229,7 @@ class Nodes:
             self._add_entry(tag, Entry(what, counter, layout, version, is_compared=False))
 
     def _counter_of(self, data: torch.Tensor, memory: Memory, version: int) -> VersionCounter:
-        """Return the version counter of a saved tensor: that of a registered tensor with the same storage and
-        version.
-        """
+        """Return the version counter of a registered tensor with the storage and the version of ``data``."""
         if self._registry.is_registered(data):
             return self._registry.current_counter(data)
         if (alias := self._registry.counter_of(data)) is not None:
@@ -254,8 +250,11 @@ class Nodes:
     # ---------- writes ----------
 
     def written(self, counter: VersionCounter, cells: CellLayout | Any | None) -> None:
-        """Mark the saved tensors that the last write to ``counter`` overwrote; ``cells`` is None if it wrote
-        everything.
+        """Mark the saved tensors that the last write to ``counter`` overwrote.
+
+        Args:
+            counter: the counter that the write incremented.
+            cells: the written cells; None for all.
         """
         for ref in counter.memory.savers:
             entry = ref()

@@ -1,7 +1,7 @@
 """Register a program's tensors, their storages, and their version counters.
 
-Python cannot ask torch which tensors share a version counter. The tensors on one storage do, except for ``x.data``, for
-a tensor that got another storage (``set_``, ``x.data = y``), and for tensors whose versions differ.
+Python cannot ask torch which tensors share a version counter. The tensors on one storage share a counter, except
+``x.data``, a tensor that got another storage (``set_``, ``x.data = y``), and tensors whose versions differ.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Registry:
         emit: called with the events of created and freed storages; None while no subscription is open.
         allocated: the host bytes of storages that were created during the recording and not freed yet.
         backwards: the number of running backward passes.
-        awaited: the ids of the gradients that leaves had before backward, by the ids of leaves whose turn has not come.
+        awaited: the id of the gradient before backward (0 for none), by the id of each leaf that is not reached yet.
         when_shared: the functions to call with each storage that becomes shared with another library.
     """
 
@@ -73,18 +73,19 @@ class Registry:
         return memory
 
     def _alias(self, x: torch.Tensor) -> Memory | None:
-        """Return the storage whose memory torch has imported back from another library as a second storage;
-        else None.
+        """Return the registered storage whose memory ``x`` uses as a second storage; None if there is none.
+
+        Torch makes a second storage if it imports memory that it has exported to another library.
         """
-        lent = [memory for memory in self.memories.values() if memory.exported and memory.counted and not memory.freed]
-        if not lent or self.backwards or not x.numel():
+        exported = [each for each in self.memories.values() if each.exported and each.counted and not each.freed]
+        if not exported or self.backwards or not x.numel():
             return None
         storage, size = x.untyped_storage(), x.element_size()
         if storage.resizable():
             return None
         begin, end = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
         address, me = address_of(x), weakref.ref(self)
-        for memory in lent:
+        for memory in exported:
             first, nbytes = memory.place()
             if memory.itemsize == size and first <= begin and end <= first + nbytes and (begin - first) % size == 0:
                 self.memories[address] = memory
@@ -105,7 +106,7 @@ class Registry:
         return self._aliases.get(address_of(x)) if self._aliases else None
 
     def _observe_object(self, memory: Memory, x: torch.Tensor) -> None:
-        """Keep a weak reference to torch's object of the storage, which reports when the storage is freed."""
+        """Keep a weak reference to torch's object of the storage, to report when the storage is freed."""
         storage = x.untyped_storage()
         me = weakref.ref(self)
         memory.ref = weakref.ref(storage, lambda _: _on_storage_freed(me, memory))
@@ -113,7 +114,7 @@ class Registry:
         memory.counted = memory.gpu.counted(size) if memory.gpu is not None else size
 
     def _observe_tensors(self, memory: Memory, x: torch.Tensor) -> None:
-        """Keep weak references to the tensors on the storage, which report when it is freed during a backward."""
+        """Keep weak references to the tensors on the storage, to report when it is freed during a backward pass."""
         me = weakref.ref(self)
         if memory.tensors is not None and all(ref() is not x for ref in memory.tensors):
             memory.tensors.append(weakref.ref(x, lambda _: _on_last_tensor_freed(me, memory)))
@@ -121,9 +122,7 @@ class Registry:
                 memory.counted = memory.place()[1]
 
     def read_objects(self) -> None:
-        """Read torch's objects of the storages that were registered during backward. Call this when no backward
-        runs.
-        """
+        """Read torch's objects of the storages that were registered during backward, after backward has ended."""
         loose, self._loose = self._loose, []
         for memory in loose:
             tensors, memory.tensors = memory.tensors or [], None
@@ -151,7 +150,7 @@ class Registry:
             self.emit(events.Free(memory))
 
     def resized(self, x: torch.Tensor) -> bool:
-        """True if a tensor's storage was resized. It is registered as another storage then."""
+        """Return True if a tensor's storage was resized, and register it as another storage."""
         memory = self.memory_at(x)
         if memory is None or memory.ref() is None:
             return False

@@ -40,7 +40,7 @@ class TorchSubscription:
         self._mode.__enter__()
 
     def close(self) -> None:
-        """Emit no further event. If a call of torch is running, the mode is removed from the stack at the next call."""
+        """Emit no further event. If a call of torch is running, the mode leaves the stack at the next call."""
         if self._mode is None:
             return
         self._mode.is_open = False

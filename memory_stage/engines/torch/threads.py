@@ -33,9 +33,7 @@ class Bystander(TorchFunctionMode):
         self.note: Callable[[str], None] | None = note
         self._caller = Caller()
         self._process = os.getpid()
-        # Threads that have or had this mode, because a task of a pool may run in a thread that got the mode at its
-        # start.
-        self._registered: set[int] = set()
+        self._registered: set[int] = set()  # threads with this mode, of which a task of a pool may run in one
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         note = self.note
@@ -57,7 +55,7 @@ class Bystander(TorchFunctionMode):
 
         def run(this: Any, *args: Any) -> Any:
             thread = threading.get_ident()
-            if self.note is None or thread in self._registered or _is_another(this):
+            if self.note is None or thread in self._registered or _is_library_thread(this):
                 return real(this, *args)
             self._registered.add(thread)
             self.__enter__()
@@ -70,7 +68,7 @@ class Bystander(TorchFunctionMode):
         return run
 
 
-def _is_another(this: Any) -> bool:
+def _is_library_thread(this: Any) -> bool:
     target = getattr(this, "_target", None)
     module = getattr(target, "__module__", None) or type(this).__module__
     return str(module).startswith(_NOT_THE_PROGRAMS)
@@ -109,8 +107,8 @@ def remove_mode_soon(mode: TorchFunctionMode) -> None:
     if sys.getprofile() is not None:
         return
 
-    def leave(frame: Any, event: str, argument: Any) -> None:
+    def remove(frame: Any, event: str, argument: Any) -> None:
         if remove_mode(mode):
             sys.setprofile(None)
 
-    sys.setprofile(leave)
+    sys.setprofile(remove)

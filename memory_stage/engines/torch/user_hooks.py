@@ -24,14 +24,16 @@ from memory_stage.engines.torch.node_tags import NodeTag
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
 
-# gradients with more elements are not copied, so that a write of the hook into them remains unknown
+# Gradients with more elements are not copied, so a write of a hook into them remains unknown.
 MOST_COPIED = 1 << 12
 
 
 class UserHooks:
     """The hooks of all tensors in one recording.
 
-    ``settle`` emits the end of the previous node; ``received`` registers a gradient that a hook gets.
+    Args:
+        settle: emits the end of the node that ran last.
+        received: registers a gradient that a hook gets.
     """
 
     def __init__(
@@ -50,9 +52,7 @@ class UserHooks:
                 self.note(x)
 
     def note(self, x: torch.Tensor) -> None:
-        """Record the dict of a tensor's hooks, which the node uses even after the tensor is freed or gets
-        another node.
-        """
+        """Record the dict of a tensor's hooks. The node uses it even after the tensor is freed or gets another node."""
         for hooks in (x._backward_hooks, getattr(x, "_post_accumulate_grad_hooks", None)):
             if not hooks:
                 continue
@@ -139,7 +139,7 @@ class _ObservedHook:
         self.hook, self._before, self._after, self._of = hook, before, after, of
 
     def __call__(self, x: torch.Tensor) -> Any:
-        # a hook that runs after a leaf's gradient is accumulated gets the leaf
+        # A hook that runs after a leaf's gradient is accumulated gets the leaf itself.
         gradient = x.grad if x.requires_grad and x.is_leaf and x.grad is not None else x
         before = self._before(gradient)
         answer = self.hook(x)

@@ -102,7 +102,7 @@ class PaddleCallWatcher:
         """Run a function that is not logged itself, because the functions that it calls are logged."""
         if name == "to_static" and self.is_watched():
             self.is_open, self._is_static = False, True
-            self._unseen(message("The program makes a function static, so nothing after that was watched."))
+            self._unseen(message("The program called `to_static`, so nothing after that call was watched."))
         return function(*arguments, **keywords)
 
     def single(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:

@@ -33,7 +33,7 @@ def probe_steps(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
         finish(self, *arguments, **settings)
         if len(self.recorded) > len(seen):
             # When a function returns, the trace reports the names bound to its result in the next step.
-            seen.append({} if settings.get("came_back") else state_of(namespace))
+            seen.append({} if settings.get("has_returned") else state_of(namespace))
 
     # monkeypatch removes the method from `Steps` afterwards if the class only inherited it
     with pytest.MonkeyPatch.context() as patched:
