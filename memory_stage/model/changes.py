@@ -134,7 +134,7 @@ class Unversioned(Operated):
     storage: StorageEntry
     cover: Cover
     used: list[SaveEntry]  # saved tensors in these cells, which backward will use although the cells have changed
-    checked: bool  # True if backward will raise an error: ``check_foreign_writes`` has copies of all of them
+    checked: bool  # True if backward will raise an error, because ``check_foreign_writes`` has copies of all of these
 
 
 @dataclass(eq=False)
@@ -237,7 +237,7 @@ class Returned:
     """A function of the notebook returned to this statement, or yielded."""
 
     function: str  # the name, for a method with the class
-    may_go_on: bool = False  # True for a generator, which may be suspended and not finished
+    is_generator: bool = False  # True for a generator, which may be suspended and not finished
     since: int = 0  # the step in which the function began or resumed
     value: TensorEntry | None = None  # the function's result, if that is a tensor
     inside: list[TensorEntry] = field(default_factory=list)  # the tensors in the function's result

@@ -155,9 +155,8 @@ class NodeEntry:
     of: TensorEntry | None = None  # the first tensor that had the node's value
     ref: Callable[[], Node | None] | None = None
     partial: bool = False  # True if the node's value covers only a part of its group's memory
-    represents_call: bool = (
-        False  # True for the first result of a call that has several; the call's node is drawn in its place
-    )
+    # True for the first result of a call that has several results; the call's node is drawn in its place
+    represents_call: bool = False
     inner: bool = False  # True for the call of a layer with several outputs, whose own value no tensor has
     arrived: Any = None  # the sum of the gradients so far, as nested lists of numbers; None if they are too long
     dead: bool = False  # True after the node was freed
@@ -186,7 +185,7 @@ class SaveEntry:
     #: Empty while backward can use the saved tensor. "lost" after a write has overwritten some of its bytes; "moved" if
     #: only the version of its storage has changed. Backward raises an error for both.
     stale: str = ""
-    taken: bool = False  # True if a write has overwritten bytes of the saved tensor and backward will not notice
+    taken: bool = False  # True if a write has overwritten its bytes and backward will not notice
     # the storages of copies of its bytes that were made before writes
     copies: list[StorageEntry] = field(default_factory=list)
     released: bool = False

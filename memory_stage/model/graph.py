@@ -88,9 +88,7 @@ class Graph:
         added.represents_call = True
 
     def _set_state(self, node: NodeEntry, state: StateEntry) -> None:
-        """Set the state of a leaf that was written while nothing was recorded for backward, or moved to another
-        storage.
-        """
+        """Set the state of a leaf after an unrecorded write or a move to another storage."""
         if node.state is not state:
             node.state.holders -= 1
             self._tensors.touched |= {node.state.group: None, state.group: None}
@@ -193,9 +191,7 @@ class Graph:
         return state
 
     def _state_before(self, entry: TensorEntry) -> StateEntry | None:
-        """Return the earlier state that a tensor's node belongs to, if its memory was written without a history since
-        then.
-        """
+        """Return the earlier state of a tensor's node, if an unrecorded write has changed its memory since then."""
         x = entry.ref()
         node = self.entry_of(self._engine.node(x) if x is not None else None)
         if node is None or node.state.dropped or node.state.group is not entry.group:

@@ -1,6 +1,6 @@
 """Turn the engine's events into events of a trace, and into changes from which sentences are written.
 
-The ledger contains only ids and weak references, so that a recording delays the end of no object.
+The ledger contains only ids and weak references, so that a recording keeps no object alive.
 """
 
 from __future__ import annotations
@@ -139,13 +139,13 @@ class Ledger:
         """Record that a normal operation made ``x``, on a new storage or on borrowed memory."""
         if not self.engine.is_shown(x):
             return
-        given = self.graph.observe_all(inputs)
+        read = self.graph.observe_all(inputs)
         known = self.tensors.storage_of(x)
         shared = known is not None and any(not other.is_array for other in known.aliases.values())
         entry = self.tensors.register(x, op)
         if self.engine.records(x):  # otherwise a later event gives the tensor a history, as for a custom function
             entry.pending = op, self.graph.states_of(inputs)
-        fact = changes.Viewed(op, entry, None, False) if shared else changes.Made(op, entry, given)
+        fact = changes.Viewed(op, entry, None, False) if shared else changes.Made(op, entry, read)
         self.journal.facts.append(fact)
         self.graph.observe(x)
 
@@ -228,9 +228,7 @@ class Ledger:
         self.journal.facts.append(changes.Reshaped(op, entry, old))
 
     def add_unversioned_write(self, x: Tensor, op: str, where: Any = None) -> None:
-        """Record that an operation wrote ``x`` without incrementing a version, as the fused step of an
-        optimizer does.
-        """
+        """Record that an operation, such as the fused step of an optimizer, wrote ``x`` without a new version."""
         entry = self.graph.observe(x)
         kept = self.engine.storage(x)
         kept = self.engine.below(kept) or kept

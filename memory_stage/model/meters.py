@@ -26,7 +26,7 @@ class Meters:
         self._gpu: GpuMeter | None = None
         self._gpu_peak = 0
         self._others: dict[int, int] = {}  # bytes on a GPU that the trace does not show, by the id of the GPU's meter
-        self._others_freed: dict[int, int] = {}  # those of these bytes that were freed during the run
+        self._others_freed: dict[int, int] = {}  # the part of these bytes that was freed during the run
         self._registered: list[GpuMeter] = []  # references to the meters, so that their ids stay valid
 
     def begin(self) -> None:
@@ -36,7 +36,7 @@ class Meters:
             self._registered.append(gpu)
             self._others[id(gpu)] = self._others.get(id(gpu), 0) + gpu.counters().allocated
         if self._gpu is None and self._registered:
-            # an allocator may release reserved bytes before the program makes a tensor
+            # An allocator may release reserved bytes before the program makes a tensor.
             self._gpu = self._registered[-1]
         if self._gpu is not None:
             self._gpu_peak = self._allocated_on(self._gpu)

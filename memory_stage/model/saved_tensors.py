@@ -1,6 +1,6 @@
 """The tensors that nodes save for backward, and the effects of writes on them.
 
-Only the engine decides if a saved tensor is still valid. This module asks it and never decides itself.
+Only the engine decides if a saved tensor is still valid, and this module asks the engine.
 """
 
 from __future__ import annotations
@@ -62,9 +62,7 @@ class SavedTensors:
             entry.event["values"] = {i: f"{int(bits):08b}" for i, bits in entry.event["values"].items()}
 
     def label_unlabelled(self) -> None:
-        """Label the saved tensors that have no memory state. This runs at the end of a step, when tensors may have
-        names.
-        """
+        """Label the saved tensors without a memory state, at the end of a step, when tensors may have names."""
         for save in self._unlabelled:
             save.event["what"] = save.label
         self._unlabelled.clear()
@@ -169,9 +167,7 @@ class SavedTensors:
         return preserved
 
     def overwrite_unnoticed(self, saves: list[SaveEntry]) -> None:
-        """Record that a write overwrote saved bytes without a change of version, so backward will use the new
-        numbers.
-        """
+        """Record that a write overwrote saved bytes without a new version, so backward will use the new numbers."""
         ids = [save.id for save in saves if not save.taken]
         for save in saves:
             save.taken = True
@@ -189,15 +185,15 @@ class SavedTensors:
         storage.saves = [save for save in storage.saves if save.storage is storage and not save.released]
         for save in storage.saves:
             node = save.node.ref() if save.node.ref is not None else None
-            fate = self._engine.saved_state(node, save.position) if node is not None else SavedTensorState.RELEASED
-            if fate in (SavedTensorState.LOST, SavedTensorState.MOVED):
-                kind = "lost" if fate is SavedTensorState.LOST else "moved"
+            state = self._engine.saved_state(node, save.position) if node is not None else SavedTensorState.RELEASED
+            if state in (SavedTensorState.LOST, SavedTensorState.MOVED):
+                kind = "lost" if state is SavedTensorState.LOST else "moved"
                 if kind != save.stale:
                     save.stale = kind
                     stale.append(save)
-            elif fate is SavedTensorState.TAKEN and not save.taken:
+            elif state is SavedTensorState.TAKEN and not save.taken:
                 self.overwrite_unnoticed([save])
-            elif fate is SavedTensorState.RIGHT and preserves and save not in self._at_risk:
+            elif state is SavedTensorState.RIGHT and preserves and save not in self._at_risk:
                 spared.append(save)
         self._at_risk = set()
         for kind in ("lost", "moved"):

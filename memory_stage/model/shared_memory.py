@@ -23,13 +23,14 @@ class SharedMemory:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._end: Callable[[], None] | None = None
-        #: By the engine's key: a weak reference to each storage, the numbers of its copied cells, and their bits.
+        #: Maps the engine's key of a storage to a weak reference, the numbers of its copied cells, and their bits.
         self._copies: dict[Key, tuple[Callable[[], Storage | None], Any, np.ndarray]] = {}
         self._ended: set[Key] = set()  # storages that are no longer shared and are compared for the last time
 
     def open(self) -> None:
-        """Copy all shared storages now, and later ones as soon as they are shared, because the same line may write
-        them.
+        """Copy all shared storages, and each further storage as soon as it becomes shared.
+
+        The line that shares a storage may write it, too.
         """
         self._end = self._engine.when_shared(self.copy)
         for storage in self.storages():
@@ -54,15 +55,13 @@ class SharedMemory:
         self._copies[self._engine.key(storage)] = self._engine.weak(storage, _ignore), indexes, flat[indexes].copy()
 
     def is_copied(self, storage: Storage) -> bool:
-        """True if ``storage`` has a copy. Then :meth:`wrote` must be called when the engine itself writes the
-        storage.
-        """
+        """True if ``storage`` has a copy, so that :meth:`wrote` must be called after each write of the engine."""
         return self._engine.key(storage) in self._copies
 
     def storages(self) -> list[Storage]:
         """Return the shared storages, and those that stopped being shared since the last call.
 
-        One line may make an array and free it.
+        The latter are compared once more, because one line may make an array, write it and free it.
         """
         found = self._engine.shared_storages()
         keys = {self._engine.key(storage) for storage in found}

@@ -1,4 +1,4 @@
-"""The storages that a trace shows, their cells, and the writes that covered these."""
+"""The storages that a trace shows, their cells, and the writes to these cells."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class Storages:
         return self._engine.key(storage) in self.entries
 
     def entry_of(self, storage: Storage) -> StorageEntry:
-        """Return the entry of a storage. A storage without one emitted no event, so it existed before the first
-        step.
+        """Return the entry of a storage. Add one for a storage whose allocation emitted no event, because it existed
+        before the first step.
         """
         entry = self.entries.get(self._engine.key(storage))
         if entry is not None:
@@ -123,12 +123,12 @@ class Storages:
 
     def _texts(self, storage: Storage, indexes: Iterable[int]) -> dict[str, str]:
         """Return the values of some cells of a storage as texts, by cell."""
-        wanted = list(indexes)
-        numbers = self._engine.numbers(storage, wanted)
-        return {str(i): cells.text_of(number) for i, number in zip(wanted, numbers, strict=True)}
+        indexes = list(indexes)
+        numbers = self._engine.numbers(storage, indexes)
+        return {str(i): cells.text_of(number) for i, number in zip(indexes, numbers, strict=True)}
 
     def show_ends(self, entry: StorageEntry, storage: Storage, layout: dict[str, Any]) -> None:
-        """Let the trace show the first and the last cells of each run of cells in ``layout``.
+        """Show the first and the last cells of each run of cells in ``layout``.
 
         Their values are added to the event that wrote them last, which is a write or the allocation.
         """
@@ -156,9 +156,7 @@ class Storages:
         self._sample(entry, storage, event)
 
     def _sample(self, entry: StorageEntry, storage: Storage, event: Event) -> None:
-        """Add the values of the sample cells to an event. On a GPU none are read, because that would wait for
-        the GPU.
-        """
+        """Add the values of the sample cells to an event, except on a GPU, where reading would wait for the GPU."""
         if entry.raster is None or self._engine.block(storage).gpu is not None:
             return
         picked = entry.raster.cells.ravel()
@@ -167,9 +165,7 @@ class Storages:
             event["raster"] = entry.raster.with_values(self._engine.numbers(storage, picked.tolist()))
 
     def write_event(self, entry: StorageEntry, storage: Storage, cover: Cover) -> Event:
-        """Return the event of a write that covered these cells. ``entry.version`` is already the version after the
-        write.
-        """
+        """Return the event of a write that covered some cells and after which ``entry`` has the new version."""
         root, runs = entry.root, cover.runs
         event: Event = {"do": "write", "storage": root.id, "cells": {}, "count": cover.count, "version": root.version}
         if root.is_small:

@@ -17,7 +17,7 @@ from memory_stage.model.journal import Journal
 from memory_stage.model.storages import Storages
 from memory_stage.model.unannounced_writes import UnannouncedWrites
 
-MOST_SEARCHES = 20  # how many times one recording may search the heap for the object that refers to a tensor
+MOST_SEARCHES = 20  # the most searches of the heap, in one recording, for objects that refer to tensors without names
 
 
 class Tensors:
@@ -45,9 +45,7 @@ class Tensors:
     # ---------- tensors ----------
 
     def register(self, x: Tensor, op: str = "", group: ViewGroup | None = None) -> TensorEntry:
-        """Return the entry of a tensor; add it if it is new. Record if the tensor moved to another storage, or was
-        written.
-        """
+        """Return the entry of a tensor, or add one. Record a move to another storage or a write since the last call."""
         entry = self.entries.get(id(x))
         if entry is not None:
             if self.storage_of(x) is not entry.storage:
@@ -162,9 +160,7 @@ class Tensors:
             self.name_group(entry)
 
     def name_group(self, entry: TensorEntry) -> None:
-        """Label the group of a tensor with the tensor's first name, and also the group's states that have no other
-        label.
-        """
+        """Label a tensor's group, and those of its states that have no name yet, with the tensor's first name."""
         group = entry.group
         if not group.label:
             group.label = entry.short_name

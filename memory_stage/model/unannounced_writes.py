@@ -85,10 +85,10 @@ class UnannouncedWrites:
         self, op: str, entry: TensorEntry | None, storage: StorageEntry, cover: Cover
     ) -> changes.Unversioned:
         """Return the change for a write that changed no version. Backward will read the new numbers."""
-        right = [
+        readable = [
             save for save in storage.saves if save.storage is storage and not save.stale and self._may_be_read(save)
         ]
-        used = [save for save in right if cells.meets(save.event, cover.runs)]
+        used = [save for save in readable if cells.meets(save.event, cover.runs)]
         checked = bool(used) and all(map(self._is_checked, used))
         if not checked:
             self._saved.overwrite_unnoticed(used)

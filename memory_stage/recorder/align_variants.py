@@ -18,7 +18,7 @@ def align(variants: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for variant in variants:
         own: dict[str, str] = {}
         for events in (variant.get("before", []), *(step["events"] for step in variant["steps"])):
-            for event in events:  # nodes come first, because a node may precede the state that it makes
+            for event in events:  # states are renamed first, because a node may precede the state that it makes
                 if event["do"] == "state":
                     own[event["id"]] = _id_for(event["id"], event["label"], known)
             for event in events:

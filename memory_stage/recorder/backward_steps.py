@@ -82,7 +82,7 @@ def record_visit(
 ) -> None:
     """Record that the backward function of ``node`` has run and ``sent`` gradients; None if these are unknown."""
     passed = next((fact for fact in reversed(ledger.journal.facts) if type(fact) is changes.Passed), None)
-    if passed is None:  # its backward function is code of the program, whose statements were recorded as steps
+    if passed is None:  # the backward function is code of the program, whose statements were recorded as steps
         passed = changes.Passed(ledger.graph.entry_of(node), ledger.engine.name(node), "", [])
         ledger.journal.facts.append(passed)
     passed.done = True
@@ -99,8 +99,7 @@ def record_visit(
 
 
 def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEntry | None) -> StateEntry | None:
-    """Return the memory state at which a gradient for ``parent`` is shown: the state that the operation read, or a
-    later one.
+    """Return the memory state at which a gradient for ``parent`` is shown: the state that ``by`` read, or a later one.
 
     A write to a leaf under ``no_grad`` makes a new state and keeps the node, so the gradient is shown at the new state.
     """
@@ -148,14 +147,14 @@ def _emit(ledger: Ledger, state: StateEntry, text: str) -> None:
 
 def _name_of(ledger: Ledger, state: StateEntry) -> Text:
     """Return the name of a state in a sentence, with its storage if another state has the same name."""
-    others = ledger.tensors.labels[state.label] > (not state.dropped)
-    if others:
+    has_namesake = ledger.tensors.labels[state.label] > (not state.dropped)
+    if has_namesake:
         return message("{state} (storage {storage})", state=code(state.label), storage=state.group.storage.id)
     return code(state.label)
 
 
 def _is_for_whole_state(role: Role, value: NodeEntry) -> bool:
-    """True if the gradient for a node is one for the whole memory of its group, and not only for one view."""
+    """True if the gradient of a node belongs to the whole memory of its group, and not only to one view."""
     if value.inner:
         return False  # it contains the gradients of all results, one after the other
     return bool(value.drawn and not value.partial) or value.represents_call or role in (Role.LEAF, Role.WRITE)

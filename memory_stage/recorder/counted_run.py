@@ -14,10 +14,10 @@ from typing import Any
 from memory_stage.recorder import instrument
 from memory_stage.recorder.source import ProgramSource
 
-#: The largest number of statements that are remembered. At the limit, the older half is forgotten.
+#: The largest number of statements in the log. At the limit, the older half is forgotten.
 MOST_STATEMENTS = 1_000_000
 
-#: The size of a window: its statements before the first one of interest, after the last one, and in all.
+#: The most statements of a window before the first and after the last statement of interest, and altogether.
 MOST_BEFORE, AFTER, MOST = 150, 3, 400
 
 
@@ -75,8 +75,8 @@ class CountedRun:
     def window(self, node: int, last: int) -> tuple[int, int]:
         """Return the numbers of the first and last statement of a part of the run.
 
-        The part begins with an iteration that made the node. Of the loops around the last statement, the outermost one
-        whose iteration is not too long is chosen.
+        The part begins with the iteration that made the node, of the outermost loop around the last statement whose
+        iteration is not too long.
 
         Args:
             node: the number of the node; -1 if there is none.
@@ -90,12 +90,12 @@ class CountedRun:
         return self._begin_of_iteration(first, last), last + AFTER
 
     def _begin_of_iteration(self, first: int, last: int) -> int:
-        asked = self._source.statements[self._hooks[max(0, last - self._forgotten - 1)]]
+        statement = self._source.statements[self._hooks[max(0, last - self._forgotten - 1)]]
         begins: dict[int, int] = {}
         for number in range(bisect_right(self._turn_counts, first - 1) - 1, -1, -1):
             count, loop = self._turn_counts[number], self._turn_hooks[number]
             if count < first - MOST_BEFORE:
                 break
-            if loop in asked.loops:
+            if loop in statement.loops:
                 begins.setdefault(loop, count + 1)
-        return next((begins[loop] for loop in asked.loops if loop in begins), max(1, first - MOST_BEFORE // 5))
+        return next((begins[loop] for loop in statement.loops if loop in begins), max(1, first - MOST_BEFORE // 5))

@@ -38,7 +38,7 @@ class Follower:
             return
         storages = self._ledger.storages
         if not isinstance(event, events.FlightChange) or self._steps.in_flight:
-            # The event of the first gradient precedes the first step of backward, to which that gradient belongs.
+            # The first gradient in flight is emitted before the first step of backward, but belongs to that step.
             storages.meters.update(storages.bytes_of_others_freed)
         if isinstance(event, events.Free):
             if not storages.is_registered(event.storage):
@@ -55,9 +55,7 @@ class Follower:
             self._record(event)
 
     def follow_freed(self, frame: FrameType, record: Any) -> None:
-        """Call ``record``, which records that the interpreter frees a tensor or a node, in the step that ``frame``
-        runs.
-        """
+        """Call ``record``, which records a freed tensor or node, in the step of the statement that ``frame`` runs."""
         self._threads.apply()
         self._tracer.locate(frame)
         record()

@@ -34,9 +34,7 @@ class StatementHook:
     """The object whose method a program with hooks calls."""
 
     def reach(self, index: int, moment: str, value: Any = None) -> Any:
-        """Notify the listener, and return ``value``. The code with hooks calls this also for a value that it
-        returns.
-        """
+        """Notify the listener and return ``value``, so that a hook may stand around a value that a function returns."""
         if listener is not None:
             listener(index, moment, value)
         return value
@@ -124,8 +122,8 @@ class Hooks:
     def _call(self, node: ast.stmt, index: int, moment: str) -> ast.stmt:
         return ast.fix_missing_locations(ast.copy_location(ast.Expr(_call(index, moment)), node))
 
-    def _give(self, value: ast.expr, index: int, moment: str) -> ast.expr:
-        """Return an expression that passes the value of a function to a hook and has that value."""
+    def _around(self, value: ast.expr, index: int, moment: str) -> ast.expr:
+        """Return an expression that passes a value to a hook and has the same value."""
         return ast.fix_missing_locations(ast.copy_location(_call(index, moment, value), value))
 
     def _body(self, nodes: list[ast.stmt], function: str, loops: tuple[int, ...] = ()) -> list[ast.stmt]:
@@ -136,7 +134,7 @@ class Hooks:
                 continue
             index = self._register(node, function, loops)
             if isinstance(node, ast.Return) and node.value is not None:
-                node.value = self._give(node.value, index, "return")
+                node.value = self._around(node.value, index, "return")
             hooked += [self._call(node, index, "before"), *self._inside(node, index, function, loops)]
         return hooked
 
@@ -196,7 +194,7 @@ class _Yields(ast.NodeTransformer):
             return node
         self.generic_visit(node)
         if isinstance(node, ast.Yield) and node.value is not None:
-            node.value = self._hooks._give(node.value, self._index, "yield")
+            node.value = self._hooks._around(node.value, self._index, "yield")
         return node
 
 

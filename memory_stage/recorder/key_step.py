@@ -1,9 +1,9 @@
 """Choose the key step, which a stage shows first, in print, and in pages without JavaScript.
 
-* The author may choose it. Otherwise, if backward raised an error, it is the write that made the saved tensor stale. If
-  backward raised none, it is the first step at which a write makes a saved tensor stale, is refused, or changes the
-  values of another name. Without such a step it is the last write, and without any write the last step with the most
-  names.
+* The author may choose the key step. Otherwise, if backward raised an error, it is the write that made the saved tensor
+  stale. If backward raised none, it is the first step at which a write makes a saved tensor stale, is refused, or
+  changes the values of another name. Without such a step it is the last write, and without any write the last step
+  with the most names.
 * Of several variants, the stage first shows the one whose key step has the highest rank, or the first such variant.
 """
 
@@ -69,7 +69,7 @@ def key_step(variant: Variant) -> int:
 def _number_of(variants: list[Variant], label: str) -> int:
     labels = [variant["label"] for variant in variants]
     if label not in labels:
-        raise ValueError(f"key names the variant {label!r}; the variants are {', '.join(map(repr, labels))}")
+        raise ValueError(f"key names the variant {label!r}, but the variants are {', '.join(map(repr, labels))}")
     return labels.index(label)
 
 
@@ -106,9 +106,7 @@ def _pick(variant: Variant) -> tuple[int, int]:
 
 
 def _cause(variant: Variant) -> int | None:
-    """Return the step that made the saved tensor stale which the first failing backward needed; None without such a
-    failure.
-    """
+    """Return the step that made stale the saved tensor which the first failing backward needed; None if none failed."""
     saved: dict[str, str] = {}  # maps the id of a saved tensor to its node
     stale: dict[str, int] = {}  # maps a node to the first step that made one of its saved tensors stale
     for number, step in enumerate([{"events": variant.get("before", ())}, *variant["steps"]], -1):

@@ -2,7 +2,7 @@
 
 A name is a variable of the notebook that the program mentions, a local variable of a function of the notebook, the code
 that reaches a tensor from a variable (``reachable_tensors``), or the gradient of a named tensor. A tensor that only the
-running line holds is named by that line. A numpy array has a name, too, if it shares the memory of a tensor.
+running line refers to is named by that line. A numpy array has a name, too, if it shares the memory of a tensor.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ class Names:
 
     Attributes:
         bound: for each name, the entry of its tensor and the kind of the name.
-        shared: "storage" or "tensor" if two names had the same one in the last step with at least two names; otherwise
-            "".
+        shared: "tensor" or "storage" if two names shared one in the last step with at least two names; otherwise "".
         named_any: True if any tensor has had a name so far.
     """
 
@@ -100,7 +99,7 @@ class Names:
             for name in self._program:
                 if name in self.namespace:
                     self._find(found, name)
-            # the loop above may have registered the memory of a numpy array with a tensor on it
+            # The loop above may have registered a tensor on the memory of a numpy array.
             for name in self._program:
                 if name not in found and isinstance(self.namespace.get(name), np.ndarray):
                     self._find(found, name)

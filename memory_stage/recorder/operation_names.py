@@ -1,4 +1,4 @@
-"""Find the names by which the program itself calls operations: ``x.T`` and ``reshape``, not ``permute`` and ``view``.
+"""Find the names by which a program calls operations: ``x.T`` and ``reshape``, not ``permute`` and ``view``.
 
 Sentences use the name in the program's text if the vocabulary has that name and the expression is exactly this
 operation. Otherwise they use the vocabulary's name of the operation.
@@ -32,7 +32,7 @@ class ProgramCall(NamedTuple):
 
     Attributes:
         frame: the innermost frame of the program.
-        otherwise: True if the program uses a vocabulary that differs from the names in events.
+        otherwise: True if the vocabulary of the program has other names than the events.
         x: one of the tensors of the operation.
     """
 
@@ -50,16 +50,14 @@ class OperationNaming:
         self._found: dict[tuple[CodeType, int], tuple[str, ...]] = {}
 
     def call_site(self, frame: FrameType | None, tensors: Sequence[Any]) -> ProgramCall:
-        """Return the call of an operation on ``tensors`` for which an event is emitted; ``frame`` is where it is
-        emitted.
-        """
-        given = [each for each in tensors if self.engine.is_tensor(each)]
-        x = next((each for each in given if self.engine.has_other_names(each)), None)
+        """Return the call of an operation on ``tensors``, whose event is emitted in ``frame``."""
+        operands = [each for each in tensors if self.engine.is_tensor(each)]
+        x = next((each for each in operands if self.engine.has_other_names(each)), None)
         otherwise = x is not None
         while frame is not None and self.engine.is_inside(frame):
             otherwise = otherwise or self.engine.is_other_vocabulary(frame)
             frame = frame.f_back
-        return ProgramCall(frame, otherwise, given[0] if x is None else x)
+        return ProgramCall(frame, otherwise, operands[0] if x is None else x)
 
     def note(self, site: ProgramCall, facts: Sequence[Any]) -> None:
         """Add the program's names to ``facts``, which are the changes that the operation made."""
@@ -136,16 +134,14 @@ def _text(node: ast.AST) -> str:
 
 
 def settle(facts: Sequence[Any]) -> None:
-    """Name the operations of a finished step. An operation gets the text of an expression that is this
-    operation only.
-    """
-    there: dict[Place, list[Operated]] = {}
+    """Name the operations of a finished step by the program's text, where each expression is exactly one operation."""
+    by_place: dict[Place, list[Operated]] = {}
     for fact in facts:
         if isinstance(fact, Operated) and fact.at is not None:
-            there.setdefault(fact.at, []).append(fact)
-    for (_, _, texts), made in there.items():
-        if len(texts) == 1 and len({fact.op for fact in made}) == 1:
-            texts = texts * len(made)
-        if len(texts) == len(made):
-            for fact, text in zip(made, texts, strict=True):
+            by_place.setdefault(fact.at, []).append(fact)
+    for (_, _, texts), operations in by_place.items():
+        if len(texts) == 1 and len({fact.op for fact in operations}) == 1:
+            texts = texts * len(operations)
+        if len(texts) == len(operations):
+            for fact, text in zip(operations, texts, strict=True):
                 fact.word = text or fact.word

@@ -46,8 +46,9 @@ Called = Callable[[Tensor], str]
 
 
 def reached(name: str, value: Any, engine: Engine, called: Called) -> list[Found]:
-    """Return the tensors that can be reached from the variable ``name``, each with its name. A tensor that is reached
-    in two ways is returned twice.
+    """Return the tensors that can be reached from the variable ``name``, each with its name.
+
+    A tensor that can be reached in two ways is returned twice.
     """
     most = MOST_OF_LAYERS if _is_registry(value) else MOST_ENTRIES * DEPTH
     return list(itertools.islice(_Search(engine, called).below(name, value, DEPTH, ()), most))
@@ -59,8 +60,9 @@ class _Search:
     called: Called
 
     def below(self, path: str, value: Any, depth: int, above: tuple[int, ...]) -> Iterator[Found]:
-        """Yield the tensors that can be reached from ``value``, ``depth`` levels down; layers and optimizers do not
-        count as levels. ``above`` has the ids of the objects on the path to ``value``.
+        """Yield the tensors that can be reached from ``value``, ``depth`` levels down.
+
+        Layers do not count as levels. ``above`` has the ids of the objects on the path to ``value``.
         """
         if isinstance(value, np.ndarray) or self.engine.is_tensor(value):
             yield path, value
@@ -129,7 +131,7 @@ def _closure_variables(path: str, function: types.FunctionType) -> Iterator[Foun
 
 
 def local_variables(frame: FrameType) -> dict[str, Any]:
-    """Return a frame's local variables without leaving a copy of them that could keep tensors alive."""
+    """Return a frame's local variables, without leaving a copy of them in the frame that could keep tensors alive."""
     values = frame.f_locals
     own = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}
     found = {name: value for name, value in values.items() if name in own}

@@ -41,7 +41,7 @@ class RecordedRun:
 
     Attributes:
         variant: the run as a variant of a trace.
-        texts: the texts of the variant, which are in English, each with its place.
+        texts: the texts of the variant, each with its place. They are in English.
         error: the error that ended the program.
         device: the device whose memory the trace shows.
         frameworks: True if the program used a framework whose tensors can be recorded.
@@ -218,15 +218,13 @@ def register(file: str, source: str) -> None:
 
 
 def _hook_functions(source: ProgramSource, namespace: dict[str, Any], also: Sequence[Any], engine: Engine) -> None:
-    """Insert hooks into the notebook's functions that a program can reach by name, and into the functions in
-    ``also``.
-    """
-    asked = [inspect.unwrap(function) for value in also for function in instrument.functions_of(value)]
-    found = {id(function): function for function in asked if isinstance(function, FunctionType)}
-    wanted = [node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)]
+    """Insert hooks into the notebook's functions that a program can reach by name, and into those in ``also``."""
+    requested = [inspect.unwrap(function) for value in also for function in instrument.functions_of(value)]
+    found = {id(function): function for function in requested if isinstance(function, FunctionType)}
+    names = [node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)]
     seen: set[str] = set()
-    while wanted:
-        name = wanted.pop()
+    while names:
+        name = names.pop()
         if name in seen or name not in namespace:
             continue
         seen.add(name)
@@ -237,7 +235,7 @@ def _hook_functions(source: ProgramSource, namespace: dict[str, Any], also: Sequ
             function = inspect.unwrap(function)
             if isinstance(function, FunctionType) and function.__globals__ is namespace:
                 found[id(function)] = function
-                wanted += function.__code__.co_names
+                names += function.__code__.co_names
     for function in found.values():
         source.hook(function)
 
@@ -246,7 +244,7 @@ def _hook_functions(source: ProgramSource, namespace: dict[str, Any], also: Sequ
 
 
 class _Printed:
-    """A replacement of stdout. It records printed text in the step, and prints it after the last step."""
+    """A replacement of stdout that adds printed text to the running step, and prints it if no step is recorded."""
 
     def __init__(self, recorder: Recorder, stdout: Any, echo: bool) -> None:
         self._recorder, self._stdout, self._echo = recorder, stdout, echo
@@ -261,7 +259,7 @@ class _Printed:
 
 @contextlib.contextmanager
 def _printing_to(recorder: Recorder, echo: bool) -> Iterator[None]:
-    """Replace ``sys.stdout`` inside the block. The notebook still displays values itself."""
+    """Replace ``sys.stdout`` inside the block. The notebook still displays values on the original stream."""
     stdout, show = sys.stdout, sys.displayhook
     printed = _Printed(recorder, stdout, echo)
 

@@ -74,7 +74,7 @@ class Recorder:
         instrument.listener = self.on_hook
 
     def wait(self, window: RecordingWindow) -> None:
-        """Let the program run unrecorded until a window begins."""
+        """Wait, without recording, until a window begins."""
         self.window, self.is_waiting = window, True
         self.steps.part = window.describe()
         self._thread = threading.get_ident()
@@ -101,7 +101,7 @@ class Recorder:
             raise EndOfWindow
 
     def stop(self) -> None:
-        """Unsubscribe, and remove all hooks. It may be called again."""
+        """Unsubscribe and remove all hooks. A second call does nothing."""
         self.ledger.stop()
         self._subscription.close()
         if instrument.listener in (self.on_hook, self._on_hook_outside):
@@ -151,7 +151,7 @@ class Recorder:
                 self.tracer.reach(index, moment, sys._getframe(2))
 
     def _on_hook_outside(self, index: int, moment: str, value: Any) -> None:
-        """Check at a hook outside the window if the window begins."""
+        """Begin the window at a hook, if it begins there; otherwise count the iterations of loops."""
         statement = self.source.statements.get(index)
         if statement is None or threading.get_ident() != self._thread:
             return
@@ -200,7 +200,7 @@ class Recorder:
 
 
 class _Guard:
-    """A context manager around the recorder: an error in it ends the recording and the subscription."""
+    """A context manager in which an error of the recorder ends the recording and the subscription."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder

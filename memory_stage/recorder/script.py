@@ -19,7 +19,7 @@ class ScriptError(Exception):
 
 
 def read_script(name: str) -> tuple[Path, str]:
-    """Return the path of a program, as Python names it in tracebacks, and its source.
+    """Return the path of a program, in the form that Python shows in tracebacks, and its source.
 
     Raises:
         ScriptError: if the file cannot be read or does not compile.
@@ -41,9 +41,7 @@ def read_script(name: str) -> tuple[Path, str]:
 
 @contextlib.contextmanager
 def as_main(program: Path, argv: list[str]) -> Iterator[dict[str, object]]:
-    """Set up the module ``__main__`` for a program, its arguments, and its folder on the path. Yield its global
-    names.
-    """
+    """Set up ``__main__``, ``sys.argv`` and ``sys.path`` for a program inside the block. Yield its global names."""
     module = types.ModuleType("__main__")
     module.__file__ = str(program)
     before = sys.argv, sys.path[:], sys.modules["__main__"]

@@ -18,7 +18,7 @@ from memory_stage.recorder.instrument import Hooks
 class ProgramSource:
     """The lines of a trace, and the code objects with hooks whose statements are on these lines.
 
-    It refers to code objects of the program, but to no frame, and to other objects only weakly.
+    It refers to code objects of the program, to no frame, and to other objects only weakly.
 
     Attributes:
         tree: the syntax tree of the program, into whose nodes :meth:`compile` puts hooks.
@@ -92,7 +92,7 @@ class ProgramSource:
             self.remove_hooks()
 
     def remove_hooks(self) -> None:
-        """Give every function its code object without hooks again. Calls that are running finish with hooks."""
+        """Restore the code object without hooks of every function. Running calls end with hooks."""
         self._has_new_hooks = False
         plain = [self.plain]
         for reference, code in self._functions:

@@ -52,9 +52,7 @@ class Activation:
 
     @property
     def place(self) -> str:
-        """Words for the function to which local names belong: ``f``, or ``f (2)`` for the second running call
-        of ``f``.
-        """
+        """Words for the function in names of local variables: ``f``, or ``f (2)`` for its second running call."""
         return f"{self.function} ({self.number})" if self.number > 1 else self.function
 
 

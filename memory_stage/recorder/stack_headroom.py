@@ -9,7 +9,7 @@ import threading
 class StackHeadroom:
     """A context manager that raises the recursion limit, so that a listener can run even at the limit.
 
-    Therefore a program with infinite recursion ends as it does without a listener, and the listener keeps working.
+    A program with infinite recursion then ends as it would without a listener, and the listener keeps working.
 
     Raises:
         RecursionError: if the stack has not even room for a call of the program. The listener has not run then.
@@ -24,7 +24,7 @@ class StackHeadroom:
         with StackHeadroom._lock:
             if not StackHeadroom._inside:
                 limit = sys.getrecursionlimit()
-                try:  # at the limit this raises, and then the limit could not be restored either
+                try:  # at the limit this raises an error, and then the limit could not be restored either
                     sys.setrecursionlimit(limit)
                 except RecursionError:
                     raise RecursionError("maximum recursion depth exceeded") from None

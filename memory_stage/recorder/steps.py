@@ -140,7 +140,7 @@ class Steps:
         frame: FrameType | None = None,
         error: BaseException | None = None,
         partly: bool = False,
-        came_back: bool = False,
+        has_returned: bool = False,
     ) -> None:
         """Finish the running step.
 
@@ -148,8 +148,8 @@ class Steps:
             frame: the frame of the running function, if its local variables can be read.
             error: the error that the program raised.
             partly: True if the statement continues in a later step.
-            came_back: True if the step ended because its function returned. Names that the caller has bound since then
-                belong to the next step.
+            has_returned: True if the step ended because its function returned. Names that the caller has bound since
+                then belong to the next step.
         """
         step, self.open = self.open, None
         if step is None or not self.active:
@@ -158,7 +158,7 @@ class Steps:
         self._threads.apply()
         ledger.update()
         running = partly or error is not None
-        self._names.scan(self._stack, frame, lambda: self._stack.lines(with_top=running), only_locals=came_back)
+        self._names.scan(self._stack, frame, lambda: self._stack.lines(with_top=running), only_locals=has_returned)
         ledger.graph.close_step()
         if journal.events:
             ledger.tensors.add_holders()
@@ -282,8 +282,9 @@ class Steps:
         self.open = None
 
     def variant(self, id_: str, label: str, verdict: Text | None) -> tuple[dict[str, Any], list[PlacedText]]:
-        """Return the trace of this run in English, and its texts. Call this once: it completes the recorded steps in
-        place.
+        """Return the trace of this run in English, and its texts.
+
+        Call this once, because it completes the recorded steps in place.
         """
         journal, meters = self.ledger.journal, self.ledger.storages.meters
         not_shown = meters.start - self.ledger.storages.bytes_before
@@ -293,8 +294,7 @@ class Steps:
             if meters.used:
                 step.update(meters.shown(gpu))
             if len(step.get("out", "")) > MOST_TEXT:
-                left = len(step["out"]) - MOST_TEXT
-                more = message("... and {count} characters more", count=left)
+                more = message("... and {count} characters more", count=len(step["out"]) - MOST_TEXT)
                 step["out"] = message("{printed}\n{more}\n", printed=step["out"][:MOST_TEXT], more=more)
         steps = self.recorded or [
             {

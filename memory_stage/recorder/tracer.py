@@ -130,7 +130,7 @@ class Tracer:
         frame = self._innermost(frame)
         if frame is None:
             if self.suspended:
-                # a task of the event loop runs, so functions that other tasks had called are not on the stack
+                # A task of the event loop runs, so functions that other tasks had called are not on the stack.
                 self._return_to(0)
         elif self._stack.depth_of(frame) is not None:
             self._continue_in(frame)
@@ -152,9 +152,8 @@ class Tracer:
                 inner = traceback
             traceback = traceback.tb_next
         if inner is not None and self._stack.depth_of(inner.tb_frame) is not None:
-            self._continue_in(
-                inner.tb_frame
-            )  # functions that ended without a hook, such as an exhausted generator, have returned
+            # Functions that ended without a hook, such as an exhausted generator, have returned.
+            self._continue_in(inner.tb_frame)
             self._begin_head(inner.tb_frame, inner.tb_lineno)
         self._steps.finish(error=error)
 
@@ -181,9 +180,7 @@ class Tracer:
         self._steps.finish(frame, partly=True)
 
     def _continue_in(self, frame: FrameType, silently: bool = False) -> None:
-        """Record that ``frame`` runs again, because functions that it called have returned or it is a resumed
-        generator.
-        """
+        """Record that ``frame`` continues: functions that it called have returned, or it is a resumed generator."""
         depth = self._stack.depth_of(frame)
         if depth is not None:
             self._return_to(depth, silently)
@@ -200,7 +197,7 @@ class Tracer:
         last = self._stack.activations[depth + 1]
         returned = changes.Returned(last.full_name, last.is_generator, last.since, last.value, last.inside)
         if not silently:
-            self._steps.finish(partly=True, came_back=True)
+            self._steps.finish(partly=True, has_returned=True)
         self._stack.pop(depth)
         statement = self._stack.top.statement
         if not silently and statement is not None:

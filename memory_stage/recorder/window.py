@@ -14,7 +14,7 @@ from memory_stage.model.statement import Statement
 
 
 class EndOfWindow(SystemExit):
-    """Raised to end a program at the end of the window, if the rest of the program is not to run."""
+    """Raised at the end of a window that ends the program."""
 
 
 class RecordingWindow(Protocol):
@@ -27,7 +27,7 @@ class RecordingWindow(Protocol):
     is_alone: bool
 
     def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
-        """True if the run is inside the window after it has reached this hook.
+        """Return True if the run is inside the window after it has reached this hook.
 
         Args:
             statement: the statement of the hook.
@@ -143,5 +143,5 @@ def head_of_loop(source: str, line: int) -> int:
         if not isinstance(node, ast.stmt) or node.lineno <= line <= (node.end_lineno or 0):
             todo += [(each, head) for each in ast.iter_child_nodes(node)]
     if not found:
-        raise ValueError(f"line {line} is in no loop")
+        raise ValueError(f"line {line} is in no loop; --iteration needs a line inside one")
     return found

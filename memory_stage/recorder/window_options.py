@@ -14,7 +14,7 @@ def checked_steps(steps: int) -> int:
         ValueError: if it is not a whole number from 1.
     """
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-        raise ValueError(f"steps is how many steps to record, a whole number from 1, not {steps!r}")
+        raise ValueError(f"steps is the number of steps to record, a whole number from 1, not {steps!r}")
     return steps
 
 
@@ -25,7 +25,7 @@ def parsed_number(text: str) -> int:
         argparse.ArgumentTypeError: if the text is something else.
     """
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a whole number from 1, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, not {text!r}")
     return int(text)
 
 
@@ -37,7 +37,7 @@ def parsed_part(text: str) -> tuple[int, int]:
     """
     first, _, last = text.partition(":")
     if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
-        raise argparse.ArgumentTypeError(f"FROM:TO, two whole numbers from 1 in rising order, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected FROM:TO, two whole numbers from 1 with FROM <= TO, not {text!r}")
     return int(first), int(last)
 
 

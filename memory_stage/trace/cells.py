@@ -13,7 +13,7 @@ import numpy as np
 
 SMALL = 64  # the length up to which all cells of a storage are shown
 LARGEST_IN_NUMBERS = 48  # the length up to which the picture shows numbers; a longer storage has grey levels instead
-RUNS = 4  # the runs of each tensor and write whose ends are shown of a longer storage, besides its first and last cell
+RUNS = 4  # the runs of each tensor and write whose ends are shown, besides the first and last cell of a longer storage
 # the largest number of runs of a recorded write; one with more is recorded as one run, from first to last cell
 MOST_RANGES = 12
 
@@ -101,7 +101,7 @@ def holds(shape: Sequence[int], strides: Sequence[int], offset: int, cell: int) 
     for n, s in dims:
         low += min(0, (n - 1) * s)
         spans.append(spans[-1] + (n - 1) * abs(s))
-    rest = [cell - offset - low]  # computed as if every stride was positive
+    rest = [cell - offset - low]  # the distance from the lowest cell, as if every stride was positive
     for (n, s), span in zip(reversed(dims), reversed(spans[:-1]), strict=True):
         step = abs(s)
         rest = [
@@ -112,11 +112,11 @@ def holds(shape: Sequence[int], strides: Sequence[int], offset: int, cell: int) 
     return 0 in rest
 
 
-def meets(look: dict[str, Any], runs: Iterable[Run]) -> bool:
+def meets(layout: dict[str, Any], runs: Iterable[Run]) -> bool:
     """True if a layout reads a cell of ``runs``. For a layout of many runs, True if ``runs`` overlap its extent."""
-    own, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
+    own, total = runs_of(layout["shape"], layout["strides"], layout["offset"], SMALL)
     if total > SMALL:
-        own = [reach(look["shape"], look["strides"], look["offset"])]
+        own = [reach(layout["shape"], layout["strides"], layout["offset"])]
     return any(a <= d and c <= b for a, b in own for c, d in runs)
 
 

@@ -1,4 +1,4 @@
-"""Choose evenly spread cells of a large storage, and write their values as grey levels, which a picture shows.
+"""Choose evenly spread cells of a large storage, and convert their values to the grey levels of a picture.
 
 A matrix is shown as a map of its values, a batch of images as images, and anything else as a band. No function reads
 more than `MOST` cells, so a storage of a gigabyte costs no more than one of a kilobyte.
@@ -28,16 +28,19 @@ LEVELS = 254  # the number of grey levels, 1 to 255; level 0 is for values that 
 
 @dataclass(frozen=True)
 class Raster:
-    """Cells to sample: ``cells`` by image, row and column, and ``of``, the sizes that they are spread over."""
+    """The cells to sample.
+
+    Attributes:
+        cells: the numbers of the cells, by image, row and column.
+        of: the numbers of images, rows and columns from which they are sampled.
+    """
 
     cells: np.ndarray
     of: tuple[int, int, int]
 
     @classmethod
     def of_layout(cls, shape: Sequence[int], strides: Sequence[int], offset: int, length: int) -> Raster | None:
-        """Return the raster of a storage, from the layout of a tensor that reads all cells in order; None for other
-        layouts.
-        """
+        """Return the raster of a storage from the layout of a tensor that reads all cells in order; otherwise None."""
         if cells.runs_of(shape, strides, offset, 1) != ([(0, length - 1)], 1):
             return None
         dims = [(n, stride) for n, stride in zip(shape, strides, strict=True) if n > 1]

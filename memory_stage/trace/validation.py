@@ -36,12 +36,13 @@ def validate(trace: Any) -> None:
     """
     found = list(islice(problems(trace), 5))
     if found:
-        raise TraceError("not a trace the stage can show:\n  " + "\n  ".join(found))
+        raise TraceError("the stage cannot show this trace:\n  " + "\n  ".join(found))
 
 
 def problems(trace: Any) -> Iterator[str]:
-    """Yield the problems of `trace` as sentences that begin with the place in the trace, those of its structure
-    first.
+    """Yield the problems of `trace` as sentences that begin with the place in the trace.
+
+    The rules that a schema cannot express are only checked if the structure has no problems.
     """
     shape = list(_against(schema(), trace, "trace"))
     yield from shape
@@ -121,17 +122,15 @@ def _items(rule: dict, wanted: dict, value: Any, at: str) -> Iterator[str]:
 
 def _any_of(rule: dict, wanted: list, value: Any, at: str) -> Iterator[str]:
     if all(any(True for _ in _against(option, value, at)) for option in wanted):
-        yield f"{at}: {value!r:.60} fits none of what may stand here"
+        yield f"{at}: {value!r:.60} fits none of the allowed forms"
 
 
 def _one_of(rule: dict, wanted: list, value: Any, at: str) -> Iterator[str]:
-    """Check an event against the one schema that its `do` selects, so that the message can name the problem
-    inside it.
-    """
+    """Check an event against the schema that its `do` selects, so that the message names the problem inside it."""
     name = value.get("do") if isinstance(value, dict) else None
     option = schema()["$defs"].get(f"event-{name}")
     if option is None:
-        yield f"{at}: no event does {name!r:.60}"
+        yield f"{at}: there is no event {name!r:.60}"
     else:
         yield from _against(option, value, f"{at} ({name})")
 
@@ -139,7 +138,7 @@ def _one_of(rule: dict, wanted: list, value: Any, at: str) -> Iterator[str]:
 def _least(size: Any) -> Any:
     def check(rule: dict, wanted: int, value: Any, at: str) -> Iterator[str]:
         if isinstance(value, (str, list)) and size * len(value) < size * wanted:
-            yield f"{at}: has {len(value)}, {'at least' if size > 0 else 'at most'} {wanted} wanted"
+            yield f"{at}: has the length {len(value)}, not {'at least' if size > 0 else 'at most'} {wanted}"
 
     return check
 
@@ -207,12 +206,12 @@ class _Replay:
             if not step["line"] <= step["end"] <= len(self.variant["code"]):
                 yield f"{here}: lines {step['line']} to {step['end']} of a program of {len(self.variant['code'])}"
             if step["peak"] < max(peak, step["allocated"]):
-                yield f"{here}: the peak, {step['peak']}, is below what was allocated or an earlier peak"
+                yield f"{here}: the peak, {step['peak']}, is below the allocated bytes or an earlier peak"
             peak = step["peak"]
             for line, _ in step.get("passes", []):
                 if line > len(self.variant["code"]):
                     yield f"{here}: a loop in line {line} of a program of {len(self.variant['code'])}"
-            # within a step, a node may precede the states that it reads and makes
+            # Within a step, a node may precede the states that it reads and makes.
             self.promised = {event["id"] for event in step["events"] if event["do"] == "state"}
             for index, event in enumerate(step["events"]):
                 yield from self._event(event, f"{here}, event {index} ({event['do']})")
