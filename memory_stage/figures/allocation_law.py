@@ -74,8 +74,8 @@ def learn(label: str, program: Program, policy: str | None, run_at: Sequence[int
     for (batch, size), (others, _, _) in runs.items():
         if others != events:
             raise ValueError(
-                f"{label!r} allocates other blocks at batch {batch}, size {size} than at batch 1, size {at[0]}: "
-                f"the program must do the same at every batch and size"
+                f"{label!r} allocates other blocks at batch {batch}, size {size} than at batch 1, size {at[0]}; "
+                f"the program must run the same operations at every batch and size"
             )
     count = len(runs[1, at[0]][1])
     bytes_of = [[(runs[1, size][1][i], runs[2, size][1][i]) for size in at] for i in range(count)]
@@ -85,7 +85,7 @@ def learn(label: str, program: Program, policy: str | None, run_at: Sequence[int
         if others != events or law.sizes(batch, size) != found:
             raise ValueError(
                 f"{label!r} allocates other numbers of bytes at batch {batch}, size {size} than its smaller runs "
-                f"predict: they must be linear in the batch and at most quadratic in the size"
+                f"predict; the bytes must be linear in the batch and at most quadratic in the size"
             )
     return law
 

@@ -6,8 +6,8 @@
         figure = allocator_map.show(recording)
 
 or, for the allocator alone, ``allocator_map.show(log)`` with a ``MemoryLog``. The figure starts from the allocator's
-state after the last event and undoes the events, so early events may be missing. Therefore the figure must be made
-before more memory is allocated. A list of events needs no allocator if it contains the events of the segments.
+present state and undoes the events, so early events may be missing. Therefore the figure must be made before more
+memory is allocated. A list of events needs no allocator if it contains the events of the segments.
 """
 
 from __future__ import annotations
@@ -102,9 +102,7 @@ def _allocator_of(source: Any, device: str) -> CachingAllocator | None:
 
 
 def _makers(source: Any, events: list[MemoryEvent]) -> dict[int, MemoryEvent]:
-    """Return the event that made each block, by address. A log keeps these events even after it drops them from its
-    list.
-    """
+    """Return the event that made each block, by address. A log keeps these events when it drops them from its list."""
     live = getattr(source, "live", {})
     made = dict(live(events[0].device) if callable(live) else live)
     made.update((event.address, event) for event in events if event.kind == "alloc")
@@ -116,7 +114,7 @@ class _MappedSegment:
     number: int
     size: int
     pool: str
-    # maps an address to the size, the requested bytes and the name of the block
+    # Maps an address to the size, the requested bytes and the name of the block.
     blocks: dict[int, tuple[int, int, str]] = field(default_factory=dict)
 
 
@@ -129,9 +127,7 @@ class _Memory:
         self.count = 0
 
     def copy_segments(self, views: Iterable[SegmentView], makers: Mapping[int, MemoryEvent]) -> None:
-        """Copy the segments of an allocator, whose state is that after the last event. ``makers`` has the blocks'
-        names.
-        """
+        """Copy the segments of an allocator after the last event. ``makers`` has the names of the blocks."""
         for view in views:
             segment = self._add(view.address, view.size, _pool(view.pool) if self.small_up_to else "")
             for block in view.blocks:
@@ -156,30 +152,28 @@ class _Memory:
             self._add(event.address, event.size, "")
 
     def apply(self, event: MemoryEvent, following: MemoryEvent | None) -> dict[str, Any]:
-        """Apply ``event``, and describe it by segment and offset. The pool of a new segment is known from
-        ``following``.
-        """
-        said: dict[str, Any] = {"do": event.kind, "bytes": event.size}
+        """Apply ``event``, and describe it by segment and offset. ``following`` shows the pool of a new segment."""
+        entry: dict[str, Any] = {"do": event.kind, "bytes": event.size}
         if event.kind == "oom":
-            return {**said, "asked": event.requested}
+            return {**entry, "asked": event.requested}
         if event.kind == "segment_alloc":
             small = following is not None and following.kind == "alloc" and following.size <= self.small_up_to
             pool = _pool("small" if small else "large") if self.small_up_to else ""
-            return {**said, "segment": self._add(event.address, event.size, pool).number, "pool": pool}
+            return {**entry, "segment": self._add(event.address, event.size, pool).number, "pool": pool}
         if event.kind == "segment_free":
             if event.address not in self.segments:
                 raise _do_not_fit(event)
-            return {**said, "segment": self.segments.pop(event.address).number}
+            return {**entry, "segment": self.segments.pop(event.address).number}
         segment = self._of(event)
-        said.update(segment=segment.number, offset=event.address - self._address_of(event))
+        entry.update(segment=segment.number, offset=event.address - self._address_of(event))
         if event.kind == "write":
-            return said
+            return entry
         if event.kind == "alloc":
             segment.blocks[event.address] = (event.size, event.requested, name_of(event))
-            return {**said, "asked": event.requested}
+            return {**entry, "asked": event.requested}
         if segment.blocks.pop(event.address, None) is None:
             raise _do_not_fit(event)
-        return said
+        return entry
 
     def totals(self) -> tuple[int, int]:
         """Return the bytes allocated and the bytes reserved."""

@@ -41,10 +41,10 @@ def events_of(source: Any, device: str | None = None) -> list[MemoryEvent]:
     events = [event for event in events if event.kind in SHOWN and device in (None, event.device)]
     devices = sorted({event.device for event in events})
     if len(devices) > 1:
-        raise ValueError(f"there are events of {' and '.join(devices)}: choose one with device=...")
+        raise ValueError(f"there are events of {' and '.join(devices)}; choose one device with device=...")
     if not events:
         whose = f" of {device}" if device else ""
-        raise ValueError(f"there is no memory event{whose} to show: record while tensors are made and freed")
+        raise ValueError(f"there is no memory event{whose} to show; record while tensors are made and freed")
     return events
 
 
@@ -66,8 +66,10 @@ class EventRun:
     Attributes:
         before: one dict for each block that existed before the first event, with its number, name and bytes.
         events: one dict for each event; the key ``say`` has its sentence.
-        reserved: the bytes that were reserved before the first event. peak, peak_at, end: the largest number of
-        allocated bytes, the index of the event that reached it, and the allocated bytes after the last event.
+        reserved: the bytes that were reserved before the first event.
+        peak: the largest number of allocated bytes.
+        peak_at: the index of the event at which it was reached.
+        end: the allocated bytes after the last event.
     """
 
     before: list[dict[str, Any]] = field(default_factory=list)
@@ -185,7 +187,7 @@ def _sentence(event: MemoryEvent, allocated: str, reserved: str, maker: str, mos
         return message("{caller} takes {size}: {now}.", caller=where, size=taken, now=now)
     if event.kind == "free":
         block = name or (
-            message("What {operation} made", operation=code(maker)) if maker else message("A block without a name")
+            message("The result of {operation}", operation=code(maker)) if maker else message("A block without a name")
         )
         values: dict[str, Text | int] = {"block": block, "size": size, "total": allocated, "line": event.line or 0}
         if event.line:

@@ -79,28 +79,26 @@ class Meter:
     def follow(self, shell: Any) -> None:
         """Update the meter after every cell that ``shell`` (an IPython shell) runs, until :meth:`stop`."""
         self._shell = weakref.ref(shell)
-        shell.events.register("pre_run_cell", self._about_to_run)
-        shell.events.register("post_run_cell", self._has_run)
+        shell.events.register("pre_run_cell", self._before_cell)
+        shell.events.register("post_run_cell", self._after_cell)
 
     def stop(self) -> None:
         """Stop updating the meter. Its last reading remains visible."""
         shell = self._shell() if self._shell is not None else None
         self._shell = None
         if shell is not None:
-            shell.events.unregister("pre_run_cell", self._about_to_run)
-            shell.events.unregister("post_run_cell", self._has_run)
+            shell.events.unregister("pre_run_cell", self._before_cell)
+            shell.events.unregister("post_run_cell", self._after_cell)
 
-    def _about_to_run(self, info: Any = None) -> None:
+    def _before_cell(self, info: Any = None) -> None:
         self._before = read(self._device)
 
-    def _has_run(self, result: Any = None) -> None:
+    def _after_cell(self, result: Any = None) -> None:
         number = getattr(result, "execution_count", None)
         self.note(f"[{number}]" if number else "[ ]")
 
     def note(self, label: str) -> None:
-        """Take a reading for the cell ``label``. Its change is counted from the last reading or from the cell's
-        begin.
-        """
+        """Add a reading for the cell ``label``, with the change since the last reading or since the cell began."""
         before, now = self._before, read(self._device)
         # The counters of another device, or of a new simulated one, start at 0.
         begins = before.device != now.device or before.capacity != now.capacity
@@ -173,7 +171,7 @@ class Meter:
 
 
 def _describe_change(cell: Text, change: int, reserved: int) -> Text:
-    """Return a text that says how many bytes more or fewer tensors use, and how many the allocator has reserved."""
+    """Return a clause about the change of the allocated and of the reserved bytes."""
     size = bytes_shown(abs(change))
     if change:
         way = message("{cell} takes {size}", cell=cell, size=size)
@@ -196,7 +194,7 @@ def _where(now: Reading) -> Text:
 
 
 def _in_all(now: Reading) -> Text:
-    """Return the bytes in use and, if they are known and differ, the bytes that are reserved and left."""
+    """Return the allocated bytes, the reserved bytes if they differ, and the bytes that are left if they are known."""
     amounts = {"size": bytes_shown(now.allocated), "reserved": bytes_shown(now.reserved)}
     has_more_reserved = now.reserved != now.allocated
     if not now.capacity:

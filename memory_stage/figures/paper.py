@@ -3,8 +3,8 @@
     figure = figures.timeline({"normal": log, "in place": other})
     figure.savefig("peak.pdf")
 
-The colours are those of the stage. Every colour has a hatch, so that a figure is readable
-without colour and in print. No function opens a window or changes matplotlib's settings.
+The colours are those of the stage. Every colour has a hatch, so that a figure is readable without colour and in print.
+No function opens a window or changes matplotlib's settings.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def timeline(
     width: float = 6.5,
     height: float = 3.2,
 ) -> Figure:
-    """Draw allocated bytes over events. One run is stacked by name, with its peak marked; others are outlines over it.
+    """Draw allocated bytes over events: one run stacked by name, with its peak marked, and other runs as outlines.
 
     Args:
         runs: the argument of ``memory_stage.figures.timeline.show``: a run of memory events, or a dict of labels and
@@ -239,8 +239,9 @@ def _totals(run: EventRun) -> list[int]:
 
 
 def _bands(run: EventRun, names: Sequence[str] | None) -> list[tuple[str, list[int]]]:
-    """Return one row for each band, with its bytes after every event. The largest names get a band each, the others
-    one.
+    """Return the name of each band and its bytes after every event.
+
+    The names with the most bytes get a band each, and the other names share one.
 
     Args:
         names: the names by number; None for one band of everything.

@@ -67,7 +67,7 @@ def show(
         raise ValueError(f"the stride explorer draws a storage of 1 to {MOST_CELLS} elements, not of {cells.size:,}")
     for label, view in chosen.items():
         if view._storage is not storage:
-            raise ValueError(f"the view {label!r} has another storage than the tensor: it is a copy, not a view")
+            raise ValueError(f"{label!r} has another storage than the tensor, so it is a copy and not a view")
         if not 1 <= view.size <= MOST_ELEMENTS or view.ndim > 4:
             raise ValueError(
                 f"the stride explorer draws 1 to {MOST_ELEMENTS} elements in at most 4 dimensions, and {label!r} has "

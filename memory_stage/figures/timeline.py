@@ -1,4 +1,4 @@
-"""The timeline: allocated bytes over events, stacked by name, with the peak marked. Several runs are drawn as overlays.
+"""The timeline: allocated bytes over events, stacked by name, with the peak marked, for one run or several.
 
     with memory.record() as recording:
         step()
@@ -113,7 +113,7 @@ def _names_table(run: EventRun, names: list[str]) -> FigureTable:
     others = sum(count for count, _ in ranked[12:]) + rest
     if others:
         rows.append((said(message("others")), bytes_shown(others)))
-    caption = said(message("Who holds the bytes at the peak, event {event}", event=run.peak_at + 1))
+    caption = said(message("Allocated bytes by name at the peak, event {event}", event=run.peak_at + 1))
     return FigureTable(caption, (said(message("name")), said(message("bytes"))), rows)
 
 
@@ -121,9 +121,9 @@ def _names_table(run: EventRun, names: list[str]) -> FigureTable:
 
 
 def _thinned(run: EventRun, most: int = MOST_EVENTS) -> EventRun:
-    """Reduce a run to about ``2 * most`` events: consecutive events of blocks that are too small to be seen become one.
+    """Reduce a run to about ``2 * most`` events by combining consecutive events of blocks that are too small to see.
 
-    A combined event has the sum of their changes and their highest total, so totals and the peak stay exact.
+    A combined event has the sum of the changes and the highest total, so totals and the peak stay exact.
     """
     if len(run.events) <= most:
         return run

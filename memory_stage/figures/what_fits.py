@@ -99,7 +99,9 @@ def show(
     if not (programs and batches and sizes and capacities):
         raise ValueError("what_fits.show takes at least one program, one batch, one size and one capacity")
     if len(set(run_at)) != 4:
-        raise ValueError(f"run_at takes four different sizes, three to learn from and one to check, not {run_at!r}")
+        raise ValueError(
+            f"run_at takes four different sizes, three to compute the law and one to check it, not {run_at!r}"
+        )
     names = [dtype_of(dtype).name for dtype in dtypes or ()]
     in_turn: Sequence[str | None] = names or [None]
     laws = [law for dtype in in_turn for law in _laws(programs, policies or [None], dtype, run_at)]
@@ -150,11 +152,11 @@ def _with_dtype(program: Callable[..., Any], dtype: str, batch: int, size: int) 
     return program(batch, size, dtype)
 
 
-def _position(what: str, values: Sequence[int], chosen: int | None) -> int:
+def _position(name: str, values: Sequence[int], chosen: int | None) -> int:
     if chosen is None:
         return len(values) // 2
     if chosen not in values:
-        raise ValueError(f"{what} {chosen} is none of {list(values)}")
+        raise ValueError(f"{name} is one of {', '.join(map(str, values))}, not {chosen}")
     return list(values).index(chosen)
 
 
@@ -195,9 +197,7 @@ class _Asked:
         }
 
     def _answer(self, law: Law, batch: int, size: int, ops: dict[str, int]) -> tuple[int, int, list[int]]:
-        """Return the peak and the reserved bytes on an unlimited device, and the result on a device of each
-        capacity.
-        """
+        """Return the peak and the reserved bytes on an unlimited device, and the result for each capacity."""
         nbytes = law.sizes(batch, size)
         allocator, _ = replay(law.events, nbytes, self.profile, 1 << 62)
         ends = []

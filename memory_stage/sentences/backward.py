@@ -157,24 +157,24 @@ def _describe_recorded(done: FinishedStep, fact: Passed, where: Text) -> Text:
     node, sent = fact.node, fact.sent
     freed = [each.storage for each in done.all(StorageFreed)]
     copies = [storage for storage in freed if not storage.seen_by_tensor]
-    let_go = _describe_freed(copies) if copies else _reads_copy(node)
+    memory = _describe_freed(copies) if copies else _reads_copy(node)
     old = sent[0]
     overwrote = fact.op in ("setitem", "fill_", "zero_", "set_value", "copy_") and any(s.to is not None for s in sent)
     if overwrote and (node is None or old.to is None or old.to.state.group is node.state.group):
         return fitting(
-            message("{node} sends {sent}: the cells that it overwrote get 0.", node=where, sent=_to(old)), let_go
+            message("{node} sends {sent}: the cells that it overwrote get 0.", node=where, sent=_to(old)), memory
         )
 
     def sending(text: Text) -> Text:
         return message("{node} receives {gradient} and sends {sent}.", node=where, gradient=fact.gradient, sent=text)
 
     if len({id(s.to) for s in sent}) > 1:
-        return fitting(_sending(sent, sending), let_go)
+        return fitting(_sending(sent, sending), memory)
     if len(sent) == 1:
-        return fitting(sending(_to(sent[0])), let_go)
+        return fitting(sending(_to(sent[0])), memory)
     parts = joined([s.text for s in sent])
     if sent[0].to is None:
-        return fitting(sending(message("{gradients} to earlier values", gradients=parts)), let_go)
+        return fitting(sending(message("{gradients} to earlier values", gradients=parts)), memory)
     return fitting(
         message(
             "{node} sends {gradients} to {target}: {total} together.",
@@ -183,7 +183,7 @@ def _describe_recorded(done: FinishedStep, fact: Passed, where: Text) -> Text:
             target=sent[0].label,
             total=sent[-1].total,
         ),
-        let_go,
+        memory,
     )
 
 
@@ -242,7 +242,7 @@ def _describe_custom_end(done: FinishedStep, where: Text, sent: list[Sent]) -> T
 
 
 def _sending(sent: list[Sent], sentence: Callable[[Text], Text]) -> Text:
-    """Call ``sentence`` with the most detailed text about the sent gradients that fits, and return the result."""
+    """Return ``sentence(text)`` for the most detailed text about the sent gradients with which it is short enough."""
     places = list(dict.fromkeys(each.label for each in sent))
     return first_fitting(
         sentence(joined([_to(each) for each in sent])),
@@ -263,7 +263,7 @@ def _describe_freed(kept: list[StorageEntry]) -> Text:
     """Describe the copies, masks or indexes that are freed with a node."""
     kept = sorted(kept, key=lambda storage: int(storage.id))
     label = str(kept[0].event.get("label", "")).split()
-    what = next((word for word in ("marks", "copy", "part", "index") if word in label), "")
+    kind = next((word for word in ("marks", "copy", "part", "index") if word in label), "")
     kinds: dict[str, Text] = {
         "marks": message("its marks"),
         "copy": plural("its copy", "its copies", len(kept)),
@@ -276,14 +276,14 @@ def _describe_freed(kept: list[StorageEntry]) -> Text:
         "{storages}, {kind}, are freed: {size}.",
         len(kept),
         storages=storages_text(kept),
-        kind=kinds[what],
+        kind=kinds[kind],
         size=bytes_message(sum(storage.counted for storage in kept)),
     )
     return capitalized(sentence)
 
 
 def _reads_copy(node: NodeEntry | None) -> Text:
-    """Describe a node whose saved numbers were overwritten, and which therefore reads a copy of them."""
+    """Describe a node that reads a copy, because its saved numbers were overwritten; "" for another node."""
     copies = list(dict.fromkeys(each for save in node.saves for each in save.copies)) if node is not None else []
     return message("It reads the copy in {storages}.", storages=storages_text(copies)) if copies else ""
 
@@ -307,7 +307,7 @@ def _to(sent: Sent) -> Text:
 
 
 def _write(fact: Passed) -> Text:
-    """Describe the node that represents a group's value after a write through a view, and that splits the gradient."""
+    """Describe the node of a group's value after a write through a view, which splits the gradient."""
     if fact.node is None:
         return _sending(
             fact.sent,
@@ -347,7 +347,7 @@ def _write(fact: Passed) -> Text:
 
 
 def _view(fact: Passed) -> Text:
-    """Describe a view's node, which converts a gradient for the view's elements to one for the whole group."""
+    """Describe the node of a view, which turns the gradient of the view into a gradient of the whole group."""
     node: Any = fact.node
     sent = fact.sent[0]
     if fact.op in RESHAPING or fact.op in RESHAPING_IN_PLACE:

@@ -1,5 +1,6 @@
-"""Sentences about calls of the notebook's functions, and about functions that return or yield. ``sentences.py`` has the
-rules for all sentences.
+"""Sentences about calls of the notebook's functions, and about functions that return or yield.
+
+``sentences.py`` has the rules for all sentences.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ def _parameter(fact: Named) -> Text:
 
 
 def say_return(done: FinishedStep, ops: list[Any]) -> Text:
-    """Describe the return of a function, and its value. A generator may not have returned but be suspended."""
+    """Describe the return of a function, and its value. A generator may be suspended instead."""
     returned = done.all(Returned)[-1]
     function, named = code(returned.function), done.all(Named)
-    if returned.may_go_on:
+    if returned.is_generator:
         return fitting(_describe_yield(done, returned, named), describe_freed(done))
     call = next((fact for fact in ops if isinstance(fact, (Made, Viewed)) and _is_call(fact)), None)
     if call is not None:
@@ -91,7 +92,7 @@ def _describe_yield(done: FinishedStep, returned: Returned, named: list[Named]) 
 
 
 def _match_names(named: list[Named], returned: Returned) -> Text:
-    """Describe the tensors that names bound at a return refer to: the result, one in it, or another one."""
+    """Describe names that were bound at a return: they name the result, a tensor in it, or another tensor."""
     shown = [code(fact.name) for fact in named[:2]]
     if len(named) > 2:
         shown.append(message("{count} more", count=len(named) - 2))

@@ -1,5 +1,6 @@
-"""Sentences for a framework whose state cannot be read, or is not checked, as minitensor's is. ``sentences.py`` has the
-rules for all sentences.
+"""Sentences for frameworks: for state that cannot be read, or that they do not check, unlike minitensor's.
+
+``sentences.py`` has the rules for all sentences.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ def say_sent_unseen(where: Text, gradient: str) -> Text:
     )
 
 
-def say_histories_apart(name: Text, base: Text) -> Text:
+def say_separate_histories(name: Text, base: Text) -> Text:
     """Describe a view that has a separate history."""
     return message(
         "A write through {view} will change {base}, and the history of {base} will not record it.", view=name, base=base
     )
 
 
-def say_counts_nothing(op: str, cells: Text, name: Text, version: int) -> Text:
+def say_version_unchanged(op: str, cells: Text, name: Text, version: int) -> Text:
     """Describe a write that did not increment the version."""
     return message(
         "{operation} writes {cells} through {tensor}, but the version stays {version}.",
@@ -49,7 +50,7 @@ def say_counts_nothing(op: str, cells: Text, name: Text, version: int) -> Text:
     )
 
 
-def say_written_all_the_same(cells: Text, fact: Unversioned) -> Text:
+def say_written_before_error(cells: Text, fact: Unversioned) -> Text:
     """Describe an operation that raised an error after it had written its result."""
     return message("Even so, it has overwritten {cells} of storage {storage}.", cells=cells, storage=fact.storage.id)
 

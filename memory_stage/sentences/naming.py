@@ -34,9 +34,9 @@ def say_names(done: FinishedStep) -> Text:
         return _describe_one(done, named[0])
     if unnamed:
         return _describe_deleted(done, unnamed)
-    let_go = describe_freed(done)
-    if let_go:
-        return fitting(message("Line {line} frees tensors that nothing names any more.", line=done.line), let_go)
+    freed = describe_freed(done)
+    if freed:
+        return fitting(message("Line {line} frees tensors that nothing names any more.", line=done.line), freed)
     if done.printed:
         return message("Line {line} prints and changes no memory.", line=done.line)
     text = done.statement.text
@@ -113,9 +113,7 @@ def _array(done: FinishedStep, fact: Named) -> Text:
 
 
 def _storages_of(done: FinishedStep, named: Sequence[Named]) -> Text:
-    """Return a phrase that lists the storages of tensors that no operation made (such as deep copies), old and new ones
-    separately.
-    """
+    """Return a phrase that lists the old and the new storages of tensors that no operation made, as deep copies."""
     storages = list(dict.fromkeys(fact.tensor.storage.root for fact in named))
     made = {fact.storage for fact in done.all(Allocated)}
     new = [storage for storage in storages if storage in made]
@@ -296,8 +294,8 @@ def _describe_former_tensor(done: FinishedStep, fact: Named) -> Text:
 
 def _keeper_clause(done: FinishedStep, storage: StorageEntry) -> Text:
     """Return a clause about the object that keeps a storage allocated."""
-    looking = done.ledger.tensors.aliases_of(storage.root)
-    for entry in looking:
+    aliases = done.ledger.tensors.aliases_of(storage.root)
+    for entry in aliases:
         if entry.names:
             name = code(entry.names[0])
             if entry.is_array:
@@ -306,7 +304,7 @@ def _keeper_clause(done: FinishedStep, storage: StorageEntry) -> Text:
     for save in storage.saves:
         if not save.released and storage in (save.storage, *save.copies):
             return message("{node} saved it for backward", node=node_text(save.node))
-    for entry in looking:
+    for entry in aliases:
         holder = done.ledger.tensors.holder_of(entry)
         return message("{holder} still holds a {kind} on it", holder=holder, kind=_kind(entry))
     return message("an object that the recording does not show still holds it")
@@ -320,9 +318,7 @@ def describe_kept(done: FinishedStep, storage: StorageEntry) -> Text:
 
 
 def describe_freed(done: FinishedStep) -> Text:
-    """Return a sentence about the freed storages and their bytes, or about a freed tensor whose storage stays
-    allocated; an empty text if the step freed nothing.
-    """
+    """Return a sentence about freed storages, or about a freed tensor on a storage that stays; "" without either."""
     storages = [fact.storage for fact in done.all(StorageFreed)]
     if not storages:
         return message("A tensor is freed; its storage stays.") if done.all(TensorFreed) else ""

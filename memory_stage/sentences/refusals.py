@@ -14,7 +14,7 @@ from memory_stage.messages import Text, message
 from memory_stage.model.changes import Refused, Unversioned, Wrote
 from memory_stage.model.entries import TensorEntry
 from memory_stage.model.finished_step import FinishedStep
-from memory_stage.sentences.frameworks import say_written_all_the_same
+from memory_stage.sentences.frameworks import say_written_before_error
 from memory_stage.sentences.several import brief
 from memory_stage.sentences.words import cell_count_text, code, fitting, line_text, node_text
 from memory_stage.sentences.writes import as_written, cells_text, distinct
@@ -94,11 +94,11 @@ def _describe_refusal(done: FinishedStep, text: str) -> Text | None:
             tensor=_protected_leaf(done, target),
         )
     elif reason == "needs_own_input":
-        # the error, which a stage shows below its sentence, gives the reason
+        # The stage shows the text of the error, which has the reason, below this sentence.
         first = message('{subject} is refused under the policy "2.5".', subject=subject)
     elif reason in ("overlapping_target", "overlapping_group", "view_of_several"):
-        what = _of_several(target) if reason == "view_of_several" else _overlapping(done, target)
-        first = message("{subject} is refused: it would write {tensor}.", subject=subject, tensor=what)
+        tensor = _of_several(target) if reason == "view_of_several" else _overlapping(done, target)
+        first = message("{subject} is refused: it would write {tensor}.", subject=subject, tensor=tensor)
     elif reason == "read_only_target":
         first = message(
             "{subject} is refused: it would write {tensor}, whose memory is read-only.",
@@ -125,7 +125,7 @@ def _describe_effect(done: FinishedStep) -> Text:
     """Describe the effect of a refused operation: none, or the numbers that it wrote before it raised the error."""
     written = done.all(Unversioned)
     if written and done.error is not None and written[-1].tensor is not None:
-        return say_written_all_the_same(cells_text(written[-1].storage, written[-1].cover), written[-1])
+        return say_written_before_error(cells_text(written[-1].storage, written[-1].cover), written[-1])
     return "" if done.all(Wrote) else message("Nothing is written.")
 
 
@@ -136,9 +136,7 @@ def _reason(done: FinishedStep) -> str:
 
 
 def _target(done: FinishedStep) -> str:
-    """Return the name of the tensor that the statement writes; an empty text without a name or with several
-    candidates.
-    """
+    """Return the name of the tensor that the statement writes; "" without a name, or with several candidates."""
     text = done.statement.text
     method, item = _METHOD.match(text), _ITEM.match(text)
     in_place = re.findall(r"\.\w+_\(", text)

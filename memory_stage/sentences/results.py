@@ -1,5 +1,7 @@
-"""Sentences about the result of one operation: a tensor on a new or an existing storage, or a changed layout. Rules:
-see ``sentences``. ``sharing`` describes a tensor that moves to another storage, and ``writes`` a write.
+"""Sentences about the result of one operation: a tensor on a new or an existing storage, or a changed layout.
+
+``sharing`` describes a tensor that moves to another storage, and ``writes`` a write. ``sentences.py`` has the rules for
+all sentences.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from memory_stage.messages.message import words_in
 from memory_stage.model.changes import Made, Named, Operated, Reshaped, Viewed, Wrote
 from memory_stage.model.entries import NodeEntry, StorageEntry, TensorEntry
 from memory_stage.model.finished_step import FinishedStep
-from memory_stage.sentences.frameworks import has_own_history, say_histories_apart, say_unknown
+from memory_stage.sentences.frameworks import has_own_history, say_separate_histories, say_unknown
 from memory_stage.sentences.naming import describe_kept, describe_moved_name, name_of, name_or_operation
 from memory_stage.sentences.savers import stale_text
 from memory_stage.sentences.sharing import say_borrowed
@@ -178,7 +180,7 @@ def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
         )
         return fitting(first, shared if tensor.names and wanting.names else "")
     if has_own_history(tensor, wanting):
-        return fitting(first, say_histories_apart(name, name_or_operation(done, wanting)), "" if whole else added)
+        return fitting(first, say_separate_histories(name, name_or_operation(done, wanting)), "" if whole else added)
     return fitting(
         first, message("Under `no_grad` {tensor} wants no gradient and stays out of the history.", tensor=name)
     )
@@ -306,7 +308,7 @@ def _new_layout(done: FinishedStep, fact: Reshaped) -> tuple[Text, Text]:
 
 
 def raises_only(ops: list[Any]) -> list[Wrote]:
-    """Return the writes of no cell with which PyTorch's operations such as ``t_`` raise the version."""
+    """Return the facts in which PyTorch's operations such as ``t_`` raise the version and write no cell."""
     reshaped = {(id(fact.tensor), fact.op) for fact in ops if isinstance(fact, Reshaped)}
     return [
         fact

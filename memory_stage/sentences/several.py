@@ -29,10 +29,10 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
     made = [fact for fact in ops if isinstance(fact, Made)]
     outside = [fact for fact in ops if isinstance(fact, Unversioned)]
     temporary = [fact.tensor.storage for fact in made if fact.tensor.freed]
-    gone = [storage for storage in temporary if storage.freed]
-    taken = next((text for fact in writes if (text := stale_text(fact) or preserved_text(fact))), ())
-    taken = taken or next((text for fact in ops if isinstance(fact, Elsewhere) and (text := stale_text(fact))), ())
-    taken = taken or next((text for fact in outside for text in unnoticed(fact)), ())
+    freed = [storage for storage in temporary if storage.freed]
+    saved = next((text for fact in writes if (text := stale_text(fact) or preserved_text(fact))), ())
+    saved = saved or next((text for fact in ops if isinstance(fact, Elsewhere) and (text := stale_text(fact))), ())
+    saved = saved or next((text for fact in outside for text in unnoticed(fact)), ())
     staying = [storage for storage in temporary if not storage.freed]
     last = None if isinstance(ops[-1], (Wrote, Unversioned, Elsewhere)) else ops[-1].tensor
     named = last if last is not None and last.names else None
@@ -44,9 +44,9 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
     )
     return fitting(
         _describe_all(done, [fact for fact in ops if fact not in raised], made),
-        taken,
+        saved,
         describe_moved_name(done) or result,
-        _describe_temporary(gone),
+        _describe_temporary(freed),
         _lost(made, writes),
         held,
     )
@@ -77,17 +77,17 @@ def _describe_all(done: FinishedStep, ops: list[Any], made: list[Made]) -> Text:
     return message("Line {line} runs {count} operations: {sums}.", line=done.line, count=len(ops), sums=joined(parts))
 
 
-def _describe_temporary(gone: list[StorageEntry]) -> Text:
+def _describe_temporary(freed: list[StorageEntry]) -> Text:
     """Describe the storages that the line both allocated and freed."""
-    if not gone:
+    if not freed:
         return ""
-    storages = joined([message("storage {storage}", storage=storage.id) for storage in gone[:2]])
-    if len(gone) > 2:
-        storages = message("{count} of them", count=len(gone))
+    storages = joined([message("storage {storage}", storage=storage.id) for storage in freed[:2]])
+    if len(freed) > 2:
+        storages = message("{count} of them", count=len(freed))
     sentence = plural(
         "{storages} is freed again: nothing needs it.",
         "{storages} are freed again: nothing needs them.",
-        len(gone),
+        len(freed),
         storages=storages,
     )
     return capitalized(sentence)

@@ -1,4 +1,5 @@
 """Sentences about memory shared with other libraries or threads, and about tensors that change storage.
+
 ``sentences.py`` has the rules for all sentences.
 """
 
@@ -8,11 +9,11 @@ from memory_stage.messages import Text, message, plural
 from memory_stage.model.changes import Elsewhere, Made, Moved, Unversioned
 from memory_stage.model.entries import StorageEntry
 from memory_stage.model.finished_step import FinishedStep
-from memory_stage.sentences.frameworks import say_counts_nothing
+from memory_stage.sentences.frameworks import say_version_unchanged
 from memory_stage.sentences.naming import describe_freed_storage, describe_kept, name_or_operation
 from memory_stage.sentences.savers import named_savers, stale_text
 from memory_stage.sentences.words import code, fitting, line_text, numbers_text
-from memory_stage.sentences.writes import cells_of_text, cells_text, who_sees
+from memory_stage.sentences.writes import cells_of_text, cells_text, describe_readers
 from memory_stage.trace.amounts import bytes_message
 
 
@@ -51,7 +52,7 @@ def say_unversioned(done: FinishedStep, fact: Unversioned) -> Text:
             version=storage.version,
         )
     elif fact.tensor.storage is storage:
-        first = say_counts_nothing(fact.called, cells, name_or_operation(done, fact.tensor), storage.version)
+        first = say_version_unchanged(fact.called, cells, name_or_operation(done, fact.tensor), storage.version)
     else:
         first = message(
             "{operation} writes {cells} through {tensor}, which has its own version counter: storage {storage} stays "
@@ -62,7 +63,7 @@ def say_unversioned(done: FinishedStep, fact: Unversioned) -> Text:
             storage=storage.id,
             version=storage.version,
         )
-    return fitting(first, *unnoticed(fact), who_sees(done, storage, fact.cover, fact.tensor))
+    return fitting(first, *unnoticed(fact), describe_readers(done, storage, fact.cover, fact.tensor))
 
 
 def say_elsewhere(done: FinishedStep, fact: Elsewhere) -> Text:
@@ -92,7 +93,7 @@ def say_elsewhere(done: FinishedStep, fact: Elsewhere) -> Text:
 
 
 def unnoticed(fact: Unversioned) -> list[tuple[Text, ...]]:
-    """Describe the nodes that saved written cells. Backward will either use the new numbers or notice the write."""
+    """Describe the nodes that saved the written cells, and say if backward will notice the write."""
     if not fact.used:
         return []
     who, _ = named_savers(save.node for save in fact.used)

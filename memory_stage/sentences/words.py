@@ -20,7 +20,7 @@ RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
 
 
 def code(text: str) -> Text:
-    """Return code in backticks; a phrase for a write without a name. A backtick inside the code would end it early."""
+    """Return code in backticks, with other quotes in place of its own; words for a write without a name."""
     if text == UNREPORTED_WRITE:
         return message("an update")
     return "`" + text.replace("`", "'") + "`"
@@ -60,9 +60,7 @@ def cell_count_text(count: int) -> Text:
 
 
 def fitting(first: Text, *more: Text | Sequence[Text]) -> Text:
-    """Return ``first`` and as many of the other sentences as fit. Of a tuple of equivalent texts, use the first that
-    fits.
-    """
+    """Return ``first`` and those other sentences that fit; of a tuple of equivalent texts, the first that fits."""
     said = [first]
     for alternatives in more:
         for sentence in alternatives if isinstance(alternatives, tuple) else (alternatives,):

@@ -1,5 +1,6 @@
-"""Sentences about writes: the written cells, the saved bytes, and other names for the cells. ``sentences.py`` has the
-rules for all sentences.
+"""Sentences about writes: the written cells, the saved bytes, and other names for the cells.
+
+``sentences.py`` has the rules for all sentences.
 """
 
 from __future__ import annotations
@@ -96,18 +97,14 @@ def _describe_without_history(subject: Text, fact: Wrote, cells: Text, through: 
 
 
 def _second_name(done: FinishedStep, fact: Wrote, names: list[str]) -> Text:
-    """Return the sentence about further names that this line gave the written tensor; '' if these belong to another
-    one.
-    """
+    """Return the sentence about further names that this line gave the written tensor; "" without any."""
     if names == ["_"]:
         return message("The notebook keeps {tensor} as its output, `_`.", tensor=name_or_operation(done, fact.tensor))
     return message("{name} names the same tensor.", name=code(names[0])) if names and fact.victims else ""
 
 
 def as_written(done: FinishedStep, op: str, tensor: TensorEntry | None) -> str:
-    """Return the program's name of an in-place operation, which in PyTorch's vocabulary may differ from the
-    engine's.
-    """
+    """Return the program's name of an in-place operation. In PyTorch's vocabulary it may differ from the engine's."""
     names = [name for name in _CALL.findall(done.statement.text) if name.endswith("_")]
     x = None if tensor is None or tensor.is_array else tensor.ref()
     others = x is not None and done.ledger.engine.has_other_names(x)
@@ -125,18 +122,18 @@ def _read_first(done: FinishedStep, fact: Wrote) -> Text:
         runs, _ = runs_of(entry.properties["shape"], entry.properties["strides"], entry.properties["offset"], SMALL)
         common = cells.intersection(cell for first, last in runs for cell in range(first, last + 1))
         if common:
-            who = name_or_operation(done, entry) if entry.name else message("Its operand")
+            reader = name_or_operation(done, entry) if entry.name else message("Its operand")
             if len(common) < len(cells):
                 return message(
                     "{tensor} reads {count} of them before anything is written.",
-                    tensor=who,
+                    tensor=reader,
                     count=len(common),
                 )
             return plural(
                 "{tensor} reads it before anything is written.",
                 "{tensor} reads them before anything is written.",
                 len(cells),
-                tensor=who,
+                tensor=reader,
             )
     return ""
 
@@ -204,7 +201,7 @@ def _says_through(done: FinishedStep, fact: Wrote) -> bool:
 
 
 def _same_tensor(done: FinishedStep, fact: Wrote) -> Text:
-    """Return the names of the written tensor that the call does not mention; if it mentions all, its further names."""
+    """Name the written tensor by names that the statement does not mention or, if it mentions all, by the others."""
     names = fact.tensor.names
     if len(names) < 2 or any(named.tensor is fact.tensor for named in done.all(Named)):
         return ""
@@ -244,15 +241,15 @@ def _group_moves(done: FinishedStep, fact: Wrote) -> Text:
 def _describe_readers(done: FinishedStep, fact: Wrote) -> Text:
     if _group_moves(done, fact) or _unknown_to_history(done, fact):
         return ""
-    return who_sees(done, fact.storage, fact.cover, fact.tensor)
+    return describe_readers(done, fact.storage, fact.cover, fact.tensor)
 
 
-def who_sees(done: FinishedStep, storage: StorageEntry, cover: Cover, by: TensorEntry | None) -> Text:
-    """Return the other tensors that show at least one written cell, as far as that is certain."""
-    on_it = done.ledger.tensors.aliases_of(storage)
+def describe_readers(done: FinishedStep, storage: StorageEntry, cover: Cover, by: TensorEntry | None) -> Text:
+    """Describe the named tensors, other than ``by``, that certainly show at least one written cell."""
+    aliases = done.ledger.tensors.aliases_of(storage)
     if by is None:
-        on_it = [entry for entry in on_it if not entry.is_array]  # one of the arrays was written itself
-    others = [entry for entry in on_it if entry is not by and entry.names and _overlap(entry, storage, cover)]
+        aliases = [entry for entry in aliases if not entry.is_array]  # the program wrote one of the arrays
+    others = [entry for entry in aliases if entry is not by and entry.names and _overlap(entry, storage, cover)]
     if not others:
         return ""
     names = joined([code(entry.names[0]) for entry in others[:3]])
@@ -271,17 +268,17 @@ def who_sees(done: FinishedStep, storage: StorageEntry, cover: Cover, by: Tensor
 
 
 def _overlap(entry: TensorEntry, storage: StorageEntry, cover: Cover) -> bool:
-    look = entry.properties
+    layout = entry.properties
     if cover.count and distinct(entry) == storage.length:
         return True
-    runs, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
+    runs, total = runs_of(layout["shape"], layout["strides"], layout["offset"], SMALL)
     if not cover.exact or total > SMALL:
         return False
     return any(a <= d and c <= b for a, b in runs for c, d in cover.runs)
 
 
 def kept_for_backward(node: NodeEntry | None, op: str) -> Text:
-    """Describe the saved bytes that are in storages which tensors show: those of inputs or of an overwritten result."""
+    """Describe the tensors that a node saved for backward, except those in storages that no tensor shows."""
     if node is not None and node.unknown:
         return say_unknown(op)
     saves = node.saves if node is not None else []
@@ -299,8 +296,8 @@ def kept_for_backward(node: NodeEntry | None, op: str) -> Text:
 
 def distinct(tensor: TensorEntry) -> int:
     """Return the number of different cells that a tensor shows; for a large tensor, the number of its elements."""
-    look = tensor.properties
-    runs, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
+    layout = tensor.properties
+    runs, total = runs_of(layout["shape"], layout["strides"], layout["offset"], SMALL)
     if total > SMALL:
-        return math.prod(look["shape"])
+        return math.prod(layout["shape"])
     return sum(last - first + 1 for first, last in merged(runs))

@@ -33,9 +33,7 @@ def scripts(language: str = "en") -> tuple[str, ...]:
 
 
 def script_source(language: str = "en") -> str:
-    """Return the bundle of the figures, a classic script with its style sheet. Loading it a second time changes
-    nothing.
-    """
+    """Return the bundle of the figures, a classic script with its style sheet. A second load changes nothing."""
     return "".join(map(asset, scripts(language)))
 
 
@@ -45,7 +43,7 @@ def widget_source(language: str = "en") -> str:
 
 
 def in_language(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of a figure; if its texts are not English, with their language added."""
+    """Return the data of a figure, with the language of its texts unless that is English."""
     spoken = default_language()
     return data if spoken == ENGLISH else {**data, "language": spoken.tag}
 
@@ -56,7 +54,7 @@ def filled(template: Message, **values: Text | int) -> Message:
 
 
 def templates(words: Mapping[str, Message]) -> dict[str, str]:
-    """Return texts, with their placeholders, in the current language, for the page's script."""
+    """Return texts with placeholders in the current language, for the page's script."""
     spoken = default_language()
     return {key: spoken.template(text.text, None, 1) for key, text in words.items()}
 

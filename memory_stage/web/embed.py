@@ -106,10 +106,9 @@ def _script(source: str) -> str:
 #: systems do, the letters are scaled down so that words do not overlap.
 _FONT = (
     "@font-face { font-family: as-wide-as-arial; src: local('DejaVu Sans'), local('Verdana'); size-adjust: 86% } "
-    "@font-face { font-family: as-wide-as-arial; font-weight: 600 700; "
-    "src: local('DejaVu Sans Bold'), local('Verdana Bold'); size-adjust: 82% } "
-    ":root { --book-sans: -apple-system, 'Segoe UI', Arial, Helvetica, 'Liberation Sans', Arimo, 'Nimbus Sans', "
-    "as-wide-as-arial, sans-serif }"
+    "@font-face { font-family: as-wide-as-arial; font-weight: 600 700; src: local('DejaVu Sans Bold'), local('Verdana "
+    "Bold'); size-adjust: 82% } :root { --book-sans: -apple-system, 'Segoe UI', Arial, Helvetica, 'Liberation Sans', "
+    "Arimo, 'Nimbus Sans', as-wide-as-arial, sans-serif }"
 )
 
 

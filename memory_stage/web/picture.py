@@ -31,9 +31,7 @@ def scripts(language: str = "en") -> tuple[str, ...]:
 
 
 def script_source(language: str = "en") -> str:
-    """Return the bundle of the stage, a classic script with its style sheet. Loading it a second time changes
-    nothing.
-    """
+    """Return the bundle of the stage, a classic script with its style sheet. A second load changes nothing."""
     return "".join(map(asset, scripts(language)))
 
 

@@ -89,9 +89,7 @@ def _errors(step: dict[str, Any]) -> list[str]:
 
 
 def _comparison(trace: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return a table that compares the variants after their last steps: the column headings, and a row for each
-    variant.
-    """
+    """Compare the variants after their last steps. Return the column headings, and a row for each variant."""
     speak = _speaker(trace)
     ends = [variant["steps"][-1] for variant in trace["variants"]]
     counters = [name for name in _COUNTERS if any(name in end for end in ends)]
@@ -108,9 +106,7 @@ def _comparison(trace: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def difference(trace: dict[str, Any]) -> str:
-    """Return a sentence that compares the bytes allocated by each variant at its end with those of the first
-    variant.
-    """
+    """Return a sentence that compares the allocated bytes at the end of each variant with those of the first."""
     first, *others = trace["variants"]
     before = first["steps"][-1]["allocated"]
     clauses = []
@@ -194,7 +190,7 @@ def _row(number: int, step: dict[str, Any], counters: Sequence[str], speak: Call
     line = str(first) if first == last else speak(message("{first} to {last}", first=first, last=last))
     shown = [step["out"]] if "out" in step else []
     texts = "".join(f'<pre style="white-space: pre-wrap">{_verbatim(text)}</pre>' for text in (*shown, *_errors(step)))
-    # without this, JupyterLab aligns the cells to the right
+    # Without this style, JupyterLab aligns the cells to the right.
     said = f'<div style="text-align: left">{prose(step["say"])}{texts}</div>'
     return [str(number), line, said, *(bytes_shown(step.get(name, 0)) for name in counters)]
 

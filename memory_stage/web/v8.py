@@ -40,7 +40,7 @@ class Script:
     def call(self, function: str, *arguments: Any) -> Any:
         """Return the result of ``function(*arguments)``. The arguments and the result must be convertible to JSON."""
         # The arguments are encoded twice: as JSON, and that text as a JavaScript string.
-        given = json.dumps(json.dumps(arguments))
+        encoded = json.dumps(json.dumps(arguments))
         with self._lock:
-            result: Any = self._context.eval(f"JSON.stringify(call({json.dumps(function)}, {given}))")
+            result: Any = self._context.eval(f"JSON.stringify(call({json.dumps(function)}, {encoded}))")
         return json.loads(result)

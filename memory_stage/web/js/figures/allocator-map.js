@@ -17,8 +17,8 @@ const MOST_LINES_TALL = 7;
 const CHART_INSET = 8;
 
 /**
- * Return one frame for each event, with the segments and blocks after it. A frame shares all objects that its event did
- * not change with the previous frame.
+ * Return one frame for each event, with the segments and blocks after it. A frame shares with the previous frame all
+ * objects that its event did not change.
  */
 function framesOf(data) {
   let segments = new Map(data.before.map(s => [s.segment, { ...s, blocks: s.blocks, born: -1 }]));

@@ -103,7 +103,8 @@ export const whatFits = {
     return { batch, size };
   },
   /**
-   * Apply new data from a live kernel. Chosen values remain chosen, and so is a requested value that is now offered.
+   * Apply new data from a live kernel. Chosen values remain chosen, and a requested value is chosen if the new
+   * data offers it.
    */
   renew: (data, at) => ({
     ...at,
