@@ -32,14 +32,14 @@ from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_sta
 from memory_stage.recorder.window import RecordingWindow
 from memory_stage.recorder.window_options import parsed_number, parsed_steps, window_of
 
-#: The largest number of steps of ``--steps FROM:TO``. One statement may have several steps, for example in backward.
-MOST_OF_WINDOW = 3_000
+#: The largest number of steps for ``--steps FROM:TO``. One statement may have several steps, for example in backward.
+MOST_WINDOW_STEPS = 3_000
 
 if has_minitensor():
     from memory_stage.explanation.minitensor import Listener
 
 
-_STEPS = f"record at most N steps, by default {LIMIT}, or statements FROM to TO of the run, counted as they run"
+_STEPS = f"record at most N steps, by default {LIMIT}; or the statements FROM to TO of the run, counted as they run"
 _LINE = "record from the first time that this line of the program runs; with --steps FROM:TO, show this line first"
 _ITERATION = """\
 record this iteration of the innermost loop around --line, counted from 1 over the whole run; without --line, of the
@@ -56,10 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status of the program, or 2 if it could not be run or the file could not be written.
     """
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if given[:1] == ["explain"]:
-        return command.main(given[1:])
-    options = _options().parse_args(given)
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments[:1] == ["explain"]:
+        return command.main(arguments[1:])
+    options = _options().parse_args(arguments)
     if options.language is not None:
         set_language(options.language)
     try:
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ScriptError, ValueError) as error:
         return _say(str(error), REFUSED)
     output = with_rank(Path(options.output or f"{program.stem}.stage.html"))
-    limit = options.steps if part is None else MOST_OF_WINDOW
+    limit = options.steps if part is None else MOST_WINDOW_STEPS
     listener = Listener() if options.explain and has_minitensor() else None
     reporter = StepReporter() if options.explain else None
     with as_main(program, [options.program, *options.arguments]) as names:
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     events = [done.variant.get("before", ()), *(step["events"] for step in done.variant["steps"])]
     if all(event["do"] != "storage" for each in events for event in each):
         untouched = message(
-            "the program made no tensor of minitensor, PyTorch or Paddle; tensors of others are not recorded"
+            "the program made no tensor of minitensor, PyTorch or Paddle; tensors of other libraries are not recorded"
         )
         _say(said(untouched), status)
     return _say(said(plural("{output}: {count} step", "{output}: {count} steps", steps, output=str(output))), status)

@@ -218,7 +218,10 @@ def checked_depth(depth: str) -> str:
 def run(
     source: str, namespace: dict[str, Any], *, file: str | None = None, engine: Engine | None = None, **settings: Any
 ) -> recording.RecordedRun:
-    """Record a run of a program, with its verdict; ``memory_stage.recorder.record.run`` describes the settings."""
+    """Record a run of a program, and sum it up in a verdict.
+
+    ``memory_stage.recorder.record.run`` describes the settings.
+    """
     engine = engine or Router()
     listener = Listener(while_recorded=True) if has_minitensor() else None
     with listener or contextlib.nullcontext():
@@ -378,7 +381,7 @@ def compare(
     find_language(language)
     if isinstance(programs, str):
         if not policies or isinstance(policies, Mapping):
-            raise ValueError("compare(program, policies=[...]) takes the policies to run one program under")
+            raise ValueError("compare with one program needs a list of policies: compare(program, policies=[...])")
         if len(set(policies)) < len(policies):
             raise ValueError(f"policies takes each policy once, not {', '.join(map(repr, policies))}")
         programs = dict.fromkeys(policies, programs)
@@ -393,13 +396,15 @@ def compare(
     elif not isinstance(policies, Mapping):
         policies = {policy: policy for policy in policies}
         title_of_table = title_of_table or BY_POLICY
-    for what, given in (("policies", policies), ("verdicts", verdicts or {})):
-        unknown = [label for label in given if label not in programs]
+    for name, labels in (("policies", policies), ("verdicts", verdicts or {})):
+        unknown = [label for label in labels if label not in programs]
         if unknown:
-            raise ValueError(f"{what} has the label {unknown[0]!r}; the programs are {', '.join(map(repr, programs))}")
+            raise ValueError(
+                f"{name} has the label {unknown[0]!r}, but the programs are {', '.join(map(repr, programs))}"
+            )
     for policy in policies.values():
         if policy not in POLICIES:
-            raise ValueError(f"{policy!r} is not an in-place policy; they are {', '.join(map(repr, POLICIES))}")
+            raise ValueError(f"a policy is one of {', '.join(map(repr, POLICIES))}, not {policy!r}")
     left_out = frozenset(ignore)
     sources = {label: dedented(program) for label, program in programs.items()}
     for label, source in sources.items():
@@ -481,9 +486,9 @@ def explain(
     return report
 
 
-def _names(given: dict[str, Any] | None) -> dict[str, Any]:
+def _names(namespace: dict[str, Any] | None) -> dict[str, Any]:
     """Return a program's global names, with ``mt`` if minitensor is installed."""
-    names = {} if given is None else given
+    names = {} if namespace is None else namespace
     names.setdefault("__name__", "__main__")
     if has_minitensor():
         import minitensor

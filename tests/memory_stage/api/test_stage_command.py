@@ -120,7 +120,8 @@ def test_a_program_without_tensors_gets_a_message(folder, capsys):
     (folder / "program.py").write_text("print(1)")
     assert main(["program.py"]) == 0
     assert (
-        "made no tensor of minitensor, PyTorch or Paddle; tensors of others are not recorded" in capsys.readouterr().err
+        "made no tensor of minitensor, PyTorch or Paddle; tensors of other libraries are not recorded"
+        in capsys.readouterr().err
     )
 
 
@@ -148,7 +149,7 @@ def test_an_invalid_number_of_steps_is_refused_by_the_command(folder, capsys, st
     with pytest.raises(SystemExit) as caught:
         main([f"--steps={steps}", "program.py"])
     assert caught.value.code == 2
-    wanted = "FROM:TO, two whole numbers from 1 in rising order" if ":" in steps else "a whole number from 1"
+    wanted = "FROM:TO, two whole numbers from 1 with FROM <= TO" if ":" in steps else "a whole number from 1"
     assert f"{wanted}, not '{steps}'" in capsys.readouterr().err
 
 

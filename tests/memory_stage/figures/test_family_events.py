@@ -41,7 +41,7 @@ def test_a_run_is_described_with_bytes_names_and_lines():
         "`randn` (line 3) takes 512 B (500 asked for) for `x`: 512 B are allocated, the most so far.",
         "`add` (line 4) takes 256 B: 768 B are allocated, the most so far.",
         "`add_` (line 5) writes 512 B of `x` in place: no byte is taken, 768 B stay allocated.",
-        "What `add` made is freed at line 6: 256 B fewer, 512 B are allocated.",
+        "The result of `add` is freed at line 6: 256 B fewer, 512 B are allocated.",
     ]
     assert (run.peak, run.peak_at, run.end) == (768, 1, 512)
 
@@ -57,7 +57,7 @@ def test_a_block_that_is_freed_without_an_allocation_existed_before():
     assert [(block["bytes"], block["block"]) for block in run.before] == [(100, 1), (7, 2)]
     assert (run.reserved, run.peak, run.peak_at, run.end) == (200, 107, 0, 30)
     table = timeline.show(events).tables[1]
-    assert table.caption == "Who holds the bytes at the peak, event 1"
+    assert table.caption == "Allocated bytes by name at the peak, event 1"
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -104,7 +104,7 @@ def test_a_recording_of_the_engine_makes_a_timeline():
 
 def test_events_of_two_devices_need_a_choice_of_device():
     events = [event("alloc", 1, 8, device="cpu"), event("alloc", 1, 512, device="gpu:sim")]
-    with pytest.raises(ValueError, match="events of cpu and gpu:sim: choose one with device="):
+    with pytest.raises(ValueError, match="events of cpu and gpu:sim; choose one device with device="):
         timeline.show(events)
     assert timeline.show(events, device="cpu").data["runs"][0]["events"][0]["bytes"] == 8
 

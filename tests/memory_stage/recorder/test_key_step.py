@@ -55,7 +55,7 @@ def test_the_most_informative_variant_opens_unless_one_is_named():
 def test_an_unknown_step_or_variant_is_refused():
     with pytest.raises(ValueError, match="from 1 to 1, not 2"):
         stage.record("x = mt.ones([2])", key=2)
-    with pytest.raises(ValueError, match="'c'; the variants are 'a', 'b'"):
+    with pytest.raises(ValueError, match="'c', but the variants are 'a', 'b'"):
         stage.compare({"a": "x = 1", "b": "x = 2"}, key=("c", 1))
 
 
