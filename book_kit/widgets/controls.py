@@ -141,16 +141,17 @@ class Controls:
         for number, (label, chosen) in enumerate(self._on_page.items()):
             name = f"{group}-{number}"
             checked = "" if number else " checked"
-            buttons.append(
-                f'<input type="radio" name="{group}" id="{name}"{checked}>&nbsp;'
-                f'<label for="{name}" style="margin-right: 1.5em; white-space: nowrap">{prose(label)}</label>\n'
-            )
+            button = f'<input type="radio" name="{group}" id="{name}"{checked}>'
+            # A narrow page cannot break the line between the two items of a flex box.
+            look = "display: inline-flex; align-items: baseline; margin-right: 1.5em"
+            buttons.append(f'<label style="{look}">{button}<span>{prose(label)}</span></label>\n')
             figure = self._measure(**chosen)
             figures.append(f'<div class="{name}">\n{figure._repr_mimebundle_()["text/html"]}\n</div>\n')
-            style.append(f"#{name}:checked ~ .{name} {{ display: block }}")
+            style.append(f".{group}:has(#{name}:checked) > .{name} {{ display: block }}")
         label = said(message("Choose a measurement"))
         return (
-            f'<style>{" ".join(style)}</style>\n<div class="{group}" role="group" aria-label="{label}">\n'
+            f"<style>@supports selector(:has(*)) {{ {' '.join(style)} }}</style>\n"
+            f'<div class="{group}" role="group" aria-label="{label}">\n'
             f"{''.join(buttons)}{''.join(figures)}</div>\n"
         )
 

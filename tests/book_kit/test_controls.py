@@ -53,6 +53,22 @@ def test_an_unknown_argument_or_value_raises_an_error_that_names_the_argument(wr
     assert shown.chosen == {"numbers": 1024, "operation": "add"}
 
 
+ON_PAGE = {
+    "normal": {},
+    "normal, large": {"numbers": 2048},
+    "`add_`, large": {"operation": "add_", "numbers": 2048},
+}
+
+BESIDE_THEIR_BUTTONS = """labels => labels.map(label => {
+    const button = label.querySelector('input').getBoundingClientRect();
+    const words = document.createRange();
+    words.selectNodeContents(label);
+    words.setStartAfter(label.querySelector('input'));
+    const first = [...words.getClientRects()].find(box => box.width > 6);
+    return first.left > button.left && first.top < button.bottom && first.bottom > button.top;
+})"""
+
+
 @pytest.mark.parametrize("nothing", [{}, {"numbers": []}])
 def test_an_empty_list_of_choices_is_refused(nothing):
     with pytest.raises(ValueError, match="at least one value"):
@@ -76,6 +92,27 @@ def test_a_page_offers_the_named_choices_each_with_its_own_figure(monkeypatch):
     assert shown.count(" checked") == 1
     assert shown.index("add of 1024 numbers") < shown.index("add_ of 2048 numbers")
     assert "<code>add_</code>, twice the size" in shown
+
+
+def test_a_choice_of_the_page_stays_beside_its_button_at_every_width(monkeypatch, browser):
+    monkeypatch.setenv("MINITENSOR_BOOK", "1")
+    page = browser.new_page()
+    page.set_content(controls.show(measured, CHOICES, on_page=ON_PAGE)._repr_mimebundle_()["text/html"])
+    for width in range(120, 400, 7):
+        page.set_viewport_size({"width": width, "height": 600})
+        assert page.locator("label:has(> input)").evaluate_all(BESIDE_THEIR_BUTTONS) == [True] * len(ON_PAGE), width
+    page.close()
+
+
+def test_a_choice_of_the_page_shows_its_own_figure_alone(monkeypatch, browser):
+    monkeypatch.setenv("MINITENSOR_BOOK", "1")
+    page = browser.new_page()
+    page.set_content(controls.show(measured, CHOICES, on_page=ON_PAGE)._repr_mimebundle_()["text/html"])
+    for number in range(len(ON_PAGE)):
+        page.locator("label:has(> input)").nth(number).click()
+        shown = page.locator("[class^=mt-choices] > div").evaluate_all("all => all.map(each => each.checkVisibility())")
+        assert shown == [each == number for each in range(len(ON_PAGE))]
+    page.close()
 
 
 def test_a_choice_of_the_page_that_is_not_offered_is_refused():
