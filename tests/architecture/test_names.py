@@ -1,4 +1,5 @@
-"""Names of classes and files are used once, and no class is divided into a base class and its only subclass.
+"""Names of classes and files are used once, no class is divided into a base class and its only subclass, and each
+module defines the names that it exports.
 
 The tables of exceptions only get shorter: a test fails if an entry is no longer needed.
 """
@@ -200,3 +201,35 @@ def test_a_planted_chain_and_a_planted_name_are_found():
     files = {path: classes(text) for path, text in texts.items()}
     assert chains(files) == {("A", "B")}
     assert [name for name, paths in defined(files).items() if len(paths) > 1] == ["A"]
+
+
+def undefined(path: Path, source: str) -> set[str]:
+    """Return the names in a module's ``__all__`` that the module does not define; the linter skips ``__init__.py``."""
+    if "__all__" not in source or re.search(r"^from \S+ import \*|^def __getattr__", source, re.MULTILINE):
+        return set()
+    bound, exported = {child.stem for child in path.parent.iterdir()} if path.name == "__init__.py" else set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            bound.add(node.name)
+        elif isinstance(node, ast.alias):
+            bound.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound.add(node.id)
+        if isinstance(node, ast.Assign) and "__all__" in map(ast.unparse, node.targets):
+            listed = [
+                each for part in ast.walk(node.value) if isinstance(part, (ast.List, ast.Tuple)) for each in part.elts
+            ]
+            exported |= {each.value for each in listed if isinstance(each, ast.Constant)}
+    return exported - bound
+
+
+def test_a_module_defines_the_names_that_it_exports():
+    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    assert {path.name: names for path in paths if (names := undefined(path, path.read_text("utf-8")))} == {}
+
+
+def test_a_planted_export_of_an_undefined_name_is_found(tmp_path: Path):
+    (tmp_path / "inner").mkdir()
+    text = "from a import b as c\nimport d.e\nf = 1\n__all__ = ['b', 'c', 'd', 'f', 'inner']"
+    assert undefined(tmp_path / "__init__.py", text) == {"b"}
+    assert undefined(tmp_path / "module.py", text) == {"b", "inner"}
