@@ -47,7 +47,7 @@ class Library:
 
 
 def measure(library: Library, work: Callable[[], Any]) -> dict[str, Any]:
-    """Return the peak bytes of ``work``, beyond those in use before it, and its seconds."""
+    """Return the seconds of ``work``, and its peak bytes and the bytes that it keeps, beyond those in use before it."""
     for _ in range(3):  # the first calls compile kernels and fill the allocator's cache
         work()
     library.wait()

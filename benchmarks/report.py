@@ -140,17 +140,17 @@ def subject(title: str, lines: Iterable[Line | Fit], failures: Mapping[str, str]
     """
     rows, curves = [], []
     for line in lines:
-        (curves if isinstance(line, Fit) else rows).append(_rounded(dataclasses.asdict(line)))
+        (curves if isinstance(line, Fit) else rows).append(_round(dataclasses.asdict(line)))
     for row, line in zip(rows, (each for each in lines if isinstance(each, Line)), strict=True):
         row["met"] = line.met
     return {"title": title, "rows": rows, "curves": curves, "failures": dict(failures)}
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.4g}") if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _rounded(each) for key, each in value.items()}
+        return {key: _round(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_rounded(each) for each in value]
+        return [_round(each) for each in value]
     return value

@@ -1,4 +1,7 @@
-"""Run the libraries of a subject alternately, each in a fresh process, and collect the figures."""
+"""Run the libraries of a subject alternately, each in a fresh process, and collect the figures.
+
+A subject is a module of ``benchmarks.rows``.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from benchmarks.table import OURS
 
 ROOT = Path(__file__).parents[1]
 
-#: One thread, unless a program requests more from its library.
+#: Variables that limit a library to one thread, unless a program requests more.
 _THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",

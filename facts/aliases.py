@@ -69,7 +69,7 @@ PAIR = {
 }
 
 
-def expanded(numpy: str, torch: str, paddle: str) -> tuple[dict[str, str], list[str]]:
+def write_to_expanded(numpy: str, torch: str, paddle: str) -> tuple[dict[str, str], list[str]]:
     """Return a write to `e`, which is `x` expanded to three rows."""
     lines = {"numpy": numpy, "torch": torch, "paddle": paddle}
     return {library: PAIR[library] + line for library, line in lines.items()}, ["x.tolist()", "e.tolist()"]
@@ -233,9 +233,9 @@ QUESTIONS: Questions = {
         ["x.tolist()"],
     ),
     # Writes to cells that a tensor has more than once.
-    "expand, then add": expanded("e += 10.0", "e.add_(10.0)", "e.add_(paddle.full([1], 10.0))"),
-    "expand, then fill": expanded("e.fill(7.0)", "e.fill_(7.0)", "e.fill_(7.0)"),
-    "expand, then assign": expanded("e[0, 0] = 7.0", "e[0, 0] = 7.0", "e[0, 0] = 7.0"),
+    "expand, then add": write_to_expanded("e += 10.0", "e.add_(10.0)", "e.add_(paddle.full([1], 10.0))"),
+    "expand, then fill": write_to_expanded("e.fill(7.0)", "e.fill_(7.0)", "e.fill_(7.0)"),
+    "expand, then assign": write_to_expanded("e[0, 0] = 7.0", "e[0, 0] = 7.0", "e[0, 0] = 7.0"),
     "stride zero": (
         {
             "numpy": "x = numpy.array([1.0, 2.0])\n"

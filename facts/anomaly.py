@@ -40,7 +40,7 @@ BACKWARD = "y.sum().backward()\n"
 NAN = f"{LEAF}y = ((w - 1.0).sqrt() * 0.0).sum()\ny.backward()\n"
 
 
-def watched(program: str, arguments: str = "True") -> str:
+def in_anomaly_mode(program: str, arguments: str = "True") -> str:
     """Return the program with anomaly mode around it."""
     return f"with torch.autograd.set_detect_anomaly({arguments}):\n" + textwrap.indent(program, "    ")
 
@@ -53,12 +53,12 @@ PROGRAMS = {
     "an operand, overwritten through a slice": f"{SINE}h[0:1].zero_()\n{BACKWARD}",
     "a result, overwritten in place": f"{LEAF}y = w.exp()\ny.zero_()\n{BACKWARD}",
     "a leaf, overwritten under no_grad": f"{LEAF}y = w.sin()\nwith torch.no_grad():\n    w.zero_()\n{BACKWARD}",
-    "anomaly mode around all": watched(f"{SINE}h.zero_()\n{BACKWARD}"),
-    "anomaly mode around forward": watched(f"{SINE}h.zero_()\n") + BACKWARD,
-    "anomaly mode around backward": f"{SINE}h.zero_()\n" + watched(BACKWARD),
+    "anomaly mode around all": in_anomaly_mode(f"{SINE}h.zero_()\n{BACKWARD}"),
+    "anomaly mode around forward": in_anomaly_mode(f"{SINE}h.zero_()\n") + BACKWARD,
+    "anomaly mode around backward": f"{SINE}h.zero_()\n" + in_anomaly_mode(BACKWARD),
     "a gradient of nan": NAN,
-    "a gradient of nan, anomaly mode around all": watched(NAN),
-    "a gradient of nan, anomaly mode without check_nan": watched(NAN, "True, check_nan=False"),
+    "a gradient of nan, anomaly mode around all": in_anomaly_mode(NAN),
+    "a gradient of nan, anomaly mode without check_nan": in_anomaly_mode(NAN, "True, check_nan=False"),
 }
 PADDLES = {
     "an operand, overwritten in place": (

@@ -104,7 +104,7 @@ def _number(version: str) -> tuple[int, ...]:
 # ---------- present answers ----------
 
 
-def answered(script: str, library: str) -> Answers:
+def ask_installed(script: str, library: str) -> Answers:
     """Return the answers of the installed version to the questions of a script."""
     module = importlib.import_module(script)
     if hasattr(module, "QUESTIONS"):
@@ -128,7 +128,7 @@ def check(file: str, library: str) -> Checked | None:
     def ask() -> dict[str, Any]:
         warnings.simplefilter("ignore")  # a script that records warnings replaces this filter
         there = importlib.import_module(library)
-        return {"answers": answered(records()[file], library), "version": there.__version__.partition("+")[0]}
+        return {"answers": ask_installed(records()[file], library), "version": there.__version__.partition("+")[0]}
 
     found = recording.apart(ask)
     if "error" in found:

@@ -27,7 +27,7 @@ same = torch.equal(program(one), functionalize(program)(other)) and torch.equal(
 GRAPHS = ["as_written", "functional", "same"]
 
 
-def traced(*lines: str) -> tuple[dict[str, str], list[str]]:
+def trace(*lines: str) -> tuple[dict[str, str], list[str]]:
     """Return the graph of a function of `x` with these lines, as traced and without writes."""
     return {"torch": TRACED.format(lines="\n".join(f"    {line}" for line in lines))}, GRAPHS
 
@@ -52,17 +52,17 @@ aliased = compiled.lower(g, g).compile().memory_analysis().alias_size_in_bytes
 BUFFERS = ["in_its_memory", "gone", "after", "aliased"]
 
 
-def donated(result: str, donate: str) -> tuple[dict[str, str], list[str]]:
+def with_donation(result: str, donate: str) -> tuple[dict[str, str], list[str]]:
     """Return a compiled step that computes `result` from `w` and `g`; it may reuse the memory of `donate`."""
     return {"jax": DONATED.format(result=result, donate=donate)}, BUFFERS
 
 
 QUESTIONS: Questions = {
-    "a write through a view": traced("a = x * 1.0", "b = a[:2]", "b.exp_()", "return a"),
-    "a write into the argument": traced("x[:2].exp_()", "return x.sum()"),
-    "a step": donated("w - 0.5 * g", ""),
-    "a step that is given w": donated("w - 0.5 * g", ", donate_argnums=0"),
-    "a sum that is given w": donated("(w * g).sum()", ", donate_argnums=0"),
+    "a write through a view": trace("a = x * 1.0", "b = a[:2]", "b.exp_()", "return a"),
+    "a write into the argument": trace("x[:2].exp_()", "return x.sum()"),
+    "a step": with_donation("w - 0.5 * g", ""),
+    "a step that is given w": with_donation("w - 0.5 * g", ", donate_argnums=0"),
+    "a sum that is given w": with_donation("(w * g).sum()", ", donate_argnums=0"),
 }
 
 

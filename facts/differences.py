@@ -373,8 +373,8 @@ class Group:
     def operations_text(self) -> str:
         """Return the operations as Markdown."""
         if self.operations == EVERY:
-            return "every one" + (" but " + _listed(self.but) if self.but else "")
-        return _listed(self.operations)
+            return "every one" + (" but " + _join(self.but) if self.but else "")
+        return _join(self.operations)
 
 
 def groups() -> list[Group]:
@@ -394,7 +394,7 @@ def groups() -> list[Group]:
     ]
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _join(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 

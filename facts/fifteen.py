@@ -1,7 +1,7 @@
 """Record in fifteen.json the results of the programs about fifteen confusions in PyTorch, Paddle and NumPy.
 
 python facts/fifteen.py torch      in an environment that has torch
-python facts/fifteen.py paddle
+python facts/fifteen.py paddle     in an environment that has paddle
 python facts/fifteen.py numpy
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from recording import Questions, write
 
-#: The first line of a program, by library. It makes a tensor that requires a gradient (LEAF) or does not (PLAIN).
+#: The first line of a program, by library: LEAF makes a tensor that requires a gradient, PLAIN one that does not.
 LEAF = {
     "torch": "{0} = torch.tensor({1}, requires_grad=True)\n",
     "paddle": "{0} = paddle.to_tensor({1}, stop_gradient=False)\n",
@@ -23,7 +23,7 @@ PLAIN = {
 }
 
 
-def begun(start: dict[str, str], name: str, numbers: str, programs: dict[str, str]) -> dict[str, str]:
+def with_first_line(start: dict[str, str], name: str, numbers: str, programs: dict[str, str]) -> dict[str, str]:
     """Return the program of each library, preceded by the line that makes the tensor `name`."""
     return {library: start[library].format(name, numbers) + text for library, text in programs.items()}
 
@@ -32,12 +32,12 @@ def leaf(name: str, numbers: str, torch: str, paddle: str | None = None) -> dict
     """Return programs, by library, on a leaf that requires a gradient; if only one text is given, both libraries run
     it.
     """
-    return begun(LEAF, name, numbers, {"torch": torch, "paddle": torch if paddle is None else paddle})
+    return with_first_line(LEAF, name, numbers, {"torch": torch, "paddle": torch if paddle is None else paddle})
 
 
 def plain(numbers: str, **programs: str) -> dict[str, str]:
     """Return programs, by library, on a tensor `x` that does not require a gradient."""
-    return begun(PLAIN, "x", numbers, programs)
+    return with_first_line(PLAIN, "x", numbers, programs)
 
 
 SUM = "y.sum().backward()"

@@ -44,7 +44,7 @@ def only(library: str, text: str) -> tuple[dict[str, str], list[str]]:
     return {library: LEAF[library] + text}, []
 
 
-def emptied(torch: str | None, paddle: str | None = None) -> tuple[dict[str, str], list[str]]:
+def clear_between(torch: str | None, paddle: str | None = None) -> tuple[dict[str, str], list[str]]:
     """Return a program with a backward, lines that clear or replace the gradient, and another backward."""
     programs, _ = both(torch, paddle)
     return {
@@ -88,10 +88,10 @@ def looks(names: dict[str, Any]) -> tuple[Callable[..., None], Callable[[str, An
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
     """Run the program with `look` and `note` in a separate process, and record its warnings."""
     importlib.import_module(library)
-    return {"program": program, **apart(lambda: answered(library, program))}
+    return {"program": program, **apart(lambda: run_and_look(library, program))}
 
 
-def answered(library: str, program: str) -> dict[str, Any]:
+def run_and_look(library: str, program: str) -> dict[str, Any]:
     """Run a program in this process, and return its error, its steps and its warnings."""
     names: dict[str, Any] = {library: importlib.import_module(library)}
     look, note, steps = looks(names)
@@ -141,32 +141,32 @@ QUESTIONS: Questions = {
         "note('total', total.tolist())"
     ),
     # The gradient is cleared.
-    "optimizer.zero_grad()": emptied(
+    "optimizer.zero_grad()": clear_between(
         "torch.optim.SGD([x], lr=0.1).zero_grad()",
         "paddle.optimizer.SGD(learning_rate=0.1, parameters=[x]).clear_grad()",
     ),
-    "optimizer.zero_grad, zeros": emptied(
+    "optimizer.zero_grad, zeros": clear_between(
         "torch.optim.SGD([x], lr=0.1).zero_grad(set_to_none=False)",
         "paddle.optimizer.SGD(learning_rate=0.1, parameters=[x]).clear_grad(set_to_zero=True)",
     ),
-    "optimizer.zero_grad, none": emptied(
+    "optimizer.zero_grad, none": clear_between(
         "torch.optim.SGD([x], lr=0.1).zero_grad(set_to_none=True)",
         "paddle.optimizer.SGD(learning_rate=0.1, parameters=[x]).clear_grad(set_to_zero=False)",
     ),
-    "optimizer.clear_gradients": emptied(
+    "optimizer.clear_gradients": clear_between(
         None, "paddle.optimizer.SGD(learning_rate=0.1, parameters=[x]).clear_gradients()"
     ),
-    "x.clear_grad()": emptied(None, "x.clear_grad()"),
-    "x.clear_gradient()": emptied(None, "x.clear_gradient()"),
-    "x.clear_gradient, zeros": emptied(None, "x.clear_gradient(set_to_zero=True)"),
-    "x.clear_gradient, none": emptied(None, "x.clear_gradient(set_to_zero=False)"),
-    "x.grad = None": emptied("x.grad = None"),
-    "x.grad.zero_()": emptied("x.grad.zero_()"),
-    "x.grad.data.zero_()": emptied("x.grad.data.zero_()"),
-    "x.grad.detach_().zero_()": emptied("x.grad.detach_().zero_()"),
-    "x.grad.fill_(0)": emptied("x.grad.fill_(0.0)"),
-    "x.grad *= 0": emptied("x.grad *= 0.0"),
-    "set_value of the gradient": emptied(None, "x.grad.set_value(paddle.zeros([2]))"),
+    "x.clear_grad()": clear_between(None, "x.clear_grad()"),
+    "x.clear_gradient()": clear_between(None, "x.clear_gradient()"),
+    "x.clear_gradient, zeros": clear_between(None, "x.clear_gradient(set_to_zero=True)"),
+    "x.clear_gradient, none": clear_between(None, "x.clear_gradient(set_to_zero=False)"),
+    "x.grad = None": clear_between("x.grad = None"),
+    "x.grad.zero_()": clear_between("x.grad.zero_()"),
+    "x.grad.data.zero_()": clear_between("x.grad.data.zero_()"),
+    "x.grad.detach_().zero_()": clear_between("x.grad.detach_().zero_()"),
+    "x.grad.fill_(0)": clear_between("x.grad.fill_(0.0)"),
+    "x.grad *= 0": clear_between("x.grad *= 0.0"),
+    "set_value of the gradient": clear_between(None, "x.grad.set_value(paddle.zeros([2]))"),
     "a module's gradients, zeros": both(
         "m = torch.nn.Linear(2, 1)\nm(x).sum().backward()\nkept = m.bias.grad\n"
         "look('first', m.bias, kept)\nm.zero_grad(set_to_none=False)\nlook('emptied', m.bias, kept)\n"

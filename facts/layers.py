@@ -77,7 +77,7 @@ CASES = [
 ]
 
 
-def drawn(number: int, shapes: list) -> list:
+def inputs_of(number: int, shapes: list) -> list:
     """Return the inputs of a case: random floats for a shape, and integers unchanged."""
     rng = np.random.default_rng(number)
     return [rng.standard_normal(shape) if isinstance(shape, tuple) else np.array(shape) for shape in shapes]
@@ -96,7 +96,7 @@ def answer(torch, number: int) -> dict:
         with torch.no_grad():
             for parameter in parameters.values():
                 parameter.copy_(torch.from_numpy(rng.standard_normal(tuple(parameter.shape))))
-    inputs = [torch.from_numpy(each) for each in drawn(number, shapes)]
+    inputs = [torch.from_numpy(each) for each in inputs_of(number, shapes)]
     for each in inputs:
         each.requires_grad_(each.is_floating_point())
     given = [*inputs]

@@ -1,10 +1,10 @@
 """Record in messages.json the messages of libraries about in-place operations, views, leaves and memory.
 
-python facts/messages.py torch      in an environment that has torch
-python facts/messages.py paddle
-python facts/messages.py numpy
-python facts/messages.py minitensor
-python facts/messages.py quoted     messages of a GPU, from reports of users and from a library's source
+    python facts/messages.py torch      in an environment that has torch
+    python facts/messages.py paddle     in an environment that has paddle
+    python facts/messages.py numpy
+    python facts/messages.py minitensor
+    python facts/messages.py quoted     messages of a GPU, from reports of users and from a library's source
 
 A message is the whole text of an error or a warning. The record has the program that caused it and the lines to write
 instead, which were run and gave no message. Its cause is an entry of book/causes.json, with an explanation, a remedy
@@ -48,9 +48,9 @@ i = np.array([1, 2, 3])
 #: The first lines of the programs of a library.
 STARTS = {"torch": TORCH, "paddle": PADDLE, "numpy": NUMPY, "minitensor": MINITENSOR}
 
+KERNEL = "https://github.com/cupy/cupy/blob/1cc03dd1d98fd3759762c92b5f4cc8502d31c901/cupy/_core/_kernel.pyx"
 #: Messages that need a GPU were not recorded by a run. They are quoted from a report of a user or from the library's
 #: source. The programs are the shortest that satisfy the condition for the error, and were not run.
-KERNEL = "https://github.com/cupy/cupy/blob/1cc03dd1d98fd3759762c92b5f4cc8502d31c901/cupy/_core/_kernel.pyx"
 QUOTED: list[dict[str, Any]] = [
     {
         "cause": "memory",

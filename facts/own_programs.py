@@ -77,8 +77,8 @@ QUESTIONS: Questions = {
 }
 
 
-def explained(program: str, code: str) -> str:
-    """Return the output of ``python -m memory_stage --explain`` for a program, in a language."""
+def explain(program: str, code: str) -> str:
+    """Return the report of ``python -m memory_stage --explain`` on a program, in the language ``code``."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "program.py").write_text(program + "\n", encoding="utf-8")
         command = [sys.executable, "-m", "memory_stage", "--explain", "--language", code, "program.py"]
@@ -95,7 +95,7 @@ def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
     (name,) = (name for name, (programs, _) in QUESTIONS.items() if programs.get(library) == program)
     stage = stage_of(program, titled(name, library))
     translated = {code: stage.translated(code).data for code in LOCALES}
-    explanations = {code: explained(program, code) for code in codes()}
+    explanations = {code: explain(program, code) for code in codes()}
     return {"program": program, "stage": stage.data, "translated": translated, "explained": explanations}
 
 

@@ -1,9 +1,9 @@
-"""Record in small-engine.json the verdicts of the judge of chapter 16 on its engine, step by step, on long programs.
+"""Record in small-engine.json how the engine of chapter 16 is judged after each step of its construction.
 
     python facts/small_engine.py      about ten minutes
 
-The lines of the engine are those of the chapter. The script also removes each statement of the finished engine in turn,
-and records if a program of at most two statements fails.
+The judge of the chapter runs all programs of at most two or three statements on the lines of the chapter. The script
+also removes each statement of the finished engine in turn, and records if a program of at most two statements fails.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ SETS = {
 SECONDS = 5  # seconds after which an engine without one of its statements is assumed to run forever
 
 
-def ladder(length: int, vocabulary: str) -> dict[str, dict[str, int]]:
-    """Return the verdicts of the judge on each step."""
+def verdicts_by_step(length: int, vocabulary: str) -> dict[str, dict[str, int]]:
+    """Return, for each step of the chapter, the number of programs with each verdict of the judge."""
     lines = workshop.read(CHAPTER.read_text(encoding="utf-8"))
     programs = list(judge.programs(length, judge.VOCABULARIES[vocabulary]))
     return {str(step): judge.judge(workshop.loaded(lines.at(step)), programs) for step in lines.ideas}
 
 
-def deleted() -> dict[str, object]:
+def removals() -> dict[str, object]:
     """Return the number of statements whose removal a short program detects, and the lines of the other statements."""
     text = workshop.FINISHED.read_text(encoding="utf-8")
     lines = text.splitlines()
@@ -47,7 +47,7 @@ def deleted() -> dict[str, object]:
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.stmt) and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
     ]
-    unnoticed = [lines[node.lineno - 1].strip() for node in statements if not is_missed(without(lines, node))]
+    unnoticed = [lines[node.lineno - 1].strip() for node in statements if not fails(without(lines, node))]
     return {"statements": len(statements), "noticed": len(statements) - len(unnoticed), "unnoticed": unnoticed}
 
 
@@ -55,8 +55,8 @@ def without(lines: list[str], node: ast.stmt) -> str:
     return "\n".join([*lines[: node.lineno - 1], " " * node.col_offset + "pass", *lines[node.end_lineno :], ""])
 
 
-def is_missed(text: str) -> bool:
-    """True if an engine gives a wrong result for a short program, raises an error, or does not end."""
+def fails(text: str) -> bool:
+    """True if the engine with this source gives a wrong result for a short program, raises an error, or never ends."""
     signal.alarm(SECONDS)
     try:
         engine = workshop.loaded(text)
@@ -70,17 +70,17 @@ def is_missed(text: str) -> bool:
         signal.alarm(0)
 
 
-def stopped(*_: object) -> None:
+def raise_timeout(*_: object) -> None:
     raise TimeoutError
 
 
 def main() -> None:
-    signal.signal(signal.SIGALRM, stopped)
+    signal.signal(signal.SIGALRM, raise_timeout)
     record = {
         "command": "python facts/small_engine.py",
         "numpy": np.__version__,
-        "programs": {title: ladder(*chosen) for title, chosen in SETS.items()},
-        "one statement taken out, programs of at most two statements": deleted(),
+        "programs": {title: verdicts_by_step(*chosen) for title, chosen in SETS.items()},
+        "one statement taken out, programs of at most two statements": removals(),
     }
     RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 # ---- the tests of one operation --------------------------------------------------------------------------------------
 
-#: Folders and files of tests whose parameters are operations.
+#: Stands for the parameters of a test without any.
 NOTHING = SimpleNamespace(params={})
 PARAM = type(pytest.param())
+#: Folders and files of tests whose parameters are operations.
 OF_OPERATIONS = (
     *("tests/minitensor/engine", "tests/minitensor/vocabulary", "tests/memory_stage/explanation"),
     "tests/minitensor/conformance/test_goldens.py",
@@ -48,8 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class OneOperation:
-    """Collects only tests with the operation among their parameters. Collecting all and deselecting most takes ten
-    times as long.
+    """Collect only tests that have the operation as a parameter.
+
+    Collecting all tests and deselecting most of them would take ten times as long.
     """
 
     def __init__(self, name: str, all_names: set[str], root: Path) -> None:
@@ -58,7 +60,7 @@ class OneOperation:
         self.folders = [root / part for part in OF_OPERATIONS]
 
     def names(self, value: object) -> set[str]:
-        """Return the operations that a parameter names or concerns."""
+        """Return the operations that a parameter is, contains, or has as its attribute ``name``."""
         values = value.values if isinstance(value, PARAM) else value if isinstance(value, tuple) else (value,)
         names = {each if isinstance(each, str) else getattr(each, "name", None) for each in values}
         return self.all_names & {name.removesuffix("_") for name in names if isinstance(name, str)}
@@ -70,7 +72,7 @@ class OneOperation:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self, name: str, obj: object) -> list[pytest.Item] | None:
-        """Return no tests for a function whose parameters are other operations, or none."""
+        """Return an empty list, which skips a function, unless one of its parameters is the operation."""
         marks = [mark for mark in getattr(obj, "pytestmark", ()) if mark.name == "parametrize"]
         lists = [[*mark.args, mark.kwargs.get("argvalues")][1] for mark in marks]
         if not name.startswith("test") or any(iter(values) is values for values in lists):
@@ -81,7 +83,7 @@ class OneOperation:
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         parametrize = metafunc.parametrize
 
-        def those_of_the_operation(parameters, values, *more, ids=None, **options):
+        def parametrize_with_operation(parameters, values, *more, ids=None, **options):
             values = list(values)
             about = [self.names(value) for value in values]
             if any(about):
@@ -90,17 +92,17 @@ class OneOperation:
                 ids = [list(ids)[at] for at in kept] if ids is not None and not callable(ids) else ids
             parametrize(parameters, values, *more, ids=ids, **options)
 
-        metafunc.parametrize = those_of_the_operation
+        metafunc.parametrize = parametrize_with_operation
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        of_it = [
+        selected = [
             item
             for item in items
             if any(self.name in self.names(value) for value in getattr(item, "callspec", NOTHING).params.values())
         ]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(of_it)])
-        items[:] = of_it
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(selected)])
+        items[:] = selected
 
 
 # ---- the garbage collector -------------------------------------------------------------------------------------------
@@ -109,8 +111,8 @@ class OneOperation:
 def settle() -> None:
     """Collect garbage, and let the collector ignore all other objects from now on.
 
-    Hundreds of tests run the collector for objects that they dropped. Otherwise each run would visit everything that
-    was collected, imported and reported so far, which takes a quarter of a second.
+    Hundreds of tests run the collector. If it visited the objects of all imported modules and earlier tests, each run
+    would take a quarter of a second.
     """
     gc.collect()
     gc.freeze()
@@ -180,7 +182,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def idle_pages() -> dict[bool, list[Page]]:
-    """Return the empty pages that can be reused, by whether scripts run in them."""
+    """Return the empty pages that can be reused: under True those with JavaScript, under False those without."""
     return {True: [], False: []}
 
 

@@ -36,7 +36,7 @@ CROSS_SECTION = (
     "tests/minitensor/vocabulary/test_paddle_programs.py",
     "tests/minitensor/vocabulary/test_torch_record.py",
 )
-#: Tests for files that no test imports, by the beginnings of the files' paths.
+#: Maps the beginning of a path to the tests of such files. These are files that tests do not import.
 RULES = {
     "_config.yml": ("tests/site/test_build.py",),
     "_ext/": ("tests/site/test_build.py",),
@@ -51,21 +51,21 @@ RULES = {
     "pyproject.toml": ("tests/tools/test_check.py", "tests/site/test_tools.py"),
     "requirements": ("tests/site/test_tools.py",),
 }
-MOST = 60  # the most seconds of one core for the tests that concern the changes
+MOST = 60  # the largest sum of seconds of one core for the tests that concern the changes
 UNLISTED = 1.5  # the seconds assumed for a file that is not in tests/longest.txt
 
 
 @dataclass(frozen=True)
-class Found:
+class Selection:
     """Tests that concern the changes.
 
     Attributes:
-        chosen: files of tests to run, the closest first.
-        left: files of tests that do not run, because they take too long or need the built book.
+        chosen: files of tests to run: changed tests, then those found by rule, by import and by planted fault.
+        omitted: files of tests that do not run, because they take too long or need the built book.
     """
 
     chosen: tuple[str, ...]
-    left: tuple[str, ...]
+    omitted: tuple[str, ...]
 
 
 def files() -> set[str]:
@@ -84,7 +84,7 @@ def _git(*arguments: str) -> list[str]:
     return done.stdout.split("\n")[:-1] if done.returncode == 0 else []
 
 
-def tests(changed: Iterable[str]) -> Found:
+def tests(changed: Iterable[str]) -> Selection:
     """Return the tests that concern changed files, divided into those for which there is time and the others."""
     changed = sorted(changed)
     ordered: dict[str, None] = dict.fromkeys(path for path in changed if _is_test(path) and (ROOT / path).exists())
@@ -92,15 +92,15 @@ def tests(changed: Iterable[str]) -> Found:
         for path in changed:
             ordered |= dict.fromkeys(sorted(find(path)))
     took = longest()
-    chosen, left, seconds = [], [], 0.0
+    chosen, omitted, seconds = [], [], 0.0
     for path in ordered:
         seconds += (cost := took.get(path, UNLISTED))
         if seconds > MOST or needs_the_book(path):
             seconds -= cost
-            left.append(path)
+            omitted.append(path)
         else:
             chosen.append(path)
-    return Found(tuple(chosen), tuple(left))
+    return Selection(tuple(chosen), tuple(omitted))
 
 
 def _is_test(path: str) -> bool:
@@ -137,12 +137,12 @@ def _by_fault(path: str) -> set[str]:
 def imports() -> dict[str, set[str]]:
     """Return the modules and names that each file of the tests imports."""
     return {
-        path.relative_to(ROOT).as_posix(): _imported(ast.parse(path.read_text(encoding="utf-8")))
+        path.relative_to(ROOT).as_posix(): _imported_names(ast.parse(path.read_text(encoding="utf-8")))
         for path in sorted((ROOT / "tests").rglob("*.py"))
     }
 
 
-def _imported(tree: ast.Module) -> set[str]:
+def _imported_names(tree: ast.Module) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

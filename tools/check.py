@@ -97,8 +97,8 @@ def test(*, everything: bool) -> int:
         return run_tests.main([])
     found = changed.tests(changed.files())
     print(f"{len(found.chosen)} files of tests concern the changes, {len(changed.CROSS_SECTION)} are a cross-section")
-    if found.left:
-        print(f"left to make test: {', '.join(found.left)}", flush=True)
+    if found.omitted:
+        print(f"only make test runs: {', '.join(found.omitted)}", flush=True)
     return run_tests.main(list(dict.fromkeys([*found.chosen, *changed.CROSS_SECTION])))
 
 

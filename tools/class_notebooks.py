@@ -132,7 +132,7 @@ class ExerciseSheet:
                     new_markdown_cell(self.words["solution"].format(title=each.title)),
                     new_code_cell(f"{each.solution}\n\n{each.check}"),
                 ]
-        return _numbered(cells, self.name)
+        return _notebook(cells, self.name)
 
     def assignment(self, points: list[int]) -> nbformat.NotebookNode:
         """Return the notebook from which nbgrader makes the students' version.
@@ -147,11 +147,11 @@ class ExerciseSheet:
             hidden = f"# Points: {worth}\n### BEGIN HIDDEN TESTS\n{each.graded}\n### END HIDDEN TESTS"
             cells += [
                 new_markdown_cell(each.text + (f"\n\n{each.hint}" if each.hint else "")),
-                _marked(each.setup, f"{key}-setup", locked=True),
-                _marked(answer, f"{key}-answer", solution=True),
-                _marked(hidden, f"{key}-tests", grade=True, locked=True, points=worth),
+                _nbgrader_cell(each.setup, f"{key}-setup", locked=True),
+                _nbgrader_cell(answer, f"{key}-answer", solution=True),
+                _nbgrader_cell(hidden, f"{key}-tests", grade=True, locked=True, points=worth),
             ]
-        return _numbered(cells, self.name)
+        return _notebook(cells, self.name)
 
     def copy_files(self, folder: Path) -> None:
         """Copy the files and modules that the exercises read beside the notebook."""
@@ -207,7 +207,7 @@ def read_sheet(file: Path, edition: Edition | None = None) -> ExerciseSheet:
                     title=heading.group(1) if heading else name,
                     text=statement,
                     hint=_plain(hint),
-                    setup=_formatted(setup),
+                    setup=_format(setup),
                     starter=asked[: asked.rindex("check(")].strip(),
                     check=check,
                     solution=solution,
@@ -255,7 +255,7 @@ def _last_call(source: str) -> tuple[str, str, str] | None:
     return call.func.id, ast.unparse(call.args[0]), ast.unparse(call)
 
 
-def _formatted(code: str) -> str:
+def _format(code: str) -> str:
     """Return code that was made from a syntax tree, with lines of a readable length."""
     command = [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "100", "-"]
     return subprocess.run(command, input=code, capture_output=True, text=True, check=True).stdout.strip()
@@ -284,7 +284,7 @@ def _cited_title(key: str) -> str:
     return found.group(1).replace("{", "").replace("}", "")
 
 
-def _marked(
+def _nbgrader_cell(
     code: str, key: str, *, grade: bool = False, solution: bool = False, locked: bool = False, points: int | None = None
 ) -> nbformat.NotebookNode:
     """Return a code cell with the metadata that nbgrader reads."""
@@ -299,7 +299,7 @@ def _marked(
     return new_code_cell(code, metadata={"nbgrader": mark if points is None else {**mark, "points": points}})
 
 
-def _numbered(cells: list[nbformat.NotebookNode], name: str) -> nbformat.NotebookNode:
+def _notebook(cells: list[nbformat.NotebookNode], name: str) -> nbformat.NotebookNode:
     """Return a notebook whose cells have the same ids in every build."""
     for number, cell in enumerate(cells):
         cell["id"] = f"{name[:2]}-{number}"

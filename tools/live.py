@@ -156,7 +156,7 @@ def write_parts(fetched: FetchedParts, folder: Path) -> dict[str, Any]:
     own = make_wheel(folder)
     (folder / "licences.txt").write_text(licences(fetched), encoding="utf-8")
     parts = [*INTERPRETER, fetched.numpy.name, own.name, "editor.js"]
-    files = {name: _described(folder / name) for name in parts}
+    files = {name: _describe(folder / name) for name in parts}
     lock = _json(fetched.modules / "pyodide" / "pyodide-lock.json")
     described = {
         "python": lock["info"]["python"],
@@ -215,7 +215,7 @@ def packages(fetched: FetchedParts) -> list[dict[str, Any]]:
         ("CPython", lock["info"]["python"], "PSF-2.0", "https://www.python.org/", [python] * python.is_file()),
         ("NumPy", lock["packages"]["numpy"]["version"], "BSD-3-Clause", "https://numpy.org/", []),
     ]
-    for name in _bundled():
+    for name in _bundled_packages():
         about = _json(fetched.modules / name / "package.json")
         files = sorted((fetched.modules / name).glob("LICEN[CS]E*"))
         address = f"https://www.npmjs.com/package/{name}"
@@ -243,7 +243,7 @@ def licences(fetched: FetchedParts) -> str:
     return rule.join(["\n".join(head), *texts]) + "\n"
 
 
-def _bundled() -> list[str]:
+def _bundled_packages() -> list[str]:
     """Return the npm packages in the editor: all except Pyodide, the bundler, and the packages that these two need."""
     lock = _json(ROOT / "package-lock.json")["packages"]
     found, left = set(), [name for name in lock[""]["dependencies"] if name != "pyodide"]
@@ -260,7 +260,7 @@ def _own_version() -> str:
     return re.search(r'^version = "(.+)"', settings, re.M)[1]
 
 
-def _described(file: Path) -> dict[str, Any]:
+def _describe(file: Path) -> dict[str, Any]:
     body = file.read_bytes()
     compressed = min(len(body), len(gzip.compress(body, 6)))  # the size if the server compresses the file
     return {"bytes": len(body), "compressed": compressed, "sha256": hashlib.sha256(body).hexdigest()}

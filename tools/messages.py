@@ -32,12 +32,13 @@ sys.path.insert(0, str(ROOT))
 from book_kit.tables import texts as data  # noqa: E402
 from memory_stage.messages.catalogues import LOCALES, digest_of  # noqa: E402
 
-#: Maps a function that marks a message in Python to those of its arguments that are texts.
+#: Functions that mark a message in Python, in Babel's form: None for a text as the first argument, otherwise the
+#: positions of the texts, and of the context with a "c".
 CALLS = {"message": None, "plural": (1, 2), "in_context": ((1, "c"), 2)}
 
-#: Matches a call that marks a message in JavaScript, in the format of prettier.
 LITERAL = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _TEXT = rf"(?:{LITERAL})(?:\s*\+\s*(?:{LITERAL}))*"
+#: Matches a call that marks a message in JavaScript, in the format of prettier.
 CALL = re.compile(rf"(?<![\w.])(?P<function>t|plural)\(\s*(?P<one>{_TEXT})(?:,\s*(?P<several>{_TEXT}))?")
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -111,16 +112,16 @@ def in_python(path: Path) -> Iterator[Extracted]:
 def in_script(source: str) -> Iterator[Extracted]:
     """Yield the messages in a module of JavaScript, including those inside template literals, which Babel misses."""
     for call in CALL.finditer(source):
-        texts = tuple(_joined(call[group]) for group in ("one", "several") if call[group] is not None)
+        texts = tuple(_join(call[group]) for group in ("one", "several") if call[group] is not None)
         yield Extracted(texts if call["function"] == "plural" else texts[0])
 
 
-def _joined(literals: str) -> str:
+def _join(literals: str) -> str:
     """Return the text of string literals that are joined with ``+``."""
     return "".join(ast.literal_eval(literal) for literal in re.findall(LITERAL, literals))
 
 
-def extracted(package: Package, code: str) -> Catalog:
+def extract(package: Package, code: str) -> Catalog:
     """Return the messages in the source of a package, without translations."""
     found = Catalog(locale=LOCALES[code], domain=package.name, creation_date=_LONG_AGO, revision_date=_LONG_AGO)
     for place, text in package.texts(ROOT) if package.texts is not None else ():
@@ -132,14 +133,14 @@ def extracted(package: Package, code: str) -> Catalog:
     return found
 
 
-def updated(package: Package, code: str) -> Catalog:
-    """Return the catalogue of a language with exactly the messages of the source, and the translations it has."""
+def update(package: Package, code: str) -> Catalog:
+    """Return a catalogue with exactly the messages of the source, and with their translations in the existing file."""
     path = package.catalogue(code)
     known = Catalog()
     if path.exists():
         with path.open("rb") as file:
             known = read_po(file, locale=LOCALES[code], domain=package.name)
-    fresh = extracted(package, code)
+    fresh = extract(package, code)
     for message in fresh:
         old = known.get(message.id, message.context)
         if message.id and old is not None and old.string:
@@ -149,7 +150,7 @@ def updated(package: Package, code: str) -> Catalog:
 
 
 def _in_the_form_of(message: Message, known: str | tuple[str, ...]) -> str | tuple[str, ...]:
-    """Return a known translation in the form of a message that may have become a plural or a singular since."""
+    """Return a known translation with as many forms as the message, which may have gained or lost a plural since."""
     if isinstance(message.id, str):
         return known if isinstance(known, str) else known[0]
     return (known,) * len(message.string) if isinstance(known, str) else known
@@ -193,7 +194,7 @@ def as_script(package: Package) -> bytes:
     for code in LOCALES:
         words[code] = {
             _key(message): _translation(message)
-            for message in updated(package, code)
+            for message in update(package, code)
             if message.id and _translation(message) and any(place.endswith(".js") for place, _ in message.locations)
         }
     return (json.dumps(words, ensure_ascii=False, indent=2) + "\n").encode()
@@ -213,7 +214,7 @@ def outputs() -> Iterator[tuple[Path, bytes]]:
     """Yield each file of the catalogues with its contents."""
     for package in PACKAGES:
         for code in LOCALES:
-            catalogue = updated(package, code)
+            catalogue = update(package, code)
             yield package.catalogue(code), as_po(catalogue)
             yield package.catalogue(code).with_suffix(".mo"), as_mo(catalogue)
         if package.words is not None:
@@ -222,7 +223,7 @@ def outputs() -> Iterator[tuple[Path, bytes]]:
 
 def faults(package: Package, code: str) -> Iterator[str]:
     """Yield a line for each message that is not translated, or whose translation has other placeholders."""
-    catalogue = updated(package, code)
+    catalogue = update(package, code)
     if package.scripts is not None and catalogue.num_plurals > 1:
         yield (
             f"{package.name}, {LOCALES[code]}: the language has {catalogue.num_plurals} plural forms, and `plural` in "

@@ -29,7 +29,7 @@ DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)*")
 #: Matches a number in the text, but not "100 million", because other languages count in other units.
 NUMBER = re.compile(rf"(?<![\w.]){DIGITS.pattern}(?![\w.]*\w)(?! [mb]illion)")
 WORD = re.compile(r"[A-Za-z][a-z'’]+")
-#: Magics whose whole line is one name, which a language may write with fewer spaces.
+#: Magics followed by one name, in which a translation may have fewer spaces, so that its words cannot be compared.
 NAMED_BY_THE_LINE = {"%%engine"}
 #: Matches a run of English words that is too long to be a name such as "Jupyter Book".
 SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}\b[A-Za-z][a-z'’]*")
@@ -64,35 +64,35 @@ def faults(english: SourceBlock, other: SourceBlock, code: str) -> Iterator[str]
     if english.kind != other.kind:
         yield f"is {other.kind}, and the English block is {english.kind}"
     elif english.kind == "front matter":
-        yield from _compared("front matter", _keys(english.text), _keys(other.text))
+        yield from _compare("front matter", _keys(english.text), _keys(other.text))
     elif english.kind == "cell":
         settings, source = cell_parts(english.text)
         own_settings, own_source = cell_parts(other.text)
-        yield from _compared("settings of the cell", _settings(settings), _settings(own_settings))
+        yield from _compare("settings of the cell", _settings(settings), _settings(own_settings))
         yield from code_faults(source, own_source, code)
     elif english.kind == "code" and english.text.startswith(PYTHON) and other.text.startswith(PYTHON):
         yield from code_faults(_inside(english.text), _inside(other.text), code)
     elif english.kind == "code":
         uncommented = [re.sub(r"#.*", "", text).split() for text in (english.text, other.text)]
-        yield from _compared("code", *uncommented)
+        yield from _compare("code", *uncommented)
     else:
         yield from prose_faults(english.text, other.text)
         if english.kind.startswith("{"):
-            yield from _compared("options", OPTION.findall(english.text), OPTION.findall(other.text))
+            yield from _compare("options", OPTION.findall(english.text), OPTION.findall(other.text))
 
 
 def prose_faults(english: str, other: str) -> Iterator[str]:
     """Yield differences in links, marks, code, tags and numbers, and text that is not translated."""
-    yield from _compared("links", _links(english, deeper=True), _links(other, deeper=False))
-    yield from _compared("roles", _roles(english), _roles(other))
+    yield from _compare("links", _links(english, deeper=True), _links(other, deeper=False))
+    yield from _compare("roles", _roles(english), _roles(other))
     plain, own_plain = ROLE.sub("", english), ROLE.sub("", other)
-    yield from _compared("code", set(CODE.findall(plain)), set(CODE.findall(own_plain)))
-    yield from _compared(
+    yield from _compare("code", set(CODE.findall(plain)), set(CODE.findall(own_plain)))
+    yield from _compare(
         "tags", Counter(TAG.findall(CODE.sub("", plain))), Counter(TAG.findall(CODE.sub("", own_plain)))
     )
     if _has_star(own_plain) and not _has_star(plain):
         yield "prints a star: bold and italics begin and end beside a letter, not beside punctuation"
-    yield from text_left(plain, own_plain)
+    yield from untranslated(plain, own_plain)
 
 
 def _roles(text: str) -> Counter[tuple[str, str]]:
@@ -106,19 +106,19 @@ def _has_star(text: str) -> bool:
     return any(part.type == "text" and "*" in part.content for part in block.children or [])
 
 
-def text_left(english: str, other: str) -> Iterator[str]:
+def untranslated(english: str, other: str) -> Iterator[str]:
     """Yield numbers that are missing in a translation, and English sentences that remain in it."""
     words, own = _words(english), _words(other)
     if missing := sorted(set(NUMBER.findall(words)) - set(DIGITS.findall(own))):
         yield f"lacks the numbers {', '.join(missing)}"
-    for passage in _quoted(english) & _quoted(other):  # a passage in quotes that is the same in both
+    for passage in _quoted_passages(english) & _quoted_passages(other):  # a passage in quotes that is the same in both
         own = own.replace(passage, " ")
     if left := SENTENCE.search(own):
         yield f"has English left: {left.group()!r}"
 
 
-def _quoted(text: str) -> set[str]:
-    # without the empty text between two stars
+def _quoted_passages(text: str) -> set[str]:
+    # Two stars beside each other match with an empty text.
     return {"".join(found).rstrip(" .…") for found in QUOTED.findall(text)} - {""}
 
 
@@ -137,19 +137,19 @@ def _inside(block: str) -> str:
 
 
 def code_faults(english: str, other: str, edition: str) -> Iterator[str]:
-    """Yield differences between two programs that are not in texts or comments."""
+    """Yield the forbidden differences between two programs: only comments and the prose in texts may differ."""
     other = other.replace(f"{LOADED}.{edition}", LOADED)
     if english.startswith("%%"):
         magic, _, english = english.partition("\n")
         own_magic, _, other = other.partition("\n")
         yield from _magic_faults(magic, own_magic)
     lines, own_lines = (re.findall(r"^[%!].*$", text, re.MULTILINE) for text in (english, other))
-    yield from _compared("commands", lines, own_lines)
+    yield from _compare("commands", lines, own_lines)
     programs = [re.sub(r"^([ ]*)[%!].*$", r"\1pass", text, flags=re.MULTILINE) for text in (english, other)]
     try:
         trees = [ast.parse(program) for program in programs]
     except SyntaxError:
-        yield from _compared("code", *(_bare(program).split() for program in programs))
+        yield from _compare("code", *(_bare(program).split() for program in programs))
         return
     blanked, own_blanked = _Blanked(), _Blanked()
     dumped, own_dumped = ast.dump(blanked.visit(trees[0])), ast.dump(own_blanked.visit(trees[1]))
@@ -207,19 +207,17 @@ def _text_faults(english: str, other: str, edition: str) -> Iterator[str]:
     elif english == other and _has_own(other, edition):
         return
     elif RELATIVE.match(english):
-        yield from _compared("path", f"../{english}".rstrip("/"), other.rstrip("/"))
+        yield from _compare("path", f"../{english}".rstrip("/"), other.rstrip("/"))
     elif IN_CODE_ONLY.fullmatch(english):
-        yield from _compared("name", english, other)
+        yield from _compare("name", english, other)
     else:
-        yield from _compared("code in a text", set(CODE.findall(english)), set(CODE.findall(other)))
+        yield from _compare("code in a text", set(CODE.findall(english)), set(CODE.findall(other)))
         if english != other:  # equal texts are keys; a test looks for English on the built page
-            yield from text_left(english, other)
+            yield from untranslated(english, other)
 
 
 def _has_own(path: str, edition: str) -> bool:
-    """True if the path leads from a chapter to texts in `book/` that the edition has translated, as
-    `zh/book/class.json`.
-    """
+    """True if a chapter's path leads to a file in `book/` of which the edition has a translation."""
     return path.startswith("../book/") and (ROOT / edition / path.removeprefix("../")).is_file()
 
 
@@ -243,10 +241,10 @@ def _magic_faults(english: str, other: str) -> Iterator[str]:
         return
     for word, own_word in zip(words, own, strict=True):
         if word.startswith(("%", "-")) or not WORD.search(word):
-            yield from _compared(f"arguments of {words[0]}", word, own_word)
+            yield from _compare(f"arguments of {words[0]}", word, own_word)
         else:
-            yield from _compared(f"code in {words[0]}", set(CODE.findall(word)), set(CODE.findall(own_word)))
-            yield from text_left(word, own_word)
+            yield from _compare(f"code in {words[0]}", set(CODE.findall(word)), set(CODE.findall(own_word)))
+            yield from untranslated(word, own_word)
 
 
 def _first_difference(english: str, other: str) -> str:
@@ -257,7 +255,7 @@ def _first_difference(english: str, other: str) -> str:
 # ---- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _compared(what: str, english: Any, other: Any) -> Iterator[str]:
+def _compare(what: str, english: Any, other: Any) -> Iterator[str]:
     if english == other:
         return
     if isinstance(english, set | Counter):

@@ -25,7 +25,7 @@ WIDTH = 700  # the width in px of a picture on a handout
 
 def sheet(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> str:
     """Return the questions of the slides, in order, and the exercises with room to draw."""
-    items = "\n".join(f"<li>{_asked(question)}</li>" for _, question in _questions(plan, book))
+    items = "\n".join(f"<li>{_question_html(question)}</li>" for _, question in _questions(plan, book))
     return f"<ol>\n{items}\n</ol>\n" + "\n".join(_on_paper(plan, book, say))
 
 
@@ -127,7 +127,7 @@ def _on_paper(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> Ite
                 )
 
 
-def _asked(question: Tag) -> str:
+def _question_html(question: Tag) -> str:
     options = "".join(f"<li>{option.decode_contents()}</li>" for option in question.select(".mt-options > li"))
     return f"<p>{question.select_one('.mt-question').decode_contents()}</p>\n<ol class='letters'>{options}</ol>"
 
@@ -142,7 +142,7 @@ def _hand_out(page: BuiltPage, say: Say) -> str:
     lines = page.to_remember(say("What to remember")).find_all("li", recursive=False)[:LINES_TO_KEEP]
     figure = _picture(question, *stage, say) if stage else ""
     return (
-        f"<section class='hand-out'>\n<h2>{escape(page.title)}</h2>\n{_asked(question)}\n{figure}\n"
+        f"<section class='hand-out'>\n<h2>{escape(page.title)}</h2>\n{_question_html(question)}\n{figure}\n"
         f"<h3>{say('Three lines to keep')}</h3>\n<ul>{''.join(map(str, lines))}</ul>\n"
         f"<p class='address'><span>{say('Address of the book, or a QR code:')}</span></p>\n</section>"
     )

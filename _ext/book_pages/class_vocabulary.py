@@ -89,9 +89,12 @@ def in_other_names(
             changed cell fails.
     """
     vocabulary = json.loads((root / VOCABULARY).read_text(encoding="utf-8"))
-    pairs_of = {name: TextPairs(vocabulary["pages"].get(name, []), vocabulary["replace"]) for name in _shown(plan)}
+    pairs_of = {
+        name: TextPairs(vocabulary["pages"].get(name, []), vocabulary["replace"]) for name in _pieces_by_page(plan)
+    }
     changed = {
-        name: [_with_names(source) for source in _sources(pieces, root, name)] for name, pieces in _shown(plan).items()
+        name: [_with_names(source) for source in _sources(pieces, root, name)]
+        for name, pieces in _pieces_by_page(plan).items()
     }
     changed = {name: list(map(pairs_of[name].apply, sources)) for name, sources in changed.items()}
     ran = iter(_run([source for sources in changed.values() for source in sources], root))
@@ -122,7 +125,7 @@ def _with_words(part: Any, pairs: TextPairs) -> Any:
     return part
 
 
-def _shown(plan: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
+def _pieces_by_page(plan: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
     """Return the pieces of each page that a class shows, in order; an empty list for a page that only has a
     reminder.
     """
@@ -164,7 +167,7 @@ def _run(sources: list[str], root: Path) -> list[str]:
 def _cell_of(cells: list[str], kind: str, words: str, name: str) -> int:
     """Return the number of the one cell that asks a question with these words, or makes a stage with this title."""
     if kind == "question":
-        found = [number for number, cell in enumerate(cells) if words in _asked(cell)]
+        found = [number for number, cell in enumerate(cells) if words in _question_of(cell)]
     else:
         found = [number for number, cell in enumerate(cells) if words in _titles(cell)]
     if len(found) != 1:
@@ -172,7 +175,7 @@ def _cell_of(cells: list[str], kind: str, words: str, name: str) -> int:
     return found[0]
 
 
-def _asked(cell: str) -> str:
+def _question_of(cell: str) -> str:
     """Return the question that a cell asks, without backticks and on one line, as on a page; an empty text if the cell
     asks none.
     """

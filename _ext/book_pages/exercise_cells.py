@@ -62,13 +62,13 @@ class Exercise:
 def exercises(cells: Sequence[str]) -> list[Exercise]:
     """Return the exercises among the code cells of a page, in order."""
     found, earlier = [], list[CellStatement]()
-    trees = [_parsed(cell) for cell in cells]
+    trees = [_parse(cell) for cell in cells]
     for number, (cell, tree) in enumerate(zip(cells, trees, strict=True)):
         statements = [CellStatement(node) for node in tree.body]
         if _calls(tree, "check"):
             solution = next((later for later in trees[number:] if _calls(later, "require")), ast.Module([], []))
             wanted = [*statements, *map(CellStatement, solution.body)]
-            found.append(Exercise(cell, "\n".join(map(ast.unparse, _needed(wanted, earlier).values()))))
+            found.append(Exercise(cell, "\n".join(map(ast.unparse, _dependencies(wanted, earlier).values()))))
         earlier += statements
     return found
 
@@ -81,10 +81,10 @@ def needed_before(cells: Sequence[str], number: int, settings: Set[str] = frozen
         number: the number of the cell, counted from 0.
         settings: names of functions that change how later cells run. Calls of these are needed, too.
     """
-    earlier = [CellStatement(node) for cell in cells[:number] for node in _parsed(cell).body]
-    calls = {at for at, each in enumerate(earlier) if _called(each.node) in settings}
-    wanted = [*map(CellStatement, _parsed(cells[number]).body), *(earlier[at] for at in calls)]
-    needed = _needed(wanted, earlier) | {at: earlier[at].node for at in calls}
+    earlier = [CellStatement(node) for cell in cells[:number] for node in _parse(cell).body]
+    calls = {at for at, each in enumerate(earlier) if _called_name(each.node) in settings}
+    wanted = [*map(CellStatement, _parse(cells[number]).body), *(earlier[at] for at in calls)]
+    needed = _dependencies(wanted, earlier) | {at: earlier[at].node for at in calls}
     return "\n".join(ast.unparse(needed[at]) for at in sorted(needed))
 
 
@@ -118,13 +118,13 @@ class CellStatement:
     @cached_property
     def binds(self) -> set[str]:
         symbols = self._table.get_symbols()
-        return {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()} | self._changed()
+        return {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()} | self._changed_names()
 
     @cached_property
     def reads(self) -> set[str]:
         """Return the names that have to be bound when the statement runs."""
         named = {each.get_name() for each in self._table.get_symbols() if each.is_referenced()}
-        return (named | self._inner(False) | self._changed()) - GIVEN
+        return (named | self._inner(False) | self._changed_names()) - GIVEN
 
     @cached_property
     def reads_later(self) -> set[str]:
@@ -149,7 +149,7 @@ class CellStatement:
         plain = isinstance(self.node, ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)
         return self.binds - self.reads if plain else set()
 
-    def _changed(self) -> set[str]:
+    def _changed_names(self) -> set[str]:
         """Return the names whose values the statement changes, as in ``x[0] = 1``, ``x.name = 1`` or ``x += 1``.
 
         Local names of a function are not included.
@@ -170,7 +170,7 @@ class CellStatement:
         return ast.ImportFrom(self.node.module, aliases, self.node.level)
 
 
-def _needed(wanted: list[CellStatement], earlier: list[CellStatement]) -> dict[int, ast.stmt]:
+def _dependencies(wanted: list[CellStatement], earlier: list[CellStatement]) -> dict[int, ast.stmt]:
     """Return the earlier statements that bind the names used by ``wanted``, and all statements that these need in turn.
 
     A statement uses the bindings before it. The body of a function uses the bindings at the time the exercise runs.
@@ -196,7 +196,7 @@ def _needed(wanted: list[CellStatement], earlier: list[CellStatement]) -> dict[i
     return {number: earlier[number].only(needed[number]) for number in sorted(needed)}
 
 
-def _parsed(cell: str) -> ast.Module:
+def _parse(cell: str) -> ast.Module:
     """Return the syntax tree of a cell without IPython's commands. It is empty for a cell magic."""
     if cell.lstrip().startswith("%%"):
         return ast.Module([], [])
@@ -211,7 +211,7 @@ def _calls(tree: ast.Module, name: str) -> bool:
     return False
 
 
-def _called(statement: ast.stmt) -> str | None:
+def _called_name(statement: ast.stmt) -> str | None:
     """Return the name of the function that a statement calls; None if the statement is not just a call."""
     match statement:
         case ast.Expr(ast.Call(ast.Attribute(attr=name))) | ast.Expr(ast.Call(ast.Name(name))):

@@ -104,7 +104,7 @@ def moment_of(names: str, trace: Trace) -> Moment:
     elif mark["label"] in labels:
         number = labels.index(mark["label"])
     else:
-        raise ValueError(f"the stage {trace['title']!r} has the programs {_listed(labels)}; not {mark['label']!r}")
+        raise ValueError(f"the stage {trace['title']!r} has the programs {_join(labels)}; not {mark['label']!r}")
     steps = trace["variants"][number]["steps"]
     if mark["end"]:
         return Moment(number, len(steps) - 1)
@@ -112,7 +112,7 @@ def moment_of(names: str, trace: Trace) -> Moment:
     of_line = [at for at, step in enumerate(steps) if step["line"] <= line <= step["end"]]
     if not of_line:
         lines = sorted({step["line"] for step in steps})
-        raise ValueError(f"line {line} of the stage {trace['title']!r} has no step; lines {_listed(lines)} have one")
+        raise ValueError(f"line {line} of the stage {trace['title']!r} has no step; lines {_join(lines)} have one")
     nth = len(of_line) if mark["nth"] == "last" else int(mark["nth"] or 1)
     if nth > len(of_line):
         raise ValueError(f"line {line} of the stage {trace['title']!r} has {len(of_line)} steps; not {nth}")
@@ -192,5 +192,5 @@ def section_of(node: nodes.Node) -> nodes.section | None:
     return node
 
 
-def _listed(names: list[Any]) -> str:
+def _join(names: list[Any]) -> str:
     return ", ".join(map(str, names))

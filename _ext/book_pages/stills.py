@@ -54,7 +54,7 @@ def add_to_notebook(notebook: NotebookNode, words: Callable[[str], str] = said) 
             text = f"**{words(mark['names'])}**{cell.source[mark.end() : end]}"
             if moment:
                 indent = " " * (mark.start() - cell.source.rfind("\n", 0, mark.start()) - 1)
-                text += f"\n\n{indent}{_attached(cell, trace, moment)}"
+                text += f"\n\n{indent}{_attach(cell, trace, moment)}"
             cell.source = cell.source[: mark.start()] + text + cell.source[end:]
 
 
@@ -68,7 +68,7 @@ def as_file(svg: str) -> str:
     return still.replace("background:none", "background:var(--paper)", 1)
 
 
-def _attached(cell: NotebookNode, trace: Trace, moment: Moment) -> str:
+def _attach(cell: NotebookNode, trace: Trace, moment: Moment) -> str:
     """Attach the picture of a moment to a cell, and return the Markdown that shows it."""
     variant = trace["variants"][moment.variant]
     name = f"{variant['id']}-{moment.step + 1}.svg"

@@ -242,7 +242,7 @@ def _note(page: BuiltPage, kind: str, words: str, quiet: float, say: Say, before
         else:
             then = say("Then open <em>Answer</em>.")
         vote = f"{vote} {then} {say('Read out the mistake that most of them chose.')}"
-        return f"{_asked(question)}\n{_do(vote)}\n{_answer(question)}"
+        return f"{_question_html(question)}\n{_do(vote)}\n{_answer(question)}"
     if kind == "exercise":
         hint, solution = page.help(words)
         done = _do(say("They work in pairs for {minutes}. Half-way, give the hint:", minutes=_minutes(quiet, say)))
@@ -301,12 +301,12 @@ def _sheet(book: dict[str, BuiltPage], *, answers: bool) -> str:
     sections = []
     for page in book.values():
         if re.search(r"/\d\d_", page.name) and (asked := page.questions):
-            items = "\n".join(f"<li>{_answer(one) if answers else _asked(one)}</li>" for one in asked)
+            items = "\n".join(f"<li>{_answer(one) if answers else _question_html(one)}</li>" for one in asked)
             sections.append(f"<h3><a href='../{page.name}.html'>{escape(page.title)}</a></h3>\n<ol>\n{items}\n</ol>")
     return "\n".join(sections)
 
 
-def _asked(question: Tag) -> str:
+def _question_html(question: Tag) -> str:
     options = "".join(f"<li>{option.decode_contents()}</li>" for option in question.select(".mt-options > li"))
     return f"<p>{question.select_one('.mt-question').decode_contents()}</p>\n<ul class='options'>{options}</ul>"
 

@@ -37,7 +37,7 @@ def size() -> dict[str, float]:
         times = 1 + 100_000 // (nbytes + 500)
         programs: dict[str, Callable[[], Any]] = {"add": lambda x=x, y=y: x.add(y), "add_": lambda x=x, y=y: x.add_(y)}
         for name, program in programs.items():
-            figures[f"{name}, seconds @ {nbytes}"] = fastest(repeated(program, times), 0.1) / times
+            figures[f"{name}, seconds @ {nbytes}"] = fastest(repeat(program, times), 0.1) / times
             before = mt.device.cpu.memory_allocated()
             mt.device.cpu.reset_max_memory_allocated()
             program()
@@ -45,8 +45,8 @@ def size() -> dict[str, float]:
     return figures
 
 
-def repeated(program: Callable[[], Any], times: int) -> Callable[[], None]:
-    """Return a program that runs ``program`` ``times`` times, because one run is too short for the clock."""
+def repeat(program: Callable[[], Any], times: int) -> Callable[[], None]:
+    """Return a function that runs ``program`` the given number of times, because one run is too short for the clock."""
 
     def run() -> None:
         for _ in range(times):

@@ -23,7 +23,7 @@ def digits(held_out: bool = False) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         ImportError: if scikit-learn is not installed.
     """
-    with gzip.open(_bundled("data/digits.csv.gz"), "rt") as file:
+    with gzip.open(_sklearn_file("data/digits.csv.gz"), "rt") as file:
         rows = np.loadtxt(file, delimiter=",")  # each row has 64 pixels from 0 to 16, and the digit
     rows = rows[(np.arange(len(rows)) % 5 == 0) == held_out]
     return (rows[:, :64].reshape(-1, 1, 8, 8) / 16).astype(np.float32), rows[:, 64].astype(np.int64)
@@ -37,11 +37,11 @@ def photographs() -> np.ndarray:
     """
     from PIL import Image
 
-    found = np.stack([np.asarray(Image.open(_bundled(f"images/{name}.jpg"))) for name in ("china", "flower")])
+    found = np.stack([np.asarray(Image.open(_sklearn_file(f"images/{name}.jpg"))) for name in ("china", "flower")])
     return (found.transpose(0, 3, 1, 2) / np.float32(255)).astype(np.float32, order="C")
 
 
-def _bundled(name: str) -> Path:
+def _sklearn_file(name: str) -> Path:
     """Return the path of a file in ``sklearn.datasets``."""
     package = importlib.util.find_spec("sklearn")
     if package is None or package.origin is None:

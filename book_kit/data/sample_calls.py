@@ -1,7 +1,7 @@
-"""Run any in-place operation once with sample arguments.
+"""Run in-place operations once with sample arguments, and measure or describe their effects.
 
-The book measures in this way how much memory each operation keeps for backward, which attributes it changes, and which
-policies refuse it.
+The book shows for each operation how much memory it keeps for backward, which attributes it changes, and which policies
+refuse it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def _mask() -> Tensor:
     return full(0.25) > 0
 
 
-#: The arguments, without ``x``, of operations that have no row in the derivative table, or whose other arguments are
-#: something else than tensors of the shape of ``x``.
+#: The arguments, without ``x``, of operations that have no row in the derivative table, or that need other arguments
+#: than tensors of the shape of ``x``.
 ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "apply_": lambda: (lambda x: x.scale(2.0),),
     "cast_": lambda: ("float64",),

@@ -118,7 +118,7 @@ def _recording_of_error(variant: dict[str, Any], error: Exception) -> RecordedRu
         "say": message("Line {line} is not Python, so no line has run.", line=line),
         "allocated": 0,
         "peak": 0,
-        "events": [{"do": "raise", "text": _worded(error)}],
+        "events": [{"do": "raise", "text": _describe(error)}],
     }
     shown = {"id": variant["id"], "label": variant["label"], "code": code, "verdict": Verdict.RAISES.said}
     shown |= {"truncated": None, "policy": variant["policy"], "steps": [step]}
@@ -131,7 +131,7 @@ def explain(asked: dict[str, Any]) -> dict[str, Any]:
     api.recording.register(file, asked["code"])
     with afresh(asked["device"]):
         try:
-            program = _compiled(asked["code"], file)
+            program = _compile(asked["code"], file)
         except NO_PROGRAM as error:
             return {"failed": _where(error, file)}
         with Listener() as listener, set_inplace_policy(asked["policy"]):
@@ -155,12 +155,12 @@ def check_answer(asked: dict[str, Any]) -> dict[str, Any]:
         return reports[-1]
 
     with afresh("cpu") as printed:
-        _execute(_compiled(asked["before"], "<before the exercise>"), given)
+        _execute(_compile(asked["before"], "<before the exercise>"), given)
         given["check"] = check
         gc.collect()  # tests may count bytes, so objects of earlier requests must not be freed while they run
         printed.forget()
         try:
-            _execute(_compiled(asked["code"], "<your answer>"), given)
+            _execute(_compile(asked["code"], "<your answer>"), given)
         except BaseException as error:
             return {"error": _where(error, "<your answer>"), "printed": printed.beginning}
     if not reports:
@@ -171,7 +171,7 @@ def check_answer(asked: dict[str, Any]) -> dict[str, Any]:
 # ---------- running without a recording ----------
 
 
-def _compiled(source: str, file: str) -> CodeType:
+def _compile(source: str, file: str) -> CodeType:
     """Compile a program, which may await at its top level."""
     return compile(source, file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
@@ -188,10 +188,10 @@ def _execute(program: CodeType, given: dict[str, Any]) -> None:
 def _where(error: BaseException, file: str) -> str:
     """Return an error as text, with the line of ``file`` that raised it."""
     line = line_in(error, file) or (error.lineno if isinstance(error, SyntaxError) else None)
-    return _worded(error) + (f" (line {line})" if line else "")
+    return _describe(error) + (f" (line {line})" if line else "")
 
 
-def _worded(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     """Return an error in Python's words, without the source line."""
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {message}".removesuffix(": ")

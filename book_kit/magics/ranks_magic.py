@@ -120,8 +120,8 @@ def joined(printed: list[str]) -> str:
 
 
 def _beside(who: Text, text: str) -> str:
-    return f"{said(who)}\n{_indented(text)}" if "\n" in text else f"{said(who)} {text}"
+    return f"{said(who)}\n{_indent(text)}" if "\n" in text else f"{said(who)} {text}"
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())

@@ -87,12 +87,14 @@ def targets_table(records: Records) -> str:
 
 def expanded_table(records: Records) -> str:
     """Return a table of writes to an expanded tensor `e`, with the numbers of `e` and `x` after the write."""
-    return _table("`e = x.expand([3, 2])`", EXPANDED, records, _expanded)
+    return _table("`e = x.expand([3, 2])`", EXPANDED, records, _expand_cell)
 
 
 def overlaps_table(records: Records) -> str:
     """Return a table of writes that read their target, with "right", "refuses", or the wrong numbers in bold."""
-    columns: dict[str, list[Text]] = {said(message("right is")): [_spaced(right) for _, right in OVERLAPS.values()]}
+    columns: dict[str, list[Text]] = {
+        said(message("right is")): [_join_numbers(right) for _, right in OVERLAPS.values()]
+    }
     for title, answers in _answers(records, OVERLAPS).items():
         columns[title] = [
             _right_or_numbers(right, answer) for (_, right), answer in zip(OVERLAPS.values(), answers, strict=True)
@@ -160,7 +162,7 @@ def _target(answer: Answer | None) -> Text:
     return message("in place, counted") if version else message("in place, not counted")
 
 
-def _expanded(answer: Answer | None) -> Text:
+def _expand_cell(answer: Answer | None) -> Text:
     if answer is None:
         return "–"
     if "error" in answer:
@@ -175,8 +177,8 @@ def _right_or_numbers(right: list[float], answer: Answer | None) -> Text:
     if "error" in answer:
         return message("refuses")
     (numbers,) = answer["values"].values()
-    return message("right") if numbers == right else f"**{_spaced(numbers)}**"
+    return message("right") if numbers == right else f"**{_join_numbers(numbers)}**"
 
 
-def _spaced(numbers: list[float]) -> str:
+def _join_numbers(numbers: list[float]) -> str:
     return "\N{NO-BREAK SPACE}".join(f"{number:g}" for number in numbers)

@@ -104,7 +104,7 @@ def answers(root: Path, proof: dict[str, Any]) -> dict[str, str]:
         if proof["ask"] == "error":
             value = shortened(" ".join(answer.get("error", "no error").split()), LONGEST)
         else:
-            value = repr(_rounded(answer["values"][proof["ask"]]))
+            value = repr(_round(answer["values"][proof["ask"]]))
         found[f"{NAMES[records[key]['library']]} {records[key]['version']}"] = value
     return found
 
@@ -155,9 +155,9 @@ def _times(root: Path, proof: dict[str, Any]) -> list[Text]:
     ]
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     if isinstance(value, list):
-        return [_rounded(each) for each in value]
+        return [_round(each) for each in value]
     return round(value, 4) if isinstance(value, float) else value
 
 

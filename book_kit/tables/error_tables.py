@@ -64,7 +64,7 @@ def core(message: str) -> str:
 
 
 def recorded(root: Path) -> list[MessageRow]:
-    """Return the different messages in the order of the record, those of the users' libraries first."""
+    """Return the different messages, sorted by library and then in the order of the record."""
     found: dict[tuple[str, str], MessageRow] = {}
     records = json.loads((root / "facts" / "messages.json").read_text(encoding="utf-8"))
     order = ["torch", "paddle", "numpy", "cupy", "minitensor"]
@@ -86,14 +86,12 @@ def starts(root: Path) -> dict[str, str]:
 
 
 def said_now(start: str, program: str, names: dict[str, Any]) -> str | None:
-    """Run a program. Return its error or, without an error, its last warning; None if it has neither.
+    """Run a program and restore the policy and the device. Return its error or its last warning; None without both.
 
     Args:
         start: lines that run before the program; their warnings are ignored.
         program: lines of Python.
         names: the global names for both, such as the library. The programs may change this dict.
-
-    The policy and the device are restored afterwards.
     """
     with restored_settings(), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")

@@ -171,14 +171,14 @@ def differences_table(records: dict[str, dict[str, CellAnswer]]) -> str:
     for row in ROWS:
         if row.note:
             found = answers(row, records)
-            seen = "<br>".join(_seen(ask, found) for ask in differing(row, found))
+            seen = "<br>".join(_answer_cell(ask, found) for ask in differing(row, found))
             number = numbers()[key(row)]
             back = f'<span id="difference-{number}">[{number}](#name-{number})</span>'
             lines.append((back, translated(row.what), translated(row.note), seen))
     return markdown(("", message("What"), message("How it differs"), message("What was seen")), lines)
 
 
-def _seen(ask: str, found: dict[str, CellAnswer]) -> str:
+def _answer_cell(ask: str, found: dict[str, CellAnswer]) -> str:
     groups: list[tuple[Any, list[str]]] = []
     for title, answer in found.items():
         value = answer.to(ask)
@@ -190,7 +190,7 @@ def _seen(ask: str, found: dict[str, CellAnswer]) -> str:
         else:
             group.append(title)
     text = semicolon_list(
-        message("{answer}: {libraries}", answer=_in_words(ask, value), libraries=_listed(titles, found))
+        message("{answer}: {libraries}", answer=_in_words(ask, value), libraries=_join_titles(titles, found))
         for value, titles in groups
     )
     return f"*{translated(ASKS[ask][0])}* {text}"
@@ -200,16 +200,16 @@ def _in_words(ask: str, value: Any) -> Text:
     """Return yes or no for the answer to a question, and any other value as code."""
     if ASKS[ask][0].endswith("?") and value in (True, False, "none"):
         return message("yes") if value is True else message("no")
-    return f"`{_rounded(value)}`"
+    return f"`{_round(value)}`"
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     if isinstance(value, list):
-        return [_rounded(each) for each in value]
+        return [_round(each) for each in value]
     return round(value, 4) if isinstance(value, float) else value
 
 
-def _listed(titles: list[str], found: dict[str, CellAnswer]) -> str:
+def _join_titles(titles: list[str], found: dict[str, CellAnswer]) -> str:
     """Join the names of libraries. Their versions are left out unless two versions of one library differ."""
     shown = []
     for title in titles:

@@ -75,7 +75,7 @@ def parts(text: str) -> dict[str, float]:
     for whole in _CELL.finditer(text):
         cell = whole[2]
         source = _OPTIONS.sub("", cell)
-        tree = _parsed(source)
+        tree = _parse(source)
         if not any(start <= whole.start() < end for start, end in skipped):
             if _QUESTION.search(source):
                 found["questions"] += MINUTES_A_QUESTION + len(_WORD.findall(_question(tree))) / PUBLISHED_RATE
@@ -93,7 +93,7 @@ def parts(text: str) -> dict[str, float]:
     return found
 
 
-def _parsed(source: str) -> ast.Module:
+def _parse(source: str) -> ast.Module:
     code = "\n".join("" if line.startswith(("%", "!")) else line for line in source.splitlines())
     try:
         return ast.parse(code)

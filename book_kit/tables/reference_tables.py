@@ -253,12 +253,13 @@ def in_place_table(entries: Iterable[OperationEntry]) -> str:
     """Return a table of the values that each operation saves, and of the copies of x that it keeps in each library."""
     heads = (message("Operation"), message("Gradient"), message("Keeps"), "Paddle", "PyTorch", message("Differs"))
     lines = (
-        (_operation(each), each.gradient, _saved(each), each.paddle, each.torch, _numbers(each)) for each in entries
+        (_operation(each), each.gradient, _saved_cell(each), each.paddle, each.torch, _numbers(each))
+        for each in entries
     )
     return markdown(heads, lines)
 
 
-def _saved(entry: OperationEntry) -> str:
+def _saved_cell(entry: OperationEntry) -> str:
     kept = listed(WORDS.get(value, value) for value in entry.keeps) if entry.keeps else ""
     saved = message("{kept}: {copies}", kept=kept, copies=entry.held)
     held = saved if kept else message("nothing: {copies}", copies=entry.held)

@@ -64,11 +64,11 @@ def saved_table(records: dict[str, dict[str, Any]]) -> str:
         for part in saved.kept:
             answer = records[f"overwritten: {saved.asked}, its {part} written"]
             written = "x.add_(1)" if part == "input" else "y.add_(1)"
-            errors.add(_refused(answer))
+            errors.add(_error_start(answer))
             lines.append((f"`y = {saved.call}`", f"`{written}`", f"`{run(answer['program'])}`"))
     for write in ITSELF:
         answer = records[f"{IN_PLACE}{write}{BACKWARD}"]
-        errors.add(_refused(answer))
+        errors.add(_error_start(answer))
         lines.append(("", f"`{write}`", f"`{run(answer['program'])}`"))
     heads = (message("The function"), message("The write"), message("The gradient in minitensor"))
     return _below(errors, markdown(heads, lines))
@@ -82,7 +82,7 @@ def overlaps_table(records: dict[str, dict[str, Any]]) -> str:
     for question, answer in records.items():
         if question.startswith(OVERLAPS) and "error" in answer:
             line = question.removeprefix(OVERLAPS).removesuffix(PRINTED)
-            errors.add(_refused(answer))
+            errors.add(_error_start(answer))
             lines.append((f"`{line}`", f"`{run(answer['program'])}`"))
     return _below(errors, markdown((message("The write"), message("`x` in minitensor")), lines))
 
@@ -139,7 +139,7 @@ def _below(errors: set[str], table: str) -> str:
     return f"{said(above)}\n\n{table}"
 
 
-def _refused(answer: dict[str, Any]) -> str:
+def _error_start(answer: dict[str, Any]) -> str:
     """Return the beginning of PyTorch's error.
 
     Raises:

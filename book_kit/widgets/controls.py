@@ -44,7 +44,7 @@ class Controls:
     ) -> None:
         self._measure = measure
         self._choices = {name: list(values) for name, values in choices.items()}
-        self._on_page = {label: self._completed(chosen) for label, chosen in on_page.items()}
+        self._on_page = {label: self._complete(chosen) for label, chosen in on_page.items()}
         self.chosen = {name: values[0] for name, values in self._choices.items()}
         self.figure: Figure | None = measure(**self.chosen)
         self.error: Exception | None = None
@@ -67,7 +67,7 @@ class Controls:
         if self._box is not None:
             for name, list_ in self.widgets.items():
                 list_.value = self.chosen[name]
-            self._box.children = (self._box.children[0], self._shown())
+            self._box.children = (self._box.children[0], self._output())
         return self.figure
 
     def _check(self, chosen: Mapping[str, Any]) -> None:
@@ -77,7 +77,7 @@ class Controls:
             if value not in self._choices[name]:
                 raise ValueError(f"{name} is one of {self._choices[name]}, not {value!r}")
 
-    def _completed(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    def _complete(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """Return all arguments; those that are missing in ``chosen`` have their first choice."""
         self._check(chosen)
         return {name: chosen.get(name, values[0]) for name, values in self._choices.items()}
@@ -101,7 +101,7 @@ class Controls:
         if value != self.chosen[name]:  # `choose` sets the lists, too
             self.choose(**{name: value})
 
-    def _shown(self) -> Any:
+    def _output(self) -> Any:
         import ipywidgets
 
         if self.figure is not None:
@@ -112,7 +112,7 @@ class Controls:
         if self._box is None:
             import ipywidgets
 
-            self._box = ipywidgets.VBox([self._lists(), self._shown()])
+            self._box = ipywidgets.VBox([self._lists(), self._output()])
         return self._box
 
     def _what(self) -> str:

@@ -14,7 +14,7 @@ import random
 import pytest
 
 from tests.support.chapters.chapter import in_order, pages
-from tests.support.site.looks import FONTS, SEED, Look, faults, has_font, looked_at
+from tests.support.site.looks import FONTS, SEED, Look, faults, has_font, open_page
 
 SAMPLE = 12  # looks
 PLACES_OF_SAMPLE = ("page", "page", "JupyterLab", "Notebook 7")
@@ -23,7 +23,7 @@ CHAPTER = "chapters/04_aliases"
 
 
 def looks_right(browser, site: str, name: str, look: Look) -> None:
-    with looked_at(browser, f"{site}{name}.html", look) as page:
+    with open_page(browser, f"{site}{name}.html", look) as page:
         for family in FONTS[look.font] or ():
             if not has_font(page, family):
                 pytest.skip(f"this machine has no font {family}")
@@ -40,7 +40,7 @@ def test_no_two_texts_of_a_page_overlap_or_touch_and_none_is_cut_off(browser, si
 def test_a_sample_of_other_layouts_has_no_fault(browser, site, number):
     """The test draws the look itself, because all processes of a run have to collect the same tests."""
     draw = random.Random(f"{SEED} {number}")
-    look = Look.drawn(draw, place=PLACES_OF_SAMPLE[number % len(PLACES_OF_SAMPLE)])
+    look = Look.choose(draw, place=PLACES_OF_SAMPLE[number % len(PLACES_OF_SAMPLE)])
     chapters = [f"chapters/{name}" for name in in_order()]
     looks_right(browser, site, draw.choice(pages() if look.place == "page" else chapters), look)
 
@@ -105,7 +105,7 @@ PLANTED = {
 @pytest.mark.parametrize("what", PLANTED)
 def test_a_planted_fault_of_the_layout_is_found(browser, site, what):
     look, plant, kind = PLANTED[what]
-    with looked_at(browser, f"{site}{CHAPTER}.html", look) as page:
+    with open_page(browser, f"{site}{CHAPTER}.html", look) as page:
         if FONTS[look.font] and not has_font(page, FONTS[look.font][0]):
             pytest.skip(f"this machine has no font {look.font}")
         assert faults(page, look) == []

@@ -98,20 +98,20 @@ def test_a_changed_helper_selects_the_tests_that_import_it():
     shares = re.compile(r"^from tests\.support\.web(\.drawing import | import .*\bdrawing\b)", re.MULTILINE)
     direct = {path for path in ROOT.glob("tests/**/test_*.py") if shares.search(path.read_text(encoding="utf-8"))}
     direct = {path.relative_to(ROOT).as_posix() for path in direct}
-    assert direct and direct <= {*found.chosen, *found.left}
+    assert direct and direct <= {*found.chosen, *found.omitted}
 
 
 def test_tests_that_do_not_fit_into_the_time_are_named():
     everything = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
     found = changed.tests(everything)
-    assert sorted((*found.chosen, *found.left)) == sorted(everything)
+    assert sorted((*found.chosen, *found.omitted)) == sorted(everything)
     took = changed.longest()
     assert sum(took.get(path, changed.UNLISTED) for path in found.chosen) <= changed.MOST
-    assert "tests/site/test_pages.py" in found.left  # it needs the book
+    assert "tests/site/test_pages.py" in found.omitted  # it needs the book
 
 
 def test_a_deleted_file_or_one_without_tests_selects_no_test():
-    assert changed.tests(["tests/minitensor/engine/test_gone.py", "LICENSE"]) == changed.Found((), ())
+    assert changed.tests(["tests/minitensor/engine/test_gone.py", "LICENSE"]) == changed.Selection((), ())
 
 
 def test_the_cross_section_is_small():

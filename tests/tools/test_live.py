@@ -41,7 +41,7 @@ def npm_brings(monkeypatch):
     """Write the files that are read from npm's packages."""
 
     def install(folder: Path) -> None:
-        for name in ["pyodide", *live._bundled()]:
+        for name in ["pyodide", *live._bundled_packages()]:
             (folder / "node_modules" / name).mkdir(parents=True)
             reported = {"version": "0.29.3", "license": "MIT"}
             (folder / "node_modules" / name / "package.json").write_text(json.dumps(reported))

@@ -39,10 +39,10 @@ def test_copies_of_the_source_in_build_are_not_read(monkeypatch, tmp_path):
 
 def test_each_kind_of_fault_in_a_catalogue_is_reported(monkeypatch, tmp_path):
     package = catalogues.Package("memory_stage", "memory_stage/messages/locale")
-    whole = catalogues.updated(package, "zh")
+    whole = catalogues.update(package, "zh")
     whole["Line {line}"].string = "第 {number} 行"
     whole["no cell"].string = ""
-    monkeypatch.setattr(catalogues, "updated", lambda package, code: whole)
+    monkeypatch.setattr(catalogues, "update", lambda package, code: whole)
     faults = list(catalogues.faults(package, "zh"))
     assert [fault.partition("'")[2] for fault in faults] == [
         "Line {line}' has other placeholders than '第 {number} 行'",
@@ -53,8 +53,8 @@ def test_each_kind_of_fault_in_a_catalogue_is_reported(monkeypatch, tmp_path):
 def test_a_language_with_more_plural_forms_than_the_scripts_know_is_reported(monkeypatch):
     """English has its two forms in the scripts themselves, and Chinese has one form."""
     package = catalogues.PACKAGES[0]
-    assert package.scripts and {catalogues.updated(package, code).num_plurals for code in catalogues.LOCALES} == {1}
-    monkeypatch.setattr(catalogues, "updated", lambda package, code: catalogues.Catalog(locale="fr_FR"))
+    assert package.scripts and {catalogues.update(package, code).num_plurals for code in catalogues.LOCALES} == {1}
+    monkeypatch.setattr(catalogues, "update", lambda package, code: catalogues.Catalog(locale="fr_FR"))
     (fault,) = catalogues.faults(package, "zh")
     assert "has 2 plural forms" in fault and "shared/messages.js" in fault
 
@@ -66,9 +66,7 @@ def test_a_language_with_more_plural_forms_than_the_scripts_know_is_reported(mon
         ("{count} byte", ("{count} byte", "{count} bytes"), ("{count} 字节",)),
     ],
 )
-def test_a_message_keeps_its_translation_if_it_becomes_a_plural_or_is_none_any_more(
-    monkeypatch, tmp_path, before, after, kept
-):
+def test_a_message_keeps_its_translation_if_it_gains_or_loses_a_plural(monkeypatch, tmp_path, before, after, kept):
     package = catalogues.Package("some", "locale")
     monkeypatch.setattr(catalogues, "ROOT", tmp_path)
     monkeypatch.setattr(catalogues, "sources", lambda package: [tmp_path / "some.py"])
@@ -76,13 +74,13 @@ def test_a_message_keeps_its_translation_if_it_becomes_a_plural_or_is_none_any_m
     for text in (before, after):
         function = "message" if isinstance(text, str) else "plural"
         (tmp_path / "some.py").write_text(f"{function}{arguments(text)}", encoding="utf-8")
-        catalogue = catalogues.updated(package, "zh")
+        catalogue = catalogues.update(package, "zh")
         if text is before:
             catalogue["{count} byte"].string = "{count} 字节" if isinstance(text, str) else ("{count} 字节",)
         path = package.catalogue("zh")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(catalogues.as_po(catalogue))
-    assert catalogues.updated(package, "zh")["{count} byte"].string == kept
+    assert catalogues.update(package, "zh")["{count} byte"].string == kept
     assert list(catalogues.faults(package, "zh")) == []
 
 
@@ -109,7 +107,7 @@ def facts_in(sentence: str) -> list[str]:
     return sorted(codes + re.findall(r"(?<![\w.])-?\d[\d,.]*\d|\d", plain))
 
 
-#: English words and pronouns for a number, which Chinese writes as a digit.
+#: English phrases that are replaced before the comparison: Chinese writes the number as a digit, and has no plural.
 _NUMBER_WORDS = {"no cell": "0 cells", "cell of storage": "cells of storage"}
 
 
@@ -233,7 +231,7 @@ def test_a_picture_drawn_in_python_is_in_the_language_of_its_trace():
     assert ">storages<" in picture.svg(english) and ">存储<" in picture.svg(chinese)
 
 
-def test_a_list_is_joined_as_the_language_does():
+def test_a_list_is_joined_by_the_rules_of_the_language():
     names = [f"`{name}`" for name in "abc"]
     assert [str(joined(names[:count])) for count in (1, 2, 3)] == ["`a`", "`a` and `b`", "`a`, `b` and `c`"]
     assert render(joined(names), CHINESE) == "`a`、`b` 和 `c`"
@@ -249,9 +247,9 @@ def test_a_plural_follows_its_count():
 
 
 def test_spaces_beside_chinese_are_removed_outside_of_code_only():
-    told = message("{name} names the tensor of {other}.", name="`d['长 度']`", other=message("the tensor"))
-    assert render(told, CHINESE) == "`d['长 度']` 与该张量指向同一个张量。"
-    assert render(sentences([told, told]), CHINESE).count("。`d") == 1
+    sentence = message("{name} names the tensor of {other}.", name="`d['长 度']`", other=message("the tensor"))
+    assert render(sentence, CHINESE) == "`d['长 度']` 与该张量指向同一个张量。"
+    assert render(sentences([sentence, sentence]), CHINESE).count("。`d") == 1
 
 
 def test_the_words_of_the_scripts_are_in_the_catalogues():
@@ -271,7 +269,7 @@ def test_the_words_of_the_scripts_are_in_the_catalogues():
 def test_the_messages_of_the_modules_are_in_the_catalogues():
     """Babel misses a message inside an f-string."""
     for package in catalogues.PACKAGES:
-        known = {catalogues._key(message) for message in catalogues.updated(package, "zh") if message.id}
+        known = {catalogues._key(message) for message in catalogues.update(package, "zh") if message.id}
         for path in catalogues.sources(package):
             if path.suffix == ".py":
                 calls = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))

@@ -133,7 +133,7 @@ def test_the_backward_of_a_custom_function_is_a_step_with_its_gradients():
     assert begins < ends and "it sends [3, 12] to `a@0`" in said[ends]
 
 
-def test_a_write_to_its_saved_tensor_is_reported_because_paddle_compares_no_version():
+def test_a_write_to_a_tensor_saved_by_a_custom_function_is_reported_because_paddle_compares_no_version():
     source = CUBE + "a.scale_(10.0)\ny.sum().backward()\n"
     said = sentences_in(recorded(source))
     (write,) = [each for each in said if each.startswith("`scale_` writes")]
@@ -152,7 +152,7 @@ def test_the_same_program_without_the_write_is_right():
     assert names["w"].grad.tolist() == [3, 12]
 
 
-def test_a_function_in_place_and_the_version_that_paddle_raises_once_more():
+def test_a_custom_function_in_place_has_two_writes_because_paddle_raises_the_version_again():
     shown = recorded(
         "class Twice(paddle.autograd.PyLayer):\n"
         "    @staticmethod\n    def forward(ctx, x):\n        x.scale_(2.0)\n        return x\n"

@@ -120,4 +120,4 @@ def test_the_table_lists_each_kind_of_tensor_that_pytorch_refuses_to_write():
 
 def test_the_table_lists_no_line_that_pytorch_accepts():
     with pytest.raises(ValueError, match="PyTorch did not refuse"):
-        tables._refused({"program": "x.add_(1)", "out": ""})
+        tables._error_start({"program": "x.add_(1)", "out": ""})

@@ -132,7 +132,7 @@ sample("fill", lambda x: np.full(x.shape, -1.0), ANY[0, 0], value=-1)
 
 
 def pairs(x: np.ndarray, y: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """Return two operands that give a result of 2x3, in every combination of shapes and memory orders."""
+    """Return pairs of operands cut out of two 2x3 matrices, with many combinations of shapes and memory orders."""
     return (
         (x, y),
         (x, y[0]),

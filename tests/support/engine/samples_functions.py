@@ -22,7 +22,7 @@ SPECIAL = np.array([[math.nan, 1.5, math.inf], [-math.inf, -0.0, 2.0]])
 
 
 def layouts(x: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the same numbers in all shapes and memory orders that numpy iterates in different ways."""
+    """Return the matrix and views of it: numpy iterates each of these shapes and memory orders in a different way."""
     return x, x.T, x[1, 2], x[:, :0], x[::-1, ::2]
 
 
@@ -71,13 +71,13 @@ sample("leaky_relu", each(lambda v: v if v > 0 else 1.5 * v), ANY, negative_slop
 sample("leaky_relu", each(lambda v: max(v, 0)), ANY, negative_slope=0)
 sample("hardtanh", each(lambda v: min(max(v, -0.5), 2)), ANY, min=-0.5, max=2.0)
 sample("thresholded_relu", each(lambda v: v if v > -1 else 7), ANY, threshold=-1.0, value=7.0)
-for _name, _says in {
+for _name, _test in {
     "signbit": lambda v: math.copysign(1, v) < 0,
     "isnan": math.isnan,
     "isinf": math.isinf,
     "isfinite": math.isfinite,
 }.items():
-    sample(_name, each(_says), SPECIAL)
+    sample(_name, each(_test), SPECIAL)
 
 # ---------- two operands and three ----------
 
@@ -115,8 +115,8 @@ for _left, _right in ((WHOLE, DIVISORS), (WHOLE, DIVISORS[0]), (WHOLE, 6), (WHOL
 # ---------- along an axis ----------
 
 
-def running(combine: Callable[[np.ndarray], np.ndarray], axis: int, reverse: bool = False) -> Callable[..., np.ndarray]:
-    """Combine each element with all before it (or after it) along ``axis``, one element at a time."""
+def scan_of(combine: Callable[[np.ndarray], np.ndarray], axis: int, reverse: bool = False) -> Callable[..., np.ndarray]:
+    """Return a function that combines each element along ``axis`` with all elements before it, or with all after it."""
 
     def scan(x: np.ndarray) -> np.ndarray:
         rows = np.moveaxis(x, axis, 0)
@@ -138,16 +138,16 @@ BLOCK = np.stack([ANY, OTHER, POSITIVE, INSIDE])
 ZEROS = np.array([[2.0, 0.0, 3.0, 0.0, 1.5], [0.0, -1.2, 0.7, 2.0, 0.4], [1.5, 0.5, -2.0, 0.0, 3.0]])
 for _axis in (1, 0, -1):
     for _array in (ANY, BLOCK, ANY.T, ANY[:, :0], ANY[:, :1]):
-        sample("cumsum", running(total, _axis), _array, axis=_axis)
-        sample("cumsum_reversed", running(total, _axis, reverse=True), _array, axis=_axis)
-        sample("cumprod", running(product, _axis), _array, dim=_axis)
+        sample("cumsum", scan_of(total, _axis), _array, axis=_axis)
+        sample("cumsum_reversed", scan_of(total, _axis, reverse=True), _array, axis=_axis)
+        sample("cumprod", scan_of(product, _axis), _array, dim=_axis)
         sample("softmax", lambda x, a=_axis: np.exp(x) / np.exp(x).sum(axis=a, keepdims=True), _array, axis=_axis)
-    sample("cumprod", running(product, _axis), ZEROS, dim=_axis)
+    sample("cumprod", scan_of(product, _axis), ZEROS, dim=_axis)
 sample("softmax", lambda x: np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True), BLOCK)
-sample("cumsum", lambda x: running(total, 0)(x.ravel()), BLOCK)
-sample("cumprod", lambda x: running(product, 0)(x.ravel()), BLOCK[:2])
-sample("cumsum", running(total, 0), ANY[0])
-sample("cumprod", running(product, 0), ZEROS[0])
+sample("cumsum", lambda x: scan_of(total, 0)(x.ravel()), BLOCK)
+sample("cumprod", lambda x: scan_of(product, 0)(x.ravel()), BLOCK[:2])
+sample("cumsum", scan_of(total, 0), ANY[0])
+sample("cumprod", scan_of(product, 0), ZEROS[0])
 for _name, _argument in {"cumsum": "axis", "cumsum_reversed": "axis", "cumprod": "dim"}.items():
     sample(_name, lambda x: x, np.array(1.5), **{_argument: 0})
 sample("softmax", np.ones_like, np.array(1.5))
@@ -185,7 +185,7 @@ def bessel(n: int, v: float) -> float:
 
 
 def lower_share(a: float, b: float) -> float:
-    """Return the lower incomplete gamma function over the gamma function, by its power series."""
+    """Return the lower incomplete gamma function divided by the gamma function, by its power series."""
     return math.fsum(b ** (a + k) * math.exp(-b) / math.gamma(a + k + 1) for k in range(80))
 
 

@@ -49,8 +49,8 @@ class Look:
     moment: str = "opening"
 
     @classmethod
-    def drawn(cls, draw: random.Random, **given: Any) -> Look:
-        """Return a random look, except for the given properties."""
+    def choose(cls, draw: random.Random, **given: Any) -> Look:
+        """Return a look with the given properties, and random ones for the rest."""
         choices = {
             "place": PLACES,
             "font": tuple(FONTS),
@@ -63,7 +63,7 @@ class Look:
 
     @classmethod
     def combinations(cls) -> Iterator[Look]:
-        """Yield each combination once; light pages are seen at the opening, dark ones at the end."""
+        """Yield each combination once: light pages at the first moment, dark pages at the last."""
         for place in PLACES:
             for font in FONTS:
                 for size in SIZES:
@@ -90,8 +90,8 @@ SETTLE = """async size => {
 
 @cache
 def notebook(name: str, template: str, scheme: str) -> str:
-    """Return the HTML that nbconvert makes of an executed chapter, and add the scripts, which in Jupyter the first
-    cell's output loads.
+    """Return the HTML that nbconvert makes of an executed chapter, with the scripts that in Jupyter the output
+    of the first cell loads.
     """
     from nbconvert import HTMLExporter
 
@@ -103,7 +103,7 @@ def notebook(name: str, template: str, scheme: str) -> str:
 
 
 @contextmanager
-def looked_at(browser: Browser, address: str, look: Look) -> Iterator[Page]:
+def open_page(browser: Browser, address: str, look: Look) -> Iterator[Page]:
     """Open the page at ``address``, a URL of the served book that ends in ``folder/page.html``.
 
     All stages are started and the fonts are loaded.
@@ -125,9 +125,7 @@ def looked_at(browser: Browser, address: str, look: Look) -> Iterator[Page]:
         site, name = address.rsplit("/", 2)[0], "/".join(address.rsplit("/", 2)[1:])
 
         def answer(route: Route) -> None:
-            """Serve the notebook instead of the page if the look is a notebook, let the book's other files through, and
-            block other hosts.
-            """
+            """Answer a request for the page with the notebook if the look is a notebook. Block other hosts."""
             if route.request.url == address and look.place != "page":
                 body = notebook(name.removesuffix(".html"), TEMPLATES[look.place], look.scheme)
                 route.fulfill(body=body, content_type="text/html")

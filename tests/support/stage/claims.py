@@ -165,7 +165,7 @@ def _made_leaf(s, m):
     return (
         on(look, number)
         and look.leaf
-        and look.wanting
+        and look.requires_grad
         and is_amount(reported, memory.nbytes)
         and memory.length == int(count)
     )
@@ -317,7 +317,7 @@ def _same_cells(s, m):
 @rule(r"<A> share one history from now on")
 def _one_history(s, m):
     looks = [named_now(s, name) for name in code_in(m[1])]
-    return all(looks) and len({look.group for look in looks}) == 1 and looks[0].group != 0 and looks[0].wanting
+    return all(looks) and len({look.group for look in looks}) == 1 and looks[0].group != 0 and looks[0].requires_grad
 
 
 @rule(r"<A> share nothing")
@@ -333,13 +333,13 @@ def _share_nothing(s, m):
 )
 def _detached(s, m):
     looks = [s.after.tensors[x] for x in s.after.storages[m[2]].tensors if x not in s.before.tensors]
-    return not looks or any(not look.wanting for look in looks)
+    return not looks or any(not look.requires_grad for look in looks)
 
 
 @rule(r"A write through <N> will change <N>, and no history will record it")
 def _will_change(s, m):
     a, b = named_now(s, m[1]), named_now(s, m[2])
-    return a is not None and b is not None and a.storage == b.storage and not a.wanting and b.wanting
+    return a is not None and b is not None and a.storage == b.storage and not a.requires_grad and b.requires_grad
 
 
 @rule(r"Neither version nor history will record a write through <N>")
@@ -546,7 +546,9 @@ def _sees(s, m):
 @rule(r"<N> changes too, but its history does not record it")
 def _changes_with_it(s, m):
     look = named_now(s, m[1])
-    return look is not None and look.wanting and look.storage in re.findall(r"writes .*? of storage (\d+)", s.text)
+    return (
+        look is not None and look.requires_grad and look.storage in re.findall(r"writes .*? of storage (\d+)", s.text)
+    )
 
 
 @rule(r"(?:<N>|Its operand) reads (?:it|them|\d+ of them) before anything is written")
@@ -556,7 +558,7 @@ def _reads_first(s, m):
 
 @rule(r"From now on <N> has a history and wants a gradient")
 def _has_history(s, m):
-    return s.named(m[1]).wanting and not s.was(m[1]).wanting
+    return s.named(m[1]).requires_grad and not s.was(m[1]).requires_grad
 
 
 @rule(r"The write joins the history they share, so <N> gets a new state, too")
@@ -576,7 +578,7 @@ def _moves_on(s, m):
 def _stale(s, m):
     found = savers(s, m[1])
     told_same = any(word in m[0] for word in ("None of the bytes", "No byte"))
-    return any(not each.right and (each.same or not told_same) for each in found)
+    return any(not each.intact and (each.unchanged or not told_same) for each in found)
 
 
 @rule(
@@ -586,7 +588,7 @@ def _stale(s, m):
     r"refused",
 )
 def _many_stale(s, m):
-    return sum(not each.right for each in s.after.saved) >= 1
+    return sum(not each.intact for each in s.after.saved) >= 1
 
 
 @rule(
@@ -598,12 +600,12 @@ def _many_stale(s, m):
 )
 def _preserved(s, m):
     new = not m[2] or is_new(s, m[2], m[1])
-    return new and bool(savers(s, m[3])) and all(each.right for each in savers(s, m[3]))
+    return new and bool(savers(s, m[3])) and all(each.intact for each in savers(s, m[3]))
 
 
 @rule(r"(<L>(?: and <L>)?) reads? the copy, too")
 def _reads_copy(s, m):
-    return all(each.right or each.storage not in s.after.storages for each in savers(s, m[1])) or bool(savers(s, m[1]))
+    return all(each.intact or each.storage not in s.after.storages for each in savers(s, m[1])) or bool(savers(s, m[1]))
 
 
 @rule(
@@ -612,7 +614,7 @@ def _reads_copy(s, m):
     r"`backward` will not notice()",
 )
 def _unnoticed(s, m):
-    return any(each.right for each in s.after.saved)
+    return any(each.intact for each in s.after.saved)
 
 
 # ---------- saving ----------
@@ -733,7 +735,7 @@ def _passes(s, m):
 @rule(r"<L> needs <N> at version (\d+) but finds version (\d+), so `backward` raises")
 def _finds(s, m):
     found = savers(s, m[0])
-    return any(not each.right for each in found) and int(m[2]) < int(m[3])
+    return any(not each.intact for each in found) and int(m[2]) < int(m[3])
 
 
 # ---------- threads ----------

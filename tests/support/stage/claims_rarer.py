@@ -69,7 +69,7 @@ def _read_only(s, m):
 @rule(r"<N> is refused: it would write a leaf through its view <N> while gradients are recorded")
 def _unnamed_leaf(s, m):
     view = named_now(s, m[2])
-    return view is not None and view.wanting and "eaf" in s.error
+    return view is not None and view.requires_grad and "eaf" in s.error
 
 
 @rule(
@@ -79,7 +79,7 @@ def _unnamed_leaf(s, m):
 def _leaf(s, m):
     leaf = named_now(s, m[2])
     view = leaf if m[3] is None else named_now(s, m[3])
-    return leaf.leaf and leaf.wanting and view.storage == leaf.storage and "eaf" in s.error
+    return leaf.leaf and leaf.requires_grad and view.storage == leaf.storage and "eaf" in s.error
 
 
 @rule(r"<N> is refused: its result is larger than its target, and a shape never grows in place")
@@ -117,7 +117,7 @@ def _written_from_outside(s, m):
     found = savers(s, m[0]) if m[1] else s.after.saved
     if "raises" in m[0]:
         return "written" in s.error
-    return any(not each.same for each in found)
+    return any(not each.unchanged for each in found)
 
 
 # ---------- overwritten saved tensors ----------
@@ -126,12 +126,12 @@ def _written_from_outside(s, m):
 @rule(r"No byte that (<L>(?: and <L>)?) saved is overwritten, so nothing is copied")
 def _no_byte_saved(s, m):
     found = savers(s, m[1])
-    return bool(found) and all(each.right and each.same for each in found) and not made(s)
+    return bool(found) and all(each.intact and each.unchanged for each in found) and not made(s)
 
 
 @rule(r"None of its bytes were overwritten: only the version moved")
 def _only_older(s, m):
-    return any(not each.right and each.same for each in s.after.saved)
+    return any(not each.intact and each.unchanged for each in s.after.saved)
 
 
 @rule(
@@ -140,8 +140,8 @@ def _only_older(s, m):
 )
 def _gone_and_older(s, m):
     gone, _, older = m[0].partition("; for ")
-    return any(not each.same for each in savers(s, gone)) and all(
-        each.same and not each.right for each in savers(s, older)
+    return any(not each.unchanged for each in savers(s, gone)) and all(
+        each.unchanged and not each.intact for each in savers(s, older)
     )
 
 
@@ -150,7 +150,7 @@ def _gone_and_older(s, m):
     r"The cells that (<L>(?: and <L>)?) needs? were copied earlier",
 )
 def _copied_before(s, m):
-    return bool(savers(s, m[1])) and all(each.right for each in savers(s, m[1])) and not made(s)
+    return bool(savers(s, m[1])) and all(each.intact for each in savers(s, m[1])) and not made(s)
 
 
 def made(s: Said) -> set[str]:
@@ -212,22 +212,22 @@ def _looks_otherwise(s, m):
 @rule(r"From line \d+ on, <A> (?:is a leaf|are leaves) that wants? a gradient")
 def _now_leaves(s, m):
     looks = [(s.was(name), s.named(name)) for name in code_in(m[1])]
-    return all(now.leaf and now.wanting and not was.wanting for was, now in looks)
+    return all(now.leaf and now.requires_grad and not was.requires_grad for was, now in looks)
 
 
 @rule(r"From line \d+ on, <N> wants no gradient and belongs to no history")
 def _no_leaf(s, m):
-    return s.was(m[1]).wanting and not s.named(m[1]).wanting
+    return s.was(m[1]).requires_grad and not s.named(m[1]).requires_grad
 
 
 @rule(r"Under `no_grad` <N> wants no gradient and stays out of the history")
 def _stays_out(s, m):
-    return not named_now(s, m[1]).wanting
+    return not named_now(s, m[1]).requires_grad
 
 
 @rule(r"A write through the result of <N> will change <N>, and no history will record it")
 def _will_change(s, m):
-    return named_now(s, m[2]).wanting
+    return named_now(s, m[2]).requires_grad
 
 
 @rule(r"<N> is a second name for the same tensor")
@@ -326,7 +326,7 @@ def _marks(s, m):
 
 @rule(r"(?:<N> is its result|It has a result), recorded as the output of <N>")
 def _made_by_hand(s, m):
-    return any(op == m[2] for op, _, _ in s.after.nodes) and (m[1] is None or named_now(s, m[1]).wanting)
+    return any(op == m[2] for op, _, _ in s.after.nodes) and (m[1] is None or named_now(s, m[1]).requires_grad)
 
 
 @rule(r"<N> names it, in <S>")

@@ -53,9 +53,9 @@ class Look:
     """The state of a tensor."""
 
     storage: str
-    cells: tuple[Any, ...]  # the shape, strides and offset, in bytes
-    group: int
-    wanting: bool
+    cells: tuple[Any, ...]  # the shape, and the strides and the offset in bytes
+    group: int  # the id of the history that views share; 0 without one
+    requires_grad: bool
     leaf: bool
     numbers: list[Any]
 
@@ -68,8 +68,8 @@ class Saved:
     line: int
     storage: str
     version: int
-    right: bool
-    same: bool  # True if the memory has the same numbers as when the saved tensor was first observed
+    intact: bool  # True if backward would accept the saved tensor
+    unchanged: bool  # True if the memory has the same numbers as when the saved tensor was first observed
 
 
 @dataclass
@@ -94,7 +94,7 @@ _REGISTERED = ("_parameters", "_buffers", "_modules", "_sub_layers")
 
 
 class Witness:
-    """Records the state after each step."""
+    """Records the state of memory before the first step and after each step."""
 
     def __init__(self, namespace: dict[str, Any], file: str) -> None:
         self.namespace, self.file = namespace, file
@@ -136,7 +136,6 @@ class Witness:
         for node in [each for each in things if isinstance(each, Node) and type(each) is not Leaf]:
             keeps = [] if node.saved is FREED or not node.saved else list(node.saved)
             triples = [one for one in keeps if type(one) is tuple and len(one) == 3 and isinstance(one[1], Storage)]
-            # a number in the program's text may not be that of a storage
             now.nodes.append((node.op.name, node.place.line, any(one[1].buffer.size for one in triples)))
             for i, saved in enumerate(triples):
                 entry = ledger.storages.entries.get(ledger.engine.key(saved[1]))
@@ -146,7 +145,7 @@ class Witness:
                     same = self._first.setdefault(node, {}).setdefault(i, there) == there
                     now.saved.append(Saved(node.op.name, node.place.line, entry.id, version, is_intact(saved), same))
         del things
-        for path, value in self._reached(self.namespace, ""):
+        for path, value in self._reachable(self.namespace):
             now.names.setdefault(path, id(value))
         frame, own = sys._getframe(1), []
         while frame is not None:
@@ -159,7 +158,7 @@ class Witness:
             counts[name] = counts.get(name, 0) + 1
             now.running.append(name)
             place = name if counts[name] == 1 else f"{name} ({counts[name]})"
-            for path, value in self._reached(local_variables(frame), ""):
+            for path, value in self._reachable(local_variables(frame)):
                 now.names[f"{path} in {place}"] = id(value)
         del frame, own
         gpus = ledger.engine.gpus()
@@ -167,8 +166,8 @@ class Witness:
         now.reserved = sum(gpu.counters().reserved for gpu in gpus)
         self.moments.append(now)
 
-    def _reached(self, values: dict[str, Any], suffix: str, depth: int = 3) -> Iterator[tuple[str, Any]]:
-        """Return the tensors that can be reached, by the code that reaches each."""
+    def _reachable(self, values: dict[str, Any], depth: int = 3) -> Iterator[tuple[str, Any]]:
+        """Yield the tensors that can be reached from names, each with the code that reaches it."""
         for name, value in list(values.items()):
             if name.startswith("__") or isinstance(value, (types.ModuleType, type)):
                 continue

@@ -42,9 +42,7 @@ def answers(library: str, question: str) -> tuple[list[Any], Any]:
 
 
 def alike(then: Any, here: Any, gradients: int = 0) -> bool:
-    """True if two answers agree. Their last ``gradients`` entries are gradients. Two errors agree whatever their
-    types.
-    """
+    """True if two answers agree, of which the last ``gradients`` entries are gradients. Any two errors agree."""
     if isinstance(then, str) or isinstance(here, str):
         return isinstance(then, str) and isinstance(here, str)
     results = len(then) - gradients
@@ -59,7 +57,7 @@ def gradients_of(question: str) -> int:
 
 
 def _alike(then: str | None, here: str | None, signs: bool) -> bool:
-    """True if two tensors have one dtype, one shape and the same numbers."""
+    """True if two tensors have the same dtype, shape and numbers; with ``signs``, 0 and -0 are different numbers."""
     if then is None or here is None:
         return then is here
     old, new = then.split(" "), here.split(" ")
@@ -125,7 +123,7 @@ def gradients_only(then: Any, here: Any) -> bool:
 
 @dataclass(frozen=True)
 class Kind:
-    """A group of questions that minitensor answers otherwise on purpose.
+    """A group of questions that minitensor answers differently on purpose.
 
     Attributes:
         why: the reason.

@@ -133,9 +133,7 @@ def main() -> int:
     adding.add_argument("runs", type=Path, nargs="+")
     chosen = parser.parse_args()
     if chosen.command == "run":
-        warnings.simplefilter(
-            "ignore"
-        )  # NumPy warns about values outside a function's domain; such a program just ends
+        warnings.simplefilter("ignore")  # NumPy warns about values outside a function's domain, and the program ends
         gc.collect()
         gc.freeze()  # afterwards, a garbage collection examines only the objects of the last program
         run(chosen.seed, chosen.minutes, chosen.into)
