@@ -10,7 +10,7 @@ from memory_stage.messages import Text, joined, message, said
 from memory_stage.model.entries import SaveEntry, TensorEntry
 
 #: The part of torch's error that names the tensor's shape, its current version and the saved version.
-_VERSIONS = re.compile(r"Tensor \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+)")
+_VERSIONS = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+)")
 
 
 def versions_in(error: str) -> tuple[list[int], int, int]:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from memory_stage.engines.torch.node_names import short_name
+from memory_stage.explanation.entry_phrases import versions_in
 from memory_stage.explanation.whole_run import array_faults, derivatives
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, named_lines
 from memory_stage.explanation.whole_run.overwritten_fault import (
@@ -33,7 +34,6 @@ MESSAGE = "modified by an inplace operation"
 
 #: A part of torch's message about a saved tensor that ``detach_`` has removed from the graph.
 DETACHED = "has been detached in-place"
-_VERSIONS = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+) instead")
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,12 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
     """
     if MESSAGE not in str(error) and DETACHED not in str(error):
         return None
-    found = _VERSIONS.search(str(error))
+    shape, now, expected = versions_in(str(error))
     stale = all_stale = [each for each in _all_saved(watch, roots) if each.tensor.is_stale]
-    if found is not None:
-        shape = [int(n) for n in found[1].split(",") if n.strip()]
-        stale = [each for each in stale if _fits(each.tensor, shape, int(found[2]), int(found[3]))] or stale
-    if not stale and found is not None:
-        return _kept_by_hook(watch, found, frame)
+    if now >= 0:
+        stale = [each for each in stale if _fits(each.tensor, shape, now, expected)] or stale
+        if not stale:
+            return _kept_by_hook(watch, shape, now, frame)
     stale = stale or [each for each in _all_saved(watch, roots) if _detaching_writes(watch, each)]
     if not stale:
         return None
@@ -119,9 +118,8 @@ def _written_by_numpy(watch: WatchedRun, saved: _Saved, frame: FrameType, known:
     )
 
 
-def _kept_by_hook(watch: WatchedRun, versions: re.Match[str], frame: FrameType) -> Fault | None:
+def _kept_by_hook(watch: WatchedRun, shape: list[int], now: int, frame: FrameType) -> Fault | None:
     """Return the fault of a tensor that a hook or a checkpoint keeps, found by the shape and version in the error."""
-    shape, now = [int(n) for n in versions[1].split(",") if n.strip()], int(versions[2])
     for name, x in ProgramNames(watch.program_frames(frame)).all_tensors():
         if x._version != now or list(x.shape) != shape:
             continue
