@@ -246,7 +246,7 @@ QUESTIONS: Questions = {
     ),
     "a number assigned": both("x.grad = 1.0"),
     "itself assigned": both("x.grad = x", "x.grad = x\nlook('assigned', x, x)"),
-    "a gradient that wants a gradient assigned": both(
+    "a gradient that requires a gradient assigned": both(
         "kept = torch.ones(2, requires_grad=True)\nx.grad = kept\nlook('assigned', x, kept)\n" + AGAIN,
         "kept = paddle.ones([2])\nkept.stop_gradient = False\nx.grad = kept\nlook('assigned', x, kept)\n" + AGAIN,
     ),

@@ -754,7 +754,7 @@ OVERWRITTEN: Questions = {
 }
 IN_PLACE = of(
     "torch",
-    "in place on what wants a gradient",
+    "in place on what requires a gradient",
     "w = torch.tensor([0.5, 2.0], requires_grad=True)\nx = w * 1\nm = (w * 1).reshape(1, 2)\n",
     *(
         f"{line}; x.sum().backward(); print(w.grad)"

@@ -357,7 +357,7 @@ def ask(library: str, module: Any, question: str) -> Any:
             answer = [text(each) for each in results]
         except Exception as error:
             return type(error).__name__
-        roots = [each for each in results if wants_gradient(library, each)]
+        roots = [each for each in results if requires_gradient(library, each)]
         try:
             for each in roots:
                 (each * 1.0).sum().backward() if each.shape else each.backward(retain_graph=True)
@@ -366,7 +366,7 @@ def ask(library: str, module: Any, question: str) -> Any:
         return [*answer, *(None if not roots or x.grad is None else text(x.grad) for x in inputs)]
 
 
-def wants_gradient(library: str, tensor: Any) -> bool:
+def requires_gradient(library: str, tensor: Any) -> bool:
     """Return True if a result has a history."""
     return bool(tensor.requires_grad if library == "torch" else not tensor.stop_gradient)
 

@@ -94,9 +94,9 @@ def array_number(i: int) -> tuple[np.ndarray, bool]:
 
 def text_number(i: int, torch: Any) -> str:
     """Return the text of one of the arrays."""
-    array, wants_gradient = array_number(i)
+    array, requires_gradient = array_number(i)
     x = torch.from_numpy(array.copy())
-    return repr(x.requires_grad_() if wants_gradient else x)
+    return repr(x.requires_grad_() if requires_gradient else x)
 
 
 # ---------- draws ----------

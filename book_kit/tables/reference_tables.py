@@ -31,14 +31,14 @@ SHORT = {"paddle.Tensor": "Tensor", "paddle": "paddle", "paddle.nn.functional": 
 
 #: Maps a name that is not in the derivative table to its effect on a gradient.
 ELSEWHERE: dict[str, Text] = {
-    "apply_": message("refused where `x` wants a gradient"),
+    "apply_": message("refused where `x` requires a gradient"),
     "cast_": message("`x: g`, in the old dtype"),
     "copy_": "`x: 0`, `other: g`",
     "detach_": message("the history ends"),
     "flatten_": message("`x: g`, in the old shape"),
-    "requires_grad_": message("sets whether `x` wants one"),
+    "requires_grad_": message("sets whether `x` requires one"),
     "reshape_": message("`x: g`, in the old shape"),
-    "resize_": message("refused where `x` wants a gradient"),
+    "resize_": message("refused where `x` requires a gradient"),
     "set_": message("that of a view of the other tensor"),
     "squeeze_": message("`x: g`, in the old shape"),
     "t_": message("`x: g`, transposed back"),
@@ -199,7 +199,7 @@ def _when(name: str) -> str:
         return ""
     asking = [operand for operand in row.rules_in_place if operand != row.target and row.target in row.needs(operand)]
     operands = listed(f"`{operand}`" for operand in asking)
-    return said(message("{copies} where {operands} wants a gradient", copies=amount(together), operands=operands))
+    return said(message("{copies} where {operands} requires a gradient", copies=amount(together), operands=operands))
 
 
 def amount(copies: Fraction | None) -> str:

@@ -22,7 +22,7 @@ from minitensor import torch
 OVERLAPS = "a part of itself: "
 PRINTED = "; print(x)"
 #: The group in the record of writes to a tensor that requires a gradient.
-IN_PLACE = "in place on what wants a gradient: "
+IN_PLACE = "in place on what requires a gradient: "
 BACKWARD = "; x.sum().backward(); print(w.grad)"
 #: Maps a part of PyTorch's error to the origin of the tensor, for which PyTorch refuses the write.
 ORIGINS = {

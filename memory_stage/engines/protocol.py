@@ -56,7 +56,7 @@ class StorageView(NamedTuple):
 
     Attributes:
         dtype: the name of the dtype, such as ``float32``.
-        wants_gradient: True if the tensor requires a gradient, so that its value has a node.
+        requires_gradient: True if the tensor requires a gradient, so that its value has a node.
         leaf: True if the tensor is a leaf or has no node; False for a view of a leaf.
         elements: the layout in elements if these differ in size from the cells, otherwise None. ``layout`` then has the
             cells that contain the elements.
@@ -64,7 +64,7 @@ class StorageView(NamedTuple):
 
     layout: CellLayout
     dtype: str
-    wants_gradient: bool
+    requires_gradient: bool
     leaf: bool
     elements: Elements | None = None
 

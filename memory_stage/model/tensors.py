@@ -260,7 +260,7 @@ def _changes(old: dict[str, Any], properties: dict[str, Any]) -> dict[str, Any]:
 
 def _as_event(properties: StorageView) -> dict[str, Any]:
     """Return the properties of a tensor in the form that an event has."""
-    (shape, strides, offset), dtype, wants_gradient, leaf, elements = properties
+    (shape, strides, offset), dtype, requires_gradient, leaf, elements = properties
     own = {} if elements is None else {"elements": elements._asdict()}
     return {
         **own,
@@ -268,6 +268,6 @@ def _as_event(properties: StorageView) -> dict[str, Any]:
         "strides": strides,
         "offset": offset,
         "dtype": dtype,
-        "stop_gradient": not wants_gradient,
+        "stop_gradient": not requires_gradient,
         "leaf": leaf,
     }

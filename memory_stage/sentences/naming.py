@@ -150,19 +150,19 @@ def _regradient(done: FinishedStep) -> Text:
         by_id = {each.id: each for each in done.ledger.tensors.entries.values()}
         names = [name_or_operation(done, by_id[event["id"]]) for event in wanting if event["id"] in by_id]
         return message(
-            "From line {line} on, {tensors} are leaves that want a gradient. Memory does not change.",
+            "From line {line} on, {tensors} are leaves that require a gradient. Memory does not change.",
             line=done.line,
             tensors=joined(names),
         )
     if "stop_gradient" in changed[0] and entry is not None:
         if entry.properties["stop_gradient"]:
             return message(
-                "From line {line} on, {tensor} wants no gradient and belongs to no history.",
+                "From line {line} on, {tensor} requires no gradient and belongs to no history.",
                 line=done.line,
                 tensor=name,
             )
         return message(
-            "From line {line} on, {tensor} is a leaf that wants a gradient. Memory does not change.",
+            "From line {line} on, {tensor} is a leaf that requires a gradient. Memory does not change.",
             line=done.line,
             tensor=name,
         )

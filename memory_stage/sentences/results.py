@@ -68,7 +68,8 @@ def _describe_created(done: FinishedStep, fact: Made) -> Text:
     }
     if not tensor.properties["stop_gradient"]:
         first = message(
-            "Line {line} makes a leaf: {tensor} wants a gradient, and storage {storage} holds its {numbers}, {size}.",
+            "Line {line} makes a leaf: {tensor} requires a gradient, and storage {storage} holds its {numbers}, "
+            "{size}.",
             tensor=name_or_operation(done, tensor),
             **values,
         )
@@ -151,7 +152,7 @@ def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
     wanting = base if base is not None and not base.properties["stop_gradient"] else None
     if fact.op == "detach":
         on = message(
-            "`detach` makes a second tensor on storage {storage}, one that wants no gradient.", storage=storage.id
+            "`detach` makes a second tensor on storage {storage}, one that requires no gradient.", storage=storage.id
         )
         if wanting is None:
             return fitting(on, message("No number is copied."))
@@ -182,7 +183,7 @@ def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
     if has_own_history(tensor, wanting):
         return fitting(first, say_separate_histories(name, name_or_operation(done, wanting)), "" if whole else added)
     return fitting(
-        first, message("Under `no_grad` {tensor} wants no gradient and stays out of the history.", tensor=name)
+        first, message("Under `no_grad` {tensor} requires no gradient and stays out of the history.", tensor=name)
     )
 
 

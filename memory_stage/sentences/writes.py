@@ -185,7 +185,7 @@ def _describe_joined(done: FinishedStep, fact: Wrote) -> Text:
     if fact.node is None or fact.wanted_gradient:
         return ""
     tensor = name_or_operation(done, fact.tensor)
-    return message("From now on {tensor} has a history and wants a gradient.", tensor=tensor)
+    return message("From now on {tensor} has a history and requires a gradient.", tensor=tensor)
 
 
 def _aliases(done: FinishedStep, fact: Wrote) -> list[TensorEntry]:

@@ -129,7 +129,9 @@ def _reasons(
     elif unasked:
         rule = row.rules_in_place[unasked[0]]
         values = (("operand", (unasked[0],)), ("rule", (rule,)))
-        found.append(Reason("Only `{operand}: {rule}` would need its input, and {operand} wants no gradient.", values))
+        found.append(
+            Reason("Only `{operand}: {rule}` would need its input, and {operand} requires no gradient.", values)
+        )
     if output:
         found.append(Reason("The output is what was just written: it needs no copy."))
     return tuple(found) or (() if others else (NO_TENSOR,))

@@ -222,7 +222,8 @@ _row(_S, "one more dimension", "x.unsqueeze(0)", "x.unsqueeze(0)", "np.expand_di
      "numbers, shares", "A copy in JAX.")
 _row(_S, "`flatten`", "x.flatten()", "x.flatten()", "x.flatten()", "x.flatten()", "numbers, shares",
      "A view of this `x` in minitensor, Paddle and PyTorch. NumPy and JAX copy.")
-_row(_S, "detached: wants no gradient", "x.detach()", "x.detach()", "", "jax.lax.stop_gradient(x)", "numbers, shares")
+_row(_S, "detached: requires no gradient", "x.detach()", "x.detach()", "", "jax.lax.stop_gradient(x)",
+     "numbers, shares")
 _row(_S, "a copy", "x.clone()", "x.clone()", "x.copy()", "x.copy()", "numbers, shares")
 _row(_S, "joined along an axis", "mt.concat([x, y])", "torch.cat([x, y])", "np.concatenate([x, y])",
      "jnp.concatenate([x, y])", "numbers")
@@ -299,7 +300,7 @@ _row(_S, "add a number", "x.add_(1.0)", "x.add_(1.0)", "np.add(x, 1.0, out=x)", 
 # ---------- gradients ----------
 
 _S = "Gradients"
-_row(_S, "wants a gradient", "w.stop_gradient", "w.requires_grad", "", "", "value",
+_row(_S, "requires a gradient", "w.stop_gradient", "w.requires_grad", "", "", "value",
      "The two names are opposites: `stop_gradient=False` means the same as `requires_grad=True`.")
 _row(_S, "backward", "(w * w).sum().backward()", "(w * w).sum().backward()", "", "", "gradient")
 _row(_S, "backward from many elements", "(w * w).backward()", "(w * w).backward()", "", "", "gradient, error",
@@ -312,7 +313,7 @@ _row(_S, "whether it records", "mt.is_grad_enabled()", "torch.is_grad_enabled()"
 _row(_S, "keep the gradient of a non-leaf", "(w * 1.0).retain_grads", "(w * 1.0).retain_grad", "", "",
      "is there")
 _row(_S, "a hook on the gradient", "w.register_hook", "w.register_hook", "", "", "is there")
-_row(_S, "stop wanting a gradient", "(w * 1.0).detach_()", "(w * 1.0).detach_()", "", "", "numbers")
+_row(_S, "stop requiring a gradient", "(w * 1.0).detach_()", "(w * 1.0).detach_()", "", "", "numbers")
 _row(_S, "clear the gradient", "w.clear_gradient()", "w.grad = None", "", "", "gradient",
      "minitensor and Paddle fill the gradient with zeros, and its memory stays in use. In PyTorch there is no "
      "gradient afterwards. In minitensor and Paddle `clear_gradient(False)` does that.",

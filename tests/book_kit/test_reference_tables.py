@@ -69,8 +69,8 @@ def test_a_row_has_the_copies_of_each_library(entries, name, group, held, paddle
 
 
 def test_another_operand_that_requires_a_gradient_is_mentioned(entries):
-    assert entry(entries, "multiply_").when == "1 where `y` wants a gradient"
-    assert entry(entries, "lerp_").when == "1 where `weight` wants a gradient"
+    assert entry(entries, "multiply_").when == "1 where `y` requires a gradient"
+    assert entry(entries, "lerp_").when == "1 where `weight` requires a gradient"
     assert entry(entries, "add_").when == ""
 
 

@@ -17,7 +17,7 @@ KEPT = [(program, names) for program, names in ALL if names is not None]
 
 
 def moved(program: tuple[str, ...], by: float) -> float:
-    """Return the weighted sum of all numbers after a program here, from a moved leaf that wants no gradient."""
+    """Return the weighted sum of all numbers after a program here, from a moved leaf that requires no gradient."""
     x = mt.to_tensor(np.array(short_programs.X) + by * DIRECTION, dtype="float64")
     names = {"x": x, "a": x * 1.0}
     for statement in program:

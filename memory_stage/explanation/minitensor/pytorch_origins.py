@@ -2,7 +2,7 @@
 
 While gradients are recorded, PyTorch refuses to write one of several views that one function made, a view that was
 made while no gradients were recorded, and a tensor that was made in inference mode. ``facts/learners.json`` records
-this in its group "in place on what wants a gradient".
+this in its group "in place on what requires a gradient".
 """
 
 from __future__ import annotations

@@ -118,4 +118,4 @@ class _PaddleGraphs:
 
 
 def _is_parameter(saved: SavedState) -> bool:
-    return saved.state.wants_gradient and not saved.state.maker and saved.role.startswith("in")
+    return saved.state.requires_gradient and not saved.state.maker and saved.role.startswith("in")

@@ -148,7 +148,7 @@ def _cut_history(
     run: WatchedPaddleRun, node: LoggedNode, state: TensorState, frame: FrameType, known: set[Any]
 ) -> Fault | None:
     """Return a fault if the program wrote ``state`` through another tensor, so that its history lacks the write."""
-    maker = run.calls.graph.find(state.maker) if state.wants_gradient and state.maker else None
+    maker = run.calls.graph.find(state.maker) if state.requires_gradient and state.maker else None
     if maker is None or state.version <= maker.made_version:
         return None
     writers = [
@@ -262,4 +262,4 @@ def _is_shared(run: WatchedPaddleRun, value: Any) -> bool:
     is_view = (id(value), state.begin) in run.calls.views or any(
         each.base.address == state.address for each in run.calls.views.values()
     )
-    return is_view or (state.wants_gradient and not state.maker)
+    return is_view or (state.requires_gradient and not state.maker)

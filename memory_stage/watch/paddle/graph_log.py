@@ -21,7 +21,7 @@ class TensorState:
         begin, end: the addresses of the tensor's first byte and of the byte after its last one.
         version: the version at that time.
         maker: the address of the node that created the tensor; 0 for a leaf and for a tensor that requires no gradient.
-        wants_gradient: True if the tensor requires a gradient.
+        requires_gradient: True if the tensor requires a gradient.
     """
 
     address: int
@@ -29,7 +29,7 @@ class TensorState:
     end: int
     version: int
     maker: int
-    wants_gradient: bool
+    requires_gradient: bool
 
     @property
     def nbytes(self) -> int:

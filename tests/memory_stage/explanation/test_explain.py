@@ -73,7 +73,7 @@ def test_the_operand_whose_gradient_needs_the_copy_is_named():
     wanted, unwanted = rows_of(program)
     assert wanted.verdict is Verdict.COPIES and "gradient of y" in wanted.why and "`y.detach()`" in wanted.instead
     assert unwanted.verdict is Verdict.FREE and unwanted.rules == ("x: g * y",)
-    assert "`y: g * x`" in unwanted.why and "y wants no gradient" in unwanted.why
+    assert "`y: g * x`" in unwanted.why and "y requires no gradient" in unwanted.why
 
 
 def test_marks_need_one_bit_for_each_element():

@@ -34,7 +34,7 @@ SAYS = {
         "`del x` removes the last name of a tensor, so storage 1 is freed at once: 24 bytes fewer are allocated.",
     ],
     LEAF + "y = x * x": [
-        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "Line 1 makes a leaf: `x` requires a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
         "`x * x` allocates storage 2, 12 bytes, for the tensor `y`. `multiply` saves `x@0`, because its gradient "
         "needs those numbers.",
     ],
@@ -75,7 +75,7 @@ SAYS = {
         "Line 5 writes 1 cell of storage 1, which goes from version 2 to version 3. `y` names the same tensor.",
     ],
     LEAF + "a = x * 1\ny = a * a\na.add_(1)\ny.backward()": [
-        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "Line 1 makes a leaf: `x` requires a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
         "`x * 1` allocates storage 2, 12 bytes, for the tensor `a`. `multiply` saves nothing for backward.",
         "`a * a` allocates storage 3, 12 bytes, for the tensor `y`. `multiply` saves `a@0`, because its gradient "
         "needs those numbers.",
@@ -85,7 +85,7 @@ SAYS = {
         "`multiply` (line 3) needs `a` at version 0 but finds version 1, so `backward` raises.",
     ],
     LEAF + "y = x * 2\ny.sin_()": [
-        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "Line 1 makes a leaf: `x` requires a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
         "`x * 2` allocates storage 2, 12 bytes, for the tensor `y`. `multiply` saves nothing for backward.",
         "`sin_` needs its input for backward, so it first copies 12 bytes to storage 3. Then it writes all 3 "
         "cells of storage 2: version 1.",
@@ -98,16 +98,16 @@ SAYS = {
     ],
     # leaves and histories
     LEAF + "v = x[0:2]\nv.add_(1)": [
-        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "Line 1 makes a leaf: `x` requires a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
         "`x[0:2]` makes a tensor on 2 of the 3 cells of storage 1. `x` and `v` share one history from now on.",
         "`add_` is refused: it would write the leaf `x` through its view `v` while gradients are recorded."
         " Nothing is written.",
     ],
     LEAF + "with mt.no_grad():\n    x.subtract_(1)\nd = x.detach()\nd.zero_()\nc = x.clone()": [
-        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "Line 1 makes a leaf: `x` requires a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
         "Under `no_grad` a leaf may be written: `subtract_` writes all 3 cells of storage 1, which goes from "
         "version 0 to version 1, and leaves no history.",
-        "`detach` makes a second tensor on storage 1, one that wants no gradient. A write through `d` will "
+        "`detach` makes a second tensor on storage 1, one that requires no gradient. A write through `d` will "
         "change `x`, and no history will record it.",
         "`zero_` writes all 3 cells of storage 1 through `d`: version 2. `x` changes too, but its history does not "
         "record it.",
@@ -115,12 +115,12 @@ SAYS = {
     ],
     "x = mt.ones([2])\nx.stop_gradient = False\nx.stop_gradient = True": [
         "Line 1 allocates storage 1, 2 numbers in 8 bytes, for a tensor of shape [2]. `x` is a name for that tensor.",
-        "From line 2 on, `x` is a leaf that wants a gradient. Memory does not change.",
-        "From line 3 on, `x` wants no gradient and belongs to no history.",
+        "From line 2 on, `x` is a leaf that requires a gradient. Memory does not change.",
+        "From line 3 on, `x` requires no gradient and belongs to no history.",
     ],
     # backward
     LEAF + "b = x * 1\nv = b[0:2]\nv.scale_(10)\nb.sum().backward()": [
-        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "Line 1 makes a leaf: `x` requires a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
         "`x * 1` allocates storage 2, 12 bytes, for the tensor `b`. `multiply` saves nothing for backward.",
         "`b[0:2]` makes a tensor on 2 of the 3 cells of storage 2. `b` and `v` share one history from now on.",
         "`scale_` writes 2 cells of storage 2 through `v`: version 1. The write joins the history they share,"
@@ -138,7 +138,7 @@ SAYS = {
         "`backward` is done: `x.grad` is [10, 10, 1], in storage 4, 12 bytes. Storage 3 is freed.",
     ],
     LEAF + "y = x * x\ny.backward()": [
-        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "Line 1 makes a leaf: `x` requires a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
         "`x * x` allocates storage 2, 12 bytes, for the tensor `y`. `multiply` saves `x@0`, because its gradient "
         "needs those numbers.",
         "`backward` starts at `y@0` with the gradient [1, 1, 1].",
@@ -163,7 +163,7 @@ SAYS = {
         "Line 2 touches no tensor, so memory does not change.",
         "`mt.from_numpy(a)` makes the tensor `x` on the 3 numbers of `a`: nothing is copied. Storage 1 is borrowed "
         "memory: 12 bytes that its owner has allocated.",
-        "From line 4 on, `x` is a leaf that wants a gradient. Memory does not change.",
+        "From line 4 on, `x` is a leaf that requires a gradient. Memory does not change.",
         "`x * x` allocates storage 2, 12 bytes, for the tensor `y`. `multiply` saves `x@0`, because its gradient needs "
         "those numbers.",
         "Line 6 writes 1 cell of storage 1 from outside, but the version stays 0. `multiply` (line 5) saved "
@@ -180,7 +180,7 @@ SAYS = {
     # PyTorch's vocabulary
     "import minitensor.torch as torch\na = torch.tensor([0., 1.], requires_grad=True)\nout = a.sigmoid()\n"
     "c = out.data\nc.zero_()\nx = torch.ones(2)\nn = x.numpy()\nn[0] = 7\ne = x.expand(3, 2)\ne.mul_(2)": [
-        "Line 2 makes a leaf: `a` wants a gradient, and storage 1 holds its 2 numbers, 8 bytes.",
+        "Line 2 makes a leaf: `a` requires a gradient, and storage 1 holds its 2 numbers, 8 bytes.",
         "`a.sigmoid()` allocates storage 2, 8 bytes, for the tensor `out`. `sigmoid` saves `out@0`, because its "
         "gradient "
         "needs those numbers.",
@@ -208,7 +208,7 @@ SAYS = {
     "class Twice(mt.autograd.PyLayer):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n"
     "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 2\n"
     "x = mt.to_tensor([1., 2.], stop_gradient=False)\ny = Twice.apply(x)\ny.backward()": [
-        "Line 9 makes a leaf: `x` wants a gradient, and storage 1 holds its 2 numbers, 8 bytes.",
+        "Line 9 makes a leaf: `x` requires a gradient, and storage 1 holds its 2 numbers, 8 bytes.",
         "Line 10 calls `Twice.forward`. `x in forward` is a name for the tensor of `x`.",
         "Line 4 touches no tensor, so memory does not change.",
         "`multiply` allocates storage 2, 8 bytes, for a new tensor, held by the running line.",

@@ -53,7 +53,7 @@ X = [[0.4, -0.7, 1.1], [2.0, 0.3, -1.5]]
     ],
     ids=[
         *("elements", "a number", "two of each", "one input twice", "an input not used", "constants", "in place"),
-        *("outputs of every kind", "no output wants one", "no dimensions", "no elements", "views", "a gradient"),
+        *("outputs of every kind", "no output requires one", "no dimensions", "no elements", "views", "a gradient"),
     ],
 )
 def test_right_gradients_pass(function, inputs, order):

@@ -158,7 +158,7 @@ def _made_from_nothing(s, m):
     return memory.length == int(count.replace(",", "")) and (not shapes or shape in shapes)
 
 
-@rule(r"Line \d+ makes a leaf: <N> wants a gradient, and <S> holds its ([\d,]+) numbers?, <B>")
+@rule(r"Line \d+ makes a leaf: <N> requires a gradient, and <S> holds its ([\d,]+) numbers?, <B>")
 def _made_leaf(s, m):
     name, number, count, reported = m.groups()
     look, memory = named_now(s, name), s.after.storages.get(number)
@@ -328,7 +328,7 @@ def _share_nothing(s, m):
 
 
 @rule(
-    r"<N> makes a second tensor on <S>, one that wants no gradient",
+    r"<N> makes a second tensor on <S>, one that requires no gradient",
     r"<N> makes a second tensor on <S>, with its own version counter",
 )
 def _detached(s, m):
@@ -556,7 +556,7 @@ def _reads_first(s, m):
     return "writes" in s.text
 
 
-@rule(r"From now on <N> has a history and wants a gradient")
+@rule(r"From now on <N> has a history and requires a gradient")
 def _has_history(s, m):
     return s.named(m[1]).requires_grad and not s.was(m[1]).requires_grad
 

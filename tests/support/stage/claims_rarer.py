@@ -209,18 +209,18 @@ def _looks_otherwise(s, m):
     return was.storage == now.storage and was.cells != now.cells
 
 
-@rule(r"From line \d+ on, <A> (?:is a leaf|are leaves) that wants? a gradient")
+@rule(r"From line \d+ on, <A> (?:is a leaf|are leaves) that requires? a gradient")
 def _now_leaves(s, m):
     looks = [(s.was(name), s.named(name)) for name in code_in(m[1])]
     return all(now.leaf and now.requires_grad and not was.requires_grad for was, now in looks)
 
 
-@rule(r"From line \d+ on, <N> wants no gradient and belongs to no history")
+@rule(r"From line \d+ on, <N> requires no gradient and belongs to no history")
 def _no_leaf(s, m):
     return s.was(m[1]).requires_grad and not s.named(m[1]).requires_grad
 
 
-@rule(r"Under `no_grad` <N> wants no gradient and stays out of the history")
+@rule(r"Under `no_grad` <N> requires no gradient and stays out of the history")
 def _stays_out(s, m):
     return not named_now(s, m[1]).requires_grad
 

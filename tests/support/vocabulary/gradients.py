@@ -64,7 +64,7 @@ class Kind:
 _LEAF = r"error: (OSError: \(External\) )?ValueError: .*Leaf (Var|Tensor) \(\) that doesn't stop gradient .*, here none"
 _WANTING = r"noted: \w+ '(?P<a>.*)stop_gradient=False(?P<b>.*)', here '(?P=a)stop_gradient=True(?P=b)'"
 DELIBERATE = {
-    "a gradient wants no gradient itself": Kind(
+    "a gradient requires no gradient itself": Kind(
         "nothing was recorded for it, so it has `stop_gradient=True`, may be written, and has no derivative. In "
         "Paddle the gradient of a leaf has False, and a write to it is refused",
         rf"{_LEAF}|{_WANTING}|error: none, here RuntimeError|noted: stop_gradient False, here True",

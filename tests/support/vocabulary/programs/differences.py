@@ -64,14 +64,14 @@ KINDS: list[tuple[str, str, Callable[[str, str, Answer], Answer]]] = [
         without_additions_to_errors,
     ),
     (
-        "a gradient wants none",
+        "a gradient requires none",
         "the gradient in x.grad, and the one passed to a hook, has stop_gradient=True. In Paddle it has "
         "stop_gradient=False although nothing was recorded for it. Therefore Paddle refuses `x.grad.zero_()`, and "
         "`x -= lr * x.grad` records every step",
         without_the_flag_of_gradients,
     ),
     (
-        "positions want no gradient",
+        "positions require no gradient",
         "positions of elements are integers, which have no gradient. Those that Paddle's sort, argsort and topk return "
         "have stop_gradient=False",
         without_the_flag_of_positions,
