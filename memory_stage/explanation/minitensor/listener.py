@@ -192,7 +192,8 @@ class Listener(Subscription):
             return  # backward accumulated into a gradient that no operation had saved
         taken, self._taken = self._taken or OverwrittenSaves(), None
         view = self._view(site, op, x)
-        recorded = modes.grad and x._node is not None and type(x._node) is not Leaf
+        value = peek(x)
+        recorded = modes.grad and value is not None and type(value) is not Leaf
         needs, kept = Needs(), NewSaves()
         if recorded and (node := node_of_write(x)) is not None:
             needs, kept = needs_of(op, wanted_of(op, node)), new_saves_of(op, node, inputs)
