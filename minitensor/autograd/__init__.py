@@ -1,8 +1,8 @@
-"""Gradients on request, custom operations, and a check of both against finite differences.
+"""Gradients on request, operations that a program defines, and a check of both against finite differences.
 
-* :func:`grad` and :func:`backward`: gradients as results, and from several tensors at once.
-* :class:`PyLayer`: an operation with hand-written forward and backward functions, which may write in place.
-* :func:`gradcheck`: compares backward with finite differences, in the first and the second order.
+* :func:`grad` returns gradients; :func:`backward` runs backward from several tensors at once.
+* :class:`PyLayer` is an operation whose forward and backward the program defines. It may write in place.
+* :func:`gradcheck` compares backward with finite differences, in the first and the second order.
 """
 
 from minitensor.engine.autograd.context import PyLayerContext

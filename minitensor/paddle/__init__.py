@@ -1,14 +1,14 @@
 """Paddle's functions that are not operations of the derivative table: modes, devices, inspection of tensors and others.
 
-With them ``import minitensor as paddle`` runs programs written for Paddle's dynamic mode.
-:mod:`minitensor.paddle.names`, the source of appendix C, lists names that mean something else in other libraries.
+With these functions, programs for Paddle's dynamic mode run after ``import minitensor as paddle``.
+:mod:`minitensor.paddle.names`, the source of appendix C, compares names with those of other libraries.
 """
 
 from __future__ import annotations
 
 import importlib
 
-#: The module that defines each name which ``minitensor`` loads at the first access.
+#: The names that ``minitensor`` loads at the first access, by the module that defines them.
 _DEFINED = {
     "memory_stage.explanation.minitensor": ("explain",),
     "minitensor.engine.sharing.foreign_writes": ("check_foreign_writes",),

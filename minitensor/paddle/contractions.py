@@ -1,4 +1,4 @@
-"""Sums of products, distances, repetitions and grids under Paddle's names, made of operations that have gradients."""
+"""Sums of products, distances, repetitions and grids under Paddle's names, composed of operations with gradients."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from minitensor.engine.views.reshaping import reshape, unsqueeze
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Return the sum of products that ``equation`` describes. It sums over each letter that the result lacks.
+    """Return the sums of products that ``equation`` describes: sums over each letter that the result lacks.
 
     Args:
-        equation: letters for the dimensions of each operand, and after ``->`` for those of the result: "ij,jk->ik";
-            ``...`` means any number of dimensions.
+        equation: letters for the dimensions of each operand, and after ``->`` those of the result: "ij,jk->ik". ``...``
+            means any number of dimensions.
         operands: tensors, one by one or as one list.
 
     Returns:
-        A tensor with the dimensions of the result, on a new storage.
+        A tensor with the dimensions that the equation gives the result, on a new storage.
 
     Raises:
         ValueError: if the equation and the shapes do not fit together.
@@ -51,13 +51,13 @@ def outer(x: Tensor, y: Tensor) -> Tensor:
 
 
 def inner(x: Tensor, y: Tensor) -> Tensor:
-    """Return the sums of products over the last dimension of ``x`` and ``y``.
+    """Return the product of every last-dimension vector of ``x`` and every one of ``y``.
 
     Args:
         x, y: of shapes [..., n] and [..., n]; or numbers, which are multiplied.
 
     Returns:
-        A tensor whose shape is that of ``x`` without its last dimension, followed by that of ``y`` without its last.
+        A tensor whose shape is that of ``x``, then that of ``y``, both without the last dimension.
 
     Raises:
         ValueError: if the last dimensions differ in length.
@@ -69,8 +69,8 @@ def inner(x: Tensor, y: Tensor) -> Tensor:
         return TABLE["multiply"](x, y)
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"inner: the last dimensions are equally long; the shapes are {x.shape} and {y.shape}")
-    found = TABLE["matmul"](reshape(x, [-1, x.shape[-1]]), reshape(y, [-1, y.shape[-1]]), False, True)
-    return reshape(found, [*x.shape[:-1], *y.shape[:-1]])
+    products = TABLE["matmul"](reshape(x, [-1, x.shape[-1]]), reshape(y, [-1, y.shape[-1]]), False, True)
+    return reshape(products, [*x.shape[:-1], *y.shape[:-1]])
 
 
 def cdist(x: Tensor, y: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
@@ -78,7 +78,7 @@ def cdist(x: Tensor, y: Tensor, p: float = 2.0, name: str | None = None) -> Tens
 
     Args:
         x: of shape [..., n, k].
-        y: of shape [..., m, k]; the dimensions before these are broadcast.
+        y: of shape [..., m, k]; the dimensions ``...`` are broadcast.
         p: a number, at least 0, or inf.
 
     Returns:
@@ -117,7 +117,7 @@ def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
 
 
 def repeat_interleave(x: Tensor, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Return ``x`` with each position along ``axis`` repeated; without ``axis``, each element of the flattened tensor.
+    """Return ``x`` with each position along ``axis`` repeated; without ``axis``, each element of the flattened ``x``.
 
     Args:
         repeats: an integer, or a tensor of integers with one for each position.
@@ -126,7 +126,7 @@ def repeat_interleave(x: Tensor, repeats: Any, axis: int | None = None, name: st
         A tensor of the shape of ``x`` with another length along ``axis``.
 
     Raises:
-        ValueError: if a number is negative, or if their count is wrong.
+        ValueError: if a number is negative, or if there is not one for each position.
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """
@@ -163,7 +163,8 @@ def unfold(x: Tensor, axis: int, size: int, step: int, name: str | None = None) 
     Windows overlap if ``step`` is below ``size``; such a view is read-only.
 
     Returns:
-        A view with the number of windows as length of ``axis``, and the length ``size`` in a new last dimension.
+        A view in which the length of ``axis`` is the number of windows, and a new last dimension has the length
+        ``size``.
 
     Raises:
         ValueError: if ``size`` is below 0 or above the length, or ``step`` is below 1.
@@ -225,7 +226,7 @@ def count_nonzero(x: Tensor, axis: Any = None, keepdim: bool = False, name: str 
 def isclose(
     x: Tensor, y: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return where ``abs(x - y) <= atol + rtol * abs(y)``: a bool tensor of the broadcast shape.
+    """Return True where ``abs(x - y) <= atol + rtol * abs(y)``, in a bool tensor of the broadcast shape.
 
     Raises:
         ValueError: if the shapes cannot be broadcast.
@@ -256,8 +257,13 @@ def diff(x: Tensor, n: int = 1, axis: int = -1, name: str | None = None) -> Tens
     return rearranging.diff("diff", x, whole("diff: n", n), as_axis("diff", axis, x.ndim))
 
 
-def amax(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """Return the largest element along ``axis`` (all by default); ties share the gradient.
+def _extreme(function: str, op: str, adjective: str) -> Callable[..., Tensor]:
+    def extreme(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+        need_tensor(function, x)
+        return rearranging.reduced(function, op, x, axis, keepdim)
+
+    extreme.__name__ = extreme.__qualname__ = function
+    extreme.__doc__ = f"""Return the {adjective} element along ``axis`` (all by default); equal ones share the gradient.
 
     Returns:
         A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
@@ -267,23 +273,10 @@ def amax(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = 
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """
-    need_tensor("amax", x)
-    return rearranging.reduced("amax", "max", x, axis, keepdim)
+    return extreme
 
 
-def amin(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """Return the smallest element along ``axis`` (all by default); ties share the gradient.
-
-    Returns:
-        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
-
-    Raises:
-        ValueError: if there is no element.
-        IndexError: if ``x`` does not have that axis.
-        TypeError: if ``x`` is not a tensor.
-    """
-    need_tensor("amin", x)
-    return rearranging.reduced("amin", "min", x, axis, keepdim)
+amax, amin = _extreme("amax", "max", "largest"), _extreme("amin", "min", "smallest")
 
 
 def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:
@@ -318,7 +311,7 @@ METHODS: dict[str, Callable[..., Any]] = {
         *(amax, amin, mv, rank),
     )
 }
-#: Available as functions of the module.
+#: The functions of ``minitensor``.
 FUNCTIONS: dict[str, Callable[..., Any]] = {**METHODS, "einsum": einsum, "meshgrid": meshgrid}
 
 for _name, _function in METHODS.items():

@@ -28,8 +28,8 @@ def unique(
         dtype: of positions and counts, int32 or int64.
 
     Returns:
-        The n values, of shape [n] (with ``axis``, the shape of ``x`` with length n along ``axis``). If they are
-        requested, also the position of the first occurrence of each value, of shape [n]; for each element the position
+        The n values, of shape [n] (with ``axis``, of the shape of ``x`` with length n along ``axis``). Then, if they
+        are requested: the position of the first occurrence of each value, of shape [n]; for each element the position
         of its value in the result; and the number of occurrences of each value, of shape [n].
 
     Raises:
@@ -39,20 +39,20 @@ def unique(
     need_tensor("unique", x)
     flags = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
     return_index, return_inverse, return_counts = (checks.flag("unique", *flag) for flag in flags.items())
-    whole = dtype_of(dtype)
-    if whole.numpy not in INDICES:
-        raise TypeError(f"unique: positions are int32 or int64, not {whole.name}")
+    integer = dtype_of(dtype)
+    if integer.numpy not in INDICES:
+        raise TypeError(f"unique: positions are int32 or int64, not {integer.name}")
     array = host_array(x._array)
     axis = None if axis is None else as_axis("unique", axis, array.ndim)
     values, first, inverse, counts = np.unique(array, True, True, True, axis, equal_nan=False)
-    asked = ((first, return_index), (inverse.reshape(-1), return_inverse), (counts, return_counts))
-    answers = [values, *(each.astype(whole.numpy) for each, wanted in asked if wanted)]
-    made = tuple(Tensor._made(like(np.ascontiguousarray(each), x._array), "unique", (x,)) for each in answers)
-    return made if len(made) > 1 else made[0]
+    optional = ((first, return_index), (inverse.reshape(-1), return_inverse), (counts, return_counts))
+    arrays = [values, *(each.astype(integer.numpy) for each, requested in optional if requested)]
+    tensors = tuple(Tensor._made(like(np.ascontiguousarray(each), x._array), "unique", (x,)) for each in arrays)
+    return tensors if len(tensors) > 1 else tensors[0]
 
 
 def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
-    """Return rows of zeros (float32) with a 1 at the class of each element.
+    """Return for each element a row of zeros (float32) with a 1 at the element's class.
 
     Args:
         x: int32 or int64, of any shape.
@@ -77,11 +77,8 @@ def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
     return Tensor._made(like(hot, x._array), "one_hot", (x,))
 
 
-#: Available as functions of the module.
+#: Functions of ``minitensor`` and methods of tensors.
 FUNCTIONS: dict[str, Callable[..., Any]] = {"unique": unique}
 
-#: Available as methods of tensors.
-METHODS = FUNCTIONS
-
-for _name, _function in METHODS.items():
+for _name, _function in FUNCTIONS.items():
     setattr(Tensor, _name, _function)

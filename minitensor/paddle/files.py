@@ -21,7 +21,7 @@ from minitensor.engine.files.transfer import load_from, save_to
 def save(obj: Any, path: Any, protocol: int = 4) -> None:
     """Write tensors, state dicts and plain values into the file ``path``, a path or an open file.
 
-    As in Paddle, each tensor is written separately: tensors that share memory no longer do so when they are loaded.
+    As in Paddle, each tensor is written separately, so tensors that share memory do not share it after loading.
     Gradients are not saved. The old file at a path is replaced only when the new one is complete. Missing folders are
     created.
 
@@ -31,7 +31,7 @@ def save(obj: Any, path: Any, protocol: int = 4) -> None:
 
     Raises:
         TypeError: if ``obj`` contains anything but tensors and plain values.
-        ValueError: if ``obj`` is a layer (save its ``state_dict()``), or if ``path`` is not a path.
+        ValueError: if ``obj`` is a layer (save its ``state_dict()``), or if ``path`` is not a path or an open file.
     """
     if not isinstance(protocol, int) or not 1 < protocol < 5:
         raise ValueError(f"Expected 1<'protocol'<5, but received protocol={shown(protocol)}")
@@ -51,14 +51,14 @@ def save(obj: Any, path: Any, protocol: int = 4) -> None:
             raise IsADirectoryError(21, os.strerror(21), os.fsdecode(path))
         if folder:
             os.makedirs(folder, exist_ok=True)
-    save_to("save", obj, path, _extension, keeps_sharing=False)
+    save_to("save", obj, path, _describe, keeps_sharing=False)
 
 
 def load(path: Any, return_numpy: bool = False) -> Any:
     """Load the content of a file that :func:`save` wrote, from a path or an open file, on the current device.
 
     Args:
-        return_numpy: True for numpy arrays instead of tensors. Otherwise saved arrays become tensors.
+        return_numpy: True to return numpy arrays instead of tensors; otherwise saved arrays are returned as tensors.
 
     Raises:
         ValueError: if there is no such file, or if it is damaged, truncated or a pickle. Nothing is loaded then.
@@ -88,7 +88,7 @@ def _need_path(path: Any) -> str | bytes:
     return checks.path_or_empty("save() or load()", "path", path)
 
 
-def _extension(value: Any) -> tuple[str, Any] | None:
+def _describe(value: Any) -> tuple[str, Any] | None:
     return ("dtype", value.name) if isinstance(value, DType) else None
 
 

@@ -1,4 +1,4 @@
-"""Inspect tensors, under Paddle's names. Results that are bools or positions have no gradient."""
+"""Inspect tensors, under Paddle's names. The results have no gradient."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def numel(x: Tensor) -> Tensor:
         TypeError: if ``x`` is not a tensor.
     """
     need_tensor("numel", x)
-    return _answer("numel", x, np.full((), x._array.size, np.int64, like=x._array))
+    return _result("numel", x, np.full((), x._array.size, np.int64, like=x._array))
 
 
 def dim(x: Tensor) -> int:
@@ -39,12 +39,12 @@ def dim(x: Tensor) -> int:
     return x.ndim
 
 
-def _answer(op: str, x: Tensor, array: Any) -> Tensor:
+def _result(op: str, x: Tensor, array: Any) -> Tensor:
     return Tensor._made(as_array(array), op, (x,))
 
 
-def _over(op: str, x: Tensor, axis: Any, keepdim: Any) -> tuple[tuple[int, ...], bool]:
-    """Return the axes and ``keepdim`` as numpy takes them, after checking them; errors name the function ``op``."""
+def _check_axes(op: str, x: Tensor, axis: Any, keepdim: Any) -> tuple[tuple[int, ...], bool]:
+    """Return the axes and ``keepdim`` in numpy's form, after checking them. Errors name the function ``op``."""
     try:
         axis, keepdim = reduce_arguments(axis, keepdim)
         return axes(x._array.shape, axis), keepdim
@@ -52,8 +52,14 @@ def _over(op: str, x: Tensor, axis: Any, keepdim: Any) -> tuple[tuple[int, ...],
         raise explain(op, error, (x._array,)) from None
 
 
-def all_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
-    """Test if every element along ``axis`` (by default all elements) is true, or not 0.
+def _truth(name: str, quantifier: str) -> Callable[..., Tensor]:
+    def truth(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
+        need_tensor(name, x)
+        axes, keepdim = _check_axes(name, x, axis, keepdim)
+        return _result(name, x, getattr(x._array, name)(axis=axes, keepdims=keepdim))
+
+    truth.__name__ = truth.__qualname__ = name
+    truth.__doc__ = f"""Test if {quantifier} element along ``axis`` (by default all elements) is true, or not 0.
 
     Returns:
         A bool tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
@@ -63,32 +69,17 @@ def all_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """
-    need_tensor("all", x)
-    over, keepdim = _over("all", x, axis, keepdim)
-    return _answer("all", x, x._array.all(axis=over, keepdims=keepdim))
+    return truth
 
 
-def any_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
-    """Test if some element along ``axis`` (by default all elements) is true, or not 0.
-
-    Returns:
-        A bool tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
-        ``axis``, [] ([1, 1, ...] with ``keepdim``).
-
-    Raises:
-        IndexError: if ``x`` does not have that axis.
-        TypeError: if ``x`` is not a tensor.
-    """
-    need_tensor("any", x)
-    over, keepdim = _over("any", x, axis, keepdim)
-    return _answer("any", x, x._array.any(axis=over, keepdims=keepdim))
+all_, any_ = _truth("all", "every"), _truth("any", "some")
 
 
 def equal_all(x: Tensor, y: Any) -> Tensor:
     """Test if ``x`` and ``y`` have the same shape and equal elements.
 
     Args:
-        x, y: tensors, arrays or numbers of any shape, at least one a tensor or an array.
+        x, y: tensors, arrays or numbers; at least one is a tensor or an array.
 
     Returns:
         A bool tensor without dimensions.
@@ -99,8 +90,8 @@ def equal_all(x: Tensor, y: Any) -> Tensor:
     x, y = as_operands("equal_all", x, y)
     a, b = x._array, y._array
     if a.shape != b.shape:
-        return _answer("equal_all", x, np.zeros((), np.bool_, like=a if a.shape else b))
-    return _answer("equal_all", x, np.equal(a, b).all())
+        return _result("equal_all", x, np.zeros((), np.bool_, like=a if a.shape else b))
+    return _result("equal_all", x, np.equal(a, b).all())
 
 
 def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
@@ -124,7 +115,7 @@ def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_
             close = np.isclose(x._array, y._array, rtol, atol, equal_nan)
     except ValueError as error:
         raise explain("allclose", error, (x._array, y._array)) from None
-    return _answer("allclose", x, close.all())
+    return _result("allclose", x, close.all())
 
 
 def gradient(x: Tensor) -> np.ndarray | None:
@@ -142,16 +133,17 @@ def inplace_version_of(x: Tensor) -> int:
 
 
 def bump_inplace_version(x: Tensor) -> None:
-    """Raise the version of ``x`` by 1 after a write that the engine did not see, so that backward of operations that
-    saved ``x`` detects the write.
+    """Increment the version of ``x`` after a write that the engine did not notice.
+
+    Backward then refuses the saved ``x``, as after any other write.
     """
     log_write(x._storage, "_bump_inplace_version")
 
 
 def reset_grad_inplace_version(x: Tensor, set_to_zero: bool = False) -> None:
-    """Do nothing. Paddle resets the version of the gradient, but in minitensor a version never decreases.
+    """Do nothing. Paddle resets the version of the gradient; in minitensor a version never decreases.
 
-    Otherwise a tensor saved before a write could not be distinguished from its later value.
+    After a reset, backward could not detect that a saved tensor was overwritten before.
     """
     need_tensor("_reset_grad_inplace_version", x)
 
@@ -179,7 +171,7 @@ def shares_buffer_with(x: Tensor, other: Tensor) -> bool:
     return x._storage is other._storage
 
 
-#: Available as functions.
+#: The functions of ``minitensor``.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "all": all_,
     "allclose": allclose,
@@ -190,7 +182,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "is_tensor": is_tensor,
     "numel": numel,
 }
-#: Available as methods of tensors.
+#: The methods of tensors.
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: function for name, function in FUNCTIONS.items() if name != "is_tensor"},
     "dim": dim,

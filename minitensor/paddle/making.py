@@ -22,7 +22,7 @@ from minitensor.engine.views.indexing import store_at
 def assign(x: Any, output: Tensor | None = None) -> Tensor:
     """Return a copy of ``x`` on a new storage, or copy ``x`` into ``output`` and return ``output``.
 
-    In both cases gradients flow to ``x``. The copy into ``output`` is one write, which raises its version.
+    In both cases gradients flow to ``x``. The copy into ``output`` is one write, which increments its version.
 
     Args:
         x: a tensor, an array, a list or a number.
@@ -46,13 +46,11 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
 
 
 def _convert(data: Any, dtype: np.dtype | None) -> Tensor:
-    """Convert data to a tensor."""
     return made_here("to_tensor", array_of(data, dtype, "assign"))
 
 
 def empty(shape: Any, dtype: Any = None) -> Tensor:
-    """Return a tensor to be filled by the program. It contains zeros, because uninitialized memory would differ from
-    run to run.
+    """Return a tensor of zeros for the program to fill. Uninitialized memory would differ from run to run.
 
     Returns:
         A tensor of ``shape``, with ``dtype`` or float32.
@@ -65,7 +63,7 @@ def empty(shape: Any, dtype: Any = None) -> Tensor:
 
 
 def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """Return a tensor to be filled by the program, in the shape and dtype of ``x``. It contains zeros.
+    """Return a tensor of zeros for the program to fill, in the shape and dtype of ``x``.
 
     Raises:
         TypeError: if ``x`` is not a tensor, or if a tensor cannot have that dtype.
@@ -109,7 +107,7 @@ def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
 
 
 def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any = None) -> Tensor:
-    """Return random integers from ``low`` (included) to ``high`` (excluded); with one bound, from 0 to that bound.
+    """Return random integers from ``low`` (included) to ``high`` (excluded); without ``high``, from 0 to ``low``.
 
     Returns:
         A tensor of ``shape``, with ``dtype`` or int64.

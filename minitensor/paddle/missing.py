@@ -1,15 +1,41 @@
-"""Errors for missing names, with the nearest existing name. They are created only after a look-up has failed, so
-existing names are as fast as before.
+"""Errors for missing names, with the nearest existing name.
+
+They are created only after a look-up has failed, so that access to existing names takes no longer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-#: Names of Paddle that are missing on purpose, with the reason or an alternative.
+
+def left_out_layers(d: str, attention: str) -> dict[str, str]:
+    """Return the functions and layers that minitensor deliberately lacks, each with the reason or an alternative.
+
+    Args:
+        d: the last letter of names such as ``Conv1D``: "D" in Paddle, "d" in PyTorch.
+        attention: the framework's name of the layer with several attention heads.
+    """
+    of_one_dimension = ("conv1d", f"Conv1{d}", "max_pool1d", f"MaxPool1{d}", "avg_pool1d", f"AvgPool1{d}")
+    transformers = ("", "Encoder", "EncoderLayer", "Decoder", "DecoderLayer")
+    return {
+        **dict.fromkeys(
+            of_one_dimension, "use the function or layer of two dimensions on x.unsqueeze(2), whose height is 1"
+        ),
+        **dict.fromkeys(("conv3d", f"Conv3{d}", f"BatchNorm3{d}"), "images have two dimensions here"),
+        **{f"Transformer{part}": f"build it from nn.{attention}, nn.LayerNorm and nn.Linear" for part in transformers},
+    }
+
+
+#: Names that both frameworks have and minitensor deliberately lacks, each with the reason or an alternative.
+LEFT_OUT_OF_BOTH = {
+    "jit": "nothing is compiled: every operation runs when it is called",
+    "DataParallel": "there is one GPU; minitensor.distributed has processes that exchange tensors",
+}
+#: Names of Paddle that minitensor deliberately lacks, each with the reason or an alternative.
 NOT_HERE: dict[str, str] = {
     "fluid": "it was Paddle's first interface, and was removed from Paddle, too",
-    "jit": "nothing is compiled: every operation runs when it is called",
+    **LEFT_OUT_OF_BOTH,
+    **left_out_layers("D", "MultiHeadAttention"),
     **dict.fromkeys(("Model", "callbacks"), "write the loop over epochs and batches yourself"),
     "summary": "print(layer) shows its layers, and layer.named_parameters() has the parameters",
     "flops": "no function counts arithmetic operations",
@@ -17,28 +43,12 @@ NOT_HERE: dict[str, str] = {
     **dict.fromkeys(("fft", "signal", "sparse", "complex", "real", "imag"), "tensors are dense and hold real numbers"),
     **dict.fromkeys(("hub", "onnx", "text", "incubate"), "it is not a part of Paddle that this book needs"),
     "linalg": "there are matmul, einsum, norm and inner, and no decompositions of matrices",
-    "DataParallel": "there is one GPU; minitensor.distributed has processes that exchange tensors",
-    **dict.fromkeys(
-        ("conv1d", "Conv1D", "max_pool1d", "MaxPool1D", "avg_pool1d", "AvgPool1D"),
-        "use the function or layer of two dimensions on x.unsqueeze(2), whose height is 1",
-    ),
-    **dict.fromkeys(("conv3d", "Conv3D", "BatchNorm3D"), "images have two dimensions here"),
-    **dict.fromkeys(
-        (
-            "Transformer",
-            "TransformerEncoder",
-            "TransformerEncoderLayer",
-            "TransformerDecoder",
-            "TransformerDecoderLayer",
-        ),
-        "build it from nn.MultiHeadAttention, nn.LayerNorm and nn.Linear",
-    ),
     "static": "there is no static graph: every operation runs when it is called",
 }
 
 
 def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
-    """Return the error for ``name``, which is not among the names ``known`` of ``module``."""
+    """Return the error for ``name``, which ``module`` lacks; ``known`` are the names that it has."""
     text = f"module {module!r} has no attribute {name!r}"
     if name.startswith("__"):  # Python looks these names up
         return AttributeError(text, name=name)

@@ -10,7 +10,7 @@ from minitensor.engine.modes import modes
 
 
 def disable_static(place: Any = None) -> None:
-    """Do nothing, because operations always run when they are called; set ``place`` with ``set_device``.
+    """Call ``set_device(place)`` if ``place`` is given. The mode is always dynamic.
 
     Raises:
         ValueError: if there is no such device.
@@ -37,8 +37,9 @@ def in_dynamic_mode() -> bool:
 
 
 class set_grad_enabled:
-    """Switch the recording of operations on or off immediately. Used as a context manager, it restores the former mode
-    at the end.
+    """Switch the recording of operations on or off immediately.
+
+    Used as a context manager, it restores the former mode at the end.
 
     Raises:
         TypeError: if ``mode`` is not a bool.

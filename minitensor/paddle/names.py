@@ -1,8 +1,8 @@
 """A table with the names of each function in minitensor, Paddle, PyTorch, NumPy and JAX.
 
 It is the source of appendix C. A cell is a line of code for one library, which runs after the library's start code.
-``facts/names.py`` ran the cells of the other libraries and recorded the results. The cells of minitensor run when the
-appendix is built, and in the tests. A row whose results differ has a note about the difference.
+``facts/names.py`` ran the cells of the other libraries and recorded the results. The cells of minitensor run in the
+tests and when the appendix is built. If the results of a row differ, it has a note about the difference.
 
 This module imports nothing of minitensor, so that ``facts/names.py`` can import it without minitensor.
 """
@@ -40,7 +40,7 @@ where = address(x)
 {cell}
 """
 
-#: The results to compare, in words and as expressions. ``z`` is the value of the cell or, after a statement, ``x``.
+#: The results to compare, in words and as expressions. ``z`` is the value of the cell or, if it is a statement, ``x``.
 ASKS = {
     "numbers": ("the result", "numbers(z)"),
     "x": ("x afterwards", "numbers(before)"),

@@ -1,13 +1,13 @@
-"""Find the existing name that is nearest to a missing one, and names of the same kind."""
+"""Find the existing name that is nearest to a missing one, and names with the same last word."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-#: In names of at most this length a replaced letter makes another word, not a misspelling: `svd` and `std`.
+#: In names of at most this length a replaced letter is probably another word and not a slip: `svd` and `std`.
 _SHORT = 4
-#: In names of at least this length, two letters may be wrong.
+#: In names of at least this length, two count_slips are likely.
 _LONG = 7
 
 
@@ -16,18 +16,18 @@ def twin_of(name: str) -> str:
     return name[:-1] if name.endswith("_") else f"{name}_"
 
 
-def slips(name: str, other: str) -> int:
+def count_slips(name: str, other: str) -> int:
     """Count the letters that were omitted, inserted, swapped with the next one, or, in long names, replaced.
 
     The count is the optimal string alignment distance, except that a replacement counts twice in short names.
     """
-    changed = 2 if max(len(name), len(other)) <= _SHORT else 1
+    replacement = 2 if max(len(name), len(other)) <= _SHORT else 1
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, a in enumerate(name, 1):
         last, before, row = before, row, [i]
         for j, b in enumerate(other, 1):
-            cost = min(before[j] + 1, row[-1] + 1, before[j - 1] + (a != b) * changed)
+            cost = min(before[j] + 1, row[-1] + 1, before[j - 1] + (a != b) * replacement)
             if i > 1 and j > 1 and a != b and a == other[j - 2] and b == name[i - 2]:
                 cost = min(cost, last[j - 2] + 1)
             row.append(cost)
@@ -35,17 +35,16 @@ def slips(name: str, other: str) -> int:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the public name in ``known`` of which ``name`` is probably a misspelling, ignoring case; None if there is
-    none.
+    """Return the public name in ``known`` of which ``name`` is probably a misspelling, ignoring case; or None.
 
-    If ``known`` contains the twin of ``name``, with or without the last underscore, it is returned. Otherwise one
-    letter may be wrong, or two if both names are long.
+    The twin of ``name``, with or without the last underscore, comes first. Otherwise the names may differ by one slip,
+    or by two if both are long.
     """
     public = {each.lower(): each for each in sorted(known) if not each.startswith("_")}
     given = name.lower()
     if twin_of(given) in public:
         return public[twin_of(given)]
-    near = {each: slips(given, each) for each in public if abs(len(each) - len(given)) <= 2}
+    near = {each: count_slips(given, each) for each in public if abs(len(each) - len(given)) <= 2}
     best = min(near, key=near.__getitem__, default=None)
     if best is None or near[best] > (2 if min(len(given), len(best)) >= _LONG else 1):
         return None
@@ -53,23 +52,19 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def of_its_kind(name: str, known: Iterable[str]) -> list[str]:
-    """Return the names in ``known`` with the same last word: `MSELoss` for `BCELoss`, `l1_loss` for `huber_loss`."""
+    """Return the names in ``known`` with the last word of ``name``: `MSELoss` for `BCELoss`, `l1_loss` for `a_loss`."""
     kind = _kind(name)
     return sorted(each for each in known if kind is not None and not each.startswith("_") and _kind(each) == kind)
 
 
 def _kind(name: str) -> str | None:
-    """Return the last word of a name, such as `Loss` of `BCELoss` or `entropy` of `cross_entropy`; None if it has one
-    word.
-    """
+    """Return the last word of a name: `Loss` of `BCELoss`, `entropy` of `cross_entropy`; None for a single word."""
     found = re.search(r"(?<=.)[A-Z][a-z]{3,}$|(?<=_)[a-z]{4,}$", name.rstrip("_"))
     return found and found[0]
 
 
 def like_it(name: str, known: Iterable[str]) -> str:
-    """Return the end of an error about the missing ``name``: the nearest name, or else names with its last word, or
-    "".
-    """
+    """Return the hint for the missing ``name``: the nearest name, else names with the same last word, else ""."""
     known = list(known)
     near = nearest(name, known)
     if near is not None:

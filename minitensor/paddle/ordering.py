@@ -1,6 +1,4 @@
-"""Variance, norms and sorting under Paddle's names, composed of operations of the derivative table, so that they have
-gradients.
-"""
+"""Variance, norms and sorting under Paddle's names, composed of operations with gradients."""
 
 from __future__ import annotations
 
@@ -25,8 +23,9 @@ from minitensor.engine.views.reshaping import reshape, squeeze
 
 
 def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """Return the mean squared distance from the mean. If ``unbiased`` is true, the sum of the squares is divided by the
-    count minus 1, unless the count is 1.
+    """Return the variance: the sum of squared distances from the mean, divided by the count.
+
+    If ``unbiased`` is true, the divisor is the count minus 1, unless the count is 1.
 
     Returns:
         A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
@@ -37,14 +36,16 @@ def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = Fals
         ValueError: if there is no element.
         TypeError: if ``x`` is not a tensor.
     """
-    return _rounded(_spread_out("var", x, axis, unbiased, keepdim), x)
+    return _rounded(_variance("var", x, axis, unbiased, keepdim), x)
 
 
 def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """Return the square root of :func:`var`. Shapes and errors (IndexError, ValueError, TypeError) are those of
-    ``var``.
+    """Return the square root of :func:`var`, in the same shape.
+
+    Raises:
+        IndexError, ValueError, TypeError: as :func:`var` does.
     """
-    return _rounded(TABLE["sqrt"](_spread_out("std", x, axis, unbiased, keepdim)), x)
+    return _rounded(TABLE["sqrt"](_variance("std", x, axis, unbiased, keepdim)), x)
 
 
 def _rounded(result: Tensor, x: Tensor) -> Tensor:
@@ -52,7 +53,7 @@ def _rounded(result: Tensor, x: Tensor) -> Tensor:
     return cast(result, x._array.dtype) if x._array.dtype in HALVES else result
 
 
-def _spread_out(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) -> Tensor:
+def _variance(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) -> Tensor:
     need_tensor(op, x)
     if x._array.size == 0:
         raise ValueError(f"{op}: there is no element in a tensor of shape {x.shape}, so there is no mean")
@@ -67,16 +68,17 @@ def _spread_out(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) ->
 
 
 def _axes(op: str, axis: Any, ndim: int) -> Any:
-    """Return one axis or several, counted from the first dimension. Errors name the function ``op``."""
+    """Return ``axis``, one or several, with negative numbers replaced. Errors name the function ``op``."""
     if axis is None or ndim == 0:
         return axis
     return [as_axis(op, each, ndim) for each in axis] if isinstance(axis, (list, tuple)) else as_axis(op, axis, ndim)
 
 
 def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> Tensor:
-    """Return the p-norm over ``axis``, by default of all elements; "fro" and 2 are the root of the sum of squares.
+    """Return the p-norm over ``axis``, by default of all elements. Its gradient at 0 is 0.
 
-    Its gradient at 0 is 0.
+    Args:
+        p: a number, inf, -inf, or "fro", which means 2: the root of the sum of squares.
 
     Returns:
         A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
@@ -96,8 +98,8 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
         return _rounded(norm(cast(x, np.dtype(np.float32)), p, axis, keepdim), x)
     if p == 2:
         total = TABLE["sum"](x * x, axis, keepdim=keepdim)
-        none = total == 0.0
-        return TABLE["where"](none, total, TABLE["sqrt"](TABLE["where"](none, total + 1.0, total)))
+        is_zero = total == 0.0
+        return TABLE["where"](is_zero, total, TABLE["sqrt"](TABLE["where"](is_zero, total + 1.0, total)))
     size = TABLE["abs"](x)
     if p in (math.inf, -math.inf):
         return TABLE["max" if p > 0 else "min"](size, axis, keepdim)
@@ -175,8 +177,9 @@ def topk(
 
 
 def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
-    """Return the median along ``axis``, by default of all elements. It is the mean of two middle elements, and nan if
-    an element is nan.
+    """Return the median along ``axis``, by default of all elements.
+
+    It is the mean of the middle elements if there are two, and nan if an element is nan.
 
     Returns:
         A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
@@ -216,15 +219,13 @@ def flip(x: Tensor, axis: Any) -> Tensor:
     need_tensor("flip", x)
     out = TABLE["clone"](x)
     for each in axis if isinstance(axis, (list, tuple)) else [axis]:
-        where = as_axis("flip", each, x.ndim)
-        out = _pick(out, where, np.arange(x.shape[where])[::-1])
+        position = as_axis("flip", each, x.ndim)
+        out = _pick(out, position, np.arange(x.shape[position])[::-1])
     return out
 
 
 def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
-    """Return a copy with the elements shifted cyclically by ``shifts`` along ``axis``.
-
-    Without ``axis`` they are shifted in the flattened tensor.
+    """Return a copy with the elements shifted cyclically by ``shifts`` along ``axis``, or in the flattened tensor.
 
     Returns:
         A tensor of the shape and dtype of ``x``.
@@ -242,9 +243,9 @@ def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
         raise ValueError(f"roll: there are {len(steps)} shifts and {len(axes)} axes; each axis has its own")
     out = TABLE["clone"](x)
     for step, each in zip(steps, axes, strict=True):
-        where = as_axis("roll", each, x.ndim)
-        length = x.shape[where]
-        out = _pick(out, where, np.roll(np.arange(length), whole("roll", step) % (length or 1)))
+        position = as_axis("roll", each, x.ndim)
+        length = x.shape[position]
+        out = _pick(out, position, np.roll(np.arange(length), whole("roll", step) % (length or 1)))
     return out
 
 
@@ -316,7 +317,7 @@ def _running(name: str, largest: bool) -> Callable[..., tuple[Tensor, Tensor]]:
 
     Raises:
         IndexError: if ``x`` does not have that axis.
-        TypeError: if ``x`` is not a tensor, or for another dtype.
+        TypeError: if ``x`` is not a tensor, or ``dtype`` is neither int32 nor int64.
     """
     return running
 
@@ -350,16 +351,13 @@ def contiguous(x: Tensor) -> Tensor:
     return x if x.is_contiguous() else TABLE["clone"](x)
 
 
-#: Available as functions.
+#: The functions of ``minitensor``.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (var, std, norm, median, argsort, sort, topk, flip, roll, nansum, nanmean, cummax, cummin, isin)
 }
-#: Available as methods of tensors.
-METHODS: dict[str, Callable[..., Any]] = {
-    **FUNCTIONS,
-    "contiguous": contiguous,
-}
+#: The methods of tensors.
+METHODS: dict[str, Callable[..., Any]] = {**FUNCTIONS, "contiguous": contiguous}
 
 for _name, _function in METHODS.items():
     setattr(Tensor, _name, _function)

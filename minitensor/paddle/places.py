@@ -7,9 +7,7 @@ from minitensor.engine import checks
 
 
 def is_compiled_with_cuda() -> bool:
-    """True if there is a CUDA device. The simulated GPU, which ``set_device("gpu")`` otherwise chooses, does not
-    count.
-    """
+    """True if there is a CUDA device. The simulated GPU does not count."""
     return cuda.device_count() > 0
 
 
@@ -19,5 +17,5 @@ def CPUPlace() -> str:
 
 
 def CUDAPlace(id: int = 0) -> str:
-    """Return the name of the GPU ``id`` for a ``place`` argument. A missing GPU is refused only when it is used."""
+    """Return the name of the GPU ``id``, for a ``place`` argument. A GPU that does not exist is refused only there."""
     return f"Place(gpu:{checks.integer('CUDAPlace', 'id', id)})"

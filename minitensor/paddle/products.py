@@ -1,6 +1,4 @@
-"""Products, and a sum of many tensors, under Paddle's names, composed of operations of the derivative table, so that
-they have gradients.
-"""
+"""Products, and the sum of several tensors, under Paddle's names, composed of operations with gradients."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ def dot(x: Tensor, y: Tensor) -> Tensor:
         A tensor without dimensions, or of shape [b].
 
     Raises:
-        ValueError: if the shapes differ, or are not of vectors or matrices.
+        ValueError: if the shapes differ, or have neither one nor two dimensions.
         TypeError: if an operand is not a tensor.
     """
     _need_two("dot", x, y)
@@ -44,7 +42,7 @@ def _need_two(op: str, x: Any, y: Any) -> None:
 def _product(op: str, x: Tensor, y: Tensor) -> Tensor:
     try:
         return TABLE["matmul"](x, y)
-    except ValueError as error:  # the error about shapes names the operation that the program called
+    except ValueError as error:  # let the message name the function that the program called
         raise ValueError(str(error).replace("matmul", op, 1)) from None
 
 
@@ -114,7 +112,7 @@ def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
     return total
 
 
-#: Available as functions, and as methods of tensors.
+#: Functions of ``minitensor`` and methods of tensors.
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in (dot, mm, bmm, add_n)}
 
 for _name, _function in FUNCTIONS.items():

@@ -1,4 +1,4 @@
-"""``torch.accelerator``: the GPU, for programs that do not say which kind of accelerator they use."""
+"""``torch.accelerator``: the GPU, for programs that do not name the kind of their accelerator."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ __all__ = ["current_accelerator", "device_count", "is_available", "synchronize"]
 
 
 def is_available() -> bool:
-    """Return True, because without a CUDA device the simulated GPU is the accelerator."""
+    """Return True: without a CUDA device, the simulated GPU is the accelerator."""
     return cuda.is_available()
 
 
 def device_count() -> int:
-    """Return the number of accelerators. Nothing is refused."""
+    """Return 1, as ``torch.cuda.device_count`` does."""
     return cuda.device_count()
 
 
 def current_accelerator(check_available: bool = False) -> device | None:
-    """Return the device of the accelerator: a CUDA device, or the simulated GPU."""
-    return device("cuda") if is_available() else None
+    """Return the device ``cuda``, which may be the simulated GPU. ``check_available`` has no effect."""
+    return device("cuda")
 
 
 def synchronize(device: object = None) -> None:

@@ -12,17 +12,18 @@ from minitensor.engine.kernels.numbers import number
 from minitensor.engine.operations.operands import NUMBERS, converted
 from minitensor.engine.operations.variants import Redirect
 from minitensor.torch.operands import promoted_dtype
-from minitensor.torch.scalars import fits
+from minitensor.torch.scalars import check_range
 
 
-def scaled(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
-    """Return ``alpha * y``; if ``y`` is a tensor, autograd records the product.
+def scale_operand(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
+    """Return ``alpha * y``, which ``op`` then adds to ``x`` or subtracts from it; if ``y`` is a tensor, ``redirect``
+    computes the product as a recorded operation.
 
-    If the other operand holds 16-bit floats, numbers and their product are rounded to 16 bits.
+    If the result will hold 16-bit floats, ``alpha`` and a number ``y`` are rounded to 16 bits first.
 
     Raises:
-        RuntimeError: if ``alpha`` is not an integer and both operands hold integers, if it is a bool and one does not
-            hold bools, or if it is beyond the largest number of the dtype of the result.
+        RuntimeError: if ``alpha`` is a float although neither operand holds floats, if it is a bool although the result
+            does not hold bools, or if the dtype of the result cannot hold it.
     """
     factor = number(op, "alpha", alpha)
     if isinstance(factor, float) and not any(_is_floating(operand) for operand in (x, y)):
@@ -32,7 +33,7 @@ def scaled(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
     if isinstance(alpha, bool) and dtype != np.bool_:
         raise RuntimeError(f"{op}(): Boolean alpha only supported for Boolean results; alpha is {alpha}, a number is 1")
     if dtype in FLOATS:
-        fits(factor, dtype)
+        check_range(factor, dtype)
     if dtype in HALVES:
         factor, y = _rounded(factor, dtype), y if isinstance(y, BaseTensor) else _rounded(y, dtype)
     if isinstance(y, BaseTensor):

@@ -24,19 +24,19 @@ from minitensor.torch.optim.optimizer import Optimizer
 
 __all__ = ["GradScaler", "autocast", "is_autocast_available"]
 
+#: For each device its lists of operations and the default dtype of ``autocast``.
 _LISTS = {"cpu": (TORCH_CPU, bfloat16), "cuda": (TORCH_CUDA, float16)}
 
 
 class autocast:
-    """Cast the operands of products to 16 bits, and those of losses and other functions to float32, in a block or a
-    function.
+    """Cast the operands of products to 16 bits, and those of losses and some other functions to float32.
 
     Use it as ``with torch.autocast("cpu"): ...`` or ``@torch.autocast("cpu")``. The operands of in-place operations and
-    float64 operands are not cast. A parameter is cast once for each of its versions, and a product saves that copy for
-    backward.
+    float64 operands are not cast. A parameter is cast once for each of its versions, and a product saves the cast copy
+    for backward.
 
     Args:
-        device_type: "cpu" or "cuda", whose lists of operations apply.
+        device_type: "cpu" or "cuda": the device whose list of operations applies.
         dtype: float16 or bfloat16; by default bfloat16 on the CPU, and float16 on CUDA.
         enabled: False to cast nothing in the block, even within another context.
         cache_enabled: False to cast a parameter at every use.
@@ -95,7 +95,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """True if operands are cast in this thread.
+    """True if operands are cast in this thread; with ``device_type``, if they are cast by the list of that device.
 
     Raises:
         TypeError: if ``device_type`` is not text.
@@ -107,7 +107,7 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 
 
 def get_autocast_dtype(device_type: str) -> DType:
-    """Return the dtype to which ``autocast`` casts products in this thread, or its default outside of such a context.
+    """Return the dtype to which ``autocast`` casts the operands of products in this thread, or would cast them.
 
     Raises:
         RuntimeError: for a device other than "cpu" and "cuda".
@@ -118,18 +118,23 @@ def get_autocast_dtype(device_type: str) -> DType:
     return BY_NUMPY[modes.casts.low] if modes.casts is not None and modes.casts.lists is lists else usual
 
 
-#: The number of iterables inside each other in which a scaler looks for tensors.
+#: The keys of a scaler's ``state_dict``, with the attributes of the engine's ``LossScale``.
+_STATE = {
+    **{"scale": "scale", "growth_factor": "growth", "backoff_factor": "backoff", "growth_interval": "interval"},
+    "_growth_tracker": "good",
+}
+#: The number of nested iterables in which a scaler looks for tensors.
 _DEEPEST = 64
 
 
 class GradScaler:
-    """Multiply losses, divide gradients, and skip steps with inf or nan.
+    """Scale losses so that small 16-bit gradients do not round to 0, and skip steps whose gradients contain inf or nan.
 
     A step is ``scaler.scale(loss).backward(); scaler.step(optimizer); scaler.update()``, with
     ``scaler.unscale_(optimizer)`` in between if gradients are clipped.
 
     Args:
-        device: is not used.
+        device: has no effect.
         init_scale: the first factor of a loss.
         growth_factor, growth_interval: the scale is multiplied by ``growth_factor`` after ``growth_interval`` steps in
             a row without inf or nan.
@@ -163,10 +168,10 @@ class GradScaler:
         self._rule = LossScale(float(init_scale), growth_factor, backoff_factor, growth_interval)
 
     def scale(self, outputs: Any) -> Any:
-        """Return a tensor multiplied by the scale, or a list or tuple with each tensor multiplied.
+        """Return ``outputs`` times the scale: a tensor, a list, a tuple, or an iterator over another iterable.
 
         Raises:
-            ValueError: if ``outputs`` is anything else.
+            ValueError: if ``outputs`` is neither a tensor nor an iterable.
         """
         return self._scaled(outputs, 0) if self._enabled else outputs
 
@@ -187,7 +192,7 @@ class GradScaler:
         """Divide the gradients of the optimizer's parameters by the scale, in place.
 
         Raises:
-            RuntimeError: if that was done since the last update.
+            RuntimeError: if the gradients of this optimizer were already divided since the last update.
             ValueError: if a gradient is float16. Mixed precision trains float32 parameters, whose gradients are
                 float32.
             TypeError: if ``optimizer`` is not an optimizer.
@@ -201,10 +206,13 @@ class GradScaler:
         self._rule.unscale(optimizer, gradients)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call ``optimizer.step(*args, **kwargs)`` with unscaled gradients, unless one of them contains inf or nan.
+        """Divide the gradients by the scale, and call ``optimizer.step(...)`` unless one of them contains inf or nan.
+
+        Returns:
+            The result of the step; None if it was skipped.
 
         Raises:
-            RuntimeError: if that was done since the last update, or a closure is given.
+            RuntimeError: if this optimizer has made a step since the last update, or if a closure is given.
             TypeError: if ``optimizer`` is not an optimizer.
         """
         _need_optimizer("step", optimizer)
@@ -257,16 +265,7 @@ class GradScaler:
         """Return the scale, the settings by which it changes, and the number of consecutive steps without inf or
         nan.
         """
-        rule = self._rule
-        if not self._enabled:
-            return {}
-        return {
-            "scale": rule.scale,
-            "growth_factor": rule.growth,
-            "backoff_factor": rule.backoff,
-            "growth_interval": rule.interval,
-            "_growth_tracker": rule.good,
-        }
+        return {key: getattr(self._rule, name) for key, name in _STATE.items()} if self._enabled else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue from the ``state_dict`` of another scaler.
@@ -281,18 +280,10 @@ class GradScaler:
             raise RuntimeError(
                 "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
             )
-        reals = dict.fromkeys(("scale", "growth_factor", "backoff_factor"), checks.real)
-        integers = dict.fromkeys(("growth_interval", "_growth_tracker"), checks.integer)
-        found = read_state("GradScaler.load_state_dict()", state_dict, {**reals, **integers})
-        self._rule = replace(
-            self._rule,
-            scale=found["scale"],
-            growth=found["growth_factor"],
-            backoff=found["backoff_factor"],
-            interval=found["growth_interval"],
-            good=found["_growth_tracker"],
-            bad=0,
-        )
+        reals = ("scale", "growth_factor", "backoff_factor")
+        checked = {key: checks.real if key in reals else checks.integer for key in _STATE}
+        found = read_state("GradScaler.load_state_dict()", state_dict, checked)
+        self._rule = replace(self._rule, bad=0, **{name: found[key] for key, name in _STATE.items()})
 
 
 def _need_optimizer(method: str, given: Any) -> None:

@@ -30,7 +30,7 @@ def need_int(op: str, name: str, given: Any, position: int = 1) -> int:
 
 
 def _index(given: Any) -> int:
-    """Return ``given`` as an integer; raise TypeError if it is none or, as in PyTorch, a bool."""
+    """Return ``given`` as an integer; raise TypeError if it is anything else. As in PyTorch, a bool is refused."""
     if type(given) is int:
         return given
     if isinstance(given, (bool, np.bool_)) or (isinstance(given, BaseTensor) and given._array.dtype == np.bool_):
@@ -42,7 +42,8 @@ def need_ints(op: str, name: str, given: Any, position: int = 1) -> list[int]:
     """Return ``given`` as a list of integers.
 
     Raises:
-        TypeError, RuntimeError: if it is not a list or tuple of integers of at most 64 bits.
+        TypeError: if it is not a list or tuple of integers.
+        RuntimeError: if an integer needs more than 64 bits.
     """
     if not isinstance(given, (list, tuple)):
         kind = type(given).__name__
@@ -60,7 +61,8 @@ def as_dim(dim: Any, ndim: int) -> int:
     """Return ``dim`` as a number of at least 0. A negative ``dim`` counts from the last dimension.
 
     Raises:
-        IndexError, TypeError: if there is no such dimension, or ``dim`` is not an integer.
+        IndexError: if there is no such dimension.
+        TypeError: if ``dim`` is not an integer.
     """
     try:
         number = _index(dim)
@@ -75,10 +77,10 @@ def as_dim(dim: Any, ndim: int) -> int:
 
 
 def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
-    """Return the lengths of a shape, which were given one by one or as one sequence.
+    """Return the lengths of a shape, which the program passed one by one or as one sequence.
 
     Raises:
-        TypeError: if they are not lengths.
+        TypeError: if there are none, or if one is not an integer.
     """
     if not size:
         raise TypeError(f'{op}() missing 1 required positional arguments: "size"')

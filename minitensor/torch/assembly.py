@@ -1,8 +1,8 @@
 """Assemble the functions of ``torch``, and the methods and operators of ``torch.Tensor``, from their modules.
 
 ``x + y`` creates a tensor; ``x += y`` writes into ``x``, as every function does whose name ends with an underscore. If
-``x + y`` mixes the two vocabularies, the result has the class of the left operand. A comparison always returns a tensor
-of this vocabulary, because Python makes the same call for ``p < t`` and for ``t > p``.
+one operand of ``x + y`` is a tensor with Paddle's methods, the result has the class of the left operand. A comparison
+always returns a tensor of this package, because Python makes the same call for ``p < t`` and for ``t > p``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from minitensor.torch.arguments import need_tensor
 from minitensor.torch.autograd import gradients
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.compiling import reflected
-from minitensor.torch.operands import into_out
+from minitensor.torch.operands import write_into_out
 from minitensor.torch.operation_table import found_in
 from minitensor.torch.tensor import Tensor
 
@@ -48,7 +48,7 @@ _NUMPY = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` so that it accepts ``axis`` and ``keepdims`` in place of ``dim`` and ``keepdim``."""
+    """Wrap ``function`` so that it also accepts ``axis`` for ``dim``, and ``keepdims`` for ``keepdim``."""
 
     @functools.wraps(function)
     def called(*given: Any, **named: Any) -> Any:
@@ -58,27 +58,23 @@ def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` with a keyword ``out``: a tensor into which the result is written, and which is returned.
+    """Wrap ``function`` with a keyword ``out``: a tensor into which the result is written, and which is returned.
 
-    Raises:
-        RuntimeError: if a tensor requires grad, or the dtype of ``out`` cannot hold the result.
+    The wrapped function raises RuntimeError if ``out`` is given and a tensor requires grad, or if the dtype of ``out``
+    cannot hold the result.
     """
 
     @functools.wraps(function)
     def called(*given: Any, out: Any = None, **named: Any) -> Any:
         if out is None:
             return function(*given, **named)
-        return into_out(function.__name__, lambda _, *same, **too: function(*same, **too), out, *given, **named)
+        return write_into_out(function.__name__, lambda _, *same, **too: function(*same, **too), out, *given, **named)
 
     return called
 
 
 def with_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` with a check that its first argument is a tensor. A method needs no such check.
-
-    Raises:
-        TypeError: if the first argument is not a tensor.
-    """
+    """Wrap ``function`` so that it raises TypeError if its first argument is not a tensor. A method needs no check."""
     name, first = function.__name__.rstrip("_"), next(iter(inspect.signature(function).parameters))
 
     @functools.wraps(function)
@@ -115,19 +111,7 @@ _BOTH: dict[str, Callable[..., Any]] = _by_name(
 ) | {"swapaxes": views.transpose, "swapdims": views.transpose, "moveaxis": views.movedim}
 
 for _name in (
-    "argmax",
-    "argmin",
-    "cummax",
-    "cummin",
-    "max",
-    "min",
-    "all",
-    "any",
-    "var",
-    "std",
-    "norm",
-    "logsumexp",
-    "nansum",
+    *("argmax", "argmin", "cummax", "cummin", "max", "min", "all", "any", "var", "std", "norm", "logsumexp", "nansum"),
     "nanmean",
 ):
     _BOTH[_name] = with_numpy_names(_BOTH[_name])
@@ -138,14 +122,8 @@ _ONLY_METHODS: dict[str, Callable[..., Any]] = _by_name(
     *(views.view, views.view_as, views.reshape_as, views.contiguous),
     *(views.transpose_, views.t_, views.squeeze_, views.unsqueeze_),
     *(slicing_joining.expand, slicing_joining.expand_as, slicing_joining.repeat, slicing_joining.unfold),
-    *(
-        memory_sharing.numpy,
-        memory_sharing.resize_,
-        memory_sharing.resize_as_,
-        memory_sharing.set_,
-        memory_sharing.__array__,
-        memory_sharing.__dlpack__,
-    ),
+    *(memory_sharing.numpy, memory_sharing.resize_, memory_sharing.resize_as_, memory_sharing.set_),
+    *(memory_sharing.__array__, memory_sharing.__dlpack__),
     *(conversion.converter(name) for name in conversion.CONVERTERS),
     *(creation.like_new(make) for make in (creation.zeros, creation.ones, creation.empty, creation.full)),
     creation.like_new(creation.tensor),
@@ -161,25 +139,23 @@ _ONLY_METHODS: dict[str, Callable[..., Any]] = _by_name(
 
 _PROPERTIES = {
     "data": property(memory_sharing.data_of, memory_sharing.set_data),
-    "T": property(views.reversed_dims),
-    "mT": property(views.matrices_transposed),
+    "T": property(views.reverse_dims),
+    "mT": property(views.transpose_matrices),
 }
 
-_joining = (
-    *(slicing_joining.cat, slicing_joining.stack, slicing_joining.vstack, slicing_joining.hstack, indexing.where),
-)
-_created = (
+_JOINING = (slicing_joining.cat, slicing_joining.stack, slicing_joining.vstack, slicing_joining.hstack, indexing.where)
+_CREATING = (
     *(creation.arange, creation.empty, creation.eye, creation.full, creation.linspace, creation.logspace),
     *(creation.ones, creation.zeros, random.normal, random.rand, random.randint, random.randn, random.randperm),
 )
 #: The modules whose functions do not check that their first argument is a tensor.
 _UNCHECKED = {module.__name__ for module in (views, slicing_joining, sorting, reductions, indexing, pointwise, random)}
 
-#: The functions of ``torch`` that are no rows of the derivative table and that ``torch`` does not import by name.
+#: The functions of ``torch`` that are not rows of the derivative table and that ``torch`` does not import by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: with_tensor(each) if each.__module__ in _UNCHECKED else each for name, each in _BOTH.items()},
-    **{function.__name__: with_numpy_names(with_out(function)) for function in _joining},
-    **{function.__name__: with_out(function) for function in _created},
+    **{function.__name__: with_numpy_names(with_out(function)) for function in _JOINING},
+    **{function.__name__: with_out(function) for function in _CREATING},
     **_by_name(comparison.isin, promotion.result_type, promotion.promote_types, promotion.can_cast, pointwise.rsub),
     **_by_name(linear_algebra.einsum, linear_algebra.cdist, slicing_joining.meshgrid),
     **_by_name(conversion.is_tensor, conversion.numel, conversion.is_floating_point),
@@ -199,17 +175,13 @@ for _name in (*found_in("Tensor"), *found_in("Tensor_")):
     setattr(Tensor, _name, Method(Tensor, TABLE, _name))
 for _name, _member in {**_BOTH, **_ONLY_METHODS, **_PROPERTIES}.items():
     setattr(Tensor, _name, _member)
-Tensor._called_with = staticmethod(creation.called_with)
+Tensor._create_from = staticmethod(creation.create_from_arguments)
 
 # ---------- operators ----------
 
 
 _COMPARISONS = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
+    **{"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater},
     "ge": np.greater_equal,
 }
 
@@ -217,20 +189,11 @@ for _name, _ufunc in _COMPARISONS.items():
     _method = comparison_method(Tensor, _name, TABLE[_name], _ufunc, (BaseTensor, np.ndarray))
     setattr(Tensor, f"__{_name}__", _method)
 
+#: The function of each binary operator.
 _BINARY = {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "pow": "pow",
-    "matmul": "matmul",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
+    **{name: name for name in ("add", "sub", "mul", "pow", "matmul")},
+    **{"truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or"},
+    **{"xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"},
 }
 
 for _operator, _name in _BINARY.items():

@@ -1,6 +1,4 @@
-"""Compare two whole tensors, or their elements up to rounding. The other comparisons are rows of the derivative
-table.
-"""
+"""Compare whole tensors, or elements up to rounding. The other comparisons are rows of the derivative table."""
 
 from __future__ import annotations
 
@@ -15,15 +13,15 @@ from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.errors import sizes_differ
-from minitensor.torch.tensor import Tensor, as_kind, without_history
+from minitensor.torch.tensor import Tensor, as_torch, without_history
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Return True where two elements differ by no more than ``atol + rtol * abs(other)``.
+    """Return True where two elements differ by at most ``atol + rtol * abs(other)``.
 
     Args:
-        input, other: of shapes that are broadcast against each other, and of one dtype.
-        equal_nan: True if two nan count as close.
+        input, other: of shapes that are broadcast against each other, and of the same dtype.
+        equal_nan: True to count two nan as close.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -57,7 +55,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
-    """True if two tensors have one shape and the same elements.
+    """True if two tensors have the same shape and the same elements.
 
     Raises:
         TypeError: if an argument is not a tensor.
@@ -72,7 +70,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     nothing.
 
     Args:
-        elements, test_elements: tensors, or one of them a number.
+        elements, test_elements: two tensors, or a tensor and a number.
         assume_unique: accepted for compatibility; it changes nothing.
 
     Returns:
@@ -80,7 +78,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 
     Raises:
         RuntimeError: if a tensor holds bools.
-        TypeError: if neither is a tensor.
+        TypeError: if neither is a tensor, or if one is neither a tensor nor a number.
     """
     checks.flag("isin()", "assume_unique", assume_unique)
     invert = checks.flag("isin()", "invert", invert)
@@ -96,4 +94,4 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
         wide(host_array(each._array)) if isinstance(each, BaseTensor) else each for each in (elements, test_elements)
     )
     found = np.isin(left, right, invert=invert)
-    return without_history(as_kind(given[0]), like(found, given[0]._array), "isin")
+    return without_history(as_torch(given[0]), like(found, given[0]._array), "isin")

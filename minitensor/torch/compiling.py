@@ -1,6 +1,6 @@
-"""Compile rows of the derivative table to PyTorch's functions.
+"""Compile rows of the derivative table to functions with PyTorch's names, tensor class and error messages.
 
-:mod:`minitensor.engine.operations.compiling` compiles them, with PyTorch's names, tensor class and error messages.
+The compiler itself is :mod:`minitensor.engine.operations.compiling`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from minitensor.engine.operations.rules import namespaces
 from minitensor.engine.saved import in_place_inputs
 from minitensor.engine.saved.saved import is_intact
 from minitensor.torch import errors, kernels, operands
-from minitensor.torch.alpha import scaled
+from minitensor.torch.alpha import scale_operand
 from minitensor.torch.arguments import need_int
 from minitensor.torch.grad_fn import NamedOperation
 from minitensor.torch.operation_table import SPELLINGS
@@ -64,12 +64,35 @@ CALLS: dict[str, Any] = {
         name: getattr(operands, name)
         for name in (
             *("as_operands", "as_operands_in_place", "promote", "into", "as_float", "check_target"),
-            *("storable", "same_dtype", "as_index", "flat_without_dim", "as_mask", "rounded", "into_out", "no_bounds"),
-            *("clamped_by", "in_dtype", "only_floats", "reduced_dims", "as_many_dimensions", "no_bool_subtraction"),
-            *("as_long", "no_integers", "one_dim", "one_dtype", "one_dtype_of_all", "sequence_of_indices"),
+            *(
+                "storable",
+                "same_dtype",
+                "as_index",
+                "flat_without_dim",
+                "as_mask",
+                "rounded",
+                "write_into_out",
+                "no_bounds_error",
+            ),
+            *(
+                "clamp_by_tensors",
+                "in_dtype",
+                "need_floats",
+                "reduction_dims",
+                "need_same_ndim",
+                "refuse_bool_subtraction",
+            ),
+            *(
+                "as_long",
+                "need_floats_for_kernel",
+                "need_one_dim",
+                "need_same_dtype",
+                "need_same_dtypes",
+                "need_index_sequence",
+            ),
         )
     },
-    "scaled": scaled,
+    "scale_operand": scale_operand,
     "check_numbers": check_numbers,
     "need_int": need_int,
     "__name__": "minitensor.torch.operations",
@@ -93,7 +116,7 @@ def _operation(form: Form, backward: Callable[..., Any]) -> NamedOperation:
 
 
 def _forms() -> dict[str, Form]:
-    """Return every row under the names that PyTorch has for it."""
+    """Return the form of each function, by each of PyTorch's names for it."""
     found: dict[str, Form] = {}
     for spelling in SPELLINGS:
         for in_place in (False, True):
@@ -106,9 +129,9 @@ def _forms() -> dict[str, Form]:
     return found
 
 
-PYTORCHS = Wording("RuntimeError", "RuntimeError", weak="A number, or a tensor without dimensions,")
+WORDING = Wording("RuntimeError", "RuntimeError", weak="A number, or a tensor without dimensions,")
 
-FUNCTIONS = compiling.Compiler("minitensor.torch", _forms(), CALLS, _on_arrays, _on_tensors, _operation, PYTORCHS)
+FUNCTIONS = compiling.Compiler("minitensor.torch", _forms(), CALLS, _on_arrays, _on_tensors, _operation, WORDING)
 source = FUNCTIONS.source
 
 
@@ -126,9 +149,8 @@ _EXCHANGED = {
 def reflected(name: str) -> Callable[..., Any]:
     """Return the normal operation ``name`` with its operands exchanged, for a reflected operator such as ``__radd__``.
 
-    If a tensor of the engine is on the left and one of this vocabulary on the right, Python calls the right one's
-    method first, because its class is a subclass. The result is a tensor of the engine nevertheless, because the left
-    operand decides.
+    Python also calls it if the left operand is a tensor of the engine and the right one is of the subclass ``Tensor``.
+    The result is then a tensor of the engine, because the class of the left operand decides.
     """
     form = FUNCTIONS.forms[name]
     prologue = (
@@ -138,7 +160,9 @@ def reflected(name: str) -> Callable[..., Any]:
     if name in _EXCHANGED:
         prologue += f"if isinstance(left, NUMBERS): {_EXCHANGED[name]}\n"
     prologue += "x, y = left, input"
-    prologue += {"matmul": "\ntranspose_x = transpose_y = False", "sub": "\nno_bool_subtraction(x, y)"}.get(name, "")
+    prologue += {"matmul": "\ntranspose_x = transpose_y = False", "sub": "\nrefuse_bool_subtraction(x, y)"}.get(
+        name, ""
+    )
     swapped = replace(
         form,
         signature="input, left",

@@ -22,12 +22,11 @@ from minitensor.torch.dtypes import device as Device
 from minitensor.torch.dtypes import dtype as DType
 from minitensor.torch.errors import warn
 from minitensor.torch.operands import cast
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor, as_torch
 
 
 def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: bool = False, **_: Any) -> Tensor:
-    """Return the tensor in another dtype or on another device, as in ``to("cuda")``, ``to(torch.float64)`` or
-    ``to(other)``.
+    """Return the tensor in another dtype or on another device: ``to("cuda")``, ``to(torch.float64)``, ``to(other)``.
 
     The result is the tensor itself if nothing changes and ``copy`` is False. Otherwise it is a copy of the same shape,
     through which gradients flow.
@@ -47,11 +46,12 @@ def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: 
 
 
 def device_and_dtype(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tuple[Any, DType | None]:
-    """Return the device and the dtype among the arguments of ``to``; None for the one that is not given.
+    """Return the device and the dtype among the arguments of ``to``, each None if it is not given.
+
+    A bool, the argument ``non_blocking`` of PyTorch, is ignored. The device is not checked.
 
     Raises:
-        TypeError, RuntimeError: if an argument is not a device, a dtype or a tensor. A bool (``non_blocking``) is
-            ignored.
+        TypeError: if there are several tensors, or if an argument is a class other than ``float``, ``int`` or ``bool``.
     """
     if sum(isinstance(each, BaseTensor) for each in where) > 1:
         raise TypeError("to() received an invalid combination of arguments - got (Tensor, Tensor)")
@@ -129,12 +129,12 @@ def is_floating_point(input: Tensor) -> bool:
 # ---------- names that only older programs use ----------
 
 
-#: PyTorch's class name for each element type, such as ``FloatTensor`` for float32.
+#: PyTorch's class name for each dtype, such as ``FloatTensor`` for float32.
 _TYPE_NAMES = {dtype: f"{scalar}Tensor" for dtype, scalar in SCALARS.items()}
 
 
 class _TensorType(type):
-    """A class whose instances are the tensors of one element type on the host."""
+    """Metaclass of classes such as ``FloatTensor``, whose instances are the tensors of one dtype on the host."""
 
     name: str
 
@@ -161,7 +161,7 @@ an array) are copied, and the tensor has their shape. A tensor of the same dtype
 memory.
 
 Raises:
-    TypeError: if an element is not a number, or several data are given.
+    TypeError: if an element is not a number, or if there are several arguments that are not integers.
     ValueError: if the lists differ in length.
 """
 
@@ -211,21 +211,20 @@ class _AnyTensor(type):
 
 
 class Variable(metaclass=_AnyTensor):
-    """PyTorch's former wrapper of a tensor. Calling it returns another tensor on the same memory, with the given
-    ``requires_grad``.
+    """PyTorch's former wrapper of a tensor. ``Variable(x, requires_grad)`` returns another tensor on the same memory.
 
     Raises:
-        TypeError: if an argument is not a tensor.
+        TypeError: if ``data`` is not a tensor.
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
-        """Return the tensor on the memory of ``data``."""
+        """Return a tensor on the memory of ``data``, without its history."""
         if data is None:
             data = zeros(0)
         if not isinstance(data, BaseTensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         if volatile is not None:
             warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
-        out = as_kind(BaseTensor.detach(data))
+        out = as_torch(BaseTensor.detach(data))
         out.requires_grad = requires_grad
         return out

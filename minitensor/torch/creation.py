@@ -24,12 +24,12 @@ from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_int, sizes_of
 from minitensor.torch.dtypes import dtype_of, engine_place, float32, float64, int64
 from minitensor.torch.errors import warn
-from minitensor.torch.scalars import fits
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.scalars import check_range
+from minitensor.torch.tensor import Tensor, as_torch
 
 
 def check_placement(op: str, device: Any, requires_grad: Any, dtype: np.dtype) -> None:
-    """Raise the errors of :func:`placed` before random numbers are drawn for the tensor."""
+    """Raise the errors of :func:`placed` for these arguments. Called before random numbers are drawn for the tensor."""
     if not isinstance(requires_grad, (bool, np.bool_)):
         raise TypeError(f"{op}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
     if device is not None:
@@ -39,7 +39,7 @@ def check_placement(op: str, device: Any, requires_grad: Any, dtype: np.dtype) -
 
 
 def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tensor:
-    """Return a tensor on ``device`` that takes over the memory of ``array``. None means the device for new tensors."""
+    """Return a tensor on ``device`` (None: the device for new tensors). On the host it uses the memory of ``array``."""
     check_placement(op, device, requires_grad, array.dtype)
     gpu = current.gpu if device is None else device_named(op, engine_place(device))
     made = Tensor._made(array if gpu is None else gpu.put(array), op)
@@ -49,10 +49,11 @@ def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tens
 
 
 def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return a shape as a tuple. It was given as numbers, or as one list of numbers.
+    """Return as a tuple the shape that a program passed to ``op``, as numbers or as one list of numbers.
 
     Raises:
-        TypeError, RuntimeError: if the size is not a shape.
+        TypeError: if a length is not an integer.
+        RuntimeError: if a length is negative, or the shape has more elements than memory holds.
     """
     lengths = tuple(sizes_of(op, size))
     if any(n < 0 for n in lengths):
@@ -67,7 +68,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     """Return a tensor with a copy of ``data`` (numbers, nested lists, an array, a tensor) on its own storage.
 
     Args:
-        dtype: by default that of the numbers: float32, int64 or bool; that of an array or a tensor.
+        dtype: by default float32, int64 or bool, by the kind of the numbers; the dtype of an array or a tensor.
 
     Returns:
         A tensor of the shape of the data.
@@ -103,7 +104,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
 
 def _check_items(data: Any, dim: int = 1) -> None:
-    """Raise ValueError if data contain text, a tensor of several elements, or lists that are nested too deep."""
+    """Raise ValueError if ``data`` contains text, a tensor of several elements, or lists that are nested too deep."""
     if dim > MOST_DIMENSIONS:
         raise ValueError(
             f"too many dimensions '{type(data).__name__}'\n"
@@ -122,14 +123,14 @@ def _check_items(data: Any, dim: int = 1) -> None:
 
 
 def _dtype_of_first(data: Any) -> np.dtype | None:
-    """Return the dtype of the first number in nested lists if it is a NumPy number; PyTorch keeps that dtype."""
+    """Return the dtype of the first number in nested lists if it is a NumPy number, as PyTorch does; otherwise None."""
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return data.dtype if isinstance(data, np.generic) and is_supported(data.dtype) else None
 
 
 def _ragged_error(data: Any, dim: int = 0) -> ValueError:
-    """Return the error for lists that differ in length."""
+    """Return the error for nested lists that differ in length at some level."""
     lengths = [len(item) if isinstance(item, (list, tuple, np.ndarray)) and np.ndim(item) else 0 for item in data]
     for n in lengths:
         if n != lengths[0]:
@@ -141,17 +142,17 @@ def _ragged_error(data: Any, dim: int = 0) -> ValueError:
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """Return ``data`` as a tensor that shares its memory if possible.
 
-    A tensor of this vocabulary with that dtype and device is returned itself. A tensor of the engine is returned as an
-    alias on the same storage with the same history. An array is shared.
+    If a tensor already has that dtype and device, it is returned itself; for one with Paddle's methods, an alias on the
+    same storage with the same history. An array is shared. Anything else is copied.
 
     Returns:
         A tensor of the shape of the data.
 
     Raises:
-        ValueError, TypeError: as ``torch.tensor``, if ``data`` is neither an array nor a tensor.
+        ValueError, TypeError: as ``torch.tensor`` does, if ``data`` is neither an array nor a tensor.
     """
     if isinstance(data, BaseTensor):
-        shared = data if isinstance(data, Tensor) else as_kind(data.__copy__())
+        shared = data if isinstance(data, Tensor) else as_torch(data.__copy__())
     elif isinstance(data, np.ndarray) and is_supported(data.dtype) and data.dtype.isnative:
         shared = from_numpy(data)
     else:
@@ -171,7 +172,8 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
         A tensor of the shape and dtype of the array.
 
     Raises:
-        TypeError, ValueError: if the array cannot be shared.
+        TypeError: if ``ndarray`` is not an array, or if a tensor cannot have its dtype.
+        ValueError: if a stride is negative or not a multiple of the element size, or if the byte order is foreign.
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
@@ -196,7 +198,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
             "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
             "data or make it writable before converting it to a tensor."
         )
-    return as_kind(borrow("from_numpy", as_plain_array("from_numpy", ndarray)))
+    return as_torch(borrow("from_numpy", as_plain_array("from_numpy", ndarray)))
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
@@ -208,7 +210,7 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     Raises:
         TypeError: if the object has no ``__dlpack__``.
     """
-    return as_kind(dlpack.from_dlpack(ext_tensor))
+    return as_torch(dlpack.from_dlpack(ext_tensor))
 
 
 # ---------- constants ----------
@@ -217,12 +219,12 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
 def full(
     size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None
 ) -> Tensor:
-    """Return a tensor filled with ``fill_value``, whose kind (float32, int64, bool) is the dtype unless ``dtype`` is
-    given.
+    """Return a tensor filled with ``fill_value``.
 
     Args:
         size: the shape.
         fill_value: one number.
+        dtype: by default float32, int64 or bool, by the kind of ``fill_value``.
 
     Raises:
         RuntimeError: if a length is negative, or ``dtype`` cannot hold the number.
@@ -233,7 +235,7 @@ def full(
 
 
 def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
-    """Return a number as a numpy scalar of ``dtype``. None means float32, int64 or bool, depending on the number.
+    """Return a number as a numpy scalar of ``dtype``. None means float32, int64 or bool, by the kind of the number.
 
     Raises:
         TypeError, RuntimeError: if ``value`` is not a number, or does not fit into ``dtype``.
@@ -243,7 +245,7 @@ def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
             raise TypeError(f"{op}(): argument 'fill_value' must be Number, not {type(value).__name__}")
         value = value.item()
     wanted = array_of(value, None).dtype if dtype is None else dtype
-    fits(value, wanted)
+    check_range(value, wanted)
     try:
         return stored(op, value, wanted)
     except ValueError as error:
@@ -264,7 +266,7 @@ Raises:
 
 
 def _constant(name: str, make: Callable[..., np.ndarray], doc: str) -> Callable[..., Tensor]:
-    def made(
+    def create(
         *size: Any,
         dtype: Any = None,
         device: Any = None,
@@ -275,18 +277,14 @@ def _constant(name: str, make: Callable[..., np.ndarray], doc: str) -> Callable[
         wanted = float32 if dtype is None else dtype_of(dtype)
         return placed(name, make(size_of(name, size), wanted.numpy), device, requires_grad)
 
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"{doc}\n{_CONSTANT}"
-    return made
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = f"{doc}\n{_CONSTANT}"
+    return create
 
 
 zeros = _constant("zeros", np.zeros, "Return a tensor of zeros.")
-
-
 ones = _constant("ones", np.ones, "Return a tensor of ones.")
-
-
-empty = _constant("empty", np.zeros, "Return a tensor of zeros, so that programs repeat; PyTorch does not fill it.")
+empty = _constant("empty", np.zeros, "Return a tensor of zeros. PyTorch leaves its memory uninitialized.")
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -294,7 +292,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 
     Args:
         n: the number of rows.
-        m: the number of columns; by default that of rows.
+        m: the number of columns; by default ``n``.
 
     Returns:
         A tensor of shape [n, m], float32 unless ``dtype`` is given.
@@ -316,15 +314,15 @@ def _number(op: str, value: Any) -> Any:
         return value.item()
     if not isinstance(value, NUMBERS):
         raise TypeError(f"{op}(): a bound or step is a number, not {type(value).__name__}")
-    fits(value, float64.numpy)
+    check_range(value, float64.numpy)
     return value
 
 
 def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **named: Any) -> Tensor:
     """Return the numbers from ``start`` (0) up to, but not including, ``end``, by ``step`` (1).
 
-    ``arange(end)``, ``arange(start, end)`` or ``arange(start, end, step)``.
-    The dtype is int64 if all are integers, else float32, unless ``dtype`` is given.
+    Call it as ``arange(end)``, ``arange(start, end)`` or ``arange(start, end, step)``. The dtype is int64 if all these
+    numbers are integers, else float32, unless ``dtype`` is given.
 
     Returns:
         A tensor of one dimension.
@@ -411,9 +409,10 @@ def logspace(
 # ---------- like another ----------
 
 
-def like(op: str, x: Any, array: Callable[[tuple[int, ...], np.dtype], np.ndarray], named: dict[str, Any]) -> Tensor:
-    """Return a tensor that ``make`` creates in the shape and dtype and on the device of ``x``, unless ``named`` gives
-    others.
+def like(op: str, x: Any, make: Callable[[tuple[int, ...], np.dtype], np.ndarray], named: dict[str, Any]) -> Tensor:
+    """Return a tensor on the array that ``make`` creates, in the shape and dtype and on the device of ``x``.
+
+    ``named`` has the keyword arguments of the function ``op``, which may be another dtype or device.
     """
     if not isinstance(x, BaseTensor):
         raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
@@ -425,27 +424,27 @@ def like(op: str, x: Any, array: Callable[[tuple[int, ...], np.dtype], np.ndarra
     if device is None:
         device = "cpu" if gpu_of(x._array) is None else "cuda"
     check_placement(op, device, named.get("requires_grad", False), dtype)
-    # The random numbers are drawn in the order of the elements in memory.
+    # `make` may draw random numbers. As in PyTorch, they are drawn in the order of the elements in memory.
     outward = result_strides.order_of([x._array], x._array.shape)[::-1]
-    numbers = array(tuple(x._array.shape[d] for d in outward), dtype).transpose(np.argsort(outward))
+    numbers = make(tuple(x._array.shape[d] for d in outward), dtype).transpose(np.argsort(outward))
     return placed(op, numbers, device, named.get("requires_grad", False))
 
 
 def zeros_like(input: Tensor, **named: Any) -> Tensor:
-    """Return a tensor of zeros in the shape, dtype and on the device of ``input``.
+    """Return a tensor of zeros in the shape and dtype and on the device of ``input``.
 
     Raises:
-        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for another keyword.
+        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for an unknown keyword.
         RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
     """
     return like("zeros_like", input, np.zeros, named)
 
 
 def ones_like(input: Tensor, **named: Any) -> Tensor:
-    """Return a tensor of ones in the shape, dtype and on the device of ``input``.
+    """Return a tensor of ones in the shape and dtype and on the device of ``input``.
 
     Raises:
-        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for another keyword.
+        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for an unknown keyword.
         RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
     """
     return like("ones_like", input, np.ones, named)
@@ -455,24 +454,24 @@ def empty_like(input: Tensor, **named: Any) -> Tensor:
     """Return a tensor of zeros in the shape and dtype of ``input``. PyTorch leaves its memory uninitialized.
 
     Raises:
-        TypeError and RuntimeError: as :func:`zeros_like` does.
+        TypeError, RuntimeError: as :func:`zeros_like` does.
     """
     return like("empty_like", input, np.zeros, named)
 
 
 def full_like(input: Tensor, fill_value: Any, **named: Any) -> Tensor:
-    """Return a tensor filled with ``fill_value``, in the shape, dtype and on the device of ``input``.
+    """Return a tensor filled with ``fill_value``, in the shape and dtype and on the device of ``input``.
 
     Raises:
-        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for another keyword.
-        RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
-        RuntimeError: if the dtype cannot hold the number.
+        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for an unknown keyword.
+        RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one, or if the dtype cannot
+            hold the number.
     """
     return like("full_like", input, lambda s, d: np.full(s, _fill("full_like", fill_value, d)), named)
 
 
 def like_new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the method ``new_...`` that calls ``make`` with the dtype and device of its tensor."""
+    """Return a method such as ``new_zeros``, which calls ``make`` with the dtype and device of its tensor."""
     bound = inspect.signature(make)
 
     def method(self: Tensor, *given: Any, **named: Any) -> Tensor:
@@ -485,13 +484,13 @@ def like_new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     method.__name__ = method.__qualname__ = f"new_{make.__name__}"
     method.__doc__ = (
-        f"Return ``torch.{make.__name__}`` of a shape with the dtype and device of this tensor. The same arguments are "
-        f"refused."
+        f"Return ``torch.{make.__name__}`` of the arguments, by default with the dtype and device of this tensor. "
+        f"The shape and the errors are those of ``torch.{make.__name__}``; arguments that it lacks raise TypeError."
     )
     return method
 
 
-def called_with(*given: Any) -> Tensor:
+def create_from_arguments(*given: Any) -> Tensor:
     """Return the result of ``torch.Tensor(*given)``: a float32 tensor of the given size, or with the given data."""
     if all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
         return empty(*(given or (0,)))

@@ -16,7 +16,7 @@ from minitensor.engine.device.places import device_named
 from minitensor.torch.dtypes import engine_place
 from minitensor.torch.errors import missing_in
 from minitensor.torch.generator import default_generator
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor, as_torch
 
 __all__ = [
     *("current_device", "device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all"),
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def _for_device(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` of the engine so that it takes a device under PyTorch's name."""
+    """Wrap ``function`` of the engine so that it accepts PyTorch's names of devices."""
 
     @functools.wraps(function)
     def on_device(device: Any = None) -> Any:
@@ -46,7 +46,7 @@ empty_cache = engine.empty_cache
 
 
 def is_available() -> bool:
-    """Return True, because without a CUDA device there is the simulated GPU."""
+    """Return True: without a CUDA device, there is the simulated GPU."""
     return True
 
 
@@ -56,7 +56,7 @@ def device_count() -> int:
 
 
 def current_device() -> int:
-    """Return the number of the GPU in use. It is always 0, because there is only one GPU."""
+    """Return 0, the number of the only GPU."""
     return 0
 
 
@@ -70,7 +70,7 @@ def set_device(device: Any) -> None:
 
 
 def manual_seed(seed: int) -> None:
-    """Restart the random numbers with those of ``seed``. All devices share one generator.
+    """Restart the random numbers with ``seed``. All devices share one generator.
 
     Raises:
         TypeError: if ``seed`` is not an integer.
@@ -82,9 +82,9 @@ manual_seed_all = manual_seed
 
 
 def moved(x: Tensor, device: Any) -> Tensor:
-    """Return ``x`` itself if it is on the device, else a copy on the device, through which gradients flow."""
+    """Return ``x`` itself if it is on ``device``, else a copy on it, through which gradients flow."""
     gpu = device_named("to", engine_place(device))
-    return x if gpu_of(x._array) is gpu else as_kind(moving.moved(x, gpu))
+    return x if gpu_of(x._array) is gpu else as_torch(moving.moved(x, gpu))
 
 
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
@@ -99,9 +99,7 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tenso
 
 
 def cpu(input: Tensor) -> Tensor:
-    """Return the tensor itself if it is on the host, else a copy of its shape and dtype on the host. Nothing is
-    refused.
-    """
+    """Return the tensor itself if it is on the host, else a copy of its shape and dtype on the host."""
     return moved(input, "cpu")
 
 

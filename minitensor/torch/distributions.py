@@ -1,7 +1,7 @@
-"""``torch.distributions``: probability distributions. Gradients flow through ``log_prob`` and ``rsample`` to their
-parameters.
+"""``torch.distributions``: probability distributions, whose samples and logarithms can have gradients.
 
-Samples come from the default generator, in PyTorch's order.
+Samples come from the default generator, in PyTorch's order. The classes repeat some formulas of
+:mod:`minitensor.distribution`, because the frameworks check, draw and limit the numbers differently.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from minitensor.torch.tensor import Tensor
 __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence", "register_kl"]
 
 
-def _together(*parameters: Any) -> list[Tensor]:
+def _broadcast_together(*parameters: Any) -> list[Tensor]:
     """Return numbers and tensors as tensors of one shape.
 
     Raises:
@@ -55,9 +55,9 @@ def _float(given: float) -> Tensor:
     return tensor(float(number("torch.distributions", "a parameter", given)))
 
 
-def _nonzero_terms(log_ratio: Tensor, nothing: Tensor) -> Tensor:
-    """Return ``log_ratio``, but 0 where the probability ``nothing`` is 0."""
-    return TABLE["where"](TABLE["eq"](nothing, 0), 0.0, log_ratio)
+def _nonzero_terms(log_ratio: Tensor, probability: Tensor) -> Tensor:
+    """Return ``log_ratio``, but 0 where ``probability`` is 0."""
+    return TABLE["where"](TABLE["eq"](probability, 0), 0.0, log_ratio)
 
 
 class Distribution:
@@ -77,7 +77,7 @@ class Distribution:
         self._validate_args = validate_args is None or checks.flag(op, "validate_args", validate_args)
 
     def _check(self, name: str, allowed: str, valid: Callable[[Any], Any]) -> None:
-        """Raise ValueError unless all numbers of the parameter ``name`` are allowed."""
+        """Raise ValueError unless ``valid`` is true for every number of the parameter ``name``."""
         given = getattr(self, name)
         if self._validate_args and not bool(np.all(valid(given.detach()._array))):
             raise ValueError(
@@ -86,7 +86,7 @@ class Distribution:
             )
 
     def _check_value(self, value: Any, allowed: str, valid: Callable[[Any], Any]) -> None:
-        """Raise ValueError unless ``value`` is a tensor of possible outcomes."""
+        """Raise ValueError unless ``value`` is a tensor, and ``valid`` is true for every number in it."""
         if not self._validate_args:
             return
         if not isinstance(value, BaseTensor):
@@ -177,7 +177,7 @@ class Normal(Distribution):
     _shown = ("loc", "scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = _together(loc, scale)
+        self.loc, self.scale = _broadcast_together(loc, scale)
         super().__init__(self.loc._array.shape, (), validate_args)
         self._check("loc", "Real()", lambda a: a == a)
         self._check("scale", "GreaterThan(lower_bound=0.0)", lambda a: a > 0)
@@ -227,7 +227,7 @@ class Normal(Distribution):
         return 0.5 * (1 + TABLE["erf"]((value - self.loc) / self.scale / math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the number up to which an outcome is with probability ``value``. It needs scipy.
+        """Return the quantile of ``value``: an outcome is below it with probability ``value``. It needs scipy.
 
         Raises:
             TypeError: if ``value`` is not a tensor.
@@ -252,7 +252,7 @@ class Uniform(Distribution):
     _shown = ("low", "high")
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
-        self.low, self.high = _together(low, high)
+        self.low, self.high = _broadcast_together(low, high)
         super().__init__(self.low._array.shape, (), validate_args)
         if self._validate_args and not bool((self.low._array < self.high._array).all()):
             raise ValueError("Uniform is not defined when low>= high")
@@ -284,7 +284,7 @@ class Uniform(Distribution):
         return TABLE["log"](self.high - self.low)
 
 
-def _one_of(kind: str, probs: Any, logits: Any) -> None:
+def _check_one_given(kind: str, probs: Any, logits: Any) -> None:
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
     if kind == "Categorical":
@@ -303,16 +303,16 @@ def _logits_of(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 
 class Bernoulli(Distribution):
-    """1 with the probability ``probs``, else 0; ``logits`` are the logarithms of the odds.
+    """The numbers 1, with probability ``probs``, and 0. ``logits``, the logarithms of the odds, may replace ``probs``.
 
     Raises:
         ValueError: if both or neither of ``probs`` and ``logits`` are given, or if a number is not a probability.
     """
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        _one_of("Bernoulli", probs, logits)
+        _check_one_given("Bernoulli", probs, logits)
         self._shown = ("logits",) if probs is None else ("probs",)
-        (given,) = _together(logits if probs is None else probs)
+        (given,) = _broadcast_together(logits if probs is None else probs)
         if probs is None:
             self.logits, self.probs = given, TABLE["sigmoid"](given)
         else:
@@ -340,7 +340,7 @@ class Bernoulli(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
         self._check_value(value, "Boolean()", lambda a: (a == 0) | (a == 1))
-        logits, value = _together(self.logits, value)
+        logits, value = _broadcast_together(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
@@ -349,8 +349,9 @@ class Bernoulli(Distribution):
 
 
 class Categorical(Distribution):
-    """The numbers 0, 1, 2, ..., with probabilities along the last dimension of ``probs``, which are divided by their
-    sum; ``logits`` are their logarithms.
+    """The numbers 0, 1, 2, ..., with the probabilities along the last dimension of ``probs``.
+
+    The probabilities are divided by their sum. Their logarithms ``logits`` may replace ``probs``.
 
     Raises:
         ValueError: if both or neither of ``probs`` and ``logits`` are given, or if ``probs`` is negative or has no
@@ -358,19 +359,19 @@ class Categorical(Distribution):
     """
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        _one_of("Categorical", probs, logits)
+        _check_one_given("Categorical", probs, logits)
         self._shown = ("logits",) if probs is None else ("probs",)
         if probs is None:
             self.logits = logits - logsumexp(logits, -1, keepdim=True)
             self.probs = softmax(self.logits, -1)
         else:
-            self._checked(probs, validate_args)
+            self._check_probabilities(probs, validate_args)
             self.probs = probs / probs.sum(-1, keepdim=True)
             self.logits = _logits_of(self.probs)
         self._num_events = self.probs._array.shape[-1]
         super().__init__(self.probs._array.shape[:-1], (), validate_args)
 
-    def _checked(self, probs: Tensor, validate_args: bool | None) -> None:
+    def _check_probabilities(self, probs: Tensor, validate_args: bool | None) -> None:
         array = probs.detach()._array
         if validate_args is not False and not bool((array >= 0).all() and (array.sum(-1) > 0).all()):
             raise ValueError(
@@ -381,12 +382,12 @@ class Categorical(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """The mean of each distribution."""
+        """A tensor of nan: the numbers are names of categories."""
         return self.probs.new_full(self._batch_shape, float("nan"))
 
     @property
     def variance(self) -> Tensor:
-        """The variance of each distribution."""
+        """A tensor of nan: the numbers are names of categories."""
         return self.probs.new_full(self._batch_shape, float("nan"))
 
     @property
@@ -436,11 +437,11 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]],
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
             raise TypeError(f"Expected type_p and type_q to be Distribution subclasses but got {shown(kind)}")
 
-    def registered(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def register(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         _DIVERGENCES[type_p, type_q] = function
         return function
 
-    return registered
+    return register
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:

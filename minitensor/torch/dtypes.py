@@ -44,7 +44,7 @@ BY_NAME = {name: dtype(name) for name in DTYPES}
 bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = BY_NAME.values()
 BY_NUMPY = ByNumpyDType(lambda known: BY_NAME[known.name])
 
-#: The names of C++ for element types, which PyTorch uses in errors about masks and matrix products.
+#: The C++ names of element types, which PyTorch uses in errors about masks and matrix products.
 C_NAMES = {
     **{"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int"},
     **{"int64": "long int", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float"},
@@ -64,9 +64,10 @@ def dtype_of(given: Any) -> dtype:
 
     Raises:
         TypeError: if minitensor has no such type.
+        ImportError: if it is bfloat16 and the package ml_dtypes is not installed.
     """
     if isinstance(given, dtype):
-        engine_dtype_of(given)  # raises an error if the package for this dtype is missing
+        engine_dtype_of(given)  # raises ImportError if the package for this dtype is missing
         return given
     if given is float or given is int or given is bool:
         return {float: float64, int: int64, bool: bool_}[given]

@@ -24,6 +24,7 @@ from minitensor.engine.events import BackwardRefused, OperationRefused, emits
 from minitensor.engine.saved.saved import FREED, is_intact
 from minitensor.engine.saved.saved import recovered as engine_recovered
 from minitensor.engine.views.making import Reshaping
+from minitensor.paddle.missing import LEFT_OUT_OF_BOTH, left_out_layers
 from minitensor.paddle.nearest import like_it
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_fn import function_name, operation_name
@@ -47,45 +48,30 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level + 1)
 
 
-#: For an owner such as the class Tensor: the names that it hides, and PyTorch's names for names of Paddle.
+#: For the class Tensor: the names that it hides, and for some of them PyTorch's name. ``hide_paddle_names`` fills it.
 NOT_HERE: dict[str, tuple[frozenset[str], dict[str, str]]] = {}
 
 
-_TYPES = "a tensor of minitensor holds bools, integers or floats"
-
-
-#: Names of PyTorch that are deliberately missing, and the reason or an alternative.
+#: Names of PyTorch that minitensor deliberately lacks, each with the reason or an alternative.
 LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(
-        (*("complex64", "complex128", "cfloat", "cdouble"),),
-        _TYPES,
+        ("complex64", "complex128", "cfloat", "cdouble"), "a tensor of minitensor holds bools, integers or floats"
     ),
-    "set_default_dtype": "float32 is the default; name another where a tensor is made: torch.ones(2, dtype=...)",
-    **dict.fromkeys(("compile", "jit"), "nothing is compiled: every operation runs when it is called"),
+    **dict.fromkeys(
+        ("set_default_dtype", "set_default_tensor_type"),
+        "float32 is the default; name another where a tensor is made: torch.ones(2, dtype=...)",
+    ),
+    **LEFT_OUT_OF_BOTH,
+    **left_out_layers("d", "MultiheadAttention"),
+    "compile": LEFT_OUT_OF_BOTH["jit"],
     **dict.fromkeys(
         ("vmap", "func"),
         "functions are not transformed: add a dimension for the batch, or use torch.autograd.functional",
     ),
     **dict.fromkeys(
-        ("conv1d", "Conv1d", "max_pool1d", "MaxPool1d", "avg_pool1d", "AvgPool1d"),
-        "use the function or layer of two dimensions on x.unsqueeze(2), whose height is 1",
-    ),
-    **dict.fromkeys(("conv3d", "Conv3d", "BatchNorm3d"), "images have two dimensions here"),
-    **dict.fromkeys(
-        (
-            "Transformer",
-            "TransformerEncoder",
-            "TransformerEncoderLayer",
-            "TransformerDecoder",
-            "TransformerDecoderLayer",
-        ),
-        "build it from nn.MultiheadAttention, nn.LayerNorm and nn.Linear",
-    ),
-    **dict.fromkeys(
         ("interpolate", "Upsample", "UpsamplingNearest2d"),
         "x.repeat_interleave(2, 2).repeat_interleave(2, 3) enlarges images by a whole factor",
     ),
-    "DataParallel": "there is one GPU; minitensor.distributed has processes that exchange tensors",
     "as_strided_": "x.as_strided(size, stride) is a view; x.set_(x.as_strided(size, stride)) changes x itself",
     "map_": "x.copy_(other) and x.apply_(function) write every element",
     "is_set_to": "x.data_ptr() == y.data_ptr(), with equal shape and stride(), says that both show the same memory",
@@ -93,7 +79,6 @@ LEFT_OUT: dict[str, str] = {
         ("share_memory_", "is_shared"), "processes exchange tensors by minitensor.distributed and share no memory"
     ),
     "linalg": "there are matmul, einsum, norm and trace, and no decompositions of matrices",
-    "set_default_tensor_type": "float32 is the default; name another where a tensor is made: torch.ones(2, dtype=...)",
 }
 
 
@@ -110,10 +95,10 @@ def missing(owner: str, name: str, known: Iterable[str], obj: Any = None) -> Att
 
 
 def missing_in(module: str, names: Callable[[], Iterable[str]]) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a module, whose errors call the module ``module``, as PyTorch's errors do."""
+    """Return a ``__getattr__`` for a module. Its errors call the module ``module``, such as "torch.nn"."""
 
     def __getattr__(name: str) -> Any:
-        # Python looks up such names, so they get no hint.
+        # Python itself looks up such names, so they get no hint.
         if name.startswith("__"):
             raise AttributeError(f"module '{module}' has no attribute '{name}'")
         raise missing(f"module '{module}'", name, names())
@@ -273,13 +258,13 @@ def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[n
 
 
 def in_words(op: str, error: Exception) -> Exception:
-    """Return an engine's error with PyTorch's type and names: a ``ValueError`` becomes a ``RuntimeError``."""
+    """Return the engine's ``error`` with PyTorch's type and names: a ``ValueError`` becomes a ``RuntimeError``."""
     kind = RuntimeError if type(error) is ValueError else type(error)
     return kind(str(error).replace("x.astype('int64')", "x.long()").replace("x.astype('float32')", "x.float()"))
 
 
 def named(op: str, error: Exception) -> Exception:
-    """Return an error about an argument with the name of the operation before its message."""
+    """Return ``error``, which is about an argument, with the name of the operation before its message."""
     return in_words(op, errors.named(op, error))
 
 
@@ -311,7 +296,12 @@ def freed(node: Node) -> RuntimeError:
 
 
 class Anomaly:
-    """The settings of ``torch.autograd.set_detect_anomaly``: if it is on, and if nan in a gradient is an error."""
+    """The settings of ``torch.autograd.set_detect_anomaly``.
+
+    Attributes:
+        on: True if backward reports the line of the forward pass whose operation failed.
+        check_nan: True if a nan in a gradient is then an error.
+    """
 
     __slots__ = ("on", "check_nan")
 
@@ -321,23 +311,21 @@ class Anomaly:
 
 anomaly = Anomaly()
 
-
 _HINT = (
     "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
     "torch.autograd.set_detect_anomaly(True, check_nan=False)."
 )
-
-
-_HINT_FOUND = (
+_HINT_IN_ANOMALY_MODE = (
     "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
     "question was changed in there or anywhere later. Good luck!"
 )
 
 
 def _origin(node: Node, what: str, storage: Storage) -> str:
-    """Return the part of a message that names the operation which made the saved tensor; "" for a leaf.
+    """Return the part of a message that names the operation which computed the saved tensor; "" for a leaf.
 
-    PyTorch names the present ``grad_fn`` of the tensor, which is the write, unless ``node`` saved its own result.
+    PyTorch names the current ``grad_fn`` of the tensor. After a write that is the write, unless ``node`` saved its own
+    result.
     """
     known = getattr(node.op, "operands", ())
     if what == "out":
@@ -358,17 +346,16 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     array, storage, version = saved
     saved_at = version if type(version) is int else version.version
     kind = ("torch.cuda." if gpu_of(array) is not None else "torch.") + SCALAR_NAMES[array.dtype] + "Tensor"
-    taught = str(errors.stale.__wrapped__(node, what, saved)).splitlines()  # type: ignore[attr-defined]  # `emits` sets it
+    engines = str(errors.stale.__wrapped__(node, what, saved)).splitlines()  # type: ignore[attr-defined]  # `emits` sets it
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{kind} {list(array.shape)}]{_origin(node, what, storage)} is at version {storage.version}; expected version "
-        f"{saved_at} instead. {_HINT_FOUND if anomaly.on else _HINT}\n" + "\n".join(taught[1:])
+        f"{saved_at} instead. {_HINT_IN_ANOMALY_MODE if anomaly.on else _HINT}\n" + "\n".join(engines[1:])
     )
 
 
 def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
-    """Return the saved array with the values that it had when it was saved, although its storage has been written
-    since.
+    """Return a saved array whose storage has been written since, with the values that it had when it was saved.
 
     Raises:
         RuntimeError: if the saved elements were overwritten, or may have been.
@@ -379,10 +366,9 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
 
 
 def lost(error: RuntimeError) -> RuntimeError:
-    """Return PyTorch's error in place of the engine's about an overwritten or freed saved tensor. The engine has
-    already emitted the event.
+    """Return PyTorch's error in place of ``error``, which the engine raised for an overwritten or freed saved tensor.
 
-    Operations that are common to both vocabularies raise the engine's errors.
+    Operations that both vocabularies share raise the engine's error, and the engine has already emitted the event.
     """
     link, what, position = error.lost  # type: ignore[attr-defined]  # the caller has checked that it exists
     node = link()

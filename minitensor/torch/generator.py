@@ -1,15 +1,15 @@
 """Draw the same random numbers as PyTorch on the CPU.
 
-PyTorch's generator is the Mersenne Twister MT19937, which Matsumoto and Nishimura's ``init_genrand`` seeds with the
-number given to ``manual_seed``. The numbers are computed from its 32-bit draws as in
+PyTorch's generator is the Mersenne Twister MT19937. ``manual_seed`` seeds it with Matsumoto and Nishimura's
+``init_genrand``. The numbers are computed from its 32-bit draws as in
 ``ATen/core/DistributionsHelper.h`` and ``ATen/native/cpu/DistributionTemplates.h``:
 
-* uniform, float32: the low 24 bits of one draw; float64: the low 53 bits of two, the first of which is the high word;
-* normal, fewer than 16 elements or not contiguous: Box and Muller's method makes two numbers of two 53-bit draws, in
-  double precision; the second number is cached for the next call;
-* normal, 16 elements and more: uniform numbers, which are transformed in place in pairs 8 elements apart; if the count
-  is not a multiple of 16, the last 16 elements are drawn again. PyTorch computes these logarithms and cosines with its
-  own vector code, so a result may differ in the last bit.
+* uniform, float32: the low 24 bits of one draw; float64: the low 53 bits of two draws, the high word first;
+* normal, fewer than 16 elements or not contiguous: Box and Muller's method computes two numbers from two 53-bit draws,
+  in double precision; the second number is cached for the next call;
+* normal, 16 elements and more: uniform numbers are transformed in place, in pairs 8 elements apart; if the count is not
+  a multiple of 16, the last 16 elements are drawn again. PyTorch computes these logarithms and cosines with its own
+  vector code, so a result may differ in the last bit.
 """
 
 from __future__ import annotations
@@ -35,15 +35,13 @@ _AT_ONCE = 1 << 18
 
 
 class Generator:
-    """A sequence of random numbers. ``device`` is always the CPU, because the simulated GPU's numbers are also drawn
-    there.
-    """
+    """A sequence of random numbers. ``device`` has no effect, because all numbers are drawn on the CPU."""
 
-    __slots__ = ("_bits", "_seed", "_kept")
+    __slots__ = ("_bits", "_seed", "_cached")
 
     def __init__(self, device: Any = "cpu") -> None:
         self._bits = np.random.MT19937()
-        self._kept: float | None = None
+        self._cached: float | None = None
         self.manual_seed(67280421310721)
 
     # ---------- the state ----------
@@ -62,7 +60,7 @@ class Generator:
             raise RuntimeError(f"Overflow when unpacking long: a seed has 64 bits, and {shown(number)} takes more")
         self._seed = number % 2**64
         self._bits._legacy_seeding(self._seed & 0xFFFFFFFF)
-        self._kept = None
+        self._cached = None
         return self
 
     def seed(self) -> int:
@@ -78,15 +76,19 @@ class Generator:
     def state(self) -> tuple[Any, ...]:
         """Return the state from which the next numbers are computed."""
         inner = self._bits.state["state"]
-        return inner["key"].copy(), int(inner["pos"]), self._seed, self._kept
+        return inner["key"].copy(), int(inner["pos"]), self._seed, self._cached
 
     def set_state(self, state: tuple[Any, ...]) -> None:
-        """Continue from a state that :meth:`state` returned."""
+        """Continue from a state that :meth:`state` returned.
+
+        Raises:
+            TypeError: if ``state`` is not such a state.
+        """
         if not _is_state(state):
             raise TypeError(
                 f"set_rng_state(): new_state must be the result of get_rng_state(), not {checks.shown(state)}"
             )
-        key, pos, self._seed, self._kept = state
+        key, pos, self._seed, self._cached = state
         self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": pos}}
 
     # ---------- draws ----------
@@ -115,11 +117,11 @@ class Generator:
         shape, dtype = _drawable("Generator.uniform()", shape, dtype)
         if dtype in HALVES:
             return narrow(self.uniform(shape, np.dtype(np.float32), low, high), dtype)
-        made = np.empty(math.prod(shape), dtype)
+        out = np.empty(math.prod(shape), dtype)
         low, high = checks.real("Generator.uniform()", "low", low), checks.real("Generator.uniform()", "high", high)
         low, high = dtype.type(low), dtype.type(high)
-        for begin in range(0, made.size, _AT_ONCE):
-            part = made[begin : begin + _AT_ONCE]
+        for begin in range(0, out.size, _AT_ONCE):
+            part = out[begin : begin + _AT_ONCE]
             if dtype == np.float32:
                 drawn = (self.words(part.size) & np.uint64(2**24 - 1)).astype(np.float64)
                 drawn *= _SINGLE
@@ -130,23 +132,23 @@ class Generator:
                 drawn *= np.float64(high - low)
                 drawn += np.float64(low)
                 part[...] = drawn
-        return made.reshape(shape)
+        return out.reshape(shape)
 
     def one_normal(self) -> float:
         """Return one number from the normal distribution with mean 0 and standard deviation 1."""
-        if self._kept is not None:
-            drawn, self._kept = self._kept, None
+        if self._cached is not None:
+            drawn, self._cached = self._cached, None
             return drawn
         first, second = self._doubles(2).tolist()
         radius = math.sqrt(-2.0 * math.log1p(-second))
         angle = _TWO_PI * first
-        self._kept = radius * math.sin(angle)
+        self._cached = radius * math.sin(angle)
         return radius * math.cos(angle)
 
     def normal(
         self, shape: tuple[int, ...], dtype: np.dtype, mean: float = 0.0, std: float = 1.0, dense: bool = True
     ) -> np.ndarray:
-        """Return numbers from the normal distribution. ``dense`` is True if the tensor to be filled is contiguous."""
+        """Return numbers from the normal distribution; ``dense`` is True if they will fill a contiguous tensor."""
         shape, dtype = _drawable("Generator.normal()", shape, dtype)
         mean, std = checks.real("Generator.normal()", "mean", mean), checks.real("Generator.normal()", "std", std)
         if dtype in HALVES:
@@ -194,14 +196,16 @@ class Generator:
 
 
 def _drawable(op: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """Return ``shape`` as lengths and ``dtype`` as a numpy dtype of floats; raise TypeError or ValueError if they are
-    not.
+    """Return ``shape`` as a tuple of lengths, and ``dtype`` as a numpy dtype of floats.
+
+    Raises:
+        TypeError, ValueError: if ``shape`` is not a shape, or ``dtype`` is not a floating-point one.
     """
     return as_shape(op, shape), float_dtype(op, dtype)
 
 
 def _is_state(given: Any) -> bool:
-    """True if ``given`` is a state that :meth:`Generator.state` can have returned."""
+    """True if :meth:`Generator.state` can have returned ``given``."""
     if not isinstance(given, tuple) or len(given) != 4:
         return False
     key, pos, seed, kept = given
@@ -209,7 +213,7 @@ def _is_state(given: Any) -> bool:
     return is_key and type(pos) is type(seed) is int and 0 <= pos <= 624 and (kept is None or type(kept) is float)
 
 
-#: The generator that is used if a program passes none. ``torch.manual_seed`` restarts it.
+#: The generator of functions to which a program passes none. ``torch.manual_seed`` seeds it.
 default_generator = Generator()
 default_generator.seed()
 

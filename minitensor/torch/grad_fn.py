@@ -1,6 +1,4 @@
-"""Show the graph as PyTorch does: ``grad_fn``, the names of its functions (``AddBackward0``), and hooks on
-gradients.
-"""
+"""Show the graph as PyTorch does: ``grad_fn``, names of functions such as ``AddBackward0``, and hooks on gradients."""
 
 from __future__ import annotations
 
@@ -19,34 +17,20 @@ _AnyTensor = TypeVar("_AnyTensor", bound=BaseTensor)
 
 #: PyTorch's names for operations of the engine, where the name is not the engine's in camel case.
 NAMES = {
-    "subtract": "Sub",
-    "multiply": "Mul",
-    "divide": "Div",
-    "pow": "Pow",
-    "matmul": "Mm",
-    "getitem": "Index",
-    "concat": "Cat",
-    "take_along_axis": "Gather",
-    "put_along_axis": "Scatter",
-    "t": "T",
-    "clip": "Clamp",
-    "cast": "ToCopy",
-    "cpu": "ToCopy",
-    "cuda": "ToCopy",
-    "log1p": "Log1P",
+    **{"subtract": "Sub", "multiply": "Mul", "divide": "Div", "matmul": "Mm", "getitem": "Index", "concat": "Cat"},
+    **{"take_along_axis": "Gather", "put_along_axis": "Scatter", "clip": "Clamp", "log1p": "Log1P"},
+    **dict.fromkeys(("cast", "cpu", "cuda"), "ToCopy"),
 }
-
-
-#: PyTorch's names that are complete, so that "Backward0" is not appended.
+#: PyTorch's names to which "Backward0" is not appended.
 WHOLE = {"write": "CopySlices", "setitem": "CopySlices", "read": "AsStridedBackward0", "reshaped": "AsStridedBackward0"}
 
 
 def function_name(node: Node) -> str:
     """Return the name that PyTorch's ``grad_fn`` has for ``node``."""
     op = node.op
-    special = getattr(op, "torch_name", None)
-    if special is not None:
-        return special(node) if callable(special) else special
+    name = getattr(op, "torch_name", None)
+    if name is not None:
+        return name(node) if callable(name) else name
     if not node.inputs and op.name == "leaf":
         return "torch::autograd::AccumulateGrad"
     if op.name == "setitem" and op.saved_names:
@@ -70,9 +54,9 @@ class NamedOperation(Operation):
     """An operation that has the name of PyTorch's ``grad_fn``.
 
     Attributes:
-        torch_name: that name, or a function that takes the node and returns the name.
+        torch_name: PyTorch's name, or a function that takes the node and returns the name.
         operands: the names of the operands to which gradients flow.
-        renamed: True if :func:`with_grad_fn` created the operation.
+        renamed: True if :func:`name_grad_fn` has named it, so that an outer function does not name it again.
     """
 
     __slots__ = ("operands", "renamed", "torch_name")
@@ -92,9 +76,10 @@ class NamedOperation(Operation):
         self.torch_name, self.operands, self.renamed = torch_name, operands, renamed
 
 
-def with_grad_fn(out: _AnyTensor, name: str) -> _AnyTensor:
-    """Return ``out`` after naming its ``grad_fn`` ``name``: PyTorch has one function for the operations that computed
-    ``out``.
+def name_grad_fn(out: _AnyTensor, name: str) -> _AnyTensor:
+    """Give the ``grad_fn`` of ``out`` the name ``name``, and return ``out``.
+
+    Used if several operations computed ``out`` where PyTorch has a single one.
     """
     node = out._node
     if node is not None and not getattr(node.op, "renamed", False):
@@ -124,9 +109,7 @@ class GradFunction:
 
     @property
     def next_functions(self) -> tuple[tuple[GradFunction | None, int], ...]:
-        """Pairs of the function that made each input, or None if the input requires no grad, and the number of its
-        output.
-        """
+        """For each input, a pair of the function that computed it (None if it requires no grad) and the number 0."""
         return tuple((None if node is None else function_of(node), 0) for node in self.node.inputs)
 
     def __repr__(self) -> str:
@@ -155,20 +138,20 @@ def function_of(node: Node, name: str | None = None) -> GradFunction:
 # ---------- hooks ----------
 
 
-def hook_result(hook: Callable[[Any], Any], g: BaseTensor) -> Any:
-    """Return the gradient that ``hook`` returns for ``g``; ``g`` itself if the hook wrote into it; otherwise None.
+def call_hook(hook: Callable[[Any], Any], g: BaseTensor) -> Any:
+    """Call ``hook(g)`` and return its result; ``g`` if the hook returns None but has written into ``g``; else None.
 
     Raises:
         TypeError: if the hook returns neither None nor a tensor.
         RuntimeError: if the hook returns a tensor of another shape or dtype.
     """
     version = g._storage.version
-    answer = hook(g)
-    if answer is None:
+    result = hook(g)
+    if result is None:
         return None if g._storage.version == version else g
-    if not isinstance(answer, BaseTensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
-    name, was, got = getattr(hook, "__name__", type(hook).__name__), g._array, answer._array
+    if not isinstance(result, BaseTensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    name, was, got = getattr(hook, "__name__", type(hook).__name__), g._array, result._array
     if was.shape != got.shape:
         raise RuntimeError(
             f"hook '{name}' has changed the size of value\n"
@@ -177,4 +160,4 @@ def hook_result(hook: Callable[[Any], Any], g: BaseTensor) -> Any:
     if was.dtype != got.dtype:
         kinds = [f"torch.{SCALAR_NAMES[array.dtype]}Tensor" for array in (was, got)]
         raise RuntimeError(f"hook '{name}' has changed the type of value (was {kinds[0]} got {kinds[1]})")
-    return answer
+    return result

@@ -1,4 +1,4 @@
-"""The handle that removes a hook of a tensor or of a module, and hooks that run after a gradient was accumulated."""
+"""The handle that removes a hook, and hooks that run after backward has added to the gradient of a leaf."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def call_after_accumulation(x: Any, hook: Callable[[Any], Any]) -> RemovableHand
     """Call ``hook(x)`` each time after backward has added to the gradient of the leaf ``x``.
 
     Raises:
-        RuntimeError: if the tensor is not a leaf, or does not require grad; in backward, if the hook returns a value.
+        RuntimeError: if ``x`` is not a leaf, or does not require grad; in backward, if the hook returns a value.
     """
     node = x._current()
     if node is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if type(node) is not Leaf:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    me = weakref.ref(x)  # a strong reference would keep the tensor alive as long as its node
+    ref = weakref.ref(x)  # a strong reference would keep the tensor alive as long as its node
 
     def after() -> None:
-        tensor = me()
+        tensor = ref()
         if tensor is not None and hook(tensor) is not None:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 

@@ -1,7 +1,7 @@
 """Hide the names of the engine's tensor that PyTorch's tensor lacks.
 
-The access to such a name raises an error that suggests PyTorch's name. Names that only describe the tensor (``offset``,
-``place``) remain, because the engine and the memory views read them on tensors of both vocabularies.
+The access to a hidden name raises an error that suggests PyTorch's name. Names that only describe the tensor, such as
+``offset`` and ``place``, remain, because the engine and the memory views read them on tensors of both vocabularies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEPT = frozenset((
     *("stop_gradient", "strides", "data_ptr", "element_size", "is_leaf"),
 ))  # fmt: skip
 
-#: PyTorch's names for names of Paddle, where the spelling is so different that the search for the nearest name fails.
+#: PyTorch's names for names of Paddle that are spelled so differently that the search for the nearest name fails.
 MEANT = {
     "bitwise_invert": "bitwise_not",
     "cast": "to",
@@ -40,8 +40,8 @@ MEANT = {
 
 
 class Hidden:
-    """Descriptor of a hidden name: it raises AttributeError, so Python calls the tensor's ``__getattr__``, which raises
-    the error.
+    """Descriptor of a hidden name. It raises AttributeError, so that Python calls the tensor's ``__getattr__``, which
+    raises the error with a hint.
     """
 
     __slots__ = ()

@@ -29,7 +29,7 @@ from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.errors import leaf_written, not_writeable, sizes_differ, warn
 from minitensor.torch.grad_fn import NamedOperation
-from minitensor.torch.tensor import Tensor, as_kind, without_history
+from minitensor.torch.tensor import Tensor, as_torch, without_history
 
 
 def _is_advanced(entry: Any) -> bool:
@@ -38,7 +38,7 @@ def _is_advanced(entry: Any) -> bool:
     return isinstance(entry, (list, tuple, np.ndarray, bool, np.bool_))
 
 
-def _mask_of_bytes(entry: Any) -> Any:
+def _bytes_as_mask(entry: Any) -> Any:
     """Return an index of dtype uint8 as a mask of bools. PyTorch used uint8 masks before it had bools, and still
     accepts them.
     """
@@ -49,15 +49,18 @@ def _mask_of_bytes(entry: Any) -> Any:
 
 
 def _checked_entry(entry: Any) -> Any:
-    """Return a slice with integers and None as parts, a uint8 mask as bools, and any other entry of an index itself."""
-    return checks.slice_of("Tensor.__getitem__", entry) if isinstance(entry, slice) else _mask_of_bytes(entry)
+    """Return a slice after checking its parts, a uint8 mask as bools, and any other entry of an index itself."""
+    return checks.slice_of("Tensor.__getitem__", entry) if isinstance(entry, slice) else _bytes_as_mask(entry)
 
 
 def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
-    """Return the index as a tuple, after PyTorch's checks.
+    """Return the index as a tuple.
 
     Raises:
-        IndexError, TypeError, ValueError: with PyTorch's messages.
+        IndexError: if ``x`` has fewer dimensions than the index, if a number is out of range, or if an entry is not
+            allowed.
+        ValueError: if the step of a slice is not above 0.
+        TypeError: if a part of a slice is not an integer.
     """
     entries = index if isinstance(index, tuple) else (index,)
     entries = tuple(list(e) if isinstance(e, (tuple, range)) else _checked_entry(e) for e in entries)
@@ -114,9 +117,9 @@ def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
 
 
 def _basic(x: Tensor, entries: tuple[Any, ...]) -> tuple[tuple[Any, ...], views.View]:
-    """Return the index for numpy, and the operation that PyTorch records last for it.
+    """Return a basic index in numpy's form, and the last operation that PyTorch records for it.
 
-    A slice that selects everything counts as a slice only if the index has no other entry.
+    A slice that selects everything is recorded only if the index has no other entry.
     """
     op = views.ALIAS
     index: list[Any] = []
@@ -152,14 +155,14 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         pick = Pick(plain)
         return views.new_view(x, pick(x._array), op, pick)
     try:
-        out = as_kind(engine.getitem(x, entries))
+        out = as_torch(engine.getitem(x, entries))
     except IndexError as error:
         raise IndexError(str(error).partition(";")[0].replace("for axis", "for dimension")) from None
-    return _arrange(out, x._array, entries) if strided.exist else out
+    return _lay_out(out, x._array, entries) if strided.exist else out
 
 
-def _arrange(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tensor:
-    """Return ``out`` in PyTorch's layout; ``entries`` are the index with which it was read from ``source``."""
+def _lay_out(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tensor:
+    """Return ``out``, which an advanced index ``entries`` read from ``source``, in PyTorch's memory layout."""
     index: list[np.ndarray] = []
     axes: list[int] = []
     plain: list[Any] = []
@@ -184,7 +187,7 @@ def _arrange(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tenso
     numbers = [at for at, one in enumerate(plain) if isinstance(one, int)]
     axes = [axis - sum(at < axis for at in numbers) for axis in axes]
     left = source[tuple(plain)]
-    return result_strides.arranged(out, lambda result, _: result_strides.picked(result, left, axes, index))
+    return result_strides.arrange(out, lambda result, _: result_strides.picked(result, left, axes, index))
 
 
 def _check_value(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> None:
@@ -216,13 +219,11 @@ def _check_value(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> No
         except ValueError:
             raise sizes_differ([shape, have]) from None
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}")
-    raise _expansion(value, tuple(short), tuple(shape))
+    raise _expansion_error(value, tuple(short), tuple(shape))
 
 
-def _expansion(value: BaseTensor, have: tuple[int, ...], want: tuple[int, ...]) -> RuntimeError:
-    """Return the error for ``value``, which cannot be expanded to the shape ``want``; ``have`` is its shape without
-    leading 1s.
-    """
+def _expansion_error(value: BaseTensor, have: tuple[int, ...], want: tuple[int, ...]) -> RuntimeError:
+    """Return the error for a ``value`` of shape ``have`` that cannot be expanded to the shape ``want``."""
     lead = len(want) - len(have)
     for i in range(len(want) - 1, lead - 1, -1) if lead >= 0 else ():
         n, m = want[i], have[i - lead]
@@ -260,7 +261,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     _store(x, _entries(x, index), value, "setitem")
 
 
-#: The operation that autograd records for ``copy_`` to a whole tensor.
+#: The operation that autograd records for ``copy_`` into a whole tensor.
 COPY = NamedOperation("copy_", engine.SET_PART.backward, jvp=engine.SET_PART.jvp, torch_name="CopyBackwards")
 
 
@@ -270,7 +271,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     Raises:
         RuntimeError: if the shape of ``src`` cannot be broadcast to that of the tensor, or if the tensor is a leaf that
             requires grad, in grad mode.
-        TypeError: if an argument is not a tensor.
+        TypeError: if ``src`` is not a tensor.
     """
     if not isinstance(src, BaseTensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
@@ -339,7 +340,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return without_history(input, like(np.argwhere(array).astype(np.int64), input._array), "nonzero")
 
 
-def _where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
+def where_method(input: Tensor, condition: Tensor, other: Any) -> Tensor:
     """Return the tensor's elements where ``condition`` is true, else those of ``other``, in the broadcast shape of the
     three.
 
@@ -349,5 +350,4 @@ def _where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
     return TABLE["where"](condition, input, other)
 
 
-where_method = _where
 where_method.__name__ = where_method.__qualname__ = "where"

@@ -1,6 +1,4 @@
-"""Array functions of PyTorch that differ from Paddle's: forward functions, random draws, and parts of derivative
-rules.
-"""
+"""Functions on arrays that differ from Paddle's: forward functions, random draws, and parts of derivative rules."""
 
 from __future__ import annotations
 
@@ -21,16 +19,13 @@ from minitensor.engine.modes import modes
 from minitensor.torch.arguments import need_int
 from minitensor.torch.generator import generator_of
 
+Array = np.ndarray
+
 # ---------- forward ----------
 
 
-Array = np.ndarray
-
-
 def round_half_to_even(a: Array, decimals: int, out: Array | None = None) -> Array:
-    """Return ``a`` rounded to ``decimals`` decimal places; halves are rounded to the even neighbour (0.5 to 0, 1.5 to
-    2, 2.5 to 2).
-    """
+    """Return ``a`` rounded to ``decimals`` decimal places, halves to the even neighbour: 0.5 to 0, and 1.5 to 2."""
     if a.dtype not in FLOATS:
         if a.dtype == np.bool_:
             raise TypeError("bools are not rounded; convert first: `x.long()`")
@@ -45,25 +40,25 @@ def round_half_to_even(a: Array, decimals: int, out: Array | None = None) -> Arr
 
 
 def power(a: Array, b: Array, out: Array | None = None) -> Array:
-    """Return ``a ** b``; if both are integers and ``b`` is negative, truncate the fraction: 0, 1 or -1."""
+    """Return ``a ** b``. If both are integers and ``b`` is negative, the fraction is truncated to 0, 1 or -1."""
     if a.dtype not in FLOATS and a.dtype != np.bool_ and b.ndim and bool((b < 0).any()):
         a = np.broadcast_to(a, broadcast_shapes(a.shape, b.shape))
-        ones = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * np.abs(b % 2), 0))
-        made = np.where(b < 0, ones, np.power(a, np.maximum(b, 0))).astype(a.dtype)
+        truncated = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * np.abs(b % 2), 0))
+        result = np.where(b < 0, truncated, np.power(a, np.maximum(b, 0))).astype(a.dtype)
         if out is None:
-            return made
-        np.copyto(out, made)
+            return result
+        np.copyto(out, result)
         return out
     return elementwise.power(a, b, out)
 
 
 def remainder(a: Array, b: Array, out: Array | None = None) -> Array:
-    """Return ``a`` minus the next lower multiple of ``b``. A result of zero has the sign of ``a``."""
+    """Return the remainder of ``a / b``, with the sign of ``b``. A remainder of zero has the sign of ``a``."""
     if a.dtype not in FLOATS:
         return rounding.remainder(a, b, out)
     with np.errstate(all="ignore"):
-        left = np.fmod(a, b)
-        return np.add(left, np.where((left != 0) & ((b < 0) != (left < 0)), b, a.dtype.type(0) * left), out=out)
+        rest = np.fmod(a, b)
+        return np.add(rest, np.where((rest != 0) & ((b < 0) != (rest < 0)), b, a.dtype.type(0) * rest), out=out)
 
 
 def frac(a: Array, out: Array | None = None) -> Array:
@@ -76,20 +71,20 @@ def frac(a: Array, out: Array | None = None) -> Array:
 
 def sign(a: Array, out: Array | None = None) -> Array:
     """Return 1, 0 or -1; 0 for nan."""
-    found = as_array(elementwise.sign(a, out))
-    if found.dtype in FLOATS:
-        np.copyto(found, 0, where=np.isnan(found))
-    return found
+    signs = as_array(elementwise.sign(a, out))
+    if signs.dtype in FLOATS:
+        np.copyto(signs, 0, where=np.isnan(signs))
+    return signs
 
 
 def lerp(a: Array, b: Array, weight: Array, out: Array | None = None) -> Array:
-    """Return ``a + weight * (b - a)``; for a weight of 0.5 or more it is computed as ``b - (1 - weight) * (b - a)``."""
+    """Return ``a + weight * (b - a)``, computed as ``b - (1 - weight) * (b - a)`` for a weight of 0.5 or more."""
     with np.errstate(all="ignore"):
-        way = b - a
+        distance = b - a
         near = np.absolute(weight) < 0.5
         if isinstance(weight, (int, float, np.generic)):  # one formula for all elements, without `where`
-            return np.add(a if near else b, (weight if near else weight - 1) * way, out=out)
-        return np.add(np.where(near, a, b), np.where(near, weight, weight - 1) * way, out=out)
+            return np.add(a if near else b, (weight if near else weight - 1) * distance, out=out)
+        return np.add(np.where(near, a, b), np.where(near, weight, weight - 1) * distance, out=out)
 
 
 def zero(a: Array, out: Array) -> Array:
@@ -102,7 +97,7 @@ def zero(a: Array, out: Array) -> Array:
 
 
 def _in_memory_order(array: Array) -> Array:
-    """Return a view with the dimensions in the order in which PyTorch fills them: longest stride first."""
+    """Return a view whose dimensions have the order in which PyTorch fills them: longest stride first."""
     return array.transpose(sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])))
 
 
@@ -111,7 +106,7 @@ def _fill(out: Array, drawn: Array) -> Array:
     return out
 
 
-def _writable(out: Array, only_floats: bool = True) -> None:
+def _check_target(out: Array, only_floats: bool = True) -> None:
     if only_floats and out.dtype not in FLOATS:
         raise TypeError(f"such random numbers cannot be stored in dtype {out.dtype.name}")
     if not writeable(out):
@@ -120,7 +115,7 @@ def _writable(out: Array, only_floats: bool = True) -> None:
 
 def uniform(a: Array, low: float, high: float, generator: Any, out: Array) -> Array:
     """Fill ``out`` with numbers drawn uniformly from ``low`` to ``high``."""
-    _writable(out)
+    _check_target(out)
     low, high = number("uniform_", "from", low), number("uniform_", "to", high)
     if not low <= high:
         raise ValueError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
@@ -130,7 +125,7 @@ def uniform(a: Array, low: float, high: float, generator: Any, out: Array) -> Ar
 
 
 def normal_arguments(mean: Any, std: Any, generator: Any) -> tuple[Any, ...]:
-    """Check and return mean, standard deviation (not negative) and generator."""
+    """Return the arguments of ``normal_``; raise ValueError if the standard deviation is negative."""
     mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
     if not std >= 0:
         raise ValueError(f"normal expects std >= 0.0, but found std {std}")
@@ -138,8 +133,8 @@ def normal_arguments(mean: Any, std: Any, generator: Any) -> tuple[Any, ...]:
 
 
 def normal(a: Array, mean: float, std: float, generator: Any, out: Array) -> Array:
-    """Fill ``out`` from the normal distribution."""
-    _writable(out)
+    """Fill ``out`` with numbers from the normal distribution."""
+    _check_target(out)
     dense = bool(out.flags.c_contiguous)
     cells = _in_memory_order(out)
     _fill(cells, generator_of(generator).normal(cells.shape, out.dtype, mean, std, dense))
@@ -147,7 +142,7 @@ def normal(a: Array, mean: float, std: float, generator: Any, out: Array) -> Arr
 
 
 def bernoulli_arguments(p: Any, generator: Any) -> tuple[Any, ...]:
-    """Check and return a probability, or an array of probabilities, and the generator."""
+    """Return the arguments of ``bernoulli_``; raise ValueError if ``p`` contains a number that is not a probability."""
     p = host_array(p._array) if isinstance(p, Tensor) else number("bernoulli_", "p", p)
     if np.any(np.less(p, 0)) or np.any(np.greater(p, 1)):
         raise ValueError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
@@ -156,7 +151,7 @@ def bernoulli_arguments(p: Any, generator: Any) -> tuple[Any, ...]:
 
 def bernoulli(a: Array, p: Any, generator: Any, out: Array) -> Array:
     """Fill ``out`` with 1 with probability ``p``, else with 0."""
-    _writable(out, only_floats=False)
+    _check_target(out, only_floats=False)
     if isinstance(p, np.ndarray):
         p = np.broadcast_to(p, out.shape)
     drawn = generator_of(generator).uniform(out.shape, p.dtype if isinstance(p, np.ndarray) else np.dtype(np.float64))
@@ -164,8 +159,8 @@ def bernoulli(a: Array, p: Any, generator: Any, out: Array) -> Array:
 
 
 def exponential(a: Array, lambd: Any, generator: Any, out: Array) -> Array:
-    """Fill ``out`` from the exponential distribution with rate ``lambd``."""
-    _writable(out)
+    """Fill ``out`` with numbers from the exponential distribution of rate ``lambd``."""
+    _check_target(out)
     rate = number("exponential_", "lambd", lambd)
     if not rate > 0:
         raise ValueError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
@@ -173,12 +168,12 @@ def exponential(a: Array, lambd: Any, generator: Any, out: Array) -> Array:
 
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
-    """Check and return two integers, of which the second may be None, and the generator."""
+    """Return the arguments of ``random_``; raise TypeError if a bound is not an integer (``to`` may be None)."""
     least = need_int("random_", "from", from_)
     return least, None if to is None else need_int("random_", "to", to, 2), generator
 
 
-#: The number n for each dtype such that the dtype holds every integer from 0 to 2**n - 1 exactly.
+#: For each dtype the largest n such that it holds every integer from 0 to 2**n - 1 exactly.
 _EXACT_BITS = {
     **{"bool": 1, "uint8": 8, "int8": 7, "int16": 15, "int32": 31, "int64": 63},
     **{"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53},
@@ -187,57 +182,46 @@ _EXACT_BITS = {
 
 @in_its_dtype
 def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> Array:
-    """Fill ``out`` with integers from ``from_`` (included) to ``to`` (excluded), by default up to the largest that the
-    dtype holds exactly.
+    """Fill ``out`` with integers from ``from_`` (included) to ``to`` (excluded).
+
+    With one argument they are drawn from 0 to that number; without arguments, from all that the dtype holds exactly.
     """
-    _writable(out, only_floats=False)
-    draw = generator_of(generator)
+    _check_target(out, only_floats=False)
+    source = generator_of(generator)
     if to is None:
         if from_:
             from_, to = 0, from_
         else:
             bits = _EXACT_BITS[out.dtype.name]
-            words = draw.long_words(out.size) if bits > 32 else draw.words(out.size)
+            words = source.long_words(out.size) if bits > 32 else source.words(out.size)
             most = 2**bits + (1 if out.dtype in FLOATS else 0)
             return _fill(out, (words % np.uint64(most)).reshape(out.shape))
     if not from_ < to:
         raise ValueError(f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={to}")
-    return _fill(out, draw.integers(out.shape, from_, to))
+    return _fill(out, source.integers(out.shape, from_, to))
 
 
-# ---------- helpers of rules ----------
+# ---------- functions in derivative rules ----------
 
 
-def not_outside(x: np.ndarray, min: Any, max: Any) -> np.ndarray:
+def within_bounds(x: np.ndarray, min: Any, max: Any) -> np.ndarray:
     """Return True where ``clamp`` left ``x`` unchanged: between the bounds or, as in PyTorch, on one of them."""
-    passed = np.ones_like(x, np.bool_) if min is None else x >= min
-    return passed if max is None else np.logical_and(passed, x <= max)
+    within = np.ones_like(x, np.bool_) if min is None else x >= min
+    return within if max is None else np.logical_and(within, x <= max)
 
 
-def not_outside_on_tensors(x: Tensor, min: Any, max: Any) -> Tensor:
-    """Return the same for a gradient that is recorded."""
-    return Tensor._made(not_outside(x._array, min, max))
-
-
-def beyond(x: np.ndarray, min: Any, max: Any) -> np.ndarray:
-    """Return True where ``hardtanh`` has the slope 0: outside of the bounds, or on one of them."""
+def at_or_beyond_bounds(x: np.ndarray, min: Any, max: Any) -> np.ndarray:
+    """Return True where ``hardtanh`` has the slope 0: outside the bounds, or on one of them."""
     return np.logical_or(x <= min, x >= max)
 
 
-def beyond_on_tensors(x: Tensor, min: Any, max: Any) -> Tensor:
-    """Return the same for a gradient that is recorded."""
-    return Tensor._made(beyond(x._array, min, max))
-
-
 def with_no_slope(gradient: np.ndarray, saved: np.ndarray) -> np.ndarray:
-    """Return ``gradient``, whose derivative with respect to ``saved`` is 0."""
+    """Return ``gradient``. Its derivative with respect to ``saved`` is 0, which matters only in a recorded backward."""
     return gradient
 
 
 def with_no_slope_on_tensors(gradient: Tensor, saved: Tensor) -> Tensor:
-    """Return ``gradient`` in a recorded backward, made to depend on ``saved`` so that the gradient of ``saved`` is 0
-    instead of None.
-    """
+    """Return ``gradient``, recorded as a function of ``saved``, so that the gradient of ``saved`` is 0, not None."""
     source = saved._current()
     if not modes.grad or source is None:
         return gradient
@@ -255,16 +239,12 @@ def _and_zeros_on_tensors(node: Node, g: Tensor) -> tuple[Tensor, Tensor]:
 
 
 _NO_SLOPE = Operation("no_slope", _and_zeros)
-
-
 _NO_SLOPE.later = lambda: _and_zeros_on_tensors
 
-
-ON_ARRAYS = {"not_outside": not_outside, "beyond": beyond, "with_no_slope": with_no_slope}
-
-
+#: The functions above by name, for rules on arrays, and for rules on tensors in a recorded backward.
+ON_ARRAYS = {"within_bounds": within_bounds, "at_or_beyond_bounds": at_or_beyond_bounds, "with_no_slope": with_no_slope}
 ON_TENSORS = {
-    "not_outside": not_outside_on_tensors,
-    "beyond": beyond_on_tensors,
+    "within_bounds": lambda x, min, max: Tensor._made(within_bounds(x._array, min, max)),
+    "at_or_beyond_bounds": lambda x, min, max: Tensor._made(at_or_beyond_bounds(x._array, min, max)),
     "with_no_slope": with_no_slope_on_tensors,
 }

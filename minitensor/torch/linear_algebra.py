@@ -13,8 +13,8 @@ from minitensor.engine.layers.rearranging import row_norms
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import C_NAMES
-from minitensor.torch.grad_fn import with_grad_fn
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.grad_fn import name_grad_fn
+from minitensor.torch.tensor import Tensor, as_torch
 
 _mul, _matmul = TABLE["mul"], TABLE["matmul"]
 
@@ -46,10 +46,10 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
     Args:
         input: shape [..., n, k], or [k].
-        other: shape [..., k, m], or [k]; the dimensions before these are broadcast.
+        other: shape [..., k, m], or [k]; the dimensions ``...`` are broadcast.
 
     Returns:
-        A tensor of shape [..., n, m], without n or m for a vector.
+        A tensor of shape [..., n, m]; a vector on the left removes n, and one on the right removes m.
 
     Raises:
         RuntimeError: if the shapes do not fit or the dtypes differ.
@@ -121,7 +121,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     need_tensor("bmm", mat2, 2, "mat2")
     if input._array.ndim != 3 or mat2._array.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if input._array.ndim != 3 else "batch2 must be a 3D tensor")
-    return with_grad_fn(matmul(input, mat2), "BmmBackward0")
+    return name_grad_fn(matmul(input, mat2), "BmmBackward0")
 
 
 def dot(input: Tensor, other: Tensor) -> Tensor:
@@ -144,7 +144,7 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
 
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Return all products of an element of one vector and an element of the other, as a tensor [n, m].
+    """Return all products of an element of ``input`` and an element of ``vec2``.
 
     Args:
         input: shape [n].
@@ -178,11 +178,11 @@ def trace(input: Tensor) -> Tensor:
     need_tensor("trace", input)
     if input._array.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
-    return with_grad_fn(TABLE["sum"](input.diagonal()), "TraceBackward0")
+    return name_grad_fn(TABLE["sum"](input.diagonal()), "TraceBackward0")
 
 
 def einsum(*given: Any) -> Tensor:
-    """Return the sum of products that an equation describes. It sums over each letter that the result lacks.
+    """Return the sums of products that an equation describes: sums over each letter that the result lacks.
 
     Args:
         given: the equation ("ij,jk->ik"; ``...`` stands for any number of dimensions) and its operands, one by one or
@@ -190,11 +190,12 @@ def einsum(*given: Any) -> Tensor:
             result.
 
     Returns:
-        A tensor with the dimensions of the result. It is a view if nothing was multiplied or summed.
+        A tensor with the dimensions that the equation gives the result; a view if nothing is multiplied or summed.
 
     Raises:
         RuntimeError: if the equation and the shapes do not fit together.
         TypeError: if an operand is not a tensor.
+        ValueError: if there is no argument.
     """
     if not given:
         raise ValueError("einsum(): must specify the equation string and at least one operand")
@@ -202,20 +203,19 @@ def einsum(*given: Any) -> Tensor:
         equation, operands = (given[0], given[1:]) if isinstance(given[0], str) else equation_of("einsum", given)
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
             operands = tuple(operands[0])
-        return as_kind(contraction("einsum", equation, tuple(operands)))
+        return as_torch(contraction("einsum", equation, tuple(operands)))
     except ValueError as error:
         raise RuntimeError(str(error)) from None
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Return the sums of products over the last dimension of ``input`` and ``other``.
+    """Return the product of every last-dimension vector of ``input`` and every one of ``other``.
 
     Args:
         input, other: of shapes [..., n] and [..., n]; or numbers, which are multiplied.
 
     Returns:
-        A tensor whose shape is that of ``input`` without its last dimension, followed by that of ``other`` without its
-        last.
+        A tensor whose shape is that of ``input``, then that of ``other``, both without the last dimension.
 
     Raises:
         RuntimeError: if the last dimensions differ in length.
@@ -238,7 +238,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
     Args:
         x1: of shape [..., n, k].
-        x2: of shape [..., m, k]; the dimensions before these are broadcast.
+        x2: of shape [..., m, k]; the dimensions ``...`` are broadcast.
         p: a number, at least 0, or inf.
         compute_mode: ignored, because the differences are always computed.
 
@@ -261,4 +261,4 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     p = checks.real("cdist()", "p", p)
     if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    return with_grad_fn(as_kind(row_norms(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p))), "CdistBackward0")
+    return name_grad_fn(as_torch(row_norms(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p))), "CdistBackward0")

@@ -1,8 +1,7 @@
 """Share memory between tensors and with other libraries: ``x.data``, ``numpy()``, DLPack, ``set_`` and ``resize_``.
 
-``x.data`` has a separate version, as in PyTorch, so autograd does not notice a write through it. Such a write may
-overwrite a saved tensor without an error. ``detach()`` shares the version of ``x``, so autograd notices a write through
-it.
+``x.data`` has a separate version, as in PyTorch, so autograd does not notice a write through ``x.data``, which may
+overwrite a saved tensor without an error. ``x.detach()`` shares the version of ``x``, so autograd does notice a write.
 """
 
 from __future__ import annotations
@@ -25,36 +24,35 @@ from minitensor.engine.views import set_resize_cast as engine
 from minitensor.torch.arguments import need_int, need_ints, need_tensor
 from minitensor.torch.creation import size_of
 from minitensor.torch.dtypes import SCALAR_NAMES
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor, as_torch
 from minitensor.torch.views import count_as_write
 
 # ---------- x.data ----------
 
 
 class UnversionedStorage(Storage):
-    """A second storage on the memory of the storage ``of``, with a separate version. ``of`` counts the bytes, and lives
-    at least as long.
+    """A second storage on the memory of the storage ``of``, with a separate version.
 
-    ``of`` treats this storage like a numpy array that shares the memory (``numpy_array``), so ``check_foreign_writes``
-    finds writes through it.
+    The bytes are counted for ``of``, which this storage keeps alive. The attribute ``numpy_array`` is an array on the
+    memory, which ``of`` knows, so that ``check_foreign_writes`` finds writes through this storage.
     """
 
     __slots__ = ("of", "numpy_array")
     of: Storage
     numpy_array: Any
 
-    def __del__(self) -> None:  # type: ignore[override]  # there are no bytes to release
-        pass  # the storage `of` counts the bytes
+    def __del__(self) -> None:  # type: ignore[override]  # the class of `of` defines another signature
+        pass  # the bytes are counted for `of`
 
 
 def root(storage: Storage) -> Storage:
-    """Return the storage that counts the bytes."""
+    """Return ``storage``, or for an :class:`UnversionedStorage` the storage whose memory it uses."""
     while isinstance(storage, UnversionedStorage):
         storage = storage.of
     return storage
 
 
-def _on(storage: Storage, version: int) -> UnversionedStorage:
+def _unversioned(storage: Storage, version: int) -> UnversionedStorage:
     other = UnversionedStorage.__new__(UnversionedStorage)
     other.buffer, other.nbytes, other.version, other.savers = storage.buffer, 0, version, None
     other.of = root(storage)
@@ -66,7 +64,7 @@ def _on(storage: Storage, version: int) -> UnversionedStorage:
 
 def data_of(x: Tensor) -> Tensor:
     """Return an alias on the same memory without history. It has a separate version, which starts at 0."""
-    alias = as_kind(BaseTensor._alias(x._array, _on(x._storage, 0)))
+    alias = as_torch(BaseTensor._alias(x._array, _unversioned(x._storage, 0)))
     if watch.listener is not None:
         watch.listener(ViewCreated(alias, "data", (x,)))
     return alias
@@ -76,8 +74,8 @@ def set_data(x: Tensor, other: Any) -> None:
     """Let ``x`` use the memory of ``other``. The version and the history of ``x`` remain.
 
     Raises:
-        TypeError, RuntimeError: if ``other`` is not a tensor; if ``x`` requires grad and ``other`` has a dtype or
-            a shape that its gradient cannot have.
+        TypeError: if ``other`` is not a tensor.
+        RuntimeError: if ``x`` requires grad, and its gradient cannot have the dtype or the shape of ``other``.
     """
     if not isinstance(other, BaseTensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
@@ -98,15 +96,13 @@ def set_data(x: Tensor, other: Any) -> None:
         same = np.may_share_memory(x._array, other._array) and other._array.strides == x._array.strides
         if same and other.data_ptr() == x.data_ptr():
             return  # `x.data += 1` has already written the memory
-    storage = _on(other._storage, x._storage.version)
+    storage = _unversioned(other._storage, x._storage.version)
     x._array, x._storage, x._history = other._array, storage, None
     x._node = node
 
 
 def _another_leaf(old: Node, x: Tensor, shape: tuple[int, ...]) -> Leaf:
-    """Return a new leaf for ``x``, whose gradient will have another shape or dtype. The old leaf refuses gradients from
-    now on.
-    """
+    """Return a new leaf for ``x``, whose gradient will have ``shape``, and make the leaf ``old`` refuse gradients."""
     leaf = new_leaf(shape)
     leaf.hooks = old.hooks
     was = f"shape {list(x._array.shape)} and dtype {x.dtype.name}"
@@ -130,8 +126,11 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
     Returns:
         An array of the shape and dtype of the tensor.
 
+    Args:
+        force: True to accept a tensor that requires grad, and to copy a tensor on a GPU to the host.
+
     Raises:
-        RuntimeError: if the tensor requires grad: use ``detach()`` first.
+        RuntimeError: if the tensor requires grad; use ``detach()`` first.
         TypeError: if the tensor is on a GPU.
     """
     if not force:
@@ -147,10 +146,14 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
             )
     if gpu_of(input._array) is not None:
         return host_array(input._array)
-    counted = input
-    if isinstance(input._storage, UnversionedStorage):  # another storage counts the bytes
-        counted = as_kind(BaseTensor._alias(input._array, root(input._storage)))
-    return lend_memory(counted)
+    return lend_memory(_on_root(input))
+
+
+def _on_root(x: Tensor) -> Tensor:
+    """Return ``x``, or an alias on the storage for which its bytes are counted."""
+    if not isinstance(x._storage, UnversionedStorage):
+        return x
+    return as_torch(BaseTensor._alias(x._array, root(x._storage)))
 
 
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -165,9 +168,7 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
 
 
 def __dlpack__(self: Tensor, **named: Any) -> Any:
-    if isinstance(self._storage, UnversionedStorage):
-        self = as_kind(BaseTensor._alias(self._array, root(self._storage)))
-    return dlpack.dlpack(self, **named)
+    return dlpack.dlpack(_on_root(self), **named)
 
 
 # ---------- another storage, another size ----------
@@ -200,10 +201,11 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
 
 
 def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
-    """Change the shape of the tensor to that of another one. It also raises the errors of :func:`resize_`.
+    """Change the shape of the tensor to that of ``the_template``, as :func:`resize_` does.
 
     Raises:
-        TypeError: if the other one is not a tensor.
+        TypeError: if ``the_template`` is not a tensor.
+        RuntimeError: if the tensor requires grad.
     """
     need_tensor("resize_as_", the_template, name="the_template")
     return resize_(input, *the_template._array.shape)
@@ -216,11 +218,12 @@ def set_(
     storage.
 
     Args:
-        source: a tensor of any shape; without one, the tensor becomes empty.
+        source: a tensor of any shape; without it, the tensor becomes empty.
         storage_offset, size, stride: in elements; by default those of ``source``.
 
     Raises:
-        RuntimeError: if the tensor is a leaf that requires grad.
+        RuntimeError: if the tensor is a leaf that requires grad, or if the elements would be outside the storage.
+        TypeError: if ``source`` is not a tensor, or a number is not an integer.
     """
     if source is not None and not isinstance(source, BaseTensor):
         raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}")
@@ -237,5 +240,5 @@ def set_(
     except ValueError as error:
         raise RuntimeError(str(error)) from None
     if source is None:
-        input._storage.version = version + 1  # the empty storage is its own; that of a source counts its own writes
+        input._storage.version = version + 1  # the new, empty storage continues the count of the old one
     return input

@@ -1,8 +1,8 @@
 """Check and convert the arguments of generated functions by PyTorch's rules.
 
-An operand may be a number, a numpy array or a tensor of either vocabulary, but not a list. Between tensors of both
-vocabularies, the result has the class of the left operand. A tensor without dimensions counts like a number: it does
-not change the dtype of a tensor with dimensions unless it is of a higher kind, such as a float beside integers.
+An operand may be a number, a numpy array or a tensor of either vocabulary, but not a list. A tensor without dimensions
+counts like a number: it does not change the dtype of a tensor with dimensions unless it is of a higher kind, such as a
+float beside integers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES, dtype_of
 from minitensor.torch.errors import devices_differ, leaf_written, overlapping_target, result_does_not_fit, warn
 from minitensor.torch.generator import default_generator
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor, as_torch
 from minitensor.torch.views import flatten
 
 _POSITIONS = ("input", "other", "weight")
@@ -46,18 +46,19 @@ def _tensor_or_number(op: str, position: int, value: Any) -> Any:
     raise TypeError(f"{op}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}")
 
 
-#: Operations that refuse numbers as operands, and operations that refuse a number as first operand.
+#: Operations that refuse numbers as operands.
 NO_NUMBERS = frozenset(
     ("maximum", "minimum", "logical_and", "logical_or", "logical_xor", "ldexp", "hypot", "gcd", "lcm")
     + ("atan2", "fmax", "fmin", "heaviside")
 )
+#: Operations that refuse a number as first operand.
 TENSOR_FIRST = NO_NUMBERS.union(
     ("copysign", "fmod", "equal", "not_equal", "less_than", "less_equal", "greater_than", "greater_equal")
 )
 
 
 def _refuse_numbers(op: str, given: tuple[Any, ...]) -> None:
-    """Raise TypeError for the first operand that is not a tensor."""
+    """Raise TypeError if an operand is a number."""
     for i, value in enumerate(given):
         if isinstance(value, NUMBERS):
             name = _POSITIONS[i] if i < len(_POSITIONS) else "other"
@@ -119,7 +120,7 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor,
 
 def cast(x: BaseTensor, dtype: np.dtype) -> BaseTensor:
     """Return ``x`` in another dtype, as a tensor of this vocabulary."""
-    return as_kind(engine_cast(x, dtype))
+    return as_torch(engine_cast(x, dtype))
 
 
 def kind_of(dtype: np.dtype) -> int:
@@ -127,7 +128,7 @@ def kind_of(dtype: np.dtype) -> int:
     return 2 if dtype in FLOATS else 1 if dtype in INTEGERS else 0
 
 
-def _join(dtypes: list[np.dtype]) -> np.dtype | None:
+def _promote_all(dtypes: list[np.dtype]) -> np.dtype | None:
     joined = None
     for dtype in dtypes:
         joined = dtype if joined is None else promoted(joined, dtype)
@@ -135,8 +136,10 @@ def _join(dtypes: list[np.dtype]) -> np.dtype | None:
 
 
 def promoted_dtype(tensors: list[BaseTensor]) -> np.dtype:
-    """Return the dtype of the result of an operation on ``tensors``. Tensors with dimensions decide; tensors without
-    dimensions, and then numbers, matter only if they are of a higher kind.
+    """Return the dtype of the result of an operation on ``tensors``.
+
+    Tensors with dimensions determine it. Tensors without dimensions, and then numbers, matter only if they are of a
+    higher kind.
 
     https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
     """
@@ -144,14 +147,14 @@ def promoted_dtype(tensors: list[BaseTensor]) -> np.dtype:
     for x in tensors:
         groups[0 if x._array.ndim else 2 if x._storage is CONSTANT else 1].append(x._array.dtype)
     result = None
-    for dtype in map(_join, groups):
+    for dtype in map(_promote_all, groups):
         if dtype is not None and (result is None or kind_of(dtype) > kind_of(result)):
             result = dtype if result is None else promoted(result, dtype)
     return result  # type: ignore[return-value]  # there is at least one tensor
 
 
 def promote(*operands: BaseTensor) -> tuple[BaseTensor, ...]:
-    """Return the operands converted to their promoted dtype. A float32 number beside 16-bit floats is not converted."""
+    """Return the operands converted to their promoted dtype, except a float32 number beside 16-bit floats."""
     dtype = promoted_dtype(list(operands))
     return tuple(x if x._array.dtype is dtype or is_wide(x, dtype) else cast(x, dtype) for x in operands)
 
@@ -160,7 +163,8 @@ def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
     """Return ``other`` converted to the dtype in which an in-place operation on ``target`` needs it.
 
     Raises:
-        RuntimeError: if ``target`` cannot hold the result, because it is of a higher kind or an integer is too large.
+        RuntimeError: if ``target`` cannot hold the result, because the result is of a higher kind, or because ``other``
+            is an integer that is too large.
     """
     result = promoted_dtype([target, other])
     if kind_of(result) > kind_of(target._array.dtype):
@@ -178,7 +182,12 @@ def as_float(x: BaseTensor) -> BaseTensor:
 
 
 def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
-    """Return ``x``, and ``value`` converted to the dtype of ``x``. Fractions are truncated if ``x`` holds integers."""
+    """Return ``x``, and ``value`` as a tensor of the dtype of ``x``. Fractions are truncated if ``x`` holds integers.
+
+    Raises:
+        RuntimeError: if the dtype of ``x`` cannot hold ``value``.
+        TypeError: if ``x`` is not a tensor, or ``value`` is neither a tensor, an array nor a number.
+    """
     if not isinstance(x, BaseTensor):
         raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     dtype = x._array.dtype
@@ -189,7 +198,7 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
                 f"{op}(): value cannot be converted to type {SCALAR_NAMES[dtype]} without overflow: {value}"
             )
         value = int(value) if dtype in INTEGERS else bool(value) if dtype.kind == "b" else value
-        scalars.fits(value, dtype)
+        scalars.check_range(value, dtype)
         return x, constant(op, value, dtype, gpu_of(x._array))
     value = _tensor_or_number(op, 2, value)
     if value._array.dtype is not dtype:
@@ -199,11 +208,11 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
 
 
 def same_dtype(op: str, x: Any, source: Any) -> tuple[Any, Any]:
-    """Return ``x`` and ``source``. A number as source is converted to the dtype of ``x``; a tensor must have this
-    dtype.
+    """Return ``x``, and ``source`` as a tensor of the dtype of ``x``. Only a number is converted.
 
     Raises:
-        RuntimeError: if the dtypes differ.
+        RuntimeError: if ``source`` is a tensor of another dtype.
+        TypeError: if ``x`` is not a tensor, or ``source`` is neither a tensor, an array nor a number.
     """
     if not isinstance(x, BaseTensor):
         raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
@@ -216,7 +225,7 @@ def same_dtype(op: str, x: Any, source: Any) -> tuple[Any, Any]:
 
 
 def as_index(op: str, index: Any, name: str = "index") -> BaseTensor:
-    """Return an index argument, after checking that it is a tensor of integers.
+    """Return the argument ``index``, after checking that it is a tensor of integers.
 
     Raises:
         RuntimeError, TypeError: if it is anything else.
@@ -229,7 +238,7 @@ def as_index(op: str, index: Any, name: str = "index") -> BaseTensor:
 
 
 def flat_without_dim(op: str, x: Any, index: Any, dim: Any) -> tuple[Any, Any, Any]:
-    """Return the operands of an operation along ``dim``; without a ``dim``, along the only one of flattened tensors.
+    """Return ``x``, ``index`` and ``dim``; if ``dim`` is None, both tensors flattened, and their only dimension 0.
 
     Raises:
         TypeError: if ``dim`` is None and ``x`` is not a tensor.
@@ -241,7 +250,7 @@ def flat_without_dim(op: str, x: Any, index: Any, dim: Any) -> tuple[Any, Any, A
 
 
 def as_mask(op: str, mask: Any, name: str = "mask") -> BaseTensor:
-    """Return a mask argument, after checking that it is a tensor of bools.
+    """Return the argument ``mask``, after checking that it is a tensor of bools.
 
     Raises:
         RuntimeError, TypeError: if it is anything else.
@@ -258,7 +267,7 @@ def as_mask(op: str, mask: Any, name: str = "mask") -> BaseTensor:
 
 
 def check_target(x: BaseTensor, op: str) -> None:
-    """Check that an in-place operation may write ``x``, which is a leaf or shares a history with its views.
+    """Check that the in-place ``op`` may write ``x``. Called if ``x`` is a leaf or shares a history with its views.
 
     Raises:
         RuntimeError: if ``x`` is a leaf that requires grad, or a view of one, or if elements of ``x`` or its base share
@@ -274,7 +283,7 @@ def check_target(x: BaseTensor, op: str) -> None:
 
 
 def rounded(op: str, mode: Any) -> str:
-    """Return the name of the division that rounds its result by ``mode``; in place if ``op`` ends with an underscore.
+    """Return the name of the division that rounds by ``mode``: the in-place one if ``op`` ends with an underscore.
 
     Raises:
         RuntimeError: if ``mode`` is neither "floor" nor "trunc".
@@ -284,19 +293,25 @@ def rounded(op: str, mode: Any) -> str:
     return variants.rounded(op, mode)
 
 
-def into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -> Any:
-    """Write the result of the normal operation into ``out`` and return ``out``, whose shape becomes that of the result.
+def write_into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -> Any:
+    """Run the normal operation ``op`` and write its result into ``out``, which gets the shape of the result.
 
-    If there are several results, ``out`` is a tuple with a tensor for each.
+    Args:
+        redirect: runs an operation by its name.
+        out: a tensor, or for several results a tuple or list of tensors.
+
+    Returns:
+        ``out``; for several results a tuple of its tensors.
 
     Raises:
         RuntimeError: if a tensor requires grad, or the dtype of ``out`` cannot hold the result.
+        TypeError: if ``out`` is not a tensor, or not a tuple of as many tensors as there are results.
     """
-    several = out if isinstance(out, (tuple, list)) else (out,)
-    for each in several:
+    targets = out if isinstance(out, (tuple, list)) else (out,)
+    for each in targets:
         if not isinstance(each, BaseTensor):
             raise TypeError(f"{op}(): argument 'out' must be Tensor, not {type(each).__name__}")
-    tensors = [x for x in (*given, *several) if isinstance(x, BaseTensor)]
+    tensors = [x for x in (*given, *targets) if isinstance(x, BaseTensor)]
     if modes.grad and any(not x.stop_gradient for x in tensors):
         raise RuntimeError(
             f"{op}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -304,31 +319,31 @@ def into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -
         )
     before = default_generator.state()
     try:
-        return _write(op, redirect(op, *given, **named), out, several)
+        return _write_results(op, redirect(op, *given, **named), out, targets)
     except BaseException:
-        # The check of `out` follows the computation, which may have drawn random numbers.
+        # `out` is checked after the computation, which may have drawn random numbers.
         default_generator.set_state(before)
         raise
 
 
-def _write(op: str, result: Any, out: Any, several: Any) -> Any:
-    """Write results into the tensors of ``out`` and return it."""
+def _write_results(op: str, result: Any, out: Any, targets: Any) -> Any:
+    """Write the result, or each of several, into its tensor in ``targets``."""
     if isinstance(result, tuple) != isinstance(out, (tuple, list)):
         raise TypeError(
             f"{op}(): argument 'out' must be {'tuple of Tensors' if isinstance(result, tuple) else 'Tensor'}, not "
             f"{type(out).__name__}"
         )
     results = result if isinstance(result, tuple) else (result,)
-    if len(results) != len(several):
-        raise TypeError(f"{op}(): argument 'out' must be tuple of {len(results)} Tensors, not of {len(several)}")
-    for one, target in zip(results, several, strict=True):
-        _put(op, one, target)
-    return (
-        out if not isinstance(result, tuple) else result._make(several) if hasattr(result, "_make") else tuple(several)
-    )
+    if len(results) != len(targets):
+        raise TypeError(f"{op}(): argument 'out' must be tuple of {len(results)} Tensors, not of {len(targets)}")
+    for each, target in zip(results, targets, strict=True):
+        _write_result(op, each, target)
+    if not isinstance(result, tuple):
+        return out
+    return result._make(targets) if hasattr(result, "_make") else tuple(targets)
 
 
-def _put(op: str, result: Any, out: Any) -> None:
+def _write_result(op: str, result: Any, out: Any) -> None:
     have, want = result._array, out._array
     if kind_of(have.dtype) > kind_of(want.dtype):
         raise result_does_not_fit(op, out, have.dtype)
@@ -346,14 +361,15 @@ def _put(op: str, result: Any, out: Any) -> None:
     Tensor.copy_(out, result)
 
 
-def no_bounds() -> RuntimeError:
+def no_bounds_error() -> RuntimeError:
     """Return the error for a call of ``clamp`` without bounds."""
     return RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
 
 
-def clamped_by(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
-    """Return ``x`` clamped to bounds, of which at least one is a tensor with a bound for each element. ``op`` may be in
-    place.
+def clamp_by_tensors(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
+    """Return ``x`` clamped to ``low`` and ``high``, at least one of which is a tensor with a bound for each element.
+
+    If ``op`` ends with an underscore, the result is written into ``x``.
     """
     tensors = [bound for bound in (low, high) if isinstance(bound, BaseTensor)]
     if low is not None and high is not None and len(tensors) == 1 and tensors[0]._array.ndim:
@@ -374,16 +390,12 @@ def in_dtype(x: Any, dtype: Any) -> Any:
     """Return ``x`` converted to ``dtype``, for a function with a keyword ``dtype``. Autograd records the conversion."""
     wanted = dtype_of(dtype)
     if not isinstance(x, BaseTensor):
-        return x  # the operation refuses this later
+        return x  # the operation itself refuses it later
     return x if x._array.dtype is wanted.numpy else cast(x, wanted.numpy)
 
 
-def only_floats(op: str, x: Any) -> Any:
-    """Return ``x`` if it holds floats.
-
-    Raises:
-        RuntimeError: if it does not.
-    """
+def need_floats(op: str, x: Any) -> Any:
+    """Return ``x``; raise RuntimeError if it is a tensor that does not hold floats."""
     if isinstance(x, BaseTensor) and x._array.dtype not in FLOATS:
         raise RuntimeError(
             f"{op}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
@@ -392,9 +404,10 @@ def only_floats(op: str, x: Any) -> Any:
     return x
 
 
-def reduced_dims(x: Any, dim: Any) -> Any:
-    """Return the dimensions of a reduction as an integer or a tuple. As in PyTorch, a tensor without dimensions accepts
-    0 and -1.
+def reduction_dims(x: Any, dim: Any) -> Any:
+    """Return ``dim``; raise TypeError if it is a bool or a tensor with dimensions.
+
+    For a tensor ``x`` without dimensions, which in PyTorch accepts 0 and -1, these numbers become ().
     """
     if isinstance(dim, bool) or (isinstance(dim, BaseTensor) and dim._array.ndim):
         raise TypeError(f"argument 'dim' must be tuple of ints, not {type(dim).__name__}")
@@ -404,43 +417,45 @@ def reduced_dims(x: Any, dim: Any) -> Any:
     return dim
 
 
-def as_many_dimensions(op: str, index: Any, src: Any) -> None:
+def need_same_ndim(op: str, index: Any, src: Any) -> None:
     """Raise RuntimeError if ``index`` and ``src`` differ in the number of dimensions, unless ``src`` is a number."""
     if isinstance(index, BaseTensor) and isinstance(src, BaseTensor) and index._array.ndim != src._array.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
 
 
-def no_bool_subtraction(x: Any, y: Any) -> None:
-    """Raise RuntimeError if an operand of a subtraction is a tensor of bools."""
+def refuse_bool_subtraction(x: Any, y: Any) -> None:
+    """Raise RuntimeError if an operand of a subtraction is a bool or a tensor of bools."""
     bools = [
         each is True or each is False or (isinstance(each, BaseTensor) and each._array.dtype.kind == "b")
         for each in (x, y)
     ]
-    if any(bools):
-        with_what = "with two bool tensors" if all(bools) else "with a bool tensor"
-        hint = (
-            "Use the `^` or `logical_xor()` operator instead."
-            if all(bools)
-            else ("If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
+    if all(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
         )
-        raise RuntimeError(f"Subtraction, the `-` operator, {with_what} is not supported. {hint}")
+    if any(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
 
 
-def no_integers(kernel: str, x: Any) -> None:
-    """Raise NotImplementedError if ``x`` does not hold floats, which PyTorch's ``kernel`` needs."""
+def need_floats_for_kernel(kernel: str, x: Any) -> None:
+    """Raise NotImplementedError if ``x`` does not hold floats; ``kernel`` is PyTorch's name in the message."""
     if isinstance(x, BaseTensor) and x._array.dtype not in FLOATS:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_NAMES[x._array.dtype]}'")
 
 
-def one_dim(op: str, dim: Any) -> Any:
+def need_one_dim(op: str, dim: Any) -> Any:
     """Return ``dim``; raise TypeError if it is a sequence, None or a bool."""
     if dim is None or isinstance(dim, (bool, list, tuple)):
         raise TypeError(f"{op}(): argument 'dim' must be int, not {type(dim).__name__}")
     return dim
 
 
-def one_dtype(op: str, x: Any, second: Any, name: str = "end") -> None:
-    """Raise TypeError if ``second`` is not a tensor, and RuntimeError if its dtype differs from that of ``x``."""
+def need_same_dtype(op: str, x: Any, second: Any, name: str = "end") -> None:
+    """Raise TypeError if ``second`` is a number, and RuntimeError if its dtype differs from that of ``x``."""
     if isinstance(second, NUMBERS):
         raise TypeError(f"{op}(): argument '{name}' (position 2) must be Tensor, not {type(second).__name__}")
     if isinstance(x, BaseTensor) and isinstance(second, BaseTensor) and x._array.dtype != second._array.dtype:
@@ -448,18 +463,16 @@ def one_dtype(op: str, x: Any, second: Any, name: str = "end") -> None:
         raise RuntimeError(f"{op}(): expected dtype {names[0]} for `{name}` but got dtype {names[1]}")
 
 
-def one_dtype_of_all(op: str, *tensors: Any) -> None:
-    """Raise RuntimeError if the operands of a product of matrices differ in dtype, unless autocast converts them."""
+def need_same_dtypes(op: str, *tensors: Any) -> None:
+    """Raise RuntimeError if the operands of a matrix product differ in dtype, unless autocast converts them."""
     dtypes = [x._array.dtype for x in tensors if isinstance(x, BaseTensor)]
     if any(dtype is not dtypes[0] for dtype in dtypes) and modes.casts is None:
         names = " and ".join(SCALAR_NAMES[dtype] for dtype in dtypes)
         raise RuntimeError(f"{op}(): the operands must have the same dtype, but they are {names}")
 
 
-def sequence_of_indices(op: str, indices: Any) -> None:
-    """Raise TypeError if ``indices`` is a single tensor. A program has to pass a tuple of tensors, even for one
-    index.
-    """
+def need_index_sequence(op: str, indices: Any) -> None:
+    """Raise TypeError if ``indices`` is a single tensor, or contains anything but tensors, arrays and lists."""
     if isinstance(indices, BaseTensor):
         raise TypeError(f"{op}(): argument 'indices' (position 1) must be tuple of Tensors, not Tensor")
     for i, each in enumerate(indices if isinstance(indices, (list, tuple)) else ()):
@@ -468,8 +481,9 @@ def sequence_of_indices(op: str, indices: Any) -> None:
 
 
 def as_long(x: Any, in_place: str) -> Any:
-    """Return ``x`` converted to int64 if it holds smaller integers, because the dtype of their sums is int64. An
-    in-place operation leaves ``x`` unchanged.
+    """Return ``x`` converted to int64 if it holds smaller integers or bools, because the dtype of their sums is int64.
+
+    In the in-place form, where ``in_place`` is "_", return ``x`` itself.
     """
     if in_place or not isinstance(x, BaseTensor) or x._array.dtype in FLOATS:
         return x

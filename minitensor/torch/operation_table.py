@@ -1,8 +1,7 @@
-"""PyTorch's names and parameters for the rows of the derivative table, and PyTorch's rules where its results differ.
+"""PyTorch's names and parameters for the rows of the derivative table, and its rules if they differ from Paddle's.
 
-A *spelling* gives a row PyTorch's names. It also replaces fields of the row if PyTorch's derivative differs from
-Paddle's (for a tie of ``maximum``, at the bounds of ``clamp``, in the values that division saves) or if its result does
-(``round``).
+A *spelling* gives a row PyTorch's names. It also replaces fields of the row if PyTorch computes another result
+(``round``) or derivative (at a tie of ``maximum``, at the bounds of ``clamp``), or saves other tensors (division).
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ class Spelling:
 
     Attributes:
         names: PyTorch's names of the function; the first is the main one.
-        row: the row, with other fields where PyTorch computes something else.
+        row: the row, with PyTorch's fields in place of Paddle's if they differ.
         parameters: the parameters before ``*``, as source text.
         keywords: the parameters after ``*``, as source text.
-        prologue: the first statements of the function. ``{_}`` is "_" in the in-place form and "" in the other.
+        prologue: the first statements of the function; ``{_}`` becomes "_" in the in-place form, and "" in the normal.
         renamed: the row's names of operands and arguments, with PyTorch's names for them.
         out: True if the normal function has a keyword ``out``.
-        found: the namespaces of the function: ``Tensor`` and ``Tensor_`` for the normal and the in-place method;
-            ``torch`` and ``torch_`` for functions of the module ``torch``; ``F`` and ``F_`` for functions of
-            nn.functional, where ``F`` gives the normal function a keyword ``inplace`` and ``f`` does not. In place of
-            ``torch_``, single in-place names may be listed.
+        found: the namespaces that contain the function. ``Tensor`` and ``Tensor_`` mean the normal and the in-place
+            method, ``torch`` and ``torch_`` the functions of the module ``torch``, ``F`` and ``F_`` those of
+            nn.functional. ``F`` gives the normal function a keyword ``inplace``; ``f`` is ``F`` without it. A single
+            in-place name, such as ``abs_``, adds only that name to the module ``torch``.
         grad_name: the name of ``grad_fn``, or a function that takes the node and returns the name; None if the name
             follows from that of the row.
     """
@@ -54,7 +53,7 @@ class Spelling:
     grad_name: str | Callable[[Node], str] | None
 
     def found_in(self, namespace: str) -> list[str]:
-        """Return the function's names in a namespace. A namespace that ends in an underscore has the in-place names."""
+        """Return the function's names in ``namespace``, a word of :attr:`found`; in-place names if it ends with "_"."""
         last = "_" if namespace.endswith("_") else ""
         if not (self.row.in_place if last else self.row.normal):
             return []
@@ -73,7 +72,9 @@ class Spelling:
             names = re.findall(r"(\w+)\s*(?:=[^,]*)?(?:,|$)", self.parameters)
             given = [*names, *(f"{name}={name}" for name in re.findall(r"(\w+)\s*=", self.keywords))]
             keywords.append("out=None")
-            first.append(f"if out is not None: return into_out({self.names[0]!r}, redirect, out, {', '.join(given)})")
+            first.append(
+                f"if out is not None: return write_into_out({self.names[0]!r}, redirect, out, {', '.join(given)})"
+            )
         known = [name for name in (*self.row.operands, *self.row.argument_names) if name in self.renamed]
         if known:
             first.append(f"{', '.join(known)} = {', '.join(self.renamed[name] for name in known)}")
@@ -98,7 +99,14 @@ def spell(
     grad_name: Any = None,
     **changes: Any,
 ) -> None:
-    """Add a :class:`Spelling` to ``SPELLINGS``. ``changes`` replace fields of the row.
+    """Add a :class:`Spelling` to ``SPELLINGS``.
+
+    Args:
+        names: PyTorch's names, separated by blanks.
+        row: the name of the row; by default the first of ``names``.
+        parameters: by default the row's operands and arguments, renamed by ``RENAMED``.
+        found: the namespaces, separated by blanks.
+        changes: fields of the row to replace.
 
     Raises:
         ValueError: if another spelling has one of the names.
@@ -113,8 +121,7 @@ def spell(
     if not parameters:
         parameters = ", ".join(re.sub(r"^\w+", lambda m: RENAMED.get(m[0], m[0]), each) for each in given)
     here = set(re.findall(r"\b[a-z]\w*\b", parameters))
-    if renamed is None:
-        renamed = {}
+    renamed = renamed or {}
     renamed = {name: renamed.get(name, RENAMED.get(name, name)) for name in (*source.operands, *source.argument_names)}
     renamed = {name: new for name, new in renamed.items() if new != name and new in here | set(keywords.split("="))}
     SPELLINGS.append(
@@ -129,7 +136,7 @@ _ALSO_IN_PLACE = "Tensor Tensor_ torch torch_"
 
 
 def _pow_name(node: Node) -> str:
-    """Return the name of ``grad_fn`` for a power, which depends on the exponent being a number or a tensor."""
+    """Return the name of ``grad_fn`` for a power, which depends on whether the exponent is a number or a tensor."""
     if node.inputs[1] is None and (node.saved is FREED or node.saved[1] is None or node.saved[1][1] is CONSTANT):
         return "PowBackward0"
     return "PowBackward1"
@@ -139,22 +146,21 @@ def _matmul_name(node: Node) -> str:
     return f"{('Dot', 'Mv', 'Mm')[len(node.shape)] if len(node.shape) < 3 else 'UnsafeView'}Backward0"
 
 
-def _over(name: str) -> Callable[[Node], str]:
-    """Return a function that takes the node of a reduction and returns the name of its ``grad_fn``, which differs
-    between a reduction over all dimensions and one over some.
+def _reduction_name(name: str) -> Callable[[Node], str]:
+    """Return a function that names the ``grad_fn`` of a reduction by its node.
+
+    The name ends in 0 for a reduction over all dimensions, and in 1 for one over some.
     """
-
-    def over(node: Node) -> str:
-        return f"{name}Backward{0 if node.saved is FREED or node.saved[-2] is None else 1}"
-
-    return over
+    return lambda node: f"{name}Backward{0 if node.saved is FREED or node.saved[-2] is None else 1}"
 
 
-_SCALED = "if not (type(alpha) in (int, float) and alpha == 1): y = scaled('{}{{_}}', redirect, x, y, alpha)"
+_SCALED = "if not (type(alpha) in (int, float) and alpha == 1): y = scale_operand('{}{{_}}', redirect, x, y, alpha)"
 _ROUNDED = "if rounding_mode is not None: return redirect(rounded('div{_}', rounding_mode), x, y)"
 
 spell("add", keywords="alpha=1", prologue=_SCALED.format("add"))
-spell("sub subtract", "subtract", keywords="alpha=1", prologue=f"no_bool_subtraction(x, y)\n{_SCALED.format('sub')}")
+spell(
+    "sub subtract", "subtract", keywords="alpha=1", prologue=f"refuse_bool_subtraction(x, y)\n{_SCALED.format('sub')}"
+)
 spell("mul multiply", "multiply")
 spell("div divide true_divide", "divide", keywords="rounding_mode=None", prologue=_ROUNDED,
       rules={"x": "g / y", "y": "-g * (x / y) / y"})  # fmt: skip
@@ -163,7 +169,7 @@ spell("floor_divide", in_place=True)
 spell("trunc_divide", found="", grad_name="DivBackward0")
 spell("remainder", forward=kernels.remainder)
 spell("fmod", grad_name=lambda node: f"FmodBackward{0 if node.inputs[1] is None else 1}")
-# If one operand is nan, so is the result. As in PyTorch, both operands then get the whole gradient.
+# If one operand is nan, the result is nan. As in PyTorch, both operands then get the whole gradient.
 spell("maximum", in_place=False, doc="The larger of two elements; at a tie each gets half of the gradient.",
       rules={"x": "where(x < y, 0, where(x == y, g * 0.5, g))",
              "y": "where(x > y, 0, where(x == y, g * 0.5, g))"})  # fmt: skip
@@ -172,27 +178,21 @@ spell("minimum", in_place=False, doc="The smaller of two elements; at a tie each
              "y": "where(x < y, 0, where(x == y, g * 0.5, g))"})  # fmt: skip
 spell("neg negative", "neg", found=_ALSO_IN_PLACE)
 spell("abs absolute", "abs", found="Tensor Tensor_ torch abs_")
-spell("clamp clip", "clip", marks={"passed": "not_outside(x, min, max)"}, grad_name="ClampBackward1",
-      prologue="if min is None and max is None: raise no_bounds()\n"
+spell("clamp clip", "clip", marks={"passed": "within_bounds(x, min, max)"}, grad_name="ClampBackward1",
+      prologue="if min is None and max is None: raise no_bounds_error()\n"
                "if isinstance(min, BaseTensor) or isinstance(max, BaseTensor): "
-               "return clamped_by('clamp{_}', redirect, x, min, max)\n"
+               "return clamp_by_tensors('clamp{_}', redirect, x, min, max)\n"
                "check_numbers(x, min, max)",
       found=_ALSO_IN_PLACE)  # fmt: skip
 spell("sign", in_place=True, forward=kernels.sign)
 for _name in ("square", "sqrt", "rsqrt", "reciprocal"):
     spell(_name, grad_name="PowBackward0" if _name == "square" else None, found=_ALSO_IN_PLACE)
 spell("matmul", "matmul", "input, other", prologue="transpose_x = transpose_y = False", grad_name=_matmul_name)
-spell(
-    "addmm",
-    "addmm",
-    "input, mat1, mat2",
-    keywords="beta=1, alpha=1",
-    renamed={"x": "mat1", "y": "mat2"},
-    prologue="one_dtype_of_all('addmm', input, x, y)\ncheck_numbers(input, beta, alpha, wide=True)",
-)
+spell("addmm", "addmm", "input, mat1, mat2", keywords="beta=1, alpha=1", renamed={"x": "mat1", "y": "mat2"},
+      prologue="need_same_dtypes('addmm', input, x, y)\ncheck_numbers(input, beta, alpha, wide=True)")  # fmt: skip
 spell("baddbmm", "baddbmm", "input, batch1, batch2", keywords="beta=1, alpha=1",
       renamed={"x": "batch1", "y": "batch2"},
-      prologue="one_dtype_of_all('baddbmm', input, x, y)\ncheck_numbers(input, beta, alpha, wide=True)")  # fmt: skip
+      prologue="need_same_dtypes('baddbmm', input, x, y)\ncheck_numbers(input, beta, alpha, wide=True)")  # fmt: skip
 spell("renorm", "renorm", "input, p, dim, maxnorm", renamed={"max_norm": "maxnorm"})
 
 # ---------- functions of one number or two ----------
@@ -212,7 +212,7 @@ spell("atan2 arctan2", "atan2", in_place=True, marks={"origin": "logical_and(x =
 for _name in ("fmax", "fmin", "signbit"):
     spell(_name)
 spell("heaviside", "heaviside", "input, values", renamed={"y": "values"}, in_place=True,
-      prologue="one_dtype('heaviside', x, y, 'values')",
+      prologue="need_same_dtype('heaviside', x, y, 'values')",
       rules={"x": "no_slope('heaviside')", "y": "no_slope('heaviside')"})  # fmt: skip
 spell("erfinv", rules={"x": "g * 0.8862269254527580 * exp(square(erfinv(x)))"})
 spell("asin arcsin", "asin", found=_ALSO_IN_PLACE)
@@ -225,11 +225,11 @@ spell("trunc fix", "trunc", found=_ALSO_IN_PLACE)
 spell("round", keywords="decimals=0", parameters="input", forward=kernels.round_half_to_even,
       found=_ALSO_IN_PLACE,
       doc="x with so many decimal places (hundreds for -2), halves to the even neighbour.")  # fmt: skip
-spell("frac", prologue="no_integers('frac_cpu', x)", forward=kernels.frac, found=_ALSO_IN_PLACE)
+spell("frac", prologue="need_floats_for_kernel('frac_cpu', x)", forward=kernels.frac, found=_ALSO_IN_PLACE)
 spell("logit", found=_ALSO_IN_PLACE)
 spell("polygamma", "polygamma", "n, input", grad_name="PolygammaBackward0")
 spell("xlogy", found=_ALSO_IN_PLACE)
-spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"}, prologue="one_dtype('lerp', x, y)",
+spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"}, prologue="need_same_dtype('lerp', x, y)",
       forward=kernels.lerp)  # fmt: skip
 spell("nan_to_num", found=_ALSO_IN_PLACE)
 spell("bitwise_left_shift", "bitwise_left_shift", "input, other", prologue="is_arithmetic = True",
@@ -245,58 +245,40 @@ for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_
 
 _IN_DTYPE = "if dtype is not None: x = in_dtype(x, dtype)"
 _REDUCED = "input, dim=None, keepdim=False"
-_DIM = "axis = reduced_dims(x, axis)"
-_ONE_DIM = "axis = reduced_dims(x, axis if axis is None else one_dim('prod', axis))"
-spell(
-    "sum",
-    "sum",
-    _REDUCED,
-    forward=reducing.sum_long,
-    keywords="dtype=None",
-    prologue=f"{_IN_DTYPE}\n{_DIM}",
-    grad_name=_over("Sum"),
-)
-spell(
-    "prod",
-    "prod",
-    _REDUCED,
-    forward=reducing.prod_long,
-    keywords="dtype=None",
-    prologue=f"{_IN_DTYPE}\n{_ONE_DIM}",
-    grad_name=_over("Prod"),
-)
+_DIM = "axis = reduction_dims(x, axis)"
+_ONE_DIM = "axis = reduction_dims(x, axis if axis is None else need_one_dim('prod', axis))"
+spell("sum", "sum", _REDUCED, forward=reducing.sum_long, keywords="dtype=None", prologue=f"{_IN_DTYPE}\n{_DIM}",
+      grad_name=_reduction_name("Sum"))  # fmt: skip
+spell("prod", "prod", _REDUCED, forward=reducing.prod_long, keywords="dtype=None",
+      prologue=f"{_IN_DTYPE}\n{_ONE_DIM}", grad_name=_reduction_name("Prod"))  # fmt: skip
 spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False, doc="Mean along axis (all by default).",
-      prologue=f"{_IN_DTYPE}\nx = only_floats('mean', x)\n{_DIM}", grad_name=_over("Mean"))  # fmt: skip
+      prologue=f"{_IN_DTYPE}\nx = need_floats('mean', x)\n{_DIM}", grad_name=_reduction_name("Mean"))  # fmt: skip
 spell("amax", "max", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AmaxBackward0")
 spell("amin", "min", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AminBackward0")
 _SCAN = "The {} of each element and those before it along dim; dtype, if given, is that of the result."
 _SCANNED = f"{_IN_DTYPE}\nelse: x = as_long(x, '{{_}}')"
-spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=f"{_SCANNED}\none_dim('cumsum', axis)",
+spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=f"{_SCANNED}\nneed_one_dim('cumsum', axis)",
       gives="", doc=_SCAN.format("sum"))  # fmt: skip
-spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", prologue=f"{_SCANNED}\none_dim('cumprod', dim)",
+spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", prologue=f"{_SCANNED}\nneed_one_dim('cumprod', dim)",
       gives="", doc=_SCAN.format("product"))  # fmt: skip
 spell("log_sigmoid", found="")
-spell(
-    "softmax",
-    "softmax",
-    "input, dim, dtype=None",
-    prologue=f"{_IN_DTYPE}\nno_integers('softmax_kernel_impl', x)\none_dim('softmax', axis)",
-    found="Tensor torch",
-)
+spell("softmax", "softmax", "input, dim, dtype=None", found="Tensor torch",
+      prologue=f"{_IN_DTYPE}\nneed_floats_for_kernel('softmax_kernel_impl', x)\n"
+               "need_one_dim('softmax', axis)")  # fmt: skip
 
 # ---------- networks ----------
 
 # As in PyTorch, a recorded gradient depends on the saved tensors, with the slope 0. At nan the slope of these functions
-# is 1, because they compare with the range where it is 0.
+# is 1, because their rules compare with the range where the slope is 0.
 spell("relu", found=f"{_ALSO_IN_PLACE} F F_", rules={"x": "with_no_slope(where(out <= 0, 0, g), out)"})
 spell("relu6", "relu6", "input", out=False, found="F", grad_name="HardtanhBackward0",
-      marks={"outside": "beyond(x, 0, 6)"}, rules={"x": "where(outside, 0, g)"})  # fmt: skip
+      marks={"outside": "at_or_beyond_bounds(x, 0, 6)"}, rules={"x": "where(outside, 0, g)"})  # fmt: skip
 spell("leaky_relu", "leaky_relu", "input, negative_slope=0.01", out=False, found="F F_", rules={
       "x": "with_no_slope(where(out > 0, g, g * negative_slope if negative_slope else 0), out)"})  # fmt: skip
 spell("elu", "elu", "input, alpha=1.0", out=False, found="F F_",
       rules={"x": "where(out <= 0, g * (out + alpha) if alpha else 0, g)"})  # fmt: skip
 spell("hardtanh", "hardtanh", "input, min_val=-1.0, max_val=1.0", renamed={"min": "min_val", "max": "max_val"},
-      marks={"outside": "beyond(x, min, max)"}, rules={"x": "where(outside, 0, g)"},
+      marks={"outside": "at_or_beyond_bounds(x, min, max)"}, rules={"x": "where(outside, 0, g)"},
       prologue="check_numbers(x, min, max)", out=False, found="F F_")  # fmt: skip
 spell("threshold", "thresholded_relu", "input, threshold, value", out=False, grad_name="ThresholdBackward0",
       marks={"below": "x <= threshold"}, rules={"x": "where(below, 0, g)"},
@@ -307,15 +289,8 @@ spell("threshold", "thresholded_relu", "input, threshold, value", out=False, gra
 spell("where", "where", "condition, input, other", in_place=False, prologue="condition = as_mask('where', condition)",
       doc="x where condition is true, else y.", out=False)  # fmt: skip
 spell("clone", "clone", "input", keywords="memory_format=None", out=False)
-spell(
-    "fill",
-    "fill",
-    "input, value",
-    out=False,
-    prologue="check_numbers(x, value)",
-    found=_ALSO_IN_PLACE,
-    grad_name="FillBackward2",
-)
+spell("fill", "fill", "input, value", out=False, prologue="check_numbers(x, value)", found=_ALSO_IN_PLACE,
+      grad_name="FillBackward2")  # fmt: skip
 spell("zero", "zero", "input", out=False, found=_ALSO_IN_PLACE, forward=kernels.zero)
 for _name in ("tril", "triu"):
     spell(_name, prologue=f"diagonal = need_int('{_name}{{_}}', 'diagonal', diagonal)")
@@ -328,6 +303,7 @@ spell("fill_diagonal", "fill_diagonal", "input, fill_value, wrap=False", renamed
 
 
 def _index(name: str, stores: str = "", how: str = "storable", index: str = "index") -> str:
+    """Return a prologue that checks ``index`` and, if ``stores`` names two operands, converts them with ``how``."""
     text = f"{index} = as_index('{name}{{_}}', index)"
     return text if not stores else f"{text}\n{stores} = {how}('{name}{{_}}', {stores})"
 
@@ -353,17 +329,13 @@ spell("take_along_dim", "take_along_axis", "input, indices, dim=None", renamed={
 spell("scatter", "put_along_axis", "input, dim, index, src", renamed={"values": "src"},
       takes=_SCATTERED.format("arr", "indices", "values"),
       doc="arr, with values at the elements that indices lists along axis; of several for one element the last counts.",
-      prologue=f"as_many_dimensions('scatter', index, src)\n"
+      prologue=f"need_same_ndim('scatter', index, src)\n"
             f"{_index('scatter', 'arr, values', 'same_dtype', 'indices')}\n{_EXACT}",
       grad_name="ScatterBackward0")  # fmt: skip
-spell(
-    "scatter_add",
-    "scatter_add",
-    "input, dim, index, src",
-    takes=_SCATTERED.format("input", "index", "src"),
-    promote=(),
-    prologue="as_many_dimensions('scatter_add', index, src)\n" + _index("scatter_add", "input, src", "same_dtype"),
-)
+spell("scatter_add", "scatter_add", "input, dim, index, src", takes=_SCATTERED.format("input", "index", "src"),
+      promote=(),
+      prologue="need_same_ndim('scatter_add', index, src)\n"
+               + _index("scatter_add", "input, src", "same_dtype"))  # fmt: skip
 spell("masked_fill", "masked_fill", "input, mask, value", out=False,
       prologue="mask = as_mask('masked_fill{_}', mask)\nx, value = storable('masked_fill{_}', x, value)")  # fmt: skip
 spell("masked_scatter", "masked_scatter", "input, mask, source", renamed={"value": "source"}, out=False,
@@ -374,7 +346,7 @@ spell("masked_select", "masked_select", "input, mask", prologue="mask = as_mask(
 spell("index_put", "index_put", "input, indices, values, accumulate=False", out=False,
       found=_ALSO_IN_PLACE,
       renamed={"value": "values", "indices": "indices"}, takes=f"{ROWS['index_put'].takes}, and of the dtype of x",
-      prologue="x, value = same_dtype('index_put{_}', x, value)\nsequence_of_indices('index_put{_}', indices)\n"
+      prologue="x, value = same_dtype('index_put{_}', x, value)\nneed_index_sequence('index_put{_}', indices)\n"
             "rows, depth = as_rows('index_put{_}', x, indices)")  # fmt: skip
 
 # ---------- random numbers ----------
@@ -395,5 +367,5 @@ spell("random", "random", "input, from_=0, to=None", keywords="generator=None", 
 
 
 def found_in(namespace: str) -> list[str]:
-    """Return all names of functions in a namespace, which is a word of :attr:`Spelling.found`."""
+    """Return the names of all functions in ``namespace``, a word of :attr:`Spelling.found`."""
     return [name for spelling in SPELLINGS for name in spelling.found_in(namespace)]

@@ -4,8 +4,8 @@
             [ 2.0000,  -3.0000]], grad_fn=<MulBackward0>)
 
 The rules are those of PyTorch's ``torch/_tensor_str.py``: four decimals, exponents if the numbers differ widely, and
-only the ends of a long dimension. After the numbers come device, size and dtype if they are unusual, and the function
-that computed the tensor.
+only the ends of the dimensions of a large tensor. The numbers are followed by the device, the size and the dtype if
+they are unusual, and by the function that computed the tensor.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def printoptions(**given: Any) -> Iterator[None]:
 
 
 class _Numbers:
-    """The format of the numbers of one tensor, which are all printed with the same width."""
+    """The format of the numbers of one tensor: all are printed with the same width."""
 
     def __init__(self, shown: np.ndarray) -> None:
         self.floating = shown.dtype in FLOATS
@@ -176,8 +176,9 @@ def text_of(array: np.ndarray, device: str, history: str, shape: tuple[int, ...]
 
     Args:
         array: the elements of the tensor, on the host.
-        device: ``"cpu"``, or the device to print after the numbers.
-        history: ``"requires_grad=True"``, ``"grad_fn=<...>"``, or nothing.
+        device: the name of the device, which is printed unless it is ``"cpu"``.
+        history: ``"requires_grad=True"``, ``"grad_fn=<...>"``, or "".
+        shape: the shape of the tensor, which is printed if the numbers do not show it.
     """
     prefix = "tensor("
     indent = len(prefix)
@@ -199,10 +200,10 @@ def text_of(array: np.ndarray, device: str, history: str, shape: tuple[int, ...]
         text = _nest(array, indent, summary, _Numbers(shown))
     if history:
         suffixes.append(history)
-    return _with(prefix + text, suffixes, indent)
+    return _append(prefix + text, suffixes, indent)
 
 
-def _with(text: str, suffixes: list[str], indent: int) -> str:
+def _append(text: str, suffixes: list[str], indent: int) -> str:
     """Append suffixes such as ``dtype=...`` to the text, on a new line if they do not fit."""
     pieces = [text]
     length = len(text) - text.rfind("\n") + 1

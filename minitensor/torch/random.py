@@ -17,7 +17,7 @@ from minitensor.torch.creation import check_placement, like, placed, size_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int64
 from minitensor.torch.errors import sizes_differ
 from minitensor.torch.generator import Generator, default_generator, generator_of
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor, as_torch
 
 
 def manual_seed(seed: int) -> Generator:
@@ -30,18 +30,12 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Restart the random numbers from an unpredictable seed and return the seed.
-
-    Nothing is refused.
-    """
+    """Restart the program's random numbers with an unpredictable seed, and return the seed."""
     return default_generator.seed()
 
 
 def get_rng_state() -> tuple[Any, ...]:
-    """Return the state of the random numbers, for :func:`set_rng_state`. PyTorch returns it as a tensor.
-
-    Nothing is refused.
-    """
+    """Return the state of the random numbers, for :func:`set_rng_state`. PyTorch returns it as a tensor."""
     return default_generator.state()
 
 
@@ -49,20 +43,17 @@ def set_rng_state(new_state: tuple[Any, ...]) -> None:
     """Continue from a state that :func:`get_rng_state` returned.
 
     Raises:
-        TypeError, ValueError: if ``new_state`` is not such a state.
+        TypeError: if ``new_state`` is not such a state.
     """
     default_generator.set_state(new_state)
 
 
 def initial_seed() -> int:
-    """Return the seed with which the random numbers started.
-
-    Nothing is refused.
-    """
+    """Return the seed with which the random numbers started."""
     return default_generator.initial_seed()
 
 
-def _floating(op: str, dtype: Any) -> np.dtype:
+def _float_dtype(op: str, dtype: Any) -> np.dtype:
     wanted = float32 if dtype is None else dtype_of(dtype)
     if not wanted.is_floating_point:
         raise RuntimeError(f"\"{op}\" not implemented for '{wanted.name}'")
@@ -84,7 +75,7 @@ def rand(
         RuntimeError: if a length is negative, or the dtype is not a floating-point one.
         TypeError: if ``size`` is not a shape, or ``generator`` is not a generator.
     """
-    wanted = _floating("rand", dtype)
+    wanted = _float_dtype("rand", dtype)
     check_placement("rand", device, requires_grad, wanted)
     drawn = generator_of(generator).uniform(size_of("rand", size), wanted)
     return placed("rand", drawn, device, requires_grad)
@@ -105,7 +96,7 @@ def randn(
         RuntimeError: if a length is negative, or the dtype is not a floating-point one.
         TypeError: if ``size`` is not a shape, or ``generator`` is not a generator.
     """
-    wanted = _floating("randn", dtype)
+    wanted = _float_dtype("randn", dtype)
     check_placement("randn", device, requires_grad, wanted)
     drawn = generator_of(generator).normal(size_of("randn", size), wanted)
     return placed("randn", drawn, device, requires_grad)
@@ -119,9 +110,8 @@ def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any =
         A tensor of shape ``size``, int64 unless ``dtype`` is given.
 
     Raises:
-        RuntimeError: if ``low`` is not below ``high``.
-        RuntimeError: if a length is negative.
-        TypeError: if an argument has another type.
+        RuntimeError: if ``low`` is not below ``high``, or if a length is negative.
+        TypeError: if a bound is not an integer, or ``size`` is not a shape.
     """
     arguments = list(given)
     if "size" in named:
@@ -159,9 +149,9 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
     return placed("randperm", drawn, device, False)
 
 
-def _of_floats(op: str, draw: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Return a function that calls ``draw`` after checking that the dtype is a floating-point one."""
-    return lambda shape, dtype: draw(shape, _floating(op, dtype))
+def _check_dtype_of(op: str, draw: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Wrap ``draw`` so that it raises RuntimeError unless the dtype is a floating-point one."""
+    return lambda shape, dtype: draw(shape, _float_dtype(op, dtype))
 
 
 def rand_like(input: Tensor, **named: Any) -> Tensor:
@@ -171,7 +161,7 @@ def rand_like(input: Tensor, **named: Any) -> Tensor:
         TypeError: if ``input`` is not a tensor.
         RuntimeError: if the dtype is not a floating-point one.
     """
-    return like("rand_like", input, _of_floats("rand_like", default_generator.uniform), named)
+    return like("rand_like", input, _check_dtype_of("rand_like", default_generator.uniform), named)
 
 
 def randn_like(input: Tensor, **named: Any) -> Tensor:
@@ -181,20 +171,21 @@ def randn_like(input: Tensor, **named: Any) -> Tensor:
         TypeError: if ``input`` is not a tensor.
         RuntimeError: if the dtype is not a floating-point one.
     """
-    return like("randn_like", input, _of_floats("randn_like", default_generator.normal), named)
+    return like("randn_like", input, _check_dtype_of("randn_like", default_generator.normal), named)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Tensor:
-    """Return numbers from the normal distribution in the shape ``size``, or in that of ``mean`` and ``std`` (tensors).
+    """Return numbers from the normal distribution.
 
     Args:
-        mean, std: numbers, or tensors of shapes that are broadcast against each other.
+        mean, std: numbers, or tensors with a mean and a standard deviation for each element of the result.
+        size: the shape if both are numbers; otherwise the shape is the broadcast shape of ``mean`` and ``std``.
 
     Raises:
         RuntimeError: if a standard deviation is negative, or the shapes cannot be broadcast.
         TypeError: if ``mean`` and ``std`` are numbers and there is no ``size``.
     """
-    drawer = generator_of(generator)
+    source = generator_of(generator)
     parameters = [x._array for x in (mean, std) if isinstance(x, BaseTensor)]
     if not parameters:
         if size is None:
@@ -202,7 +193,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
         mean, std = checks.real("normal()", "mean", mean), checks.real("normal()", "std", std)
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-        return placed("normal", drawer.normal(size_of("normal", (size,)), float32.numpy, mean, std), None, False)
+        return placed("normal", source.normal(size_of("normal", (size,)), float32.numpy, mean, std), None, False)
     middle, deviation = (
         host_array(x._array) if isinstance(x, BaseTensor) else checks.real("normal()", name, x)
         for name, x in (("mean", mean), ("std", std))
@@ -213,7 +204,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
         shape = broadcast_shapes(*(array.shape for array in parameters))
     except ValueError:
         raise sizes_differ([array.shape for array in parameters]) from None
-    drawn = drawer.normal(shape, parameters[0].dtype)
+    drawn = source.normal(shape, parameters[0].dtype)
     return placed("normal", np.asarray(drawn * deviation + middle, parameters[0].dtype), None, False)
 
 
@@ -228,7 +219,7 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("bernoulli", input)
-    input = as_kind(input)
+    input = as_torch(input)
     return input.new_empty(input._array.shape).bernoulli_(input, generator=generator)
 
 
@@ -242,8 +233,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         An int64 tensor of shape [num_samples] or [rows, num_samples].
 
     Raises:
-        RuntimeError: if an element is negative or not finite, or if ``num_samples`` exceeds the number of weights
-            without ``replacement``.
+        RuntimeError: if a weight is negative or not finite, if the weights of a row are all 0, or if ``num_samples``
+            exceeds their number and ``replacement`` is false.
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("multinomial", input)
@@ -256,7 +247,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     num_samples = need_int("multinomial", "num_samples", num_samples, 2)
     replacement = checks.flag("multinomial()", "replacement", replacement)
-    input = as_kind(input)
+    input = as_torch(input)
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > array.shape[-1]:
@@ -273,7 +264,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         for row, limit, points in zip(chosen, limits, drawn, strict=True):
             row[:] = np.searchsorted(limit, points)
         chosen = chosen.reshape(*array.shape[:-1], num_samples)
-    else:  # draw waiting times, exponential with the weights as rates; the shortest ones win
+    else:  # draw exponential waiting times with the weights as rates, and choose the positions of the shortest ones
         waited = input.new_empty(array.shape).exponential_(1.0, generator=generator)
         with np.errstate(all="ignore"):
             rate = array / host_array(waited._array)

@@ -24,7 +24,7 @@ from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.conversion import to
 from minitensor.torch.creation import size_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int32
-from minitensor.torch.grad_fn import with_grad_fn
+from minitensor.torch.grad_fn import name_grad_fn
 from minitensor.torch.tensor import Tensor, without_history
 
 _add, _sub, _mul, _div, _gather = (TABLE[name] for name in ("add", "sub", "mul", "div", "gather"))
@@ -34,8 +34,8 @@ _add, _sub, _mul, _div, _gather = (TABLE[name] for name in ("add", "sub", "mul",
 
 _TRUTH = """
 Returns:
-    A tensor of bools (uint8 for uint8) of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is
-    true; of shape [] without a given ``dim``.
+    A tensor of bools (of uint8 if ``input`` holds uint8) of the shape of ``input`` without ``dim``, which has length 1
+    if ``keepdim`` is true; without ``dim``, of shape [].
 
 Raises:
     IndexError: if ``input`` has no such dimension.
@@ -58,7 +58,7 @@ def _truth(name: str) -> Callable[..., Tensor]:
         return without_history(input, found, name)
 
     truth.__name__ = truth.__qualname__ = name
-    truth.__doc__ = f"Return if {name} elements are true (along ``dim``).\n{_TRUTH}"
+    truth.__doc__ = f"Return True if {name} elements are true; with ``dim``, if {name} of those along it are.\n{_TRUTH}"
     return truth
 
 
@@ -66,7 +66,7 @@ all, any_ = _truth("all"), _truth("any")
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """Return the number of elements that are not 0: of all, or along one dimension or several.
+    """Return the number of elements that are not 0, along ``dim`` (one dimension or several; all by default).
 
     Returns:
         An int64 tensor of the shape of ``input`` without ``dim``; of shape [] if ``dim`` is None.
@@ -79,7 +79,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     given = [] if dim is None else dim if isinstance(dim, (list, tuple)) else [dim]
     axes = tuple(as_dim(each, input._array.ndim) for each in given)
     if not input._array.ndim:
-        axes = ()  # dimension 0 of a number is the number
+        axes = ()  # without dimensions, as_dim accepted 0 or -1
     found = np.asarray(np.count_nonzero(host_array(input._array), axes or None), np.int64)
     return without_history(input, like(found, input._array), "count_nonzero")
 
@@ -91,6 +91,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     Args:
         input: non-negative integers, shape [n].
         weights: one weight for each element of ``input``, shape [n].
+        minlength: the smallest length of the result.
 
     Raises:
         NotImplementedError: if the dtype is not an integer one.
@@ -112,8 +113,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("minlength should be >= 0")
     size_of("bincount", (least,))
     counts = np.bincount(array, None if weights is None else host_array(weights._array), least)
-    if weights is None:
-        counts = counts.astype(np.int64)
+    counts = counts.astype(np.int64) if weights is None else counts
     return without_history(input, like(counts, input._array), "bincount")
 
 
@@ -121,8 +121,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
-    """The result of ``max``, ``min`` and similar functions: elements along a dimension, and their positions. ``name``
-    is the function's name.
+    """The result of ``max``, ``min`` and similar functions: elements along a dimension, and their positions.
+
+    Attributes:
+        name: the name of the function.
     """
 
     __slots__ = ()
@@ -132,11 +134,10 @@ class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
         return f"torch.return_types.{self.name}(\nvalues={self.values!r},\nindices={self.indices!r})"
 
 
-_ARG = """Return the position of the extreme element, the first if several are equal; without ``dim`` in all elements.
-
+_ARG = """
 Returns:
-    An int64 tensor of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is true; of shape []
-    without a given ``dim``.
+    An int64 tensor of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is true; without
+    ``dim``, a position in the flattened tensor, of shape [].
 
 Raises:
     IndexError: if ``input`` has no such dimension, or no element.
@@ -146,17 +147,17 @@ Raises:
 
 _EXTREME = """
 Returns:
-    A tensor without dimensions; with ``dim`` a pair of values and indices (int64) of the shape of ``input`` without
+    A tensor without dimensions; with ``dim``, a pair of values and indices (int64) of the shape of ``input`` without
     ``dim``, which has length 1 if ``keepdim`` is true; for two tensors, a tensor of their broadcast shape.
 
 Raises:
     IndexError: if ``input`` has no such dimension.
-    RuntimeError: without ``dim``, if there is no element; if the shapes cannot be broadcast.
+    RuntimeError: without ``dim``, if there is no element; for two tensors, if the shapes cannot be broadcast.
     TypeError: if ``input`` is not a tensor.
 """
 
 
-def _arg(name: str) -> Callable[..., Tensor]:
+def _arg(name: str, extreme: str) -> Callable[..., Tensor]:
     pick = getattr(np, name)
 
     def arg(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
@@ -177,11 +178,11 @@ def _arg(name: str) -> Callable[..., Tensor]:
         return without_history(input, like(found, input._array), name)
 
     arg.__name__ = arg.__qualname__ = name
-    arg.__doc__ = _ARG
+    arg.__doc__ = f"Return the position of the {extreme} element along ``dim``; the first of equal ones.\n{_ARG}"
     return arg
 
 
-argmax, argmin = _arg("argmax"), _arg("argmin")
+argmax, argmin = _arg("argmax", "largest"), _arg("argmin", "smallest")
 
 
 def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -> Callable[..., Any]:
@@ -199,23 +200,23 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
                     f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
                     f"dim with the 'dim' argument."
                 )
-            return with_grad_fn(TABLE[whole](input), f"{name.capitalize()}Backward1")
+            return name_grad_fn(TABLE[whole](input), f"{name.capitalize()}Backward1")
         as_dim(dim, input._array.ndim)
-        # As in PyTorch, argmax refuses bools, and max does not.
+        # As in PyTorch, `max` accepts bools. `argmax` refuses them, so it gets integers.
         compared = to(input.detach(), int32) if input._array.dtype == np.bool_ else input
         if input._array.ndim == 0:
-            return kind(with_grad_fn(TABLE["clone"](input), f"{name.capitalize()}Backward0"), where(compared))
+            return kind(name_grad_fn(TABLE["clone"](input), f"{name.capitalize()}Backward0"), where(compared))
         keepdim = checks.flag(f"{name}()", "keepdim", keepdim)
         indices = where(compared, dim, True)
         values = _gather(input, dim, indices)
         if not keepdim:
             values, indices = values.squeeze(dim), indices.squeeze(dim)
-        return kind(with_grad_fn(values, f"{name.capitalize()}Backward0"), indices)
+        return kind(name_grad_fn(values, f"{name.capitalize()}Backward0"), indices)
 
     extreme.__name__ = extreme.__qualname__ = name
     extreme.__doc__ = (
-        f"Return the {name} of all elements; with ``dim`` the values and indices along it; for two tensors the "
-        f"{name} of each pair.\n{_EXTREME}"
+        f"Return the {name} of all elements; with ``dim``, the values along it and their indices; for two tensors, "
+        f"the {name} of each pair of elements.\n{_EXTREME}"
     )
     return extreme
 
@@ -229,8 +230,9 @@ Reduction = TypeVar("Reduction", bound=Callable[..., Any])
 
 
 def in_float32(reduction: Reduction) -> Reduction:
-    """Return ``reduction`` so that it computes 16-bit floats in float32 and rounds the result, because in float16 the
-    square of 256 overflows.
+    """Wrap ``reduction`` so that it computes 16-bit floats in float32 and rounds the result.
+
+    In float16 the square of 256 overflows.
     """
 
     @functools.wraps(reduction)
@@ -239,7 +241,7 @@ def in_float32(reduction: Reduction) -> Reduction:
             return reduction(input, *given, **named)
         wide = reduction(to(input, float32), *given, **named)
         result = to(wide, input.dtype)
-        return result if wide.grad_fn is None else with_grad_fn(result, wide.grad_fn.name())
+        return result if wide.grad_fn is None else name_grad_fn(result, wide.grad_fn.name())
 
     return cast(Reduction, computed)
 
@@ -248,7 +250,7 @@ def in_float32(reduction: Reduction) -> Reduction:
 def var(
     input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
-    """Return the sum of squared distances from the mean, divided by the count minus ``correction``.
+    """Return the variance: the sum of squared distances from the mean, divided by the count minus ``correction``.
 
     Args:
         dim: one dimension or several; all by default.
@@ -268,7 +270,7 @@ def var(
     total = TABLE["sum"](_mul(distance, distance), dim, keepdim)
     count = input._array.size // (mean._array.size or 1)
     divisor = count - correction if count > correction else 0
-    return with_grad_fn(_div(total, float(divisor)), "VarBackward0")
+    return name_grad_fn(_div(total, float(divisor)), "VarBackward0")
 
 
 @in_float32
@@ -284,13 +286,13 @@ def std(
         RuntimeError: if the dtype is not a floating-point one.
         IndexError: if ``input`` has no such dimension.
     """
-    return with_grad_fn(_root(var(input, dim, unbiased, keepdim, correction=correction)), "StdBackward0")
+    return name_grad_fn(_root(var(input, dim, unbiased, keepdim, correction=correction)), "StdBackward0")
 
 
 def _root(x: Tensor) -> Tensor:
     """Return the square root, whose gradient at 0 is 0 instead of inf."""
-    none = TABLE["eq"](x, 0)
-    return TABLE["where"](none, 0.0, TABLE["sqrt"](TABLE["where"](none, 1.0, x)))
+    is_zero = TABLE["eq"](x, 0)
+    return TABLE["where"](is_zero, 0.0, TABLE["sqrt"](TABLE["where"](is_zero, 1.0, x)))
 
 
 @autocasts
@@ -317,7 +319,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
         )
     if p == 2:
         result = _root(TABLE["sum"](_mul(input, input), dim, keepdim))
-    elif p == 0:  # p is 0: the number of elements that are not 0, which has no gradient
+    elif p == 0:  # the number of elements that are not 0, which has no gradient
         return TABLE["sum"](TABLE["ne"](input, 0), dim, keepdim).to(input.dtype)
     elif p in (math.inf, -math.inf):
         result = TABLE["amax" if p > 0 else "amin"](TABLE["abs"](input), () if dim is None else dim, keepdim)
@@ -325,7 +327,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
         result = TABLE["sum"](TABLE["abs"](input), dim, keepdim)
     else:
         result = TABLE["pow"](TABLE["sum"](TABLE["pow"](TABLE["abs"](input), p), dim, keepdim), 1.0 / p)
-    return with_grad_fn(result, "LinalgVectorNormBackward0")
+    return name_grad_fn(result, "LinalgVectorNormBackward0")
 
 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -340,7 +342,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     """
     dim, keepdim = _dims(dim, input._array.ndim), checks.flag("nansum()", "keepdim", keepdim)
     known = TABLE["where"](TABLE["isnan"](input), 0, input) if input._array.dtype in FLOATS else input
-    return with_grad_fn(TABLE["sum"](known, dim, keepdim, dtype=dtype), "NansumBackward0")
+    return name_grad_fn(TABLE["sum"](known, dim, keepdim, dtype=dtype), "NansumBackward0")
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -361,14 +363,14 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
 
 def _dims(dim: Any, ndim: int) -> Any:
-    """Return one dimension or several, counted from the first one. None means all."""
+    """Return ``dim``, one dimension or several, with negative numbers replaced. None, which means all, remains None."""
     if dim is None:
         return None
     return [as_dim(each, ndim) for each in dim] if isinstance(dim, (list, tuple)) else as_dim(dim, ndim)
 
 
 def _highest(input: Tensor, dim: Any) -> Tensor:
-    """Return the largest element along ``dim``, where the result has length 1; 0 if there is no element."""
+    """Return the largest element along ``dim``, which keeps length 1; 0 if there is no element."""
     if input._array.size == 0:
         return TABLE["sum"](input.detach(), dim, True)
     return TABLE["amax"](input.detach(), dim, True)
@@ -392,7 +394,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         raise NotImplementedError(f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{name}'")
     shifted = _sub(input, _highest(input, dim))
     total = TABLE["log"](TABLE["sum"](TABLE["exp"](shifted), dim, True))
-    return with_grad_fn(result_strides.arranged(_sub(shifted, total), result_strides.contiguous), "LogSoftmaxBackward0")
+    return name_grad_fn(result_strides.arrange(_sub(shifted, total), result_strides.contiguous), "LogSoftmaxBackward0")
 
 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
@@ -413,4 +415,4 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     highest = TABLE["where"](TABLE["isinf"](highest), 0.0, highest)
     total = TABLE["log"](TABLE["sum"](TABLE["exp"](_sub(input, highest)), dim, keepdim))
     highest = highest if keepdim else highest.squeeze(dim)
-    return with_grad_fn(_add(total, highest), "LogsumexpBackward0")
+    return name_grad_fn(_add(total, highest), "LogsumexpBackward0")

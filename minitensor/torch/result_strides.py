@@ -39,11 +39,11 @@ def _broadcast_strides(array: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _comes_later(strides: list[tuple[int, ...]], shape: tuple[int, ...], one: int, other: int) -> int:
-    """Compare two dimensions: return 1 if ``one`` has to be outside of ``other`` in memory (have the larger stride), -1
-    if inside, 0 if both are possible.
+    """Return 1 if the dimension ``one`` of the result needs a larger stride than ``other``, -1 if a smaller one, 0 if
+    both orders are possible.
 
     The first operand that is not repeated along either dimension decides. If its strides are equal, the shorter
-    dimension is inside.
+    dimension gets the smaller stride.
     """
     for each in strides:
         a, b = each[one], each[other]
@@ -59,8 +59,8 @@ def _comes_later(strides: list[tuple[int, ...]], shape: tuple[int, ...], one: in
 def order_of(operands: Sequence[Array], shape: tuple[int, ...]) -> list[int]:
     """Return the dimensions of a result from the innermost to the outermost, in the memory order of its operands.
 
-    As in PyTorch, this is an insertion sort, because a comparison may be undecided, so that the order is not
-    transitive.
+    As in PyTorch, this is an insertion sort: a comparison may be undecided, so the order is not transitive, and another
+    sort would give another result.
     """
     return _sort([_broadcast_strides(array, shape) for array in operands], shape)
 
@@ -82,7 +82,7 @@ def _sort(strides: list[tuple[int, ...]], shape: tuple[int, ...]) -> list[int]:
 def order_of_gradient(leaf: Array) -> tuple[int, ...] | None:
     """Return the dimensions of the gradient of ``leaf`` from the outermost to the innermost.
 
-    None means that the gradient is contiguous, as it is if the leaf is contiguous or has gaps.
+    None means a contiguous gradient, which PyTorch creates if the leaf is contiguous or has gaps.
     """
     if leaf.flags.c_contiguous or not _is_dense(leaf):
         return None
@@ -90,20 +90,18 @@ def order_of_gradient(leaf: Array) -> tuple[int, ...] | None:
 
 
 def in_order(result: Array, order: Sequence[int]) -> Array:
-    """Return ``result`` or a copy, whose dimensions have the memory order ``order``, from the innermost to the
-    outermost.
-    """
+    """Return ``result``, or a copy of it, with its dimensions in memory in the order ``order``, innermost first."""
     outward = list(order)[::-1]
-    arranged = result.transpose(outward)
-    if arranged.flags.c_contiguous:
+    outermost_first = result.transpose(outward)
+    if outermost_first.flags.c_contiguous:
         return result
-    return arranged.copy().transpose(sorted(range(len(outward)), key=outward.__getitem__))
+    return outermost_first.copy().transpose(sorted(range(len(outward)), key=outward.__getitem__))
 
 
 # ---------- rules ----------
 
 
-def iterated(result: Array, operands: Sequence[Array]) -> Array:
+def like_operands(result: Array, operands: Sequence[Array]) -> Array:
     """Lay out an elementwise result in the memory order of the operands."""
     if result.ndim < 2:
         return contiguous(result, operands)
@@ -117,18 +115,16 @@ def iterated(result: Array, operands: Sequence[Array]) -> Array:
 
 def like_first(result: Array, operands: Sequence[Array]) -> Array:
     """Lay out a result in the memory order of the first operand, without gaps."""
-    return iterated(result, operands[:1])
+    return like_operands(result, operands[:1])
 
 
 def picked(result: Array, source: Array, axes: Sequence[int], index: Sequence[Array]) -> Array:
-    """Lay out the elements that index arrays select, in the memory order of the dimensions of ``source`` that are not
-    indexed.
+    """Lay out ``result``, the elements of ``source`` that index arrays select, in the memory order of the dimensions
+    that are not indexed.
 
     Args:
-        result: the selected elements.
-        source: the array from which they are selected.
-        axes: the dimensions of ``source`` that are indexed. If they are not adjacent, the dimensions of the index
-            arrays are the first ones of the result.
+        axes: the indexed dimensions of ``source``. If they are not adjacent, the dimensions of the index arrays come
+            first in the result.
         index: the index arrays, which are broadcast against each other.
     """
     kept = [d for d in range(source.ndim) if d not in axes]
@@ -144,9 +140,7 @@ def picked(result: Array, source: Array, axes: Sequence[int], index: Sequence[Ar
 
 
 def _is_channels_last(array: Array) -> bool:
-    """True if ``array`` has 4 dimensions [images, channels, height, width], of which the channels are the innermost in
-    memory.
-    """
+    """True if ``array`` is [images, channels, height, width], and the channels are innermost in memory."""
     if array.ndim != 4 or 1 in (array.shape[1], *array.shape[2:]):
         return False
     order = sorted(range(4), key=lambda d: array.strides[d])
@@ -168,12 +162,12 @@ def by_columns(result: Array, operands: Sequence[Array]) -> Array:
     return in_order(result, (0, 1)) if result.ndim == 2 else result
 
 
-#: Layout rules of operations for which :func:`rule_of` would otherwise return another one. The names are the engine's,
-#: or PyTorch's for operations that are not one row of the derivative table.
+#: Layout rules of operations that differ from the defaults in :func:`rule_of`. The names are the engine's, or PyTorch's
+#: for operations that are not one row of the derivative table.
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("fill", "zero", "masked_fill", "tril", "triu", "softmax", "log_sigmoid"), contiguous),
     **dict.fromkeys(("sum", "mean", "max", "min", "prod", "cumsum", "cumsum_reversed", "cumprod"), contiguous),
-    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "isclose", "binary_cross_entropy"), iterated),
+    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "isclose", "binary_cross_entropy"), like_operands),
     **dict.fromkeys(("argsort", "cast", "index_fill", "index_put"), like_first),
     **dict.fromkeys(("conv2d", "batch_norm"), images),
     "concat": all_images,
@@ -182,16 +176,13 @@ RULES: dict[str, Rule] = {
 
 
 def rule_of(op: str) -> Rule:
-    """Return the layout rule for the results of an operation: that in ``RULES``, or else ``iterated`` for elementwise
-    rows and ``contiguous`` for others.
+    """Return the layout rule for the results of an operation: the one in ``RULES``, or else ``like_operands`` for
+    elementwise rows and ``contiguous`` for others.
     """
-    rule = RULES.get(op)
-    if rule is not None:
-        return rule
-    return iterated if op in ROWS and ROWS[op].elementwise else contiguous
+    return RULES.get(op) or (like_operands if op in ROWS and ROWS[op].elementwise else contiguous)
 
 
-def arranged(out: Tensor, rule: Rule, *inputs: Tensor) -> Tensor:
+def arrange(out: Tensor, rule: Rule, *inputs: Tensor) -> Tensor:
     """Return ``out``, which several operations computed from ``inputs``, in the layout that ``rule`` gives a single
     operation on ``inputs``.
 

@@ -1,4 +1,4 @@
-"""Round Python numbers beside floating-point tensors by PyTorch's rules, and refuse those that are too large."""
+"""Round numbers in operations with floating-point tensors by PyTorch's rules, and refuse those that are too large."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from minitensor.engine.dtypes import FLOATS, HALVES, limits
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.torch.dtypes import C_NAMES
 
-#: Operations that compute with a float32 number beside 16-bit floats. The others first round the number to 16 bits.
+#: Operations that convert a number beside 16-bit floats to float32. The others first round the number to 16 bits.
 _IN_FLOAT32 = frozenset(("multiply", "divide", "floor_divide", "trunc_divide", "lerp"))
 #: Operations that refuse a number beyond the largest one of the dtype. The others replace it by infinity.
 _REFUSING = frozenset(("pow", "lerp"))
-#: The largest number of float16. All floating-point dtypes can hold numbers up to this one.
-_SMALLEST = 65504
+#: The largest float16 number. Every floating-point dtype has numbers of this size.
+_LARGEST_HALF = 65504
 
 
 def dtype_of_number(op: str, value: Any, beside: np.dtype) -> np.dtype:
@@ -30,17 +30,16 @@ def dtype_of_number(op: str, value: Any, beside: np.dtype) -> np.dtype:
     is_wide = beside in HALVES and op in _IN_FLOAT32 and isinstance(value, NUMBERS)
     wanted = np.dtype(np.float32) if is_wide else beside
     if op in _REFUSING:
-        fits(value, wanted)
+        check_range(value, wanted)
     return wanted
 
 
-def fits(value: Any, dtype: np.dtype) -> None:
-    """Check that a finite number is not beyond the largest one of ``dtype``. Other dtypes than floats are not checked.
+def check_range(value: Any, dtype: np.dtype) -> None:
+    """Raise RuntimeError if ``value`` is a finite number beyond the largest one of ``dtype``, a floating-point dtype.
 
-    Raises:
-        RuntimeError: if the number is too large.
+    Values that are not numbers, and other dtypes, are not checked.
     """
-    if not isinstance(value, NUMBERS) or -_SMALLEST <= value <= _SMALLEST or dtype not in FLOATS:
+    if not isinstance(value, NUMBERS) or -_LARGEST_HALF <= value <= _LARGEST_HALF or dtype not in FLOATS:
         return
     largest, size = float(limits(dtype).max), abs(value.item() if isinstance(value, np.generic) else value)
     if largest < size < math.inf:
@@ -51,14 +50,12 @@ def fits(value: Any, dtype: np.dtype) -> None:
 
 
 def check_numbers(x: Any, *values: Any, wide: bool = False) -> None:
-    """Check that numbers which an operation converts to the dtype of ``x`` are not beyond its largest one.
+    """Raise RuntimeError if one of ``values`` is beyond the largest number of the dtype of ``x``.
 
-    If ``wide`` is true, the operation converts them to float32 beside 16-bit floats.
-
-    Raises:
-        RuntimeError: if a number is too large.
+    Args:
+        wide: True if the operation converts the numbers to float32 when ``x`` holds 16-bit floats.
     """
     if isinstance(x, BaseTensor):
         dtype = x._array.dtype
         for value in values:
-            fits(value, np.dtype(np.float32) if wide and dtype in HALVES else dtype)
+            check_range(value, np.dtype(np.float32) if wide and dtype in HALVES else dtype)

@@ -14,19 +14,20 @@ from minitensor.engine.files.archive import Unreadable
 from minitensor.engine.files.transfer import load_from, save_to
 from minitensor.torch.dtypes import Size, device, dtype_of, engine_place
 from minitensor.torch.nn.parameter import Parameter
-from minitensor.torch.tensor import as_kind
+from minitensor.torch.tensor import as_torch
 
 
 def save(obj: Any, f: Any) -> None:
     """Write tensors, state dicts and plain values to the file ``f``, a path or an open file.
 
     As in PyTorch, a storage is written once and completely. Therefore tensors that share memory share it again after
-    loading, and a small view of a large tensor needs as many bytes as the large one; save ``x.clone()`` to avoid that.
+    loading, and a small view needs as many bytes in the file as its whole storage; save ``x.clone()`` to avoid that.
     Gradients and histories are not saved. The old file at a path is replaced only when the new one is complete.
 
     Raises:
-        TypeError: if a value is neither a tensor nor a plain value; of a module, save its ``state_dict()``.
-        RuntimeError: if there is no such folder.
+        TypeError: if a value is neither a tensor nor a plain value, such as a module (save its ``state_dict()``).
+        RuntimeError: if the folder does not exist.
+        AttributeError: if ``f`` is neither a path nor an open file.
     """
     if not hasattr(f, "write"):
         if not isinstance(f, (str, bytes, os.PathLike)):
@@ -35,7 +36,7 @@ def save(obj: Any, f: Any) -> None:
         folder = os.path.dirname(os.fsdecode(f))
         if folder and not os.path.isdir(folder):
             raise RuntimeError(f"Parent directory {folder} does not exist.")
-    save_to("torch.save", obj, f, _spell, keeps_sharing=True)
+    save_to("torch.save", obj, f, _describe, keeps_sharing=True)
 
 
 def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) -> Any:
@@ -47,12 +48,12 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) 
     Args:
         f: a path or an open file.
         map_location: the device for all tensors; a dict from device to device, such as ``{"cuda:0": "cpu"}``; or a
-            function that takes a storage and the name of its device and returns ``storage`` (for the host) or
-            ``storage.cuda()``.
+            function ``f(storage, device)``, which returns ``storage`` for the host or ``storage.cuda()`` for the GPU.
 
     Raises:
         OSError: if there is no such file.
         RuntimeError: if the file is damaged, truncated or a pickle. Nothing is loaded then.
+        AttributeError: if ``f`` is neither a path nor an open file.
     """
     if not hasattr(f, "read") and not isinstance(f, (str, bytes, os.PathLike)):
         raise AttributeError(
@@ -63,12 +64,12 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) 
     f = f if hasattr(f, "read") else checks.path_or_empty("torch.load()", "f", f)
     kinds = {"Parameter": _parameter, "": _tensor}
     try:
-        return load_from(f, restorers=_MADE, kinds=kinds, where=lambda place: _where(map_location, place))
+        return load_from(f, restorers=_RESTORERS, kinds=kinds, where=lambda place: _gpu_for(map_location, place))
     except Unreadable as error:
         raise RuntimeError(f"torch.load: {error}") from None
 
 
-def _spell(value: Any) -> tuple[str, Any] | None:
+def _describe(value: Any) -> tuple[str, Any] | None:
     if isinstance(value, Size):
         return "Size", list(value)
     if isinstance(value, DType):
@@ -76,25 +77,25 @@ def _spell(value: Any) -> tuple[str, Any] | None:
     return ("device", str(value)) if isinstance(value, device) else None
 
 
-_MADE: dict[str, Callable[[Any], Any]] = {"Size": Size, "dtype": dtype_of, "device": device}
+_RESTORERS: dict[str, Callable[[Any], Any]] = {"Size": Size, "dtype": dtype_of, "device": device}
 
 
 def _tensor(x: BaseTensor, entry: dict[str, Any]) -> Any:
-    loaded = as_kind(x)
+    loaded = as_torch(x)
     if entry["wants"]:
         loaded.requires_grad = True
     return loaded
 
 
 def _parameter(x: BaseTensor, entry: dict[str, Any]) -> Parameter:
-    return Parameter(as_kind(x), requires_grad=entry["wants"])
+    return Parameter(as_torch(x), requires_grad=entry["wants"])
 
 
 # ---------- devices ----------
 
 
 class _Storage:
-    """The storage that a function given as ``map_location`` gets. Its methods choose the device."""
+    """The argument ``storage`` of a function ``map_location``. Its methods choose the device."""
 
     def __init__(self, place: str = "cpu") -> None:
         self.place = place
@@ -106,7 +107,7 @@ class _Storage:
         return _Storage("cuda" if device is None else str(_device(device)))
 
 
-def _where(given: Any, place: str) -> Any:
+def _gpu_for(given: Any, place: str) -> Any:
     """Return the GPU for a tensor that was saved on ``place``; None means the host."""
     tag = "cpu" if place == "cpu" else "cuda:0"
     if isinstance(given, dict):

@@ -23,8 +23,8 @@ from minitensor.engine.views import parts as engine
 from minitensor.torch.arguments import as_dim, need_int, need_ints, need_tensor, sizes_of
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import SCALAR_NAMES
-from minitensor.torch.grad_fn import with_grad_fn
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.grad_fn import name_grad_fn
+from minitensor.torch.tensor import Tensor, as_torch
 from minitensor.torch.views import EXPAND, SELECT, SLICE, SPLIT, SPLIT_SIZES, UNBIND, View, new_view
 
 
@@ -46,8 +46,8 @@ def expand(input: Tensor, *size: Any) -> Tensor:
     """Return a view of shape ``size`` that repeats ``input`` without a copy, so that elements share memory.
 
     Args:
-        size: the lengths of new dimensions in front, if any, then one length for each dimension of ``input``. A length
-            of 1 may become any other; -1 keeps the length.
+        size: the new lengths, first those of additional dimensions. A dimension of length 1 may get any length; -1
+            means the present length.
 
     Raises:
         RuntimeError: if a length other than 1 would change.
@@ -153,10 +153,10 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of pieces along ``dim``. All have one size (the last may be smaller), or the sizes in a list.
+    """Return views of the pieces along ``dim``: all of one size (the last may be smaller), or of the sizes in a list.
 
     Raises:
-        RuntimeError: if a size is 0, or the sizes do not sum to the length.
+        RuntimeError: if the size is not above 0, or the sizes in a list do not sum to the length.
         IndexError: if ``tensor`` has no such dimension.
     """
     need_dimension("split expects at least a 1-dimensional tensor", tensor)
@@ -218,24 +218,25 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
     Raises:
         IndexError: if ``input`` has no such dimension.
+        RuntimeError: if ``dim1`` and ``dim2`` are the same dimension.
     """
     offset = need_int("diagonal", "offset", offset)
     first, second = as_dim(dim1, input._array.ndim), as_dim(dim2, input._array.ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return as_kind(engine.diagonal(input, offset, first, second))
+    return as_torch(engine.diagonal(input, offset, first, second))
 
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Return a view of the storage with any shape, strides and offset (in elements).
 
     Raises:
-        RuntimeError: if the view would reach outside the memory of the tensor and its views.
+        RuntimeError: if the view would contain elements outside the storage.
     """
     try:
         offset = input.offset if storage_offset is None else storage_offset
         shape, steps = need_ints("as_strided", "size", size), need_ints("as_strided", "stride", stride, 2)
-        return as_kind(engine.as_strided(input, shape, steps, offset))
+        return as_torch(engine.as_strided(input, shape, steps, offset))
     except ValueError as error:
         raise RuntimeError(str(error)) from None
 
@@ -243,7 +244,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 # ---------- copies: joining and repeating ----------
 
 
-def _tensors(op: str, tensors: Any) -> list[Tensor]:
+def _check_tensors(op: str, tensors: Any) -> list[Tensor]:
+    """Return ``tensors`` as a list; raise TypeError or RuntimeError unless it is a list of at least one tensor."""
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(
             f"{op}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
@@ -260,17 +262,17 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors concatenated along ``dim``, on a new storage.
 
     Args:
-        tensors: tensors of equal shapes, except for the lengths along ``dim``; an empty vector is ignored.
+        tensors: tensors whose shapes differ only along ``dim``; empty vectors are ignored.
 
     Raises:
         RuntimeError: if the shapes do not fit, or if there is no tensor.
         IndexError: if the tensors have no such dimension.
     """
-    given = _tensors("cat", tensors)
+    given = _check_tensors("cat", tensors)
     for i, x in enumerate(given):
         if x._array.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    # As in PyTorch, an empty vector is ignored, whatever the shapes of the other tensors.
+    # As in PyTorch, empty vectors are ignored, even if the other tensors have more dimensions.
     joined = [x for x in given if x._array.shape != (0,)] or given
     dim = as_dim(dim, joined[0]._array.ndim)
     first = joined[0]._array.shape
@@ -283,17 +285,17 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for "
                     f"tensor number {i} in the list."
                 )
-    return as_kind(joining.concat(joined, dim))
+    return as_torch(joining.concat(joined, dim))
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Return the tensors, which have one shape, stacked along a new ``dim``, on a new storage.
+    """Return the tensors, all of the same shape, stacked along a new dimension ``dim``, on a new storage.
 
     Raises:
         RuntimeError: if the shapes differ, or if there is no tensor.
         IndexError: if the result has no such dimension.
     """
-    given = _tensors("stack", tensors)
+    given = _check_tensors("stack", tensors)
     first = given[0]._array.shape
     for i, x in enumerate(given):
         if x._array.shape != first:
@@ -301,7 +303,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                 f"{list(x._array.shape)} at entry {i}"
             )
-    return as_kind(joining.stack(given, as_dim(dim, len(first) + 1)))
+    return as_torch(joining.stack(given, as_dim(dim, len(first) + 1)))
 
 
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
@@ -324,12 +326,12 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     if input._array.size * math.prod(times) > MOST_ELEMENTS:
         raise RuntimeError(f"repeat(): {math.prod(times)} repeats make more elements than memory holds")
     shape = (1,) * (len(times) - input._array.ndim) + input._array.shape
-    x: Any = as_kind(input).reshape(shape)
+    x: Any = as_torch(input).reshape(shape)
     for d, n in enumerate(times):
-        # One copy of an expanded view needs less memory than joining a list of n parts.
+        # Copying an expanded view needs less memory than joining a list of n parts.
         lengths = (*x._array.shape[:d], n, *x._array.shape[d:])
         x = x.unsqueeze(d).expand(*lengths).flatten(d, d + 1) if n else x.narrow(d, 0, 0)
-    return with_grad_fn(TABLE["clone"](x) if x._storage is input._storage else x, "RepeatBackward0")
+    return name_grad_fn(TABLE["clone"](x) if x._storage is input._storage else x, "RepeatBackward0")
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
@@ -365,7 +367,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
         A tensor of the shape of ``input`` with another length along ``dim``.
 
     Raises:
-        RuntimeError: if a number is negative, or if their count is wrong.
+        RuntimeError: if a number is negative, or if there is not one for each position.
         IndexError: if ``input`` has no such dimension.
         TypeError: if ``input`` is not a tensor.
     """
@@ -377,11 +379,11 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
         made = rearranging.repeat_interleave("repeat_interleave", input, counts, as_dim(dim, input._array.ndim))
     except ValueError as error:
         raise RuntimeError(str(error)) from None
-    return with_grad_fn(as_kind(made), "IndexSelectBackward0")
+    return name_grad_fn(as_torch(made), "IndexSelectBackward0")
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Return one view for each vector, all of one shape; each repeats its vector along the other dimensions.
+    """Return a view for each vector, all of one shape; each repeats its vector along the other dimensions.
 
     Args:
         tensors: vectors, one by one or as one list, of lengths n, m, ...
@@ -391,14 +393,14 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         RuntimeError: if a tensor has more than one dimension, or if ``indexing`` is anything else.
         TypeError: if an argument is not a tensor.
     """
-    vectors = _tensors(
+    vectors = _check_tensors(
         "meshgrid", tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], BaseTensor) else list(tensors)
     )
     try:
         grids = rearranging.meshgrid("meshgrid", vectors, "ij" if indexing is None else indexing)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
-    return tuple(as_kind(grid) for grid in grids)
+    return tuple(as_torch(grid) for grid in grids)
 
 
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
@@ -407,8 +409,8 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     Windows overlap if ``step`` is below ``size``; in-place operations refuse such a view.
 
     Returns:
-        A view with the number of windows as length of ``dimension``, and the length ``size`` in a new last dimension.
-        A tensor without dimensions has one window, and the result has only the dimension of this window.
+        A view in which the length of ``dimension`` is the number of windows, and a new last dimension has the length
+        ``size``. For a tensor without dimensions, the view has the shape [size].
 
     Raises:
         RuntimeError: if ``size`` is below 0 or above the length, or ``step`` is below 1.
@@ -420,29 +422,28 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
         shape, steps = rearranging.window_strides("unfold", whole, dimension, size, step)
         if whole is not input:
             shape, steps = shape[1:], steps[1:]
-        return as_kind(engine.as_strided(input, shape, steps, input.offset))
+        return as_torch(engine.as_strided(input, shape, steps, input.offset))
     except ValueError as error:
         raise RuntimeError(str(error)) from None
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors concatenated along the first dimension, below each other. A vector becomes a row.
+    """Return the tensors concatenated along the first dimension. A vector becomes a row.
 
     Raises:
-        RuntimeError: for shapes that do not fit, or if there is no tensor.
+        RuntimeError: if the shapes do not fit, or if there is no tensor.
         TypeError: if an element is not a tensor.
     """
-    rows = [x.reshape(1, -1) if x._array.ndim < 2 else x for x in _tensors("vstack", tensors)]
+    rows = [x.reshape(1, -1) if x._array.ndim < 2 else x for x in _check_tensors("vstack", tensors)]
     return cat(rows, 0)
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors concatenated along the second dimension, beside each other; vectors along their only
-    dimension.
+    """Return the tensors concatenated along the second dimension, vectors along their only one.
 
     Raises:
-        RuntimeError: for shapes that do not fit, or if there is no tensor.
+        RuntimeError: if the shapes do not fit, or if there is no tensor.
         TypeError: if an element is not a tensor.
     """
-    given = [x.reshape(1) if x._array.ndim == 0 else x for x in _tensors("hstack", tensors)]
+    given = [x.reshape(1) if x._array.ndim == 0 else x for x in _check_tensors("hstack", tensors)]
     return cat(given, 0 if given[0]._array.ndim == 1 else 1)

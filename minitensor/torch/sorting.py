@@ -1,5 +1,6 @@
-"""Sort, reorder and deduplicate elements. The results are copies. Gradients flow through all but the positions and
-counts.
+"""Sort, reorder and deduplicate elements. The results are copies.
+
+Gradients flow through the elements, except those of ``unique``, but not through positions and counts.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from minitensor.engine.modes import modes
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
-from minitensor.torch.grad_fn import NamedOperation, with_grad_fn
+from minitensor.torch.grad_fn import NamedOperation, name_grad_fn
 from minitensor.torch.reductions import ValuesAndIndices
-from minitensor.torch.tensor import Tensor, as_kind, without_history
+from minitensor.torch.tensor import Tensor, as_torch, without_history
 
 _gather, _index_select = TABLE["gather"], TABLE["index_select"]
 
@@ -29,7 +30,7 @@ _gather, _index_select = TABLE["gather"], TABLE["index_select"]
 def _pick(x: Tensor, dim: int, order: np.ndarray, name: str) -> Tensor:
     """Return the slices of ``x`` along ``dim`` in the given order."""
     index = without_history(x, like(order.astype(np.int64), x._array), name)
-    return with_grad_fn(_index_select(x, dim, index), f"{name.capitalize()}Backward0")
+    return name_grad_fn(_index_select(x, dim, index), f"{name.capitalize()}Backward0")
 
 
 def flip(input: Tensor, *dims: Any) -> Tensor:
@@ -50,9 +51,9 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
     for dim in given:
         dim = as_dim(dim, input._array.ndim)
         if not input._array.ndim:
-            continue  # a tensor without dimensions has nothing to reverse
+            continue  # without dimensions there is nothing to reverse
         out = _pick(out, dim, np.arange(input._array.shape[dim])[::-1], "flip")
-    return result_strides.arranged(out, result_strides.like_first, input) if out is not input else TABLE["clone"](input)
+    return result_strides.arrange(out, result_strides.like_first, input) if out is not input else TABLE["clone"](input)
 
 
 def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
@@ -121,11 +122,11 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     """
     order = argsort(input, dim, descending)
     if input._array.ndim == 0:
-        return Sorted(with_grad_fn(TABLE["clone"](input), "SortBackward0"), order)
-    values = result_strides.arranged(
+        return Sorted(name_grad_fn(TABLE["clone"](input), "SortBackward0"), order)
+    values = result_strides.arrange(
         _gather(input, as_dim(dim, input._array.ndim), order), result_strides.like_first, input
     )
-    return Sorted(with_grad_fn(values, "SortBackward0"), order)
+    return Sorted(name_grad_fn(values, "SortBackward0"), order)
 
 
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Largest:
@@ -145,13 +146,13 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if not 0 <= k <= length:
         raise RuntimeError("selected index k out of range")
     order = argsort(input, dim, largest).narrow(dim, 0, k).contiguous()
-    return Largest(with_grad_fn(_gather(input, as_dim(dim, input._array.ndim), order), "TopkBackward0"), order)
+    return Largest(name_grad_fn(_gather(input, as_dim(dim, input._array.ndim), order), "TopkBackward0"), order)
 
 
 # ---------- distinct values ----------
 
 
-def _no_derivative(name: str, shown: str) -> Operation:
+def _no_derivative(name: str, torch_name: str) -> Operation:
     """Return an operation that autograd records, and whose backward raises an error."""
 
     def backward(node: Node, g: Any) -> Any:
@@ -160,14 +161,12 @@ def _no_derivative(name: str, shown: str) -> Operation:
             "The distinct values have no derivative: use x.detach().unique()."
         )
 
-    op = NamedOperation(name, backward, torch_name=shown, renamed=True)
+    op = NamedOperation(name, backward, torch_name=torch_name, renamed=True)
     op.later = lambda: backward
     return op
 
 
 _UNIQUE = _no_derivative("_unique2", "Unique2Backward0")
-
-
 _UNIQUE_DIM = _no_derivative("unique_dim", "UniqueDimBackward0")
 
 
@@ -181,9 +180,9 @@ def unique(
     """Return the distinct values of ``input`` (or slices along ``dim``) in order.
 
     Returns:
-        The values, which require grad if ``input`` does, although their backward raises an error; with
-        ``return_inverse``, also the position of each element's value in the result; with ``return_counts``, also the
-        number of occurrences of each value.
+        The values; with ``return_inverse``, also the position of each element's value among them; with
+        ``return_counts``, also the number of occurrences of each value. The values require grad if ``input`` does, but
+        backward through them raises an error.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -223,7 +222,7 @@ def _running(name: str, largest: bool) -> Callable[..., ValuesAndIndices]:
         found = positions_of_extremes(rows, dim, largest).reshape(array.shape)
         index = without_history(input, like(np.asarray(found, np.int64), input._array), name)
         values = _gather(input, dim, index) if array.ndim else TABLE["clone"](input)
-        return kind(with_grad_fn(values, f"{name.capitalize()}Backward0"), index)
+        return kind(name_grad_fn(values, f"{name.capitalize()}Backward0"), index)
 
     running.__name__ = running.__qualname__ = name
     running.__doc__ = f"""Return the {"largest" if largest else "smallest"} of each element and those before it along
@@ -278,20 +277,21 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Kth
     k = need_int("kthvalue", "k", k, 2)
     if not 1 <= k <= length:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
-    values, indices = (as_kind(each) for each in rearranging.kth("kthvalue", input, k, dim, keepdim))
-    return KthValue(with_grad_fn(values, "KthvalueBackward0"), indices)
+    values, indices = (as_torch(each) for each in rearranging.kth("kthvalue", input, k, dim, keepdim))
+    return KthValue(name_grad_fn(values, "KthvalueBackward0"), indices)
 
 
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the median of all elements; with ``dim``, the medians along it and their positions. Of two middle elements
-    the median is the lower one. It is nan if an element is nan.
+    """Return the median of all elements; with ``dim``, the medians along it and their positions.
+
+    If there are two middle elements, the median is the lower one. It is nan if an element is nan.
 
     Returns:
         A tensor without dimensions; with ``dim`` two tensors of the shape of ``input`` without ``dim``, which has
         length 1 if ``keepdim`` is true.
 
     Raises:
-        IndexError: if ``input`` has no such dimension, or if that has no element.
+        IndexError: if ``input`` has no such dimension, or if the dimension has length 0.
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("median", input)
@@ -315,11 +315,11 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     values = _gather(input.reshape(array.shape), dim, index)
     if input._array.ndim == 0 or not keepdim:
         values, index = values.squeeze(dim), index.squeeze(dim)
-    return Median(with_grad_fn(values, "MedianBackward1"), index)
+    return Median(name_grad_fn(values, "MedianBackward1"), index)
 
 
 def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
-    """Return the differences of neighbours along ``dim``, taken ``n`` times. The result is ``n`` elements shorter.
+    """Return the differences of neighbours along ``dim``, computed ``n`` times. The result is ``n`` elements shorter.
 
     Raises:
         RuntimeError: if ``n`` is below 0, or ``input`` has no dimension.
@@ -333,4 +333,4 @@ def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
     if count < 0:
         raise RuntimeError(f"order must be non-negative but got {count}")
     dim = as_dim(dim, input._array.ndim)
-    return as_kind(rearranging.diff("diff", input, count, dim))
+    return as_torch(rearranging.diff("diff", input, count, dim))

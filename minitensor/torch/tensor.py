@@ -1,7 +1,7 @@
 """The tensor of PyTorch's vocabulary: the engine's tensor under other names.
 
-The class adds no state to the engine's, so :func:`as_kind` turns an engine's tensor into one of this class without a
-copy. :mod:`minitensor.torch.assembly` adds operations, views, indexing and operators.
+The class adds no state to the engine's, so :func:`as_torch` turns a tensor of the engine into one of this class without
+a copy. :mod:`minitensor.torch.assembly` adds operations, views, indexing and operators.
 """
 
 from __future__ import annotations
@@ -25,35 +25,31 @@ from minitensor.torch import printing, result_strides
 from minitensor.torch.arguments import as_dim
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
 from minitensor.torch.errors import missing, warn
-from minitensor.torch.grad_fn import GradFunction, function_of, hook_result
+from minitensor.torch.grad_fn import GradFunction, call_hook, function_of
 from minitensor.torch.handles import RemovableHandle, call_after_accumulation
 
 
 class Tensor(BaseTensor):
-    """An n-dimensional array with a storage and a history. ``torch.tensor``, ``torch.zeros`` and others create it."""
+    """An n-dimensional array with a storage and a history, created by ``torch.tensor``, ``torch.zeros`` and others."""
 
     __slots__ = ()
 
     _spelled_otherwise = True
-
     _layout_of = staticmethod(result_strides.rule_of)
 
     def __new__(cls, *given: Any) -> Any:
-        """Return a float32 tensor with the given data, ``torch.Tensor(data)``, or of the given size, ``torch.Tensor(2,
-        3)``.
-        """
+        """Return a float32 tensor: ``torch.Tensor(data)`` copies data, and ``torch.Tensor(2, 3)`` has that shape."""
         if not given:
             return object.__new__(cls)
-        return cls._called_with(*given)
+        return cls._create_from(*given)
 
-    #: The function that creates the tensor of ``torch.Tensor(...)``. ``assembly`` sets it, because ``creation`` imports
-    #: this module.
-    _called_with: Callable[..., Tensor]
+    #: The function that ``torch.Tensor(...)`` calls. ``assembly`` sets it, because ``creation`` imports this module.
+    _create_from: Callable[..., Tensor]
 
     def __init__(self, *given: Any) -> None:
         if not given:
-            made = type(self)._made(np.empty(0, np.float32))
-            self._array, self._storage, self._node, self._history = made._array, made._storage, None, None
+            empty = type(self)._made(np.empty(0, np.float32))
+            self._array, self._storage, self._node, self._history = empty._array, empty._storage, None, None
 
     # ---------- shape and storage ----------
 
@@ -83,8 +79,7 @@ class Tensor(BaseTensor):
     nelement = numel
 
     def stride(self, dim: int | None = None) -> Any:
-        """Return the stride of each dimension, or of the dimension ``dim``: the number of storage elements from one
-        position to the next.
+        """Return the stride of each dimension, or of ``dim``: the distance of neighbours in the storage, in elements.
 
         Raises:
             IndexError: if the tensor has no such dimension.
@@ -131,7 +126,7 @@ class Tensor(BaseTensor):
 
     @property
     def _version(self) -> int:
-        """The number of writes to the storage through any tensor that shares its version."""
+        """The number of writes so far to the storage, by all tensors that share its version."""
         return self._storage.version
 
     # ---------- gradient and history ----------
@@ -141,7 +136,7 @@ class Tensor(BaseTensor):
         """True if backward computes a gradient for this tensor. Setting it to True makes the tensor a leaf.
 
         Raises:
-            RuntimeError: if it is set on a tensor that does not hold floats, set to False on a non-leaf, or set to
+            RuntimeError: if it is set to True and the tensor does not hold floats, to False on a non-leaf, or to
                 anything but a bool.
         """
         return self._current() is not None
@@ -170,7 +165,7 @@ class Tensor(BaseTensor):
 
         Raises:
             TypeError: if the argument is not a bool.
-            RuntimeError: if the tensor does not hold floats, or if it is not a leaf and the argument is False.
+            RuntimeError: if it is True and the tensor does not hold floats, or False and the tensor is not a leaf.
         """
         if not isinstance(requires_grad, (bool, np.bool_)):
             given = type(requires_grad).__name__
@@ -204,7 +199,7 @@ class Tensor(BaseTensor):
                 "by mistake, make sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 "
                 "for more information."
             )
-        return gradient if gradient is None or isinstance(gradient, Tensor) else as_kind(gradient)
+        return gradient if gradient is None or isinstance(gradient, Tensor) else as_torch(gradient)
 
     @grad.setter
     def grad(self, gradient: Any) -> None:
@@ -256,18 +251,18 @@ class Tensor(BaseTensor):
     def register_hook(  # type: ignore[override]  # PyTorch's handle has another class
         self, hook: Callable[[Tensor], Any]
     ) -> RemovableHandle:
-        """Call ``hook(gradient)`` in backward; a tensor that it returns replaces the gradient and must have its shape
-        and dtype.
+        """Call ``hook(gradient)`` in backward. A tensor that the hook returns replaces the gradient.
 
         Raises:
-            RuntimeError: if the tensor does not require grad.
+            RuntimeError: if the tensor does not require grad; in backward, if the hook returns a tensor of another
+                shape or dtype.
             TypeError: if ``hook`` is not a function.
         """
         if self._current() is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not callable(hook):
             raise TypeError(f"register_hook takes a function of the gradient, not {type(hook).__name__}")
-        return RemovableHandle(BaseTensor.register_hook(self, lambda g: hook_result(hook, as_kind(g))).remove)
+        return RemovableHandle(BaseTensor.register_hook(self, lambda g: call_hook(hook, as_torch(g))).remove)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call ``hook(tensor)`` each time after backward has added to the gradient of this leaf.
@@ -280,7 +275,7 @@ class Tensor(BaseTensor):
 
     def detach(self) -> Tensor:
         """Return a tensor of this shape that shares storage and version with this one and does not require grad."""
-        return as_kind(BaseTensor.detach(self))
+        return as_torch(BaseTensor.detach(self))
 
     def detach_(self) -> Tensor:
         """Remove the history of this tensor, which then no longer requires grad, and return the tensor.
@@ -303,9 +298,7 @@ class Tensor(BaseTensor):
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor of which this is a view; None if it is not a view. The base is searched for, because a view has no
-        reference to it.
-        """
+        """The tensor of which this is a view; None if it is not a view. The garbage collector finds it."""
         if not self._is_view():
             return None
         history = self._history
@@ -385,11 +378,10 @@ class Tensor(BaseTensor):
         return self._array.tolist()
 
     def __copy__(self) -> Tensor:
-        return _of_kind(type(self), BaseTensor.__copy__(self))
+        return _as_class(type(self), BaseTensor.__copy__(self))
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
-        """Return a leaf on a copy of the whole storage. Other tensors on that storage that the same deep copy contains
-        share it.
+        """Return a leaf on a copy of the whole storage, which other tensors of the same deep copy share.
 
         Raises:
             RuntimeError: if the tensor is not a leaf.
@@ -417,7 +409,7 @@ class Tensor(BaseTensor):
             other.requires_grad = True
             gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # the function of a property
             if gradient is not None and self._copies_gradient:
-                other._put_gradient(copy.deepcopy(as_kind(gradient), memo), copies=False)
+                other._put_gradient(copy.deepcopy(as_torch(gradient), memo), copies=False)
         return other
 
     #: True if a deep copy also copies the gradient. For a parameter it does not.
@@ -425,7 +417,7 @@ class Tensor(BaseTensor):
 
     def __reduce__(self) -> tuple[Any, ...]:
         make, arguments = BaseTensor.__reduce__(self)
-        return _rebuilt, (type(self), make, arguments)
+        return _rebuild, (type(self), make, arguments)
 
     def __getattr__(self, name: str) -> Any:
         if name == "__cuda_array_interface__":
@@ -463,20 +455,20 @@ class StorageReference:
         return self.data_ptr()
 
 
-def as_kind(x: BaseTensor) -> Any:
-    """Turn the engine's tensor ``x`` into a tensor of this vocabulary and return it."""
+def as_torch(x: BaseTensor) -> Any:
+    """Change the class of ``x``, a tensor of the engine, to PyTorch's ``Tensor``, and return ``x``."""
     x.__class__ = Tensor
     return x
 
 
-def _of_kind(kind: type, x: BaseTensor) -> Any:
+def _as_class(kind: type, x: BaseTensor) -> Any:
     x.__class__ = kind
     return x
 
 
-def _rebuilt(kind: type, make: Callable[..., BaseTensor], arguments: tuple[Any, ...]) -> Any:
-    """Return the tensor that a pickle contains."""
-    return _of_kind(kind, make(*arguments))
+def _rebuild(kind: type, make: Callable[..., BaseTensor], arguments: tuple[Any, ...]) -> Any:
+    """Return the tensor of class ``kind`` that a pickle describes."""
+    return _as_class(kind, make(*arguments))
 
 
 def without_history(x: Tensor, array: Any, name: str) -> Tensor:

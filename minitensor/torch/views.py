@@ -1,7 +1,7 @@
 """Create views: new tensors on existing storages.
 
-Their in-place forms (``transpose_``, ``squeeze_``, ...) change shape and strides of the tensor itself. They write
-no number, but raise the version, as in PyTorch.
+The in-place forms (``transpose_``, ``squeeze_``, ...) change shape and strides of the tensor itself. They write no
+element, but increment the version, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_ints, need_tensor, sizes_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype, dtype_of
 from minitensor.torch.errors import leaf_written, warn
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor, as_torch
 
 
 class View(Reshaping):
-    """The operation of all views of one kind. ``torch_name`` is the name of their ``grad_fn``."""
+    """The operation of all views of one kind. ``torch_name`` is the name of the ``grad_fn`` of such a view."""
 
     __slots__ = ("torch_name",)
 
@@ -56,49 +56,29 @@ def _expand_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
 
 
 VIEW, UNSAFE_VIEW = _same_order("view"), _same_order("reshape", "UnsafeViewBackward0")
-
-
 SQUEEZE, UNSQUEEZE = _same_order("squeeze"), _same_order("unsqueeze")
-
-
 SQUEEZE_DIM, SQUEEZE_DIMS = _same_order("squeeze", "SqueezeBackward1"), _same_order("squeeze", "SqueezeBackward2")
-
-
 SQUEEZE_, SQUEEZE_DIM_, SQUEEZE_DIMS_ = (_same_order("squeeze_", f"SqueezeBackward{number}") for number in (3, 4, 5))
-
-
 UNSQUEEZE_ = _same_order("unsqueeze_", "UnsqueezeBackward1")
-
-
 TRANSPOSE, TRANSPOSE_ = _other_order("transpose"), _other_order("transpose_", "TransposeBackward1")
-
-
 PERMUTE, T, T_ = _other_order("permute"), _other_order("t"), _other_order("t_", "TBackward1")
-
-
 SELECT, SLICE, DIAGONAL, ALIAS = _part("select"), _part("slice"), _part("diagonal"), _part("alias")
-
-
 SPLIT, SPLIT_SIZES, UNBIND = _part("split"), _part("split", "SplitWithSizesBackward0"), _part("unbind")
-
-
 #: PyTorch records the index in ``x[None]`` as ``unsqueeze``.
 NEW_DIMENSION = _part("unsqueeze")
-
-
 EXPAND = View("expand", lambda u, shape: repeated(u, shape), _expand_backward)
 
 
 def new_view(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
-    """Return the tensor on the storage of ``x`` whose elements are those of ``array``."""
-    return as_kind(view_of(x, array, op, saved))
+    """Return ``array``, a view of the array of ``x``, as a tensor on the storage of ``x``; autograd records ``op``."""
+    return as_torch(view_of(x, array, op, saved))
 
 
 # ---------- the same elements in the same order ----------
 
 
 def _complete(x: Tensor, sizes: list[int]) -> tuple[int, ...]:
-    """Return the shape with -1 replaced by the missing length."""
+    """Return the shape with -1 replaced by the missing length; raise RuntimeError if ``x`` cannot have this shape."""
     count = x._array.size
     if any(n < -1 for n in sizes):
         raise RuntimeError(f"invalid shape dimension {shown(min(sizes))}")
@@ -131,15 +111,15 @@ def _bytes_as(input: Tensor, wanted: dtype) -> Tensor:
             return RuntimeError(f"self.dim() cannot be 0 to view {names} (different element sizes)")
         return RuntimeError(f"self.{part} must be {needed} to view {names} (different element sizes), but got {number}")
 
-    return as_kind(read_as(input, wanted, error))
+    return as_torch(read_as(input, wanted, error))
 
 
 def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
     """Return a view of the elements in another shape, or of the bytes as another dtype.
 
     Args:
-        size: lengths with the same product, of which one may be -1; or a dtype, as in ``x.view(torch.int32)``. A view
-            as another dtype does not require grad.
+        size: lengths whose product is the number of elements (one may be -1); or a dtype, as in
+            ``x.view(torch.int32)``. A view as another dtype does not require grad.
         dtype: the dtype, if it is given by name.
 
     Raises:
@@ -169,7 +149,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     """Return the elements in another shape: a view if the memory allows it, else a copy.
 
     Args:
-        shape: lengths with the same product; one of them may be -1 and is then computed.
+        shape: lengths whose product is the number of elements; one of them may be -1 and is then computed.
 
     Raises:
         RuntimeError: if the shape has another number of elements.
@@ -208,8 +188,9 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Return the tensor with the dimensions from ``start_dim`` to ``end_dim`` merged into one; the tensor itself if it
-    is only one dimension.
+    """Return the tensor with the dimensions from ``start_dim`` to ``end_dim`` merged into one.
+
+    If this is only one dimension, the result is the tensor itself.
 
     Raises:
         RuntimeError: if ``start_dim`` comes after ``end_dim``.
@@ -243,7 +224,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         sizes: lengths whose product is that of ``dim``; one of them may be -1.
 
     Raises:
-        RuntimeError: if their product is another number.
+        RuntimeError: if the product of ``sizes`` is another number.
         IndexError: if ``input`` has no such dimension.
     """
     dim = as_dim(dim, input._array.ndim)
@@ -267,18 +248,18 @@ def _shape_without_ones(x: Tensor, dim: Any) -> tuple[int, ...]:
     return tuple(n for i, n in enumerate(shape) if not (i in dims and n == 1))
 
 
-def _of_dims(dim: Any, of_all: View, of_one: View, of_several: View) -> View:
+def _choose_by_dim(dim: Any, of_all: View, of_one: View, of_several: View) -> View:
     return of_all if dim is None else of_several if isinstance(dim, (list, tuple)) else of_one
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Return a view without the dimensions of length 1: without all of them, or only those in ``dim``.
+    """Return a view without the dimensions of length 1; with ``dim``, an integer or several, without these only.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
     """
     shape = _shape_without_ones(input, dim)
-    op = _of_dims(dim, SQUEEZE, SQUEEZE_DIM, SQUEEZE_DIMS)
+    op = _choose_by_dim(dim, SQUEEZE, SQUEEZE_DIM, SQUEEZE_DIMS)
     return new_view(input, input._array.reshape(shape), op, shape)
 
 
@@ -372,18 +353,12 @@ def movedim(input: Tensor, source: int, destination: int) -> Tensor:
 
 
 def contiguous(input: Tensor) -> Tensor:
-    """Return the tensor itself if its elements are contiguous, else a contiguous copy of its shape. Nothing is
-    refused.
-    """
-    return input if input.is_contiguous() else result_strides.arranged(input.clone(), result_strides.contiguous)
+    """Return the tensor itself if its elements are contiguous, else a contiguous copy of its shape."""
+    return input if input.is_contiguous() else result_strides.arrange(input.clone(), result_strides.contiguous)
 
 
-def reversed_dims(x: BaseTensor) -> Tensor:
-    """Return a view with the dimensions in reverse order. As in PyTorch, it warns unless there are two dimensions or
-    none.
-
-    Nothing is refused.
-    """
+def reverse_dims(x: BaseTensor) -> Tensor:
+    """Return a view with the dimensions in reverse order. As in PyTorch, it warns unless there are two or none."""
     if x._array.ndim not in (0, 2):
         warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
@@ -394,7 +369,7 @@ def reversed_dims(x: BaseTensor) -> Tensor:
     return new_view(x, x._array.transpose(order), PERMUTE, order)  # type: ignore[arg-type]  # x is a tensor of this vocabulary
 
 
-def matrices_transposed(input: Tensor) -> Tensor:
+def transpose_matrices(input: Tensor) -> Tensor:
     """Return a view with the last two dimensions exchanged: [..., n, m] becomes [..., m, n].
 
     Raises:
@@ -407,9 +382,9 @@ def matrices_transposed(input: Tensor) -> Tensor:
 
 
 def count_as_write(x: BaseTensor, name: str) -> None:
-    """Raise the version of ``x`` without a change of its numbers, by a write of none of them.
+    """Increment the version of ``x`` by a write of no elements, as PyTorch does if the shape changes in place.
 
-    PyTorch does so if an in-place operation changes the shape. Backward then refuses values that were saved before.
+    Backward then refuses tensors that were saved before.
     """
     nothing = x._array[..., np.newaxis][..., :0]
     write(x._storage, nothing, name, None, lambda: None)
@@ -440,8 +415,7 @@ def t_(input: Tensor) -> Tensor:
     """Exchange rows and columns of the matrix itself, without writing its memory: its shape [n, m] becomes [m, n].
 
     Raises:
-        RuntimeError: if the tensor has more than two dimensions.
-        RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
+        RuntimeError: if the tensor has more than two dimensions, or is a leaf that requires grad, in grad mode.
     """
     order = _transpose_order("t_", input)
     return _reshape(input, T_, input._array.transpose(order), order)
@@ -455,7 +429,7 @@ def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
     shape = _shape_without_ones(input, dim)
-    op = _of_dims(dim, SQUEEZE_, SQUEEZE_DIM_, SQUEEZE_DIMS_)
+    op = _choose_by_dim(dim, SQUEEZE_, SQUEEZE_DIM_, SQUEEZE_DIMS_)
     return _reshape(input, op, input._array.reshape(shape), shape)
 
 

@@ -12,19 +12,8 @@ from minitensor.torch.conversion import Variable
 from minitensor.torch.errors import missing_in
 
 __all__ = [
-    *(
-        "backward",
-        "detect_anomaly",
-        "enable_grad",
-        "Function",
-        "grad",
-        "functional",
-        "function",
-        "inference_mode",
-        "is_grad_enabled",
-        "no_grad",
-    ),
-    *("set_detect_anomaly", "set_grad_enabled", "Variable"),
+    *("backward", "detect_anomaly", "enable_grad", "Function", "grad", "functional", "function", "inference_mode"),
+    *("is_grad_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "Variable"),
 ]
 
 __getattr__ = missing_in("torch.autograd", lambda: __all__)

@@ -1,4 +1,4 @@
-"""Anomaly detection: if backward fails or computes nan, report the line of the forward pass whose operation failed."""
+"""Anomaly detection: if backward fails or computes nan, report the line that called the operation in forward."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class set_detect_anomaly:
 
     Args:
         mode: True to switch it on.
-        check_nan: True if a nan in a gradient is an error.
+        check_nan: False to accept nan in gradients.
     """
 
     __slots__ = ("_before",)
@@ -51,15 +51,13 @@ class detect_anomaly(set_detect_anomaly):
 
 
 @contextlib.contextmanager
-def searching() -> Iterator[None]:
-    """Run backward in this context: errors about missing values get PyTorch's messages and, if anomaly detection is on,
-    the failing operation is reported.
+def pytorch_errors() -> Iterator[None]:
+    """Turn the engine's errors about overwritten and freed tensors in this block, a backward, into PyTorch's.
+
+    If anomaly detection is on, also report the operation that failed.
     """
     try:
-        if anomaly.on:
-            with _watching():
-                yield
-        else:
+        with _detection() if anomaly.on else contextlib.nullcontext():
             yield
     except RuntimeError as error:
         if not hasattr(error, "lost"):
@@ -68,14 +66,15 @@ def searching() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _watching() -> Iterator[None]:
+def _detection() -> Iterator[None]:
     before = watch.listener
-    running: list[Any] = [None]
+    current: Any = None
 
     def listen(event: Event) -> None:
+        nonlocal current
         match event:
             case NodeEntered(node):
-                running[0] = node
+                current = node
             case NodeVisited(node, _, sent) if anomaly.check_nan:
                 for i, (_, g) in enumerate(sent):
                     if np.isnan(host_array(g)).any():
@@ -87,11 +86,10 @@ def _watching() -> Iterator[None]:
         with listening(listen):
             yield
     except RuntimeError:
-        node = running[0]
-        if node is not None:
+        if current is not None:
             warnings.warn(
-                f"Error detected in {function_name(node)}. Traceback of forward call that caused the error:\n"
-                f"  {node.place}",
+                f"Error detected in {function_name(current)}. Traceback of forward call that caused the error:\n"
+                f"  {current.place}",
                 UserWarning,
                 stacklevel=4,
             )

@@ -1,8 +1,8 @@
 """``torch.autograd.Function``: an operation whose forward and backward the user writes.
 
-The rules are those of every operation: its saved tensors are checked against later writes, and its in-place writes
-update the history of all views. If forward writes an input, it has to call ``ctx.mark_dirty(x)``. Otherwise the call is
-refused, whereas PyTorch would continue with a wrong history.
+A function follows the rules of every operation: backward refuses saved tensors that were overwritten, and an in-place
+write updates the history of all views. If forward writes an input, it has to call ``ctx.mark_dirty(x)``. Otherwise
+minitensor refuses the call, whereas PyTorch continues with a wrong history.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from minitensor.engine.saved.saved import FREED, is_intact
 from minitensor.torch import errors
 from minitensor.torch.conversion import to
 from minitensor.torch.grad_fn import NamedOperation
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor, as_torch
 
 
 class FunctionCtx(PyLayerContext):
@@ -40,11 +40,11 @@ class FunctionCtx(PyLayerContext):
         call.late_announcements = True
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Declare which inputs forward writes, before or after the writes. Forward must return these inputs.
+        """Declare that forward writes these inputs, before or after the write. Forward must return them.
 
         Raises:
             RuntimeError: if a tensor is a leaf that requires grad, or a view of one.
-            ValueError: if a tensor is not an input.
+            ValueError: if a tensor is not an input of forward.
         """
         call = self._running_call("mark_dirty")
         for x in tensors:
@@ -63,14 +63,14 @@ class FunctionCtx(PyLayerContext):
         """The tensors that forward passed to ``save_for_backward``, with the values that they had then.
 
         Raises:
-            RuntimeError: if a saved tensor has been overwritten.
+            RuntimeError: if a saved tensor has been overwritten, or outside backward.
         """
         if self._node is None:
             raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensors is available only in backward")
         for i, saved in enumerate(self._node.saved[:-1]):
             if saved is not None and not is_intact(saved):
                 raise errors.stale(self._node, f"saved tensor {i}", saved)
-        return tuple(None if x is None else as_kind(x) for x in self.saved_tensor())
+        return tuple(None if x is None else as_torch(x) for x in self.saved_tensor())
 
 
 def _backward(node: Node, g: np.ndarray) -> Any:
@@ -90,8 +90,8 @@ class Function(PyLayer):
 
     ``forward(ctx, *args)`` returns a tensor or a tuple of tensors; it runs without recording. ``backward(ctx, *grads)``
     gets the gradient of each output and returns one for each argument of forward: None for an argument that is not a
-    tensor or has no gradient. Forward may also be defined without ``ctx``; then ``setup_context(ctx, inputs, output)``
-    saves values.
+    tensor or has no gradient. Forward may also be defined without ``ctx``; ``setup_context(ctx, inputs, output)`` then
+    saves the values for backward.
 
     If forward returns an input unchanged, the output is a copy of it.
     """
@@ -128,7 +128,7 @@ class Function(PyLayer):
             )
         return cls._apply([x for x in args if isinstance(x, BaseTensor)], args, {})
 
-    _as_framework_tensor = staticmethod(as_kind)
+    _as_framework_tensor = staticmethod(as_torch)
 
     @classmethod
     def _operation(cls) -> Operation:
@@ -157,22 +157,23 @@ class Function(PyLayer):
                 f"{len(given)})\nbackward returns one for each argument of forward, None if that is not a tensor."
             )
         of_tensors = [x for x, is_tensor in zip(given, ctx._takes_tensor, strict=False) if is_tensor]
-        fitted = zip(of_tensors, node.inputs, ctx._inputs, strict=True)
+        pairs = zip(of_tensors, node.inputs, ctx._inputs, strict=True)
         return [
             x if x is None or parent is None else _fit(cls.__name__, k, x, shape, dtype)
-            for k, (x, parent, (shape, dtype, _)) in enumerate(fitted)
+            for k, (x, parent, (shape, dtype, _)) in enumerate(pairs)
         ]
 
 
 def _fit(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """Return a gradient in the shape and dtype of its input. A gradient of a larger shape is summed over the dimensions
-    along which the input would be broadcast to it.
+    """Return ``x``, the gradient of input ``k``, in the shape and dtype of that input.
+
+    A gradient of a larger shape is summed over the dimensions along which the input would be broadcast to this shape.
     """
     if not isinstance(x, BaseTensor):
         raise RuntimeError(
             f"expected Variable or None (got {type(x).__name__})\n{name}.backward returned it as gradient {k}."
         )
-    x = as_kind(x)
+    x = as_torch(x)
     if x._array.shape != shape:
         try:
             fits = broadcast_shapes(x._array.shape, shape) == x._array.shape
@@ -183,24 +184,24 @@ def _fit(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> 
                 f"Function {name}Backward returned an invalid gradient at index {k} - got {list(x._array.shape)} but "
                 f"expected shape compatible with {list(shape)}"
             )
-        more = x._array.ndim - len(shape)
-        over = [d for d in range(x._array.ndim) if d < more or shape[d - more] != x._array.shape[d]]
-        x = x.sum(dim=over, keepdim=True).reshape(shape)
+        lead = x._array.ndim - len(shape)
+        dims = [d for d in range(x._array.ndim) if d < lead or shape[d - lead] != x._array.shape[d]]
+        x = x.sum(dim=dims, keepdim=True).reshape(shape)
     return x if x._array.dtype == dtype else to(x, x.new_zeros(0, dtype=dtype.name).dtype)
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``backward`` so that it runs without recording and may compute with NumPy. Its gradients cannot be
-    differentiated.
+    """Wrap ``backward`` so that it runs without recording, and may compute with NumPy.
+
+    Its gradients cannot be differentiated: with ``create_graph=True``, the wrapped function raises RuntimeError.
 
     Raises:
         TypeError: if ``backward`` is not callable.
-        RuntimeError: in backward, if ``create_graph`` is true.
     """
     checks.function("once_differentiable()", "backward", backward)
 
     @functools.wraps(backward)
-    def called(ctx: Any, *grads: Any) -> Any:
+    def once(ctx: Any, *grads: Any) -> Any:
         checks.instance(f"{getattr(backward, '__name__', 'backward')}()", "ctx", ctx, PyLayerContext, "a context")
         if ctx._recorded:
             raise RuntimeError(
@@ -210,4 +211,4 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         with no_grad():
             return backward(ctx, *grads)
 
-    return called
+    return once

@@ -19,10 +19,10 @@ Tensors = tuple[Tensor, ...]
 
 
 def _tuple(given: Any, what: str) -> tuple[Tensors, bool]:
-    """Return the tensors as a tuple, and True if they were given as a tuple.
+    """Return ``given`` as a tuple of tensors, and True if it was a tuple or list instead of a single tensor.
 
     Raises:
-        TypeError: if they are neither a tensor nor a tuple of tensors.
+        TypeError: if it is neither a tensor nor a tuple or list of tensors; ``what`` names it in the message.
     """
     many = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     for i, x in enumerate(many):
@@ -35,18 +35,19 @@ def _tuple(given: Any, what: str) -> tuple[Tensors, bool]:
 
 
 def _as_given(many: Sequence[Any], was_tuple: bool) -> Any:
+    """Undo :func:`_tuple`: return a tuple, or the only element."""
     return tuple(many) if was_tuple else many[0]
 
 
 def _leaves(inputs: Tensors, create_graph: bool) -> Tensors:
-    """Return the inputs to differentiate by: leaves, or with ``create_graph`` aliases that keep their history."""
+    """Return the tensors to differentiate by: leaves, or with ``create_graph`` aliases that keep their history."""
     if create_graph:
         return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in inputs)
     return tuple(x.detach().requires_grad_() for x in inputs)
 
 
 def _call(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) -> tuple[Any, ...]:
-    """Return the inputs to differentiate by, the outputs, and for each of the two True if it was a tuple."""
+    """Call ``func``. Return the tensors to differentiate by, the outputs, and for each True if it was a tuple."""
     checks.function(f"{what}()", "func", func)
     create_graph = checks.flag(f"{what}()", "create_graph", create_graph)
     given, several_in = _tuple(inputs, f"inputs given to {what}")
@@ -56,7 +57,7 @@ def _call(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) 
 
 
 def _gradients(outputs: Any, inputs: Tensors, seeds: Any, create_graph: bool) -> Tensors:
-    """Return the gradients; zeros for an input that no output depends on."""
+    """Return the gradients of ``outputs``, weighted with ``seeds``, by ``inputs``; zeros if there is none."""
     pairs = [(out, seed) for out, seed in zip(outputs, seeds, strict=True) if out.requires_grad]
     if not pairs:
         return tuple(zeros_like(x) for x in inputs)
@@ -72,14 +73,17 @@ def _gradients(outputs: Any, inputs: Tensors, seeds: Any, create_graph: bool) ->
 
 
 def _results(results: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
+    """Return the results of a public function: with their histories only if ``create_graph`` is true."""
     return [x if create_graph else x.detach() for x in results]
 
 
 def _vector(v: Any, like: Tensors, what: str) -> Tensors:
-    """Return the vector ``v`` of a product as a tuple, with one tensor for each tensor in ``like``.
+    """Return the vector ``v`` of a product as a tuple with a tensor for each tensor in ``like``, of the same shape.
+
+    None means 1, if ``like`` is a single tensor of one element; ``what`` names ``like`` in messages.
 
     Raises:
-        RuntimeError: if their shapes differ.
+        RuntimeError: if ``v`` has another length or another shape.
     """
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
@@ -101,8 +105,9 @@ def _vector(v: Any, like: Tensors, what: str) -> Tensors:
 
 
 def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
-    """Return the derivative of every output element by every input element, in a tensor of shape ``out.shape +
-    in.shape``.
+    """Return the derivative of every output element by every input element, in the shape ``out.shape + in.shape``.
+
+    Several inputs are a tuple, and the result has a tensor for each; for several outputs, a tuple of such results.
     """
     with enable_grad():
         leaves, outputs, several_in, several_out = _call(func, inputs, create_graph, "jacobian")
@@ -110,21 +115,16 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
         for out in outputs:
             flat = out.reshape(-1)
             each = [_gradients([flat[j]], leaves, [None], create_graph) for j in range(out.numel())]
-            rows.append(
-                tuple(
-                    _results([stack([g[i] for g in each]).reshape(*out.shape, *x.shape)], create_graph)[0]
-                    for i, x in enumerate(leaves)
-                )
-            )
+            row = [stack([g[i] for g in each]).reshape(*out.shape, *x.shape) for i, x in enumerate(leaves)]
+            rows.append(_results(row, create_graph))
     return _as_given([_as_given(row, several_in) for row in rows], several_out)
 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
-    """Return the second derivatives of a function that returns one element, in a tensor of shape ``in.shape +
-    in.shape``.
+    """Return the second derivatives of a function that returns one element, in the shape ``in.shape + in.shape``.
 
     Raises:
-        RuntimeError: if the function returns anything else.
+        RuntimeError: if the function returns anything but a tensor of one element.
     """
     checks.function("hessian()", "func", func)
     _, several_in = _tuple(inputs, "inputs given to hessian")
@@ -134,9 +134,7 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, *
         return _gradients([out], given, [None], True)
 
     rows = jacobian(first, inputs, create_graph)
-    if several_in:
-        return rows
-    return rows[0]
+    return _as_given(rows, several_in)
 
 
 def _scalar(out: Any, what: str) -> Tensor:
@@ -157,14 +155,15 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return the output, and the product of the Jacobian and ``v``. Two backwards compute it, because ``vjp`` is linear
-    in its vector.
+    """Return the output, and the product of the Jacobian and ``v``.
+
+    Two backwards compute it: ``vjp`` is linear in its vector, and its Jacobian is the transposed one.
     """
     with enable_grad():
         leaves, outputs, _, several_out = _call(func, inputs, create_graph, "jvp")
         seeds = tuple(zeros_like(out).requires_grad_() for out in outputs)
-        pulled = _gradients(outputs, leaves, seeds, True)
-        found = _gradients(pulled, seeds, _vector(v, leaves, "input to the function"), create_graph)
+        products = _gradients(outputs, leaves, seeds, True)
+        found = _gradients(products, seeds, _vector(v, leaves, "input to the function"), create_graph)
     return (
         _as_given(_results(outputs, create_graph), several_out),
         _as_given(_results(found, create_graph), several_out),

@@ -12,19 +12,20 @@ from minitensor.engine.autograd.pruning import restrict_to
 from minitensor.engine.core.history import Leaf, Node
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.modes import no_grad
-from minitensor.torch.autograd.anomaly import searching
+from minitensor.torch.autograd.anomaly import pytorch_errors
 from minitensor.torch.autograd.modes import set_grad_enabled
 from minitensor.torch.creation import zeros_like
 from minitensor.torch.errors import warn
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor, as_torch
 
 
 def _start(x: Any, gradient: Any, i: int) -> engine.Start:
-    """Return the node of ``x`` and the gradient that backward starts with.
+    """Return the node of ``x`` and the gradient with which backward starts there.
 
     Raises:
-        RuntimeError: if nothing was recorded for ``x``, or if ``x`` has several elements and no gradient of its shape
-            is given.
+        RuntimeError: if nothing was recorded for ``x``, if ``x`` has several elements and no gradient is given, or if
+            the gradient has another shape.
+        TypeError: if ``x`` or the gradient is not a tensor.
     """
     if not isinstance(x, BaseTensor):
         raise TypeError(f"element {i} of the tensors to differentiate must be a Tensor, not {checks.shown(x)}")
@@ -73,8 +74,8 @@ def backward(
         grad_tensors: the gradients to start with; by default 1 for a tensor of one element.
         retain_graph: keep the saved tensors, so that backward can run again.
         create_graph: must be False; ``torch.autograd.grad`` records gradients.
-        inputs: the tensors whose ``grad`` is added to, leaves or not; all leaves by default. Gradients flow nowhere
-            else: the nodes of other tensors are neither needed nor freed.
+        inputs: the only tensors whose ``grad`` is changed, leaves or not. Backward does not visit nodes that do not
+            lead to them, and frees nothing there. By default all leaves.
 
     Raises:
         RuntimeError: if a saved tensor was overwritten or freed, or there is nothing to differentiate. No gradient has
@@ -92,9 +93,9 @@ def backward(
     pending = pending_counts(node for node, _ in starts)
     chosen = frozenset[Node]()
     if inputs is not None:
-        chosen = _retaining(list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
+        chosen = _nodes_to_retain(list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
         restrict_to(chosen, pending)
-    with searching(), no_grad(), OnArrays() as propagation:  # operations in hooks are not recorded
+    with pytorch_errors(), no_grad(), OnArrays() as propagation:  # operations in hooks are not recorded
         arrived = propagate(engine.sum_by_node(starts), pending, retain_graph, propagation, chosen)
         engine.commit({node: g for node, g in arrived.items() if type(node) is Leaf}, propagation)
 
@@ -105,8 +106,8 @@ def _need_tensors(inputs: Sequence[Any]) -> None:
             raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
 
 
-def _retaining(inputs: list[Any]) -> frozenset[Node]:
-    """Return the nodes of ``inputs``, after making the non-leaves among them retain their gradients."""
+def _nodes_to_retain(inputs: list[Any]) -> frozenset[Node]:
+    """Return the nodes of ``inputs``, and let the non-leaves among them retain their gradients."""
     if not inputs:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     _need_tensors(inputs)
@@ -128,8 +129,8 @@ def backward_of_one(
         gradient: the gradient to start with; by default 1 if the tensor has one element.
         retain_graph: keep the saved tensors, so that backward can run again.
         create_graph: must be False; ``torch.autograd.grad`` records gradients.
-        inputs: the tensors whose ``grad`` is added to, leaves or not; all leaves by default. Gradients flow nowhere
-            else: the nodes of other tensors are neither needed nor freed.
+        inputs: the only tensors whose ``grad`` is changed, leaves or not. Backward does not visit nodes that do not
+            lead to them, and frees nothing there. By default all leaves.
 
     Raises:
         RuntimeError: if a saved tensor was overwritten or freed. No gradient has changed then.
@@ -155,22 +156,20 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """Return the gradients of ``outputs`` by ``inputs`` (leaves or not), without changing any ``grad``.
 
-    ``no_grad_vars``, an argument that only Paddle has, lists tensors through which no gradient flows.
+    Args:
+        no_grad_vars: tensors through which no gradient flows. Only Paddle has this argument.
 
     Raises:
-        RuntimeError: if an input is not a tensor, or if an output does not depend on it, unless ``allow_unused`` is
-            true (then its gradient is None).
+        RuntimeError: if an input is not a tensor, or if no output depends on it, unless ``allow_unused`` is true (its
+            gradient is then None).
     """
-    switches = {
-        "only_inputs": only_inputs,
-        "create_graph": create_graph,
-        "is_grads_batched": is_grads_batched,
-        "materialize_grads": materialize_grads,
-    }
-    optional = {"retain_graph": retain_graph, "allow_unused": allow_unused}
-    for switch, given in (*switches.items(), *optional.items()):
-        if given is not None or switch in switches:
-            checks.flag("grad()", switch, given)
+    checks.flag("grad()", "only_inputs", only_inputs)
+    checks.flag("grad()", "create_graph", create_graph)
+    checks.flag("grad()", "is_grads_batched", is_grads_batched)
+    checks.flag("grad()", "materialize_grads", materialize_grads)
+    for name, given in (("retain_graph", retain_graph), ("allow_unused", allow_unused)):
+        if given is not None:
+            checks.flag("grad()", name, given)
     if not only_inputs:
         warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
@@ -196,9 +195,9 @@ def grad(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
                 f"allow_unused=True if this is the desired behavior."
             )
-    with searching(), set_grad_enabled(create_graph):
+    with pytorch_errors(), set_grad_enabled(create_graph):
         found = engine.gradients_of(many, wanted, gradients, retain_graph, create_graph, True, ends)
-    results = [None if g is None else as_kind(g) for g in found]
+    results = [None if g is None else as_torch(g) for g in found]
     if materialize_grads:
         results = [zeros_like(x) if g is None else g for x, g in zip(wanted, results, strict=True)]
     return tuple(results)

@@ -8,30 +8,26 @@ from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.modes import enable_grad, is_grad_enabled, modes, no_grad
+from minitensor.paddle import modes as paddles
 
 __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 
 
-class set_grad_enabled:
-    """Switch recording on or off immediately. Used as a context manager, it restores the former mode at the end.
+class set_grad_enabled(paddles.set_grad_enabled):
+    """Switch the recording of operations on or off immediately, or in a block or a function.
+
+    Used as a context manager, it restores the former mode at the end.
 
     Raises:
         TypeError: if ``mode`` is not a bool.
     """
 
-    __slots__ = ("_before", "_mode")
+    __slots__ = ()
 
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, bool):
             raise TypeError(f"set_grad_enabled(): argument 'mode' must be bool, not {type(mode).__name__}")
-        self._before, self._mode = modes.grad, mode
-        modes.grad = mode
-
-    def __enter__(self) -> None:
-        modes.grad = self._mode
-
-    def __exit__(self, *_: object) -> None:
-        modes.grad = self._before
+        super().__init__(mode)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         modes.grad = self._before  # a decorator changes the mode only inside the function
@@ -45,8 +41,9 @@ class set_grad_enabled:
 
 
 class inference_mode(no_grad):
-    """The same as ``no_grad``: minitensor still counts versions, which PyTorch does not. ``explain`` reports uses of
-    tensors from this mode that PyTorch refuses.
+    """Do the same as ``no_grad``: unlike PyTorch, minitensor also counts versions in this mode.
+
+    ``explain`` reports uses of tensors from this mode that PyTorch refuses.
     """
 
     __slots__ = ("_outside",)

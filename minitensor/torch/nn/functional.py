@@ -1,4 +1,4 @@
-"""Functions for networks, of which some have an in-place form."""
+"""``torch.nn.functional``: activations, losses, and the functions that modules call. Some have an in-place form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.errors import missing_in, warn
-from minitensor.torch.grad_fn import with_grad_fn
+from minitensor.torch.grad_fn import name_grad_fn
 from minitensor.torch.linear_algebra import matmul
 from minitensor.torch.nn.layer_functions import (  # noqa: F401  # part of this namespace
     adaptive_avg_pool2d,
@@ -47,15 +47,13 @@ from minitensor.torch.operands import check_target
 from minitensor.torch.operation_table import found_in
 from minitensor.torch.reductions import in_float32
 from minitensor.torch.reductions import log_softmax as log_softmax_along
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor, as_torch
 
-_add, _sub, _mul, _div, _sum, _mean, _where = (
-    FUNCTIONS[name] for name in ("add", "sub", "mul", "div", "sum", "mean", "where")
-)
+_add, _mul, _div, _where = (FUNCTIONS[name] for name in ("add", "mul", "div", "where"))
 
 
 def _with_inplace(name: str) -> Callable[..., Tensor]:
-    """Return the function ``name`` with a keyword ``inplace``."""
+    """Return a function that runs the operation ``name``, or its in-place form if the keyword ``inplace`` is true."""
     normal, in_place = FUNCTIONS[name], FUNCTIONS[f"{name}_"]
 
     def function(input: Tensor, *given: Any, inplace: bool = False, **named: Any) -> Tensor:
@@ -76,10 +74,8 @@ globals().update(_ROWS)
 sigmoid = _ROWS["sigmoid"]
 
 
-def _dim_of(name: str, input: Tensor, dim: int | None) -> int:
-    """Return ``dim``; if it is None, warn and return the dimension that PyTorch chooses from the number of
-    dimensions.
-    """
+def _implicit_dim(name: str, input: Tensor, dim: int | None) -> int:
+    """Return ``dim``; if it is None, warn and return the dimension that PyTorch chooses: 0 or 1."""
     if dim is not None:
         return dim
     warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
@@ -97,7 +93,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("softmax", input)
-    return FUNCTIONS["softmax"](input, _dim_of("softmax", input, dim), dtype)
+    return FUNCTIONS["softmax"](input, _implicit_dim("softmax", input, dim), dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
@@ -111,7 +107,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("softmin", input)
-    return FUNCTIONS["softmax"](FUNCTIONS["neg"](input), _dim_of("softmin", input, dim), dtype)
+    return FUNCTIONS["softmax"](FUNCTIONS["neg"](input), _implicit_dim("softmin", input, dim), dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
@@ -125,7 +121,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("log_softmax", input)
-    return log_softmax_along(input, _dim_of("log_softmax", input, dim), dtype)
+    return log_softmax_along(input, _implicit_dim("log_softmax", input, dim), dtype)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -141,10 +137,10 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """
     need_tensor("silu", input)
     inplace = checks.flag("silu()", "inplace", inplace)
-    out = as_kind(activations.silu(input, inplace))
+    out = as_torch(activations.silu(input, inplace))
     if not inplace:
-        out = result_strides.arranged(out, result_strides.iterated, input)
-    return out if inplace else with_grad_fn(out, "SiluBackward0")
+        out = result_strides.arrange(out, result_strides.like_operands, input)
+    return out if inplace else name_grad_fn(out, "SiluBackward0")
 
 
 @in_float32
@@ -162,22 +158,20 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     scaled = _mul(input, beta)
     small = _where(FUNCTIONS["gt"](scaled, threshold), 0.0, scaled)
     soft = _div(FUNCTIONS["log1p"](FUNCTIONS["exp"](small)), beta)
-    return with_grad_fn(_where(FUNCTIONS["gt"](scaled, threshold), input, soft), "SoftplusBackward0")
+    return name_grad_fn(_where(FUNCTIONS["gt"](scaled, threshold), input, soft), "SoftplusBackward0")
 
 
-def _activation(name: str, text: str, torch_name: str, *settings: float) -> Callable[..., Tensor]:
-    """Return a function of one tensor that is composed of operations, with the keyword ``inplace`` if PyTorch's has
-    it.
-    """
+def _activation(name: str, text: str, torch_name: str) -> Callable[..., Tensor]:
+    """Return the activation ``name``, which the engine composes of several operations, with a keyword ``inplace``."""
     composed = getattr(activations, name)
 
     def function(input: Tensor, inplace: bool = False) -> Tensor:
         need_tensor(name, input)
         if not checks.flag(f"{name}()", "inplace", inplace):
-            made = result_strides.arranged(as_kind(composed(input)), result_strides.iterated, input)
-            return with_grad_fn(made, f"{torch_name}Backward0")
-        unchanged = input if input.stop_gradient else input.clone()
-        return input.copy_(as_kind(composed(unchanged)))
+            out = result_strides.arrange(as_torch(composed(input)), result_strides.like_operands, input)
+            return name_grad_fn(out, f"{torch_name}Backward0")
+        unchanged = input if input.stop_gradient else input.clone()  # backward needs the input that is overwritten
+        return input.copy_(as_torch(composed(unchanged)))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""Return {text}. With ``inplace=True`` the input is overwritten and returned.
@@ -221,11 +215,11 @@ def logsigmoid(input: Tensor) -> Tensor:
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("logsigmoid", input)
-    return with_grad_fn(FUNCTIONS["log_sigmoid"](input), "LogSigmoidBackward0")
+    return name_grad_fn(FUNCTIONS["log_sigmoid"](input), "LogSigmoidBackward0")
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """Return ``input`` divided by its p-norm along ``dim``, or by ``eps`` if the norm is smaller.
+    """Return ``input`` divided by its p-norm along ``dim``, or by ``eps`` where the norm is smaller.
 
     Returns:
         A tensor of the shape of ``input``.
@@ -235,19 +229,20 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
         TypeError: if ``input`` is not a tensor of floats.
     """
     need_tensor("normalize", input)
-    made = as_kind(activations.normalize(input, p, as_dim(dim, input._array.ndim), eps))
-    made = result_strides.arranged(made, result_strides.iterated, input)
+    result = as_torch(activations.normalize(input, p, as_dim(dim, input._array.ndim), eps))
+    result = result_strides.arrange(result, result_strides.like_operands, input)
     if out is None:
-        return made
+        return result
     need_tensor("normalize", out, 5, "out")
-    return out.copy_(made)
+    return out.copy_(result)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Return the cosine of the angle between vectors along ``dim``: their product divided by both norms.
 
     Args:
-        x1, x2: of shapes that are broadcast against each other; a norm is at least ``eps``.
+        x1, x2: of shapes that are broadcast against each other.
+        eps: the smallest norm by which the product is divided.
 
     Returns:
         A tensor of the broadcast shape without ``dim``.
@@ -259,7 +254,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     need_tensor("cosine_similarity", x1, name="x1")
     need_tensor("cosine_similarity", x2, 2, "x2")
     dim = as_dim(dim, max(x1._array.ndim, x2._array.ndim)) - max(x1._array.ndim, x2._array.ndim)
-    return with_grad_fn(as_kind(activations.cosine_similarity(x1, x2, dim, eps)), "SumBackward1")
+    return name_grad_fn(as_torch(activations.cosine_similarity(x1, x2, dim, eps)), "SumBackward1")
 
 
 @autocasts
@@ -312,8 +307,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Replace each element by 0 with probability ``p``, and divide it by ``1 - p`` otherwise (Srivastava and others
-    2014).
+    """Replace each element by 0 with probability ``p``, else divide it by ``1 - p`` (Srivastava and others 2014).
 
     With ``training=False`` the result is ``input`` itself. With ``inplace=True`` the input is overwritten.
 
@@ -322,7 +316,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     Raises:
         ValueError: if ``p`` is not a probability.
-        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
+        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode; if the input does
+            not hold floats.
     """
     if not 0.0 <= checks.real("dropout()", "p", p) <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {checks.shown(p)}")
@@ -334,10 +329,10 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         raise RuntimeError(
             "result type Float can't be cast to the desired output type " + SCALAR_NAMES[input._array.dtype]
         )
-    if inplace and modes.grad and not input.stop_gradient:  # before random numbers are drawn
+    if inplace and modes.grad and not input.stop_gradient:  # an error is raised before random numbers are drawn
         check_target(input, "mul_")
-    kept = as_kind(input).new_empty(input._array.shape).bernoulli_(1 - p)
-    mask = kept.div_(1 - p) if p < 1 else kept
+    mask = as_torch(input).new_empty(input._array.shape).bernoulli_(1 - p)
+    mask = mask.div_(1 - p) if p < 1 else mask
     return FUNCTIONS["mul_" if inplace else "mul"](input, mask)
 
 

@@ -11,10 +11,10 @@ from minitensor.engine import checks
 from minitensor.engine.autograd.pruning import JointHook
 from minitensor.engine.modes import modes
 from minitensor.torch.errors import warn
-from minitensor.torch.grad_fn import hook_result
+from minitensor.torch.grad_fn import call_hook
 from minitensor.torch.handles import RemovableHandle
-from minitensor.torch.nn.parts import registered
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.nn.parts import add_hook
+from minitensor.torch.tensor import Tensor, as_torch
 
 
 class Hooked:
@@ -48,7 +48,7 @@ class Hooked:
             A handle; ``handle.remove()`` removes the hook.
         """
         checks.function("register_forward_hook()", "hook", hook)
-        return registered(self.__dict__.setdefault("_forward_hooks", {}), hook)
+        return add_hook(self.__dict__.setdefault("_forward_hooks", {}), hook)
 
     def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> RemovableHandle:
         """Call ``hook(module, args)`` before every call; a result other than None replaces the arguments.
@@ -57,7 +57,7 @@ class Hooked:
             A handle; ``handle.remove()`` removes the hook.
         """
         checks.function("register_forward_pre_hook()", "hook", hook)
-        return registered(self.__dict__.setdefault("_forward_pre_hooks", {}), hook)
+        return add_hook(self.__dict__.setdefault("_forward_pre_hooks", {}), hook)
 
     def register_full_backward_hook(
         self, hook: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]
@@ -73,7 +73,7 @@ class Hooked:
             A handle; ``handle.remove()`` removes the hook.
         """
         checks.function("register_full_backward_hook()", "hook", hook)
-        return registered(self.__dict__.setdefault("_backward_hooks", {}), hook)
+        return add_hook(self.__dict__.setdefault("_backward_hooks", {}), hook)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[[Any, tuple[Any, ...]], Any], prepend: bool = False
@@ -94,7 +94,7 @@ class Hooked:
         prepend = checks.flag("register_full_backward_pre_hook()", "prepend", prepend)
         hooks = self.__dict__.setdefault("_backward_pre_hooks", {})
         others = dict(hooks) if prepend else {}
-        handle = registered(hooks, hook)
+        handle = add_hook(hooks, hook)
         for number in others:  # move the older hooks behind the new one: a dict keeps the order of insertion
             hooks[number] = hooks.pop(number)
         return handle
@@ -110,8 +110,9 @@ class _Backward:
         self.pending = 0
 
     def mark_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the arguments, with a view in place of each one that requires grad. Gradients of the argument's other
-        uses do not reach the view.
+        """Return the arguments, with a view in place of each one that requires grad.
+
+        Only the gradient that comes from this call flows through the view, not that of other uses of the argument.
         """
         passed: list[Any] = []
         nodes: list[weakref.ref[Any]] = []
@@ -128,7 +129,7 @@ class _Backward:
         return tuple(passed)
 
     def mark_outputs(self, result: Any) -> Any:
-        """Return the results, with hooks that record their gradients when backward computes them."""
+        """Return the results, in each of which backward calls a hook that records the gradient."""
         many = result if isinstance(result, tuple) else (result,)
         self.outputs = [None for _ in many]
         passed = []
@@ -161,7 +162,7 @@ class _Backward:
         return changed
 
     def _check_input_gradient(self, position: int, g: Any) -> Any:
-        return hook_result(partial(self._on_input_gradient, position), as_kind(g))
+        return call_hook(partial(self._on_input_gradient, position), as_torch(g))
 
     def _on_input_gradient(self, position: int, g: Any) -> Any:
         self.inputs[position] = g

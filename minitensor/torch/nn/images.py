@@ -17,15 +17,15 @@ from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.tensor import Tensor
 
 
-class Conv2d(_Weighted):
+class Conv2d(_Weighted):  # the frameworks define the arguments, which are nearly those of Paddle's `Conv2D`
     """Convolution of images [images, in_channels, height, width] to [images, out_channels, rows, columns]: see
     ``functional.conv2d``.
 
     ``weight`` has the shape [out_channels, in_channels / groups, *kernel_size], ``bias`` [out_channels].
 
     Raises:
-        ValueError: if the channels cannot be divided into ``groups``, for another ``padding_mode``, if a kernel length
-            is below 1, or if the images have other shapes.
+        ValueError: if the channels cannot be divided into ``groups``, if ``padding_mode`` is not "zeros", if a kernel
+            length is below 1, or if the images have another shape.
         RuntimeError: if a number of channels is negative.
     """
 
@@ -80,8 +80,10 @@ def _register_scale_and_shift(module: Module, shape: Any, weight: bool, bias: bo
 
 
 class _BatchNorm(Module):
-    """Normalize each channel by the batch's mean and variance in training, and by their running averages after
-    ``eval()``.
+    """Normalize each channel by the mean and variance of the batch in training, and by running means after ``eval()``.
+
+    Attributes:
+        dimensions: the numbers of dimensions that an input may have.
     """
 
     dimensions: tuple[int, ...]
@@ -101,8 +103,8 @@ class _BatchNorm(Module):
         self.affine = affine = checks.flag(op, "affine", affine)
         self.track_running_stats = checks.flag(op, "track_running_stats", track_running_stats)
         _register_scale_and_shift(self, num_features, affine, affine)
-        for name, made in (("running_mean", zeros), ("running_var", ones)):
-            self.register_buffer(name, made(num_features) if track_running_stats else None)
+        for name, create in (("running_mean", zeros), ("running_var", ones)):
+            self.register_buffer(name, create(num_features) if track_running_stats else None)
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if track_running_stats else None)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -207,7 +209,7 @@ class GroupNorm(Module):
 
 class InstanceNorm2d(Module):
     """Normalize each channel of [images, num_features, height, width] to mean 0 and variance 1: see
-    ``functional.instance_norm``. There is no scale and shift unless ``affine=True``.
+    ``functional.instance_norm``. With ``affine=True``, a trained scale and shift follow.
 
     Raises:
         ValueError: if the input has another number of dimensions.
@@ -233,9 +235,7 @@ class InstanceNorm2d(Module):
 
 
 class _Pool2d(Module):
-    """Base class of pooling over windows of ``kernel_size`` that begin ``stride`` apart; by default they do not
-    overlap.
-    """
+    """Base class of pooling over windows of ``kernel_size``, which begin ``stride`` (by default their size) apart."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()

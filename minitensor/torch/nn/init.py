@@ -1,4 +1,4 @@
-"""Initialize parameters with the same random numbers as PyTorch."""
+"""``torch.nn.init``: fill parameters with the same random numbers as PyTorch."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from minitensor.engine.kernels.random import truncated_normal
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.errors import missing_in, warn
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor, as_torch
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the factor for the standard deviation of weights that compensates for the change of variance by a
-    nonlinearity.
+    """Return the factor of the weights' standard deviation that makes up for the variance lost in a nonlinearity.
 
     Raises:
         ValueError: if the nonlinearity is unknown.
@@ -32,7 +31,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-def _fans(op: str, tensor: Tensor) -> tuple[int, int]:
+def _fan_in_and_out(op: str, tensor: Tensor) -> tuple[int, int]:
     need_tensor(op, tensor, name="tensor")
     if tensor._array.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
@@ -45,17 +44,15 @@ def _fan(op: str, tensor: Tensor, mode: str) -> int:
     modes = ["fan_in", "fan_out"]
     if not isinstance(mode, str) or mode not in modes:
         raise ValueError(f"Mode {checks.shown(mode)} not supported, please use one of {modes}")
-    fan = _fans(op, tensor)[modes.index(mode)]
+    fan = _fan_in_and_out(op, tensor)[modes.index(mode)]
     if not fan:
         raise ValueError(f"{op}(): a tensor of shape {list(tensor._array.shape)} has no {mode}")
     return fan
 
 
 def _xavier(op: str, tensor: Tensor, gain: float) -> float:
-    """Return the standard deviation with which a layer keeps the variance of activations in forward and of gradients in
-    backward.
-    """
-    gain, fans = checks.real(f"{op}()", "gain", gain), _fans(op, tensor)
+    """Return the standard deviation with which a layer preserves the variance in forward and in backward."""
+    gain, fans = checks.real(f"{op}()", "gain", gain), _fan_in_and_out(op, tensor)
     if not sum(fans):
         raise ValueError(f"{op}(): a tensor of shape {list(tensor._array.shape)} has neither inputs nor outputs")
     return gain * math.sqrt(2.0 / sum(fans))
@@ -65,7 +62,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
     """Fill a tensor with numbers drawn uniformly from ``a`` to ``b``.
 
     Returns:
-        ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
+        ``tensor`` itself, which may have any shape. Nothing is recorded.
 
     Raises:
         TypeError: if the tensor holds integers.
@@ -80,7 +77,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
     """Fill a tensor with numbers from the normal distribution.
 
     Returns:
-        ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
+        ``tensor`` itself, which may have any shape. Nothing is recorded.
 
     Raises:
         TypeError: if the tensor holds integers.
@@ -97,7 +94,7 @@ def trunc_normal_(
     """Fill a tensor with numbers from the normal distribution, limited to the range from ``a`` to ``b``.
 
     Returns:
-        ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
+        ``tensor`` itself, which may have any shape. Nothing is recorded.
 
     Raises:
         TypeError: if the tensor holds integers.
@@ -117,15 +114,15 @@ def trunc_normal_(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
         )
     with no_grad():
-        chances = host_array(as_kind(tensor).uniform_(0.0, 1.0, generator=generator)._array)
-        return Tensor.copy_(tensor, as_kind(tensor).new_tensor(truncated_normal(chances, mean, std, a, b)))
+        chances = host_array(as_torch(tensor).uniform_(0.0, 1.0, generator=generator)._array)
+        return Tensor.copy_(tensor, as_torch(tensor).new_tensor(truncated_normal(chances, mean, std, a, b)))
 
 
 def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity.
 
     Returns:
-        ``tensor`` itself, of shape [n, m], overwritten and returned; nothing is recorded.
+        ``tensor`` itself, of shape [n, m]. Nothing is recorded.
 
     Raises:
         ValueError: if the tensor has another number of dimensions.
@@ -141,10 +138,10 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill a tensor with ``val``.
 
     Returns:
-        ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
+        ``tensor`` itself, which may have any shape. Nothing is recorded.
 
     Raises:
-        TypeError: if an argument is not a number.
+        TypeError: if ``tensor`` is not a tensor, or ``val`` is not a number.
     """
     need_tensor("constant_", tensor, name="tensor")
     with no_grad():
@@ -155,10 +152,10 @@ def zeros_(tensor: Tensor) -> Tensor:
     """Fill a tensor with 0.
 
     Returns:
-        ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
+        ``tensor`` itself, which may have any shape. Nothing is recorded.
 
     Raises:
-        TypeError: if an argument is not a tensor.
+        TypeError: if ``tensor`` is not a tensor.
     """
     return constant_(tensor, 0.0)
 
@@ -167,10 +164,10 @@ def ones_(tensor: Tensor) -> Tensor:
     """Fill a tensor with 1.
 
     Returns:
-        ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
+        ``tensor`` itself, which may have any shape. Nothing is recorded.
 
     Raises:
-        TypeError: if an argument is not a tensor.
+        TypeError: if ``tensor`` is not a tensor.
     """
     return constant_(tensor, 1.0)
 
@@ -178,14 +175,13 @@ def ones_(tensor: Tensor) -> Tensor:
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill a tensor uniformly from a range for which layers with that nonlinearity keep the variance (He et al. 2015).
+    """Fill a tensor uniformly, so that layers with that nonlinearity preserve the variance (He et al. 2015).
 
     Returns:
-        ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
+        ``tensor`` itself, of shape [out, in, ...]. Nothing is recorded.
 
     Raises:
-        ValueError: if the tensor has fewer than two dimensions.
-        ValueError: if ``mode`` or ``nonlinearity`` is unknown.
+        ValueError: if the tensor has fewer than two dimensions, or if ``mode`` or ``nonlinearity`` is unknown.
     """
     fan = _fan("kaiming_uniform_", tensor, mode)
     bound = math.sqrt(3.0) * (calculate_gain(nonlinearity, a) / math.sqrt(fan))
@@ -195,25 +191,23 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill a tensor from a normal distribution for which layers with that nonlinearity keep the variance (He et al.
-    2015).
+    """Fill a tensor normally distributed, so that layers with that nonlinearity preserve the variance (He et al. 2015).
 
     Returns:
-        ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
+        ``tensor`` itself, of shape [out, in, ...]. Nothing is recorded.
 
     Raises:
-        ValueError: if the tensor has fewer than two dimensions.
-        ValueError: if ``mode`` or ``nonlinearity`` is unknown.
+        ValueError: if the tensor has fewer than two dimensions, or if ``mode`` or ``nonlinearity`` is unknown.
     """
     fan = _fan("kaiming_normal_", tensor, mode)
     return normal_(tensor, 0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill a tensor uniformly from a range that keeps the variance in forward and backward (Glorot and Bengio 2010).
+    """Fill a tensor uniformly, so that forward and backward preserve the variance (Glorot and Bengio 2010).
 
     Returns:
-        ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
+        ``tensor`` itself, of shape [out, in, ...]. Nothing is recorded.
 
     Raises:
         ValueError: if the tensor has fewer than two dimensions.
@@ -223,11 +217,10 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill a tensor from a normal distribution that keeps the variance in forward and backward (Glorot and Bengio
-    2010).
+    """Fill a tensor normally distributed, so that forward and backward preserve the variance (Glorot and Bengio 2010).
 
     Returns:
-        ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
+        ``tensor`` itself, of shape [out, in, ...]. Nothing is recorded.
 
     Raises:
         ValueError: if the tensor has fewer than two dimensions.

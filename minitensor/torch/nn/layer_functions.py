@@ -1,4 +1,7 @@
-"""The functions that modules call: those of :mod:`minitensor.engine.layers`, for tensors of this vocabulary."""
+"""The functions that modules call: those of :mod:`minitensor.engine.layers` with PyTorch's arguments and results.
+
+Their signatures repeat those of Paddle's functions where the frameworks agree, because each framework defines its own.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,13 @@ from minitensor.engine.layers.convolution import pair
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES
-from minitensor.torch.grad_fn import with_grad_fn
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.grad_fn import name_grad_fn
+from minitensor.torch.tensor import Tensor, as_torch
 
 
 def _as_images(out: Any, input: Tensor) -> Tensor:
-    """Return ``out``, which was computed from images, as a tensor of this vocabulary in the memory layout of the
-    images.
-    """
-    return result_strides.arranged(as_kind(out), result_strides.images, input)
+    """Return ``out``, computed from the images ``input``, as PyTorch's tensor in the memory layout of ``input``."""
+    return result_strides.arrange(as_torch(out), result_strides.images, input)
 
 
 def conv2d(
@@ -39,13 +40,13 @@ def conv2d(
         weight: kernels, of shape [kernels, channels / groups, height, width].
         bias: one number for each kernel.
         stride, padding, dilation: one integer, or two for height and width.
-        groups: the number of groups of channels; each group has separate kernels.
+        groups: the number of groups of channels. Each kernel belongs to one group and reads only its channels.
 
     Raises:
         ValueError: if shapes do not fit, or no window fits into an image.
     """
     out = convolution.conv2d(input, weight, bias, stride, padding, dilation, groups)
-    return with_grad_fn(as_kind(out), "ConvolutionBackward0")
+    return name_grad_fn(as_torch(out), "ConvolutionBackward0")
 
 
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:
@@ -62,17 +63,18 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
         ValueError: if no window fits, or the padding is more than half of the kernel.
     """
     out = pooling.max_pool2d(input, kernel_size, stride, padding)
-    return with_grad_fn(_as_images(out, input), "MaxPool2DWithIndicesBackward0")
+    return name_grad_fn(_as_images(out, input), "MaxPool2DWithIndicesBackward0")
 
 
 def avg_pool2d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
 ) -> Tensor:
-    """Return the mean of each window; the padding counts unless ``count_include_pad=False``.
+    """Return the mean of each window; by default ``stride`` is ``kernel_size``.
 
     Args:
         input: images, of shape [images, channels, height, width].
         kernel_size, stride, padding: one integer, or two for height and width.
+        count_include_pad: True if the padding counts as zeros.
 
     Returns:
         A tensor of shape [images, channels, rows, columns].
@@ -80,13 +82,13 @@ def avg_pool2d(
     Raises:
         ValueError: if no window fits, or the padding is more than half of the kernel.
     """
-    excluded = not checks.flag("avg_pool2d()", "count_include_pad", count_include_pad)
-    out = pooling.avg_pool2d(input, kernel_size, stride, padding, excluded)
-    return with_grad_fn(_as_images(out, input), "AvgPool2DBackward0")
+    exclusive = not checks.flag("avg_pool2d()", "count_include_pad", count_include_pad)
+    out = pooling.avg_pool2d(input, kernel_size, stride, padding, exclusive)
+    return name_grad_fn(_as_images(out, input), "AvgPool2DBackward0")
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Return the means of ``output_size`` parts of each image, whose sizes differ by at most 1.
+    """Return the means of ``output_size`` parts of each image. The lengths of the parts differ by at most 1.
 
     Args:
         input: images, of shape [images, channels, height, width].
@@ -98,7 +100,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     Raises:
         ValueError: if the images have another shape, or a size is below 1.
     """
-    return with_grad_fn(
+    return name_grad_fn(
         _as_images(pooling.adaptive_avg_pool2d(input, output_size), input), "AdaptiveAvgPool2DBackward0"
     )
 
@@ -116,7 +118,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     if not isinstance(approximate, str) or approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return with_grad_fn(as_kind(activations.gelu(input, approximate == "tanh")), "GeluBackward0")
+    return name_grad_fn(as_torch(activations.gelu(input, approximate == "tanh")), "GeluBackward0")
 
 
 @autocasts
@@ -127,14 +129,17 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Normalize each example to mean 0 and variance 1 over its last dimensions, of the lengths ``normalized_shape``
-    (Ba, Kiros and Hinton 2016). ``weight`` and ``bias``, of the same lengths, scale and shift the result.
+    """Normalize each example to mean 0 and variance 1 over its last dimensions (Ba, Kiros and Hinton 2016).
+
+    Args:
+        normalized_shape: the lengths of the last dimensions.
+        weight, bias: a scale and a shift of the result, of shape ``normalized_shape``.
 
     Raises:
         ValueError: if ``input`` does not end in these dimensions.
     """
     out = normalization.layer_norm(input, normalized_shape, weight, bias, eps)
-    return with_grad_fn(result_strides.arranged(as_kind(out), result_strides.contiguous), "NativeLayerNormBackward0")
+    return name_grad_fn(result_strides.arrange(as_torch(out), result_strides.contiguous), "NativeLayerNormBackward0")
 
 
 @autocasts
@@ -151,7 +156,7 @@ def group_norm(
         ValueError: if the channels cannot be divided into ``num_groups`` groups.
     """
     out = normalization.group_norm(input, num_groups, eps, weight, bias)
-    return with_grad_fn(_as_images(out, input), "NativeGroupNormBackward0")
+    return name_grad_fn(_as_images(out, input), "NativeGroupNormBackward0")
 
 
 def instance_norm(
@@ -164,21 +169,20 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Normalize each channel of each image to mean 0 and variance 1 (Ulyanov, Vedaldi and Lempitsky 2016). There are no
-    running statistics.
+    """Normalize each channel of each image to mean 0 and variance 1 (Ulyanov, Vedaldi and Lempitsky 2016).
 
     Args:
         input: shape [images, channels, ...].
         weight, bias: shape [channels]: a scale and a shift of each channel.
 
     Raises:
-        ValueError: if ``input`` has no dimension beside images and channels, or running statistics are given.
+        ValueError: if ``input`` has fewer than three dimensions, or if running statistics are given.
     """
     momentum = checks.real("instance_norm()", "momentum", momentum)
     out = normalization.instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, 1 - momentum, eps
     )
-    return with_grad_fn(result_strides.arranged(as_kind(out), result_strides.contiguous), "ViewBackward0")
+    return name_grad_fn(result_strides.arrange(as_torch(out), result_strides.contiguous), "ViewBackward0")
 
 
 def batch_norm(
@@ -193,9 +197,8 @@ def batch_norm(
 ) -> Tensor:
     """Return ``(input - mean) / sqrt(variance + eps) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
-    In training, mean and variance are those of the batch. The running mean and variance are moved towards them in place
-    by ``momentum``; for this the variance is divided by the count minus 1. With ``training=False`` the running mean and
-    variance are used.
+    In training, mean and variance are those of the batch, and the running mean and variance are updated in place (with
+    the sum of squares divided by the count minus 1). With ``training=False`` the running mean and variance are used.
 
     Args:
         input: shape [rows, channels, ...].
@@ -203,9 +206,9 @@ def batch_norm(
         momentum: the share of the batch's mean and variance in the new running mean and variance.
 
     Raises:
-        ValueError: if a channel has a single value in training, or if the running mean or variance is missing
-            otherwise.
-        RuntimeError: if another argument does not have one element for each channel.
+        ValueError: if a channel has a single value in training, or if the running mean or variance is missing outside
+            of it.
+        RuntimeError: if another tensor does not have one element for each channel.
         NotImplementedError: if the input does not hold floats.
     """
     need_tensor("batch_norm", input)
@@ -230,7 +233,7 @@ def batch_norm(
         if running_mean is None or running_var is None:
             raise ValueError("Expected running_mean and running_var to be defined when training=False")
         out = normalization.batch_norm(input, running_mean, running_var, weight, bias, epsilon=eps)
-    return with_grad_fn(_as_images(out, input), "NativeBatchNormBackward0")
+    return name_grad_fn(_as_images(out, input), "NativeBatchNormBackward0")
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
@@ -244,10 +247,11 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
         A tensor of the shape of ``input`` with one more dimension, as long as a row.
 
     Raises:
-        TypeError, IndexError: if ``input`` does not hold integers, or holds one that is not the number of a row.
+        TypeError: if ``input`` does not hold integers.
+        IndexError: if an integer is not the number of a row.
     """
     need_tensor("embedding", input)
-    return with_grad_fn(as_kind(attention.embedding(input, weight, padding_idx)), "EmbeddingBackward0")
+    return name_grad_fn(as_torch(attention.embedding(input, weight, padding_idx)), "EmbeddingBackward0")
 
 
 def scaled_dot_product_attention(
@@ -261,7 +265,9 @@ def scaled_dot_product_attention(
     """Return ``softmax(query @ key.T / sqrt(length)) @ value`` over the last two dimensions (Vaswani et al. 2017).
 
     Args:
-        query: shape [..., queries, length]; ``key``: [..., keys, length]; ``value``: [..., keys, any].
+        query: shape [..., queries, length].
+        key: shape [..., keys, length].
+        value: shape [..., keys, any].
         attn_mask: bools, True for the keys that a query may see, or floats that are added to the scores.
         is_causal: True if query i sees only the keys from 0 to i.
 
@@ -269,8 +275,8 @@ def scaled_dot_product_attention(
         ValueError: if shapes do not fit, or both a mask and ``is_causal`` are given.
     """
     out = attention.attend(query, key, value, attn_mask, dropout_p, is_causal)
-    out = result_strides.arranged(as_kind(out), result_strides.like_first, query)
-    return with_grad_fn(out, "ScaledDotProductFlashAttentionForCpuBackward0")
+    out = result_strides.arrange(as_torch(out), result_strides.like_first, query)
+    return name_grad_fn(out, "ScaledDotProductFlashAttentionForCpuBackward0")
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
@@ -294,14 +300,13 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         out = image_patches.unfold(input, kernel_size, stride, padding, dilation)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
-    return with_grad_fn(as_kind(out), "Im2ColBackward0")
+    return name_grad_fn(as_torch(out), "Im2ColBackward0")
 
 
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Put patches, each a column, at their positions in images, and add up overlapping ones: the opposite of
-    :func:`unfold`.
+    """Add patches, each a column, at their positions in images of zeros. Without overlaps it inverts :func:`unfold`.
 
     Args:
         input: patches, of shape [images, channels * kernel height * kernel width, patches].
@@ -320,4 +325,4 @@ def fold(
         out = image_patches.fold(input, output_size, kernel_size, stride, padding, dilation)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
-    return with_grad_fn(as_kind(out), "Col2ImBackward0")
+    return name_grad_fn(as_torch(out), "Col2ImBackward0")

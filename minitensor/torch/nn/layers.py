@@ -41,7 +41,7 @@ class _Weighted(Module):
 class Linear(_Weighted):
     """Return ``x @ weight.T + bias``; ``weight`` has shape [out_features, in_features].
 
-    From [..., in_features] to [..., out_features].
+    The input has the shape [..., in_features], the result [..., out_features].
 
     Raises:
         RuntimeError: if a size is negative, the dtype is not a floating-point one, or the input has another shape or
@@ -68,7 +68,7 @@ class Linear(_Weighted):
 
 @checks.with_own_methods
 class Identity(Module):
-    """Return the input itself, of any shape. Nothing is refused."""
+    """Return the input itself, of any shape."""
 
     def forward(self, input: Tensor) -> Tensor:
         return input
@@ -77,7 +77,7 @@ class Identity(Module):
 class Flatten(Module):
     """Merge the dimensions from ``start_dim`` to ``end_dim`` into one.
 
-    From [2, 3, 4] to [2, 12], as ``torch.flatten``.
+    By default an input of shape [2, 3, 4] becomes [2, 12]: see ``torch.flatten``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -101,7 +101,7 @@ class Dropout(Module):
     """Set elements to 0 with probability ``p`` in training and divide the others by ``1 - p``: see
     ``functional.dropout``.
 
-    The input may have any shape, and the result has the same.
+    The input may have any shape, which the result has, too.
 
     Raises:
         ValueError: if ``p`` is not a probability.
@@ -121,26 +121,33 @@ class Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-def position_in(modules: Any, index: Any) -> int:
-    """Return the position of a module in a list of modules.
+class _Modules(Module):
+    """Base class of modules that are lists of modules, named by their positions."""
 
-    Raises:
-        TypeError: if ``index`` is not an integer.
-        IndexError: if there is nothing at this position.
-    """
-    number, length = checks.integer(f"{type(modules).__name__}()", "index", index), len(modules)
-    if not -length <= number < length:
-        raise IndexError(f"index {number} is out of range")
-    return number
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def __getitem__(self, index: Any) -> Any:
+        modules = list(self._modules.values())
+        if isinstance(index, slice):
+            chosen = modules[checks.slice_of(f"{type(self).__name__}()", index)]
+            return Sequential(*chosen) if isinstance(self, Sequential) else ModuleList(chosen)
+        number = checks.integer(f"{type(self).__name__}()", "index", index)
+        if not -len(modules) <= number < len(modules):
+            raise IndexError(f"index {number} is out of range")
+        return modules[number]
 
 
-class Sequential(Module):
+class Sequential(_Modules):
     """Call modules in order, each with the result of the one before it.
 
     The input has the shape that the first module takes, and the result has the shape that the last one returns.
 
     Raises:
-        IndexError: if there is nothing at a position.
+        IndexError: for a position without a module.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -156,29 +163,17 @@ class Sequential(Module):
             input = module(input)
         return input
 
-    def __getitem__(self, index: Any) -> Any:
-        modules = list(self._modules.values())
-        if isinstance(index, slice):
-            return Sequential(*modules[checks.slice_of("Sequential()", index)])
-        return modules[position_in(self, index)]
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
-
     def append(self, module: Module) -> Sequential:
         """Append a module."""
         self.add_module(str(len(self)), module)
         return self
 
 
-class ModuleList(Module):
+class ModuleList(_Modules):
     """A list of registered modules for a loop in ``forward``; it has no ``forward`` itself.
 
     Raises:
-        IndexError: if there is nothing at a position.
+        IndexError: for a position without a module.
         NotImplementedError: on a call.
     """
 
@@ -191,18 +186,6 @@ class ModuleList(Module):
         """Append a module."""
         self.add_module(str(len(self._modules)), module)
         return self
-
-    def __getitem__(self, index: Any) -> Any:
-        modules = list(self._modules.values())
-        if isinstance(index, slice):
-            return ModuleList(modules[checks.slice_of("ModuleList()", index)])
-        return modules[position_in(self, index)]
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
 
 
 #: The activations and losses, by name.

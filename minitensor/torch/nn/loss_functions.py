@@ -10,15 +10,15 @@ from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import FLOATS
-from minitensor.engine.layers import losses as of_networks
+from minitensor.engine.layers import losses as engine
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.dtypes import SCALAR_NAMES, Size
 from minitensor.torch.errors import warn
-from minitensor.torch.grad_fn import with_grad_fn
+from minitensor.torch.grad_fn import name_grad_fn
 from minitensor.torch.reductions import log_softmax as log_softmax_along
-from minitensor.torch.tensor import Tensor, as_kind, without_history
+from minitensor.torch.tensor import Tensor, as_torch, without_history
 
 _add, _sub, _mul, _div, _sum, _mean, _where = (
     FUNCTIONS[name] for name in ("add", "sub", "mul", "div", "sum", "mean", "where")
@@ -26,23 +26,26 @@ _add, _sub, _mul, _div, _sum, _mean, _where = (
 
 
 def _reduce(each: Tensor, reduction: str, name: str) -> Tensor:
+    """Return the losses ``each`` reduced as ``reduction`` says, with a ``grad_fn`` that begins with ``name``."""
     checks.text(name, "reduction", reduction)
     if reduction == "none":
-        return with_grad_fn(each, f"{name}Backward0")
+        return name_grad_fn(each, f"{name}Backward0")
     if reduction not in ("mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    return with_grad_fn((_mean if reduction == "mean" else _sum)(each), f"{name}Backward0")
+    return name_grad_fn((_mean if reduction == "mean" else _sum)(each), f"{name}Backward0")
 
 
-def _in_order(out: Tensor, *inputs: Tensor) -> Tensor:
-    """Return the losses ``out`` in PyTorch's memory layout, which follows the inputs; a single loss is returned
-    unchanged.
+def _lay_out(out: Tensor, *inputs: Tensor) -> Tensor:
+    """Return the losses ``out`` in the memory layout of the inputs, as PyTorch does."""
+    return result_strides.arrange(out, result_strides.like_operands, *inputs)
+
+
+def _check_sizes(input: Tensor, target: Tensor) -> None:
+    """Warn if the shapes differ, because broadcasting then compares predictions with wrong targets.
+
+    Raises:
+        TypeError: if an argument is not a tensor.
     """
-    return result_strides.arranged(out, result_strides.iterated, *inputs)
-
-
-def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
-    """Warn if the shapes differ, because broadcasting then compares predictions with wrong targets."""
     need_tensor("loss", input)
     need_tensor("loss", target, 2)
     if input._array.shape != target._array.shape:
@@ -55,34 +58,34 @@ def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
 
 @autocasts
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """Return the mean squared difference. Warns if the shapes differ, because they are broadcast.
+    """Return the mean squared difference; with ``reduction="sum"``, the sum. Warn if the shapes differ.
 
     Args:
-        input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
+        input, target: of the same shape. With ``reduction="none"`` the result has that shape, else no dimensions.
 
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
         ValueError: if ``reduction`` is unknown.
         TypeError: if an argument is not a tensor.
     """
-    _warn_of_sizes(input, target)
+    _check_sizes(input, target)
     difference = _sub(input, target)
     return _reduce(_mul(difference, difference), reduction, "MseLoss")
 
 
 @autocasts
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """Return the mean absolute difference. Warns if the shapes differ, because they are broadcast.
+    """Return the mean absolute difference; with ``reduction="sum"``, the sum. Warn if the shapes differ.
 
     Args:
-        input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
+        input, target: of the same shape. With ``reduction="none"`` the result has that shape, else no dimensions.
 
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
         ValueError: if ``reduction`` is unknown.
         TypeError: if an argument is not a tensor.
     """
-    _warn_of_sizes(input, target)
+    _check_sizes(input, target)
     name = "L1Loss" if checks.text("l1_loss()", "reduction", reduction) == "none" else "Mean"
     return _reduce(FUNCTIONS["abs"](_sub(input, target)), reduction, name)
 
@@ -90,17 +93,17 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 @autocasts
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """Return the mean of ``0.5 * d ** 2 / beta`` for differences ``d`` below ``beta``, and of ``abs(d) - 0.5 * beta``
-    for larger ones (Girshick 2015). Warns if the shapes differ, because they are broadcast.
+    for larger ones (Girshick 2015). Warn if the shapes differ.
 
     Args:
-        input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
+        input, target: of the same shape. With ``reduction="none"`` the result has that shape, else no dimensions.
 
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
         ValueError: if ``reduction`` is unknown.
         TypeError: if an argument is not a tensor.
     """
-    _warn_of_sizes(input, target)
+    _check_sizes(input, target)
     distance = _sub(input, target)
     beta = checks.real("smooth_l1_loss()", "beta", beta, least=0)
     if not beta:
@@ -109,28 +112,30 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
     return _reduce(_div(_mul(near, _sub(distance, _mul(near, 0.5))), beta), reduction, "SmoothL1Loss")
 
 
-def _classes(input: Tensor, target: Tensor) -> int:
-    """Return the dimension of ``input`` that holds the classes.
+def _class_dim(input: Tensor, target: Tensor) -> int:
+    """Return the dimension of ``input`` along which the classes are.
 
     Raises:
-        RuntimeError, ValueError, IndexError: if ``target`` does not have one class for each example.
+        RuntimeError, ValueError: if ``target`` does not have one class for each example.
     """
     if target._array.dtype != np.int64:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {SCALAR_NAMES[target._array.dtype]}")
-    shape, named = input._array.shape, target._array.shape
+    shape, target_shape = input._array.shape, target._array.shape
     if not shape:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if len(shape) == 1 and named == ():
+    if len(shape) == 1 and target_shape == ():
         return 0
     if len(shape) == 1:
-        raise ValueError(f"For 1D input, the target must have no dimension, but got target of shape: {list(named)}")
-    if len(shape) == 2 and len(named) > 1:
+        raise ValueError(
+            f"For 1D input, the target must have no dimension, but got target of shape: {list(target_shape)}"
+        )
+    if len(shape) == 2 and len(target_shape) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if shape[:1] != named[:1]:
-        batches = shape[0] if shape else 1, named[0] if named else 1
+    if shape[:1] != target_shape[:1]:
+        batches = shape[0] if shape else 1, target_shape[0] if target_shape else 1
         raise ValueError(f"Expected input batch_size ({batches[0]}) to match target batch_size ({batches[1]}).")
-    if shape[2:] != named[1:]:
-        raise RuntimeError(f"input and target do not match: input is {list(shape)}, target {list(named)}")
+    if shape[2:] != target_shape[1:]:
+        raise RuntimeError(f"input and target do not match: input is {list(shape)}, target {list(target_shape)}")
     return 1
 
 
@@ -151,37 +156,37 @@ def _need_class_weight(op: str, weight: Any, count: int) -> None:
 def _nll(log_p: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> Tensor:
     need_tensor("nll_loss", log_p)
     need_tensor("nll_loss", target, 2)
-    dim = _classes(log_p, target)
+    dim = _class_dim(log_p, target)
     count = log_p._array.shape[dim]
     if weight is not None:
         _need_class_weight("nll_loss", weight, count)
         if weight._array.dtype != log_p._array.dtype:
             names = SCALAR_NAMES[log_p._array.dtype], SCALAR_NAMES[weight._array.dtype]
             raise RuntimeError(f"nll_loss: expected scalar type {names[0]} but found {names[1]} in weight")
-    named = host_array(target._array)
-    kept = named != ignore_index
-    outside = named[kept & ((named < 0) | (named >= count))]
-    if outside.size:
-        raise IndexError(f"Target {outside[0]} is out of bounds.\nThere are {count} classes, from 0 to {count - 1}.")
-    here = without_history(log_p, like(kept, log_p._array), "nll_loss")
-    classes = FUNCTIONS["where"](here, target, 0)
+    labels = host_array(target._array)
+    counted = labels != ignore_index
+    wrong = labels[counted & ((labels < 0) | (labels >= count))]
+    if wrong.size:
+        raise IndexError(f"Target {wrong[0]} is out of bounds.\nThere are {count} classes, from 0 to {count - 1}.")
+    mask = without_history(log_p, like(counted, log_p._array), "nll_loss")
+    classes = FUNCTIONS["where"](mask, target, 0)
     each = FUNCTIONS["neg"](FUNCTIONS["gather"](log_p, dim, classes.unsqueeze(dim)).squeeze(dim))
-    share: Any = here.to(log_p.dtype)
+    weights: Any = mask.to(log_p.dtype)
     if weight is not None:
-        share = _mul(share, FUNCTIONS["index_select"](weight, 0, classes.reshape(-1)).reshape(classes.shape))
-        each = _mul(each, share)
-    if not kept.all():
-        each = _where(here, each, 0.0)
+        weights = _mul(weights, FUNCTIONS["index_select"](weight, 0, classes.reshape(-1)).reshape(classes.shape))
+        each = _mul(each, weights)
+    if not counted.all():
+        each = _where(mask, each, 0.0)
     if smoothing:
-        across = [1] * log_p._array.ndim
-        across[dim] = count
-        weighted = log_p if weight is None else _mul(log_p, weight.reshape(across))
-        even = FUNCTIONS["neg"](_where(here, _sum(weighted, dim), 0.0))
-        each = _add(_mul(each, 1 - smoothing), _mul(even, smoothing / count))
+        shape = [1] * log_p._array.ndim
+        shape[dim] = count
+        weighted = log_p if weight is None else _mul(log_p, weight.reshape(shape))
+        uniform = FUNCTIONS["neg"](_where(mask, _sum(weighted, dim), 0.0))
+        each = _add(_mul(each, 1 - smoothing), _mul(uniform, smoothing / count))
     name = "Add" if smoothing else "NllLoss"
-    if reduction != "mean" or (weight is None and kept.all()):
+    if reduction != "mean" or (weight is None and counted.all()):
         return _reduce(each, reduction, name)
-    return with_grad_fn(_div(_sum(each), _sum(share)), f"{name}Backward0")
+    return name_grad_fn(_div(_sum(each), _sum(weights)), f"{name}Backward0")
 
 
 @autocasts
@@ -194,11 +199,11 @@ def nll_loss(
     reduce: None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of minus the log-probability of the target classes. ``input`` has the log-probabilities of all
-    classes for each example.
+    """Return the mean of minus the log-probability of the target class.
 
     Args:
-        input: shape [rows, classes], [classes], or [rows, classes, ...].
+        input: the log-probability of each class, for each example: shape [rows, classes], [classes], or [rows, classes,
+            ...].
         target: int64, the class of each example: shape [rows], [], or [rows, ...].
         weight: the weight of each class, shape [classes]; the mean is a weighted mean.
         ignore_index: examples of this class are ignored.
@@ -225,12 +230,12 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Return minus the log-probability that softmax gives each target class, or its mean by probabilities in
-    ``target``.
+    """Return the mean of minus the log-probability that softmax gives the target class.
 
     Args:
-        input: shape [rows, classes], [classes], or [rows, classes, ...].
-        target: int64, the class of each example: shape [rows], [], or [rows, ...].
+        input: the logits, of shape [rows, classes], [classes], or [rows, classes, ...].
+        target: int64, the class of each example: shape [rows], [], or [rows, ...]. Or floats of the shape of ``input``:
+            the probability of each class, by which the log-probabilities are weighted.
         weight: the weight of each class, shape [classes]; the mean is a weighted mean.
         ignore_index: examples of this class are ignored.
         label_smoothing: the share of each target that is spread evenly over all classes, from 0 to 1.
@@ -241,7 +246,7 @@ def cross_entropy(
     Raises:
         ValueError: if there is not one target for each example, or ``reduction`` is unknown.
         IndexError: if a target is not a class.
-        RuntimeError: if ``target`` is not int64, or if an argument has another shape.
+        RuntimeError: if ``target`` holds neither int64 nor such probabilities, or if an argument has another shape.
     """
     need_tensor("cross_entropy", input)
     need_tensor("cross_entropy", target, 2)
@@ -272,11 +277,12 @@ def binary_cross_entropy(
     reduce: None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of minus the log-probability of ``target``, where ``input`` is the probability of 1. Logarithms
-    are limited to at least -100.
+    """Return the mean of minus the log-probability of ``target``, where ``input`` is the probability of 1.
+
+    Logarithms are limited to at least -100.
 
     Args:
-        input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
+        input, target: of the same shape. With ``reduction="none"`` the result has that shape, else no dimensions.
 
     Raises:
         ValueError: if the shapes differ.
@@ -294,8 +300,8 @@ def binary_cross_entropy(
             "all elements of input should be between 0 and 1\n"
             "Put a sigmoid before it, or take binary_cross_entropy_with_logits."
         )
-    out = of_networks.binary_cross_entropy(input, target, weight, reduction)
-    return with_grad_fn(as_kind(out), "BinaryCrossEntropyBackward0")
+    out = engine.binary_cross_entropy(input, target, weight, reduction)
+    return name_grad_fn(as_torch(out), "BinaryCrossEntropyBackward0")
 
 
 @autocasts
@@ -308,17 +314,18 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean of minus the log-probability of ``target``, where ``sigmoid(input)`` is the probability of 1. The
-    computation does not overflow.
+    """Return the mean of minus the log-probability of ``target``, where ``sigmoid(input)`` is the probability of 1.
+
+    The computation does not overflow.
 
     Args:
-        input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
+        input, target: of the same shape. With ``reduction="none"`` the result has that shape, else no dimensions.
 
     Raises:
         ValueError: if the shapes differ.
     """
-    out = of_networks.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
-    return with_grad_fn(_in_order(as_kind(out), target, input), "BinaryCrossEntropyWithLogitsBackward0")
+    out = engine.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
+    return name_grad_fn(_lay_out(as_torch(out), target, input), "BinaryCrossEntropyWithLogitsBackward0")
 
 
 @autocasts
@@ -330,15 +337,15 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Return ``target * (log(target) - input)`` (Kullback and Leibler 1951), reduced.
+    """Return ``target * (log(target) - input)`` (Kullback and Leibler 1951), reduced by ``reduction``.
 
-    ``reduction="batchmean"``, the sum divided by the number of rows, is the mean divergence; ``"mean"`` divides by the
-    number of elements, and warns of that.
+    ``"batchmean"`` divides the sum by the number of rows, which is the mean divergence. ``"mean"`` divides it by the
+    number of elements, and warns.
 
     Args:
         input, target: of shapes that are broadcast against each other. With ``reduction="none"`` the result has the
             broadcast shape, else no dimensions.
-        log_target: True if ``target`` holds logarithms, too.
+        log_target: True if ``target`` holds logarithms, as ``input`` always does.
 
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
@@ -358,16 +365,16 @@ def kl_div(
         losses = _sub(FUNCTIONS["xlogy"](target, target), _mul(target, input))
     if reduction == "batchmean":
         rows = input._array.shape[0] if input._array.ndim else 1
-        return with_grad_fn(_div(_sum(losses), rows), "DivBackward0")
+        return name_grad_fn(_div(_sum(losses), rows), "DivBackward0")
     return _reduce(losses, reduction, {"mean": "Mean", "sum": "Sum"}.get(reduction, "Sub"))
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Return for each element a row of zeros with a 1 at the element's class. By default there are as many classes as
-    needed.
+    """Return for each element a row of zeros with a 1 at the element's class.
 
     Args:
         tensor: int64, of any shape.
+        num_classes: the number of classes; -1 for the largest element plus 1.
 
     Returns:
         An int64 tensor of that shape with one dimension more, of length ``num_classes``.

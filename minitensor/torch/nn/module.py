@@ -82,9 +82,7 @@ class Module(Hooked):
         return sorted({*object.__dir__(self), *own})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Register a parameter under ``name``. None registers that the module has no such parameter, such as no
-        bias.
-        """
+        """Register a parameter under ``name``. None reserves the name of a parameter that this module does not have."""
         _need_name("parameter", name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
@@ -94,8 +92,9 @@ class Module(Hooked):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Register under ``name`` a tensor that is moved with the parameters but not trained. ``state_dict`` contains
-        it if ``persistent`` is true.
+        """Register a tensor that is moved with the parameters but not trained.
+
+        ``state_dict`` contains it if ``persistent`` is true.
         """
         _need_name("buffer", name)
         persistent = checks.flag("register_buffer()", "persistent", persistent)
@@ -119,7 +118,7 @@ class Module(Hooked):
     # ---------- calling ----------
 
     def forward(self, *input: Any) -> Any:
-        """Compute the result; a subclass defines it."""
+        """Compute the result. Subclasses define this method."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     # ---------- modules and tensors inside ----------
@@ -164,7 +163,7 @@ class Module(Hooked):
     # ---------- state ----------
 
     def train(self, mode: bool = True) -> Module:
-        """Switch to training, in which dropout drops elements."""
+        """Set ``training`` to ``mode`` in this module and all submodules. In training, dropout drops elements."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         for module in self.modules():
@@ -172,7 +171,7 @@ class Module(Hooked):
         return self
 
     def eval(self) -> Module:
-        """Switch to evaluation, in which dropout drops nothing."""
+        """Set ``training`` to False in this module and all submodules."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Module:
@@ -189,10 +188,9 @@ class Module(Hooked):
             drop_gradient(parameter, set_to_none)
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Any]:
-        """Return parameters and buffers by name, detached. They share memory with the module.
+        """Return parameters and persistent buffers by name, as detached tensors on the same memory.
 
-        With ``keep_vars``, return the tensors themselves. A tensor with two names is listed twice. A buffer
-        that is not persistent is omitted.
+        With ``keep_vars``, return the tensors themselves. A tensor with two names is listed twice.
         """
         keep_vars = checks.flag("state_dict()", "keep_vars", keep_vars)
         return state_of(self, checks.text("state_dict()", "prefix", prefix), keep_vars)
@@ -203,8 +201,8 @@ class Module(Hooked):
         """Copy values into parameters and buffers; with ``assign``, replace them with the given tensors.
 
         Raises:
-            RuntimeError: if names are missing or unexpected (``strict``), or a value has another shape or is not a
-                tensor. The error lists all faults, and nothing is copied.
+            RuntimeError: if a value has another shape or is not a tensor, or names differ although ``strict`` is true.
+                The error lists all faults, and nothing is copied.
 
         Returns:
             The missing names and the unexpected names.
@@ -221,9 +219,9 @@ class Module(Hooked):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Module:
-        """Move the parameters and buffers to another device or dtype; they remain the same objects.
+        """Move parameters, their gradients and buffers to another device or dtype. They remain the same objects.
 
-        A dtype applies only to floats: a counter remains an integer. Gradients are moved, too.
+        Only tensors of floats are converted to the dtype: a counter remains an integer.
 
         Raises:
             TypeError: if the dtype is not a floating-point one.

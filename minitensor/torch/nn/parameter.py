@@ -1,4 +1,4 @@
-"""Parameter: a leaf that a module finds among its attributes."""
+"""Parameter: a leaf that a module registers when it becomes an attribute."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Helpers of modules: registered hooks, names that a state dict lacks, and functions that move a tensor or drop its
-gradient.
-"""
+"""Helpers of modules: register a hook, move a tensor, drop a gradient, and the result of ``load_state_dict``."""
 
 from __future__ import annotations
 
@@ -28,8 +26,8 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpect
     __str__ = __repr__
 
 
-def registered(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
-    """Add ``hook`` to the hooks of a module, and return the handle that removes it."""
+def add_hook(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
+    """Add ``hook`` to ``hooks``, and return the handle that removes it."""
     number = next(_NUMBERS)
     hooks[number] = hook
     return RemovableHandle(lambda: hooks.pop(number, None))
@@ -54,7 +52,7 @@ def _move(x: Tensor, where: Any, dtype: Any) -> Tensor:
 
 
 def drop_gradient(parameter: Tensor, set_to_none: bool) -> None:
-    """Set the gradient of ``x`` to None, or fill it with zeros."""
+    """Set the gradient of ``parameter`` to None, or fill it with zeros."""
     if parameter.grad is None:
         return
     if set_to_none:

@@ -1,6 +1,4 @@
-"""Recurrent modules with one layer and one direction: cells, which compute one step, and modules that run over a
-sequence.
-"""
+"""Recurrent modules with one layer and one direction: cells compute one step, other modules run over a sequence."""
 
 from __future__ import annotations
 
@@ -15,13 +13,15 @@ from minitensor.torch.creation import empty, zeros
 from minitensor.torch.nn import init
 from minitensor.torch.nn.module import Module
 from minitensor.torch.nn.parameter import Parameter
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor, as_torch
 
 
 class _Recurrent(Module):
-    """Base class: the weights of one step, of which each has ``gates`` blocks of rows. Their names end with ``suffix``.
+    """Base class with the weights of one step.
 
     Attributes:
+        gates: the number of blocks of rows in each weight.
+        suffix: the end of the names of the weights.
         dims: the number of dimensions of an input that has a batch dimension.
         rows_at: the position of the batch dimension in the input.
         state_rows_at: the position of the batch dimension in a state.
@@ -60,15 +60,14 @@ class _Recurrent(Module):
         return zeros(rows, self.hidden_size, dtype=next(self.parameters()).dtype)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
-        """Return the new state or, for a sequence, all outputs and the last state. ``hx`` is the initial state, by
-        default zeros.
+        """Return the new state or, for a sequence, all outputs and the last state. ``hx`` is the initial state (zeros).
 
-        An input without the batch dimension is a batch of one, and its result has no batch dimension either.
+        If the input lacks the batch dimension, the result lacks it, too.
 
         Raises:
             ValueError: if the input has fewer or more dimensions.
-            RuntimeError: if ``input_size`` or ``hidden_size`` differs from the module's, or if the state does not fit
-                the input.
+            RuntimeError: if the last dimension of the input or of the state has another length, or if the state does
+                not fit the input.
         """
         name = type(self).__name__
         need_tensor(name, input)
@@ -89,7 +88,7 @@ class _Recurrent(Module):
         return self._unbatched(self._forward_batch(input.unsqueeze(self.rows_at), hx))
 
     def _unbatched(self, result: Any) -> Any:
-        """Return a state, or several, without the batch dimension."""
+        """Return one or several states without the batch dimension."""
         if isinstance(result, tuple):
             return tuple(state.squeeze(self.state_rows_at) for state in result)
         return result.squeeze(self.state_rows_at)
@@ -124,8 +123,8 @@ class RNNCell(_Recurrent):
     ``weight_ih`` has the shape [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].
 
     Raises:
-        RuntimeError: if ``nonlinearity`` is neither "tanh" nor "relu".
-        RuntimeError: if a size is negative, or input and state have other shapes.
+        RuntimeError: if ``nonlinearity`` is neither "tanh" nor "relu", if a size is negative, or if input and state
+            have other shapes.
         ValueError: if the input has more than two dimensions.
     """
 
@@ -137,7 +136,7 @@ class RNNCell(_Recurrent):
 
     def _forward_batch(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         state = self._zero_state(len(input)) if hx is None else hx
-        return as_kind(recurrent.rnn_step(input, state, self._weights(), self.nonlinearity))
+        return as_torch(recurrent.rnn_step(input, state, self._weights(), self.nonlinearity))
 
 
 @checks.with_own_methods
@@ -158,7 +157,7 @@ class LSTMCell(_Recurrent):
     def _forward_batch(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         state = (self._zero_state(len(input)), self._zero_state(len(input))) if hx is None else hx
         output, cell = recurrent.lstm_step(input, state, self._weights())
-        return as_kind(output), as_kind(cell)
+        return as_torch(output), as_torch(cell)
 
 
 @checks.with_own_methods
@@ -176,7 +175,7 @@ class GRUCell(_Recurrent):
     gates = 3
 
     def _forward_batch(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        return as_kind(recurrent.gru_step(input, self._zero_state(len(input)) if hx is None else hx, self._weights()))
+        return as_torch(recurrent.gru_step(input, self._zero_state(len(input)) if hx is None else hx, self._weights()))
 
 
 class _Run(_Recurrent):
@@ -224,7 +223,7 @@ class _Run(_Recurrent):
     def _run(self, step: Any, input: Tensor, state: Any) -> tuple[Tensor, Any]:
         sequence = input if self.batch_first else input.transpose(0, 1)
         outputs, last = recurrent.run(step, sequence, state)
-        outputs = as_kind(outputs)
+        outputs = as_torch(outputs)
         return outputs if self.batch_first else outputs.transpose(0, 1), last
 
     def _rows(self, input: Tensor) -> int:
@@ -243,7 +242,7 @@ class _RunOfOneState(_Run):
         weights = self._weights()
         start = self._zero_state(self._rows(input)) if hx is None else hx[0]
         outputs, last = self._run(lambda x, state: self._step(x, state, weights), input, start)
-        return outputs, as_kind(last).unsqueeze(0)
+        return outputs, as_torch(last).unsqueeze(0)
 
 
 @checks.with_own_methods
@@ -295,4 +294,4 @@ class LSTM(_Run):
         weights, rows = self._weights(), self._rows(input)
         start = (self._zero_state(rows), self._zero_state(rows)) if hx is None else (hx[0][0], hx[1][0])
         outputs, (output, cell) = self._run(lambda x, state: recurrent.lstm_step(x, state, weights), input, start)
-        return outputs, (as_kind(output).unsqueeze(0), as_kind(cell).unsqueeze(0))
+        return outputs, (as_torch(output).unsqueeze(0), as_torch(cell).unsqueeze(0))

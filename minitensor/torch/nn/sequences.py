@@ -25,7 +25,7 @@ class Embedding(Module):
 
     Raises:
         RuntimeError: if a size is negative.
-        IndexError: if an index is not a row.
+        IndexError: if an index is not the number of a row.
         TypeError: if the input does not hold integers.
     """
 
@@ -42,7 +42,7 @@ class Embedding(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the rows again; the row ``padding_idx`` is 0."""
+        """Draw the rows again, and fill the row ``padding_idx`` with 0."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -57,13 +57,14 @@ class Embedding(Module):
 
 
 class MultiheadAttention(Module):
-    """Attention with ``num_heads`` heads. Inputs and result have the shape [time, batch, embed_dim], or batch first. It
-    returns no weights.
+    """Attention with ``num_heads`` heads. A call returns the result, and None in place of the attention weights.
+
+    Inputs and result have the shape [time, batch, embed_dim], or [batch, time, embed_dim] with ``batch_first=True``.
 
     Raises:
         AssertionError: if ``embed_dim`` is not a multiple of ``num_heads``.
         RuntimeError: if an input has another shape.
-        ValueError: if ``need_weights`` is true.
+        ValueError: on a call, if ``need_weights`` is true.
     """
 
     def __init__(

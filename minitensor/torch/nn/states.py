@@ -12,33 +12,34 @@ from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.nn.parts import IncompatibleKeys
 
 
-def _saved(module: Any, prefix: str) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield each parameter and persistent buffer as its full name, and the dict and key where it is registered."""
+def _registered(module: Any, prefix: str) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield for each parameter and persistent buffer its full name, and the dict and key where it is registered."""
     left_out = module.__dict__.get("_non_persistent_buffers_set", ())
     for home in (module._parameters, module._buffers):
         for name, value in home.items():
             if value is not None and not (home is module._buffers and name in left_out):
                 yield prefix + name, home, name
     for name, inner in module.named_children():
-        yield from _saved(inner, f"{prefix}{name}.")
+        yield from _registered(inner, f"{prefix}{name}.")
 
 
 def state_of(module: Any, prefix: str, keep_vars: bool) -> OrderedDict[str, Any]:
     """Return parameters and buffers by name."""
     return OrderedDict(
-        (full, home[name] if keep_vars else home[name].detach()) for full, home, name in _saved(module, prefix)
+        (full, home[name] if keep_vars else home[name].detach()) for full, home, name in _registered(module, prefix)
     )
 
 
 def load_into(module: Any, given: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
-    """Copy or assign the tensors of a state dict; all are checked before the first write.
+    """Copy the tensors of a state dict into ``module``, or with ``assign`` replace those of the module.
 
     Raises:
-        TypeError, RuntimeError: if something does not fit. Nothing was loaded then.
+        TypeError: if ``given`` is not a dict.
+        RuntimeError: if ``strict`` is true and the names differ, or if a value does not fit. Nothing is loaded then.
     """
     if not isinstance(given, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(given)}.")
-    own = {full: (home, name) for full, home, name in _saved(module, "")}
+    own = {full: (home, name) for full, home, name in _registered(module, "")}
     keys = IncompatibleKeys([full for full in own if full not in given], [full for full in given if full not in own])
     wrong = []
     for what, names in (("Missing", keys.missing_keys), ("Unexpected", keys.unexpected_keys)):
@@ -52,13 +53,14 @@ def load_into(module: Any, given: Mapping[str, Any], strict: bool, assign: bool)
     with no_grad():
         for full, (home, name) in own.items():
             if full in given and assign:
-                home[name] = _in_place_of(home[name], given[full])
+                home[name] = _replacement(home[name], given[full])
             elif full in given:
                 home[name].copy_(given[full])
     return keys
 
 
 def _misfit(name: str, value: Any, here: Any) -> list[str]:
+    """Return the fault of ``value``, which shall be loaded into ``here``, in a list; an empty list if it fits."""
     if not isinstance(value, BaseTensor):
         return [
             f'While copying the parameter named "{name}", expected torch.Tensor or Tensor-like object from checkpoint '
@@ -72,8 +74,8 @@ def _misfit(name: str, value: Any, here: Any) -> list[str]:
     ]
 
 
-def _in_place_of(here: Any, value: Any) -> Any:
-    """Return ``value``, or if it replaces a parameter, a parameter on its memory with the same ``requires_grad``."""
+def _replacement(here: Any, value: Any) -> Any:
+    """Return ``value`` or, if ``here`` is a parameter, a parameter on the memory of ``value``."""
     if not isinstance(here, Parameter):
         return value
     if not isinstance(value, Parameter):

@@ -1,4 +1,7 @@
-"""``torch.nn.utils``: clip gradients in place."""
+"""``torch.nn.utils``: limit gradients in place.
+
+PyTorch and Paddle check and compute the norm differently, so this module only has the form of ``minitensor.nn.utils``.
+"""
 
 from __future__ import annotations
 

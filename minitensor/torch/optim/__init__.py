@@ -1,6 +1,6 @@
 """``torch.optim``: optimizers that write the parameters in place, and schedules of their learning rates.
 
-Every step writes each parameter once, and the write raises the parameter's version by 1.
+Every step writes each parameter once, and the write increments the parameter's version.
 """
 
 from minitensor.torch.errors import missing_in

@@ -1,4 +1,7 @@
-"""Optimizers: each step writes each parameter once, in place."""
+"""Optimizers: each step writes every parameter once, in place.
+
+The options ``foreach``, ``fused`` and ``capturable`` are stored and have no effect.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,9 @@ from minitensor.torch.creation import tensor, zeros_like
 from minitensor.torch.optim.optimizer import Optimizer
 
 
-def _not_differentiable(wanted: bool) -> bool:
-    """Return False, the only allowed value of ``differentiable``. The options ``foreach``, ``fused`` and ``capturable``
-    are stored and have no effect.
-    """
-    if wanted:
+def _refuse_differentiable(differentiable: bool) -> bool:
+    """Return False; raise NotImplementedError if ``differentiable`` is true."""
+    if differentiable:
         raise NotImplementedError("differentiable must be False: minitensor does not record the steps of an optimizer")
     return False
 
@@ -69,7 +70,7 @@ class SGD(Optimizer):
                 "weight_decay": weight_decay,
                 **switches,
                 "foreach": foreach,
-                "differentiable": _not_differentiable(differentiable),
+                "differentiable": _refuse_differentiable(differentiable),
                 "fused": fused,
             },
         )
@@ -90,10 +91,10 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Move each element by its mean gradient divided by the root of its mean squared gradient, both running means
+    """Move each element by the running mean of its gradient, divided by the root of the running mean of its square
     (Kingma and Ba 2015).
 
-    With ``amsgrad`` the mean squared gradient never decreases (Reddi, Kale and Kumar 2018).
+    With ``amsgrad`` the divisor never decreases (Reddi, Kale and Kumar 2018).
 
     Parameters may have any shape. Each step writes every parameter once.
 
@@ -139,7 +140,7 @@ class Adam(Optimizer):
                 **switches,
                 "foreach": foreach,
                 "capturable": capturable,
-                "differentiable": _not_differentiable(differentiable),
+                "differentiable": _refuse_differentiable(differentiable),
                 "fused": fused,
                 "decoupled_weight_decay": self._decoupled,
             },
@@ -175,7 +176,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameters directly (Loshchilov and Hutter 2019).
+    """Adam with a weight decay that shrinks the parameters and not their gradients (Loshchilov and Hutter 2019).
 
     Parameters may have any shape. Each step writes every parameter once.
 
@@ -217,8 +218,9 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Move each element by its gradient divided by the root of its running mean squared gradient (Hinton 2012),
-    optionally with momentum.
+    """Move each element by its gradient, divided by the root of the running mean of its square (Hinton 2012).
+
+    The step optionally has momentum, or with ``centered`` divides by the running variance of the gradient.
 
     Parameters may have any shape. Each step writes every parameter once.
 
@@ -268,10 +270,10 @@ class RMSprop(Optimizer):
             gradient = -gradient
         if group["weight_decay"]:
             gradient = gradient.add(x, alpha=group["weight_decay"])
-        rest = 1 - group["alpha"]
-        square = state["square_avg"].mul_(group["alpha"]).add_(gradient * gradient, alpha=rest)
+        share = 1 - group["alpha"]
+        square = state["square_avg"].mul_(group["alpha"]).add_(gradient * gradient, alpha=share)
         if group["centered"]:
-            mean = state["grad_avg"].lerp_(gradient, rest)
+            mean = state["grad_avg"].lerp_(gradient, share)
             square = square - mean * mean
         change = gradient / square.sqrt().add_(group["eps"])
         if group["momentum"]:

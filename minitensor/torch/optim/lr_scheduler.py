@@ -37,10 +37,10 @@ class OneCycleLR(LRScheduler):
         max_lr: the highest rate, one for all groups.
         total_steps: the number of steps, or ``epochs`` times ``steps_per_epoch``.
         anneal_strategy: "cos" or "linear".
-        cycle_momentum: True to change the momentum (in Adam, the first beta) from ``max_momentum`` to ``base_momentum``
-            and back.
-        div_factor, final_div_factor: the first rate is ``max_lr / div_factor``, the last is the first divided by
-            ``final_div_factor``.
+        cycle_momentum: True to lower the momentum (in Adam, the first beta) from ``max_momentum`` to ``base_momentum``
+            and raise it again.
+        div_factor, final_div_factor: the first rate is ``max_lr / div_factor``, and the last rate is the first one
+            divided by ``final_div_factor``.
         three_phase: True to return to the first rate before the last phase.
 
     Raises:
@@ -101,7 +101,7 @@ class OneCycleLR(LRScheduler):
         """Advance by one step.
 
         Raises:
-            ValueError: after the last one.
+            ValueError: after more than ``total_steps`` steps.
         """
         if self.last_epoch + 1 > self.total_steps:
             raise ValueError(
@@ -139,7 +139,7 @@ class OneCycleLR(LRScheduler):
 
 
 class SequentialLR:
-    """Use one schedule after the other; each of the ``milestones`` is the step at which the next one begins.
+    """Use several schedules in turn; each of the ``milestones`` is the step at which the next schedule begins.
 
     Raises:
         ValueError: if the number of milestones is not the number of schedules minus 1.
@@ -180,7 +180,7 @@ class SequentialLR:
         return self._last_lr
 
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau:  # it counts steps and compares differently from Paddle's `ReduceOnPlateau`
     """Multiply the rate by ``factor`` when a measure, such as the loss, has not improved for more than ``patience``
     steps. The program passes the measure to ``step``.
 
@@ -188,9 +188,9 @@ class ReduceLROnPlateau:
         mode: "min" if a smaller measure is better, or "max".
         threshold: the improvement that counts, relative to the best measure, or absolute with
             ``threshold_mode="abs"``.
-        cooldown: the number of steps after a change of the rate in which steps without improvement are not counted.
+        cooldown: the number of steps after a change of the rate in which a lack of improvement does not count.
         min_lr: the lowest rate, one for all groups or one for each.
-        eps: a change of the rate that is smaller than this is not made.
+        eps: the smallest change of the rate; a smaller one is omitted.
 
     Raises:
         ValueError: if ``factor`` is 1 or above, or a mode is unknown.
@@ -215,10 +215,8 @@ class ReduceLROnPlateau:
             raise ValueError("Factor should be < 1.0.")
         self.mode = checks.choice(op, "mode", mode, ("min", "max"))
         self.threshold_mode = checks.choice(op, "threshold_mode", threshold_mode, ("rel", "abs"))
-        self.patience, self.cooldown = (
-            checks.integer(op, "patience", patience),
-            checks.integer(op, "cooldown", cooldown),
-        )
+        self.patience = checks.integer(op, "patience", patience)
+        self.cooldown = checks.integer(op, "cooldown", cooldown)
         self.threshold, self.eps = checks.real(op, "threshold", threshold), checks.real(op, "eps", eps)
         groups = optimizer.param_groups
         rates = min_lr if isinstance(min_lr, (list, tuple)) else [min_lr] * len(groups)

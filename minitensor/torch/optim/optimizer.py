@@ -38,7 +38,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters with its own settings."""
+        """Add a group of parameters. Its settings override the defaults of the optimizer."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group).__name__}")
         if "params" not in param_group:
@@ -70,8 +70,9 @@ class Optimizer:
                 drop_gradient(x, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient. If ``closure`` is given, it is called first, and its result (the
-        loss) is returned.
+        """Update every parameter that has a gradient.
+
+        If ``closure`` is given, call it first, and return its result, the loss.
         """
         loss = None
         if closure is not None:
@@ -99,14 +100,13 @@ class Optimizer:
         return {"state": {numbers[id(x)]: values for x, values in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load the state of each parameter, and copies of the settings. The parameters of this optimizer remain the
-        same tensors.
+        """Load the state of each parameter, and copies of the settings. The parameters themselves do not change.
 
-        As in PyTorch, a tensor of the same dtype is not copied: if the ``state_dict()`` of another optimizer is loaded
-        without ``copy.deepcopy``, both write the same averages.
+        As in PyTorch, a tensor of the same dtype is not copied: two optimizers write the same averages after one has
+        loaded the ``state_dict()`` of the other without ``copy.deepcopy``.
 
         Raises:
-            ValueError: if the groups differ in number or length, or an average has another shape than its parameter.
+            ValueError: if the groups differ in number or length, or if an average differs from its parameter in shape.
                 Nothing is loaded then.
         """
         for name, kind, called in (("param_groups", list, "a list of dicts"), ("state", dict, "a dict")):
@@ -132,7 +132,7 @@ class Optimizer:
         if wrong:
             raise ValueError(f"loaded state dict does not fit: {'; '.join(wrong)}. Nothing was loaded.")
         self.state = {
-            by_number[number]: {name: _matching(by_number[number], value) for name, value in values.items()}
+            by_number[number]: {name: _like_parameter(by_number[number], value) for name, value in values.items()}
             for number, values in state_dict["state"].items()
         }
         for own, group in zip(self.param_groups, groups, strict=True):
@@ -146,8 +146,6 @@ class Optimizer:
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
 
 
-def _matching(x: Any, value: Any) -> Any:
-    """Return a value of the state in the dtype and on the device of its parameter. A step count is returned
-    unchanged.
-    """
+def _like_parameter(x: Any, value: Any) -> Any:
+    """Return ``value``, an average for ``x``, in the dtype and on the device of ``x``; a step count unchanged."""
     return value.to(x) if isinstance(value, BaseTensor) and value.ndim else value

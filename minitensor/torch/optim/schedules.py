@@ -26,7 +26,7 @@ class LRScheduler:
         self.optimizer, self.last_epoch = optimizer, checks.integer(self._op, "last_epoch", last_epoch)
         self.base_lrs = [group.get("initial_lr", group["lr"]) for group in optimizer.param_groups]
         self._step_count = 0
-        first = self._rates(self.last_epoch + 1)  # an error is raised before anything is set
+        first = self._rates(self.last_epoch + 1)  # raises errors before the optimizer is changed
         for group in optimizer.param_groups if first else ():
             group.setdefault("initial_lr", group["lr"])
         self.step()
@@ -36,11 +36,11 @@ class LRScheduler:
         return f"{type(self).__name__}()"
 
     def _rates(self, epoch: int) -> list[float]:
-        """Return the rate of each group at a step."""
+        """Return the rate of each group at step ``epoch``."""
         return [self._rate_at(base, epoch) for base in self.base_lrs]
 
     def _rate_at(self, base: float, epoch: int) -> float:
-        """Return the rate of a step; raise ValueError if it is not a number."""
+        """Return the rate of step ``epoch``; raise TypeError or ValueError if it is not a number."""
         before, self.last_epoch = self.last_epoch, epoch
         try:
             return self._check_rate(base)
@@ -77,18 +77,11 @@ class LRScheduler:
         return {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "lr_lambda")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the state. The rate in the optimizer changes only at the next step, or when the optimizer's state is
-        loaded.
-        """
-        checks.instance(
-            f"{type(self).__name__}.load_state_dict()",
-            "state_dict",
-            state_dict,
-            dict,
-            "a dict, as state_dict() returns it",
-        )
+        """Restore the state. The rate in the optimizer changes only at the next step."""
+        op = f"{type(self).__name__}.load_state_dict()"
+        checks.instance(op, "state_dict", state_dict, dict, "a dict, as state_dict() returns it")
         for name in state_dict:
-            checks.text(f"{type(self).__name__}.load_state_dict()", "a key of state_dict", name)
+            checks.text(op, "a key of state_dict", name)
         self.__dict__.update(state_dict)
 
 
@@ -96,8 +89,7 @@ class LambdaLR(LRScheduler):
     """The first rate times ``lr_lambda(step)``.
 
     Raises:
-        TypeError: if ``optimizer`` is not an optimizer.
-        TypeError: if ``lr_lambda`` is not a function.
+        TypeError: if ``optimizer`` is not an optimizer, or ``lr_lambda`` is not a function.
     """
 
     def __init__(self, optimizer: Any, lr_lambda: Callable[[int], float], last_epoch: int = -1) -> None:
@@ -186,8 +178,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Change the rate linearly in ``total_iters`` steps, from the first rate times ``start_factor`` to the first rate
-    times ``end_factor``: a warm-up.
+    """Change the factor of the first rate linearly from ``start_factor`` to ``end_factor`` in ``total_iters`` steps.
 
     Raises:
         TypeError: if ``optimizer`` is not an optimizer.
@@ -212,8 +203,8 @@ class LinearLR(LRScheduler):
     def rate(self, base: float) -> float:
         """Return the rate of this step."""
         base = checks.real(self._op, "base", base)
-        done = min(self.last_epoch, self.total_iters) / self.total_iters
-        return base * (self.start_factor + (self.end_factor - self.start_factor) * done)
+        progress = min(self.last_epoch, self.total_iters) / self.total_iters
+        return base * (self.start_factor + (self.end_factor - self.start_factor) * progress)
 
 
 class ConstantLR(LRScheduler):
@@ -262,8 +253,7 @@ class MultiplicativeLR(LRScheduler):
     """Multiply the rate by ``lr_lambda(step)`` at every step after the first.
 
     Raises:
-        TypeError: if ``optimizer`` is not an optimizer.
-        TypeError: if ``lr_lambda`` is not a function.
+        TypeError: if ``optimizer`` is not an optimizer, or ``lr_lambda`` is not a function.
     """
 
     def __init__(self, optimizer: Any, lr_lambda: Callable[[int], float], last_epoch: int = -1) -> None:
@@ -274,9 +264,7 @@ class MultiplicativeLR(LRScheduler):
         return [self._rate_at(group["lr"], epoch) for group in self.optimizer.param_groups]
 
     def rate(self, base: float) -> float:
-        """Return the current rate, ``base``, times the factor of this step. As in PyTorch, the first step has no
-        factor.
-        """
+        """Return ``base``, the current rate, times the factor of this step; in the first step ``base`` itself."""
         base = checks.real(self._op, "base", base)
         if not self._step_count or self.last_epoch <= 0:
             return base
@@ -284,11 +272,12 @@ class MultiplicativeLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Lower the rate to ``eta_min`` along half a cosine in ``T_0`` steps and start again, each time ``T_mult`` times as
-    long (Loshchilov and Hutter 2017).
+    """Lower the rate to ``eta_min`` along half a cosine in ``T_0`` steps, and start again (Loshchilov and Hutter 2017).
+
+    Each of these periods is ``T_mult`` times as long as the one before it.
 
     Raises:
-        ValueError: if ``T_0`` or ``T_mult`` is not an integer from 1 on.
+        ValueError: if ``T_0`` or ``T_mult`` is not an integer of at least 1.
         TypeError: if ``optimizer`` is not an optimizer.
     """
 

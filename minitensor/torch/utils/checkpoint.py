@@ -1,7 +1,7 @@
 """``torch.utils.checkpoint``: free the saved tensors of a part of the network, and recompute them in backward.
 
-Only the arguments of the part are saved. Backward runs the part again with the same random numbers. If a tensor that
-the part reads has been written since, backward raises an error, because the result would differ.
+Only the arguments of the part are saved. Backward runs the part again, with the same random numbers. It raises an error
+if a tensor that the part reads has been written since, because the result would differ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minitensor.torch.autograd import grad
 from minitensor.torch.autograd.function import Function
 from minitensor.torch.errors import missing_in, warn
 from minitensor.torch.generator import default_generator
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor, as_torch
 
 __all__ = ["checkpoint", "checkpoint_sequential"]
 
@@ -87,13 +87,11 @@ class _Repeatable(Repeatable):
     kind = Tensor
 
     def detached(self, x: BaseTensor, wants: bool) -> Tensor:
-        """Return an alias of ``x`` without its history. If ``wants`` is true, the alias is a leaf that requires
-        grad.
-        """
-        return as_kind(x.detach()).requires_grad_(wants)
+        """Return an alias of ``x`` without its history, which requires grad if ``wants`` is true."""
+        return as_torch(x.detach()).requires_grad_(wants)
 
     def back(self, outputs: list[Any], inputs: list[Any], grads: list[Any], recorded: bool, ends: list[Any]) -> Any:
-        """Return the gradients of ``outputs`` by ``inputs``. No gradient flows through the tensors ``ends``."""
+        """Return the gradients of ``outputs``, weighted with ``grads``, by ``inputs``; none flows through ``ends``."""
         return grad(outputs, inputs, grads, recorded, recorded, allow_unused=True, no_grad_vars=ends)
 
     def random_state(self) -> Any:

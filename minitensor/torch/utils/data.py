@@ -72,12 +72,12 @@ class RandomSampler(samplers.Shuffled):
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
         generator = Generator().manual_seed(_seed()) if self.generator is None else self.generator
 
-        def drawn(what: str, length: int, count: int) -> list[int]:
+        def draw(what: str, length: int, count: int) -> list[int]:
             if what == "order":
                 return generator.permutation(length).tolist()
             return generator.integers((count,), 0, length).tolist()
 
-        return drawn
+        return draw
 
 
 class SubsetRandomSampler(Sampler):
@@ -143,10 +143,10 @@ class BatchSampler(samplers.Batches):
 def random_split(
     dataset: Any, lengths: Sequence[float], generator: Generator = default_generator
 ) -> list[datasets.Subset]:
-    """Split ``dataset`` at random into parts. ``lengths`` are their lengths, or their shares of the data set.
+    """Split ``dataset`` at random into parts of the given ``lengths``, or shares of the data set that sum to 1.
 
     Raises:
-        ValueError: if ``lengths`` do not sum to the length of the data set, or to 1.
+        ValueError: if ``lengths`` sum neither to the length of the data set nor to 1.
     """
     datasets.need_samples("random_split()", dataset)
     generator = generator_of(generator)
@@ -166,8 +166,9 @@ def _join(samples: list[Any]) -> Any:
 
 
 def default_collate(batch: list[Any]) -> Any:
-    """Return a batch made of a list of samples. Tensors, arrays and numbers are stacked, which copies them; texts
-    remain a list.
+    """Return a list of samples as a batch. Tensors, arrays and numbers are stacked, which copies them.
+
+    Strings remain a list, and the parts of tuples and dicts are joined separately.
 
     Raises:
         TypeError: if a sample has another type.
@@ -179,7 +180,7 @@ def default_collate(batch: list[Any]) -> Any:
     return collated(batch, _join, "default_collate")
 
 
-class DataLoader(Loader):
+class DataLoader(Loader):  # the frameworks share the meaning of most arguments, but not their order and checks
     """Batches of ``dataset``, one after another.
 
     Args:
