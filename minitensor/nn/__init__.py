@@ -9,7 +9,7 @@ from functools import cache
 from minitensor.nn import functional
 from minitensor.paddle.missing import missing as _missing
 
-#: The names that each module defines, without those of declared layers.
+#: The names that each module defines, without those of the layers in :mod:`minitensor.engine.layers.declared`.
 _DEFINED = {
     "attention": ("Embedding", "MultiHeadAttention"),
     "containers": ("LayerList", "Sequential"),
@@ -25,7 +25,7 @@ _DEFINED = {
 
 @cache
 def _modules() -> dict[str, str]:
-    """Return the module of each name. The declarations of layers are imported here, because they take memory."""
+    """Return the module of each name. The declarations of layers are imported only here, to save memory."""
     from minitensor.engine.layers.declared import PADDLE, names_of
 
     found = {name: f"{__name__}.{module}" for module, names in _DEFINED.items() for name in names}

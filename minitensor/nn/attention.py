@@ -26,10 +26,10 @@ def scaled_dot_product_attention(
     training: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Return the attention of queries, keys and values of shape [batch, time, heads, length], Paddle's layout, in that
-    layout.
+    """Return ``softmax(query @ key.T / sqrt(length)) @ value`` for each head (Vaswani et al. 2017).
 
     Args:
+        query, key, value: of shape [batch, time, heads, length], as is the result.
         attn_mask: bools, True for the keys that a query may see, or floats that are added to the scores; broadcast to
             [batch, heads, queries, keys].
 
@@ -68,22 +68,19 @@ class Embedding(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__()
-        shape = [
-            count("Embedding", "num_embeddings", num_embeddings),
-            count("Embedding", "embedding_dim", embedding_dim),
-        ]
+        rows, length = (
+            count("Embedding", name, given)
+            for name, given in (("num_embeddings", num_embeddings), ("embedding_dim", embedding_dim))
+        )
         need_attrs(weight_attr)
-        if (
-            padding_idx is not None
-            and not -shape[0] <= checks.integer("Embedding", "padding_idx", padding_idx) < shape[0]
-        ):
-            raise IndexError(f"Embedding: padding_idx {padding_idx} is not a row; there are {shape[0]}")
+        if padding_idx is not None and not -rows <= checks.integer("Embedding", "padding_idx", padding_idx) < rows:
+            raise IndexError(f"Embedding: padding_idx {padding_idx} is not a row; there are {rows}")
         self.padding_idx = padding_idx
-        self.weight = self.create_parameter(shape, weight_attr, default_initializer=Normal(0.0, 1.0))
+        self.weight = self.create_parameter([rows, length], weight_attr, default_initializer=Normal(0.0, 1.0))
         if padding_idx is not None and self.weight is not None:
-            start = self.weight.numpy()
-            start[padding_idx] = 0.0
-            self.weight.set_value(start)
+            numbers = self.weight.numpy()
+            numbers[padding_idx] = 0.0
+            self.weight.set_value(numbers)
 
     def forward(self, x: Tensor) -> Tensor:
         return attention.embedding(x, self._parameter("weight"), self.padding_idx)
@@ -126,7 +123,7 @@ class MultiHeadAttention(Layer):
             raise ValueError("MultiHeadAttention: need_weights must be False; the weights are not kept")
         if embed_dim % count("MultiHeadAttention", "num_heads", num_heads):
             raise ValueError(f"MultiHeadAttention: embed_dim {embed_dim} is not a multiple of num_heads {num_heads}")
-        for length in inner:  # before the first layer draws random numbers
+        for length in inner:  # too large a length is refused before the first layer draws random numbers
             as_shape("MultiHeadAttention", [length, embed_dim])
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.q_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr)

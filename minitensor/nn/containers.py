@@ -23,13 +23,10 @@ class _Listed(Layer):
         layers = list(self._sub_layers.values())
         if isinstance(index, slice):
             return type(self)._of(layers[checks.slice_of(type(self).__name__, index)])
-        return layers[self._position(index)]
-
-    def _position(self, index: Any) -> int:
-        number, length = whole(type(self).__name__, index), len(self)
-        if not -length <= number < length:
-            raise IndexError(f"{type(self).__name__}: index {number} is out of range for {length} layers")
-        return number % length
+        number = whole(type(self).__name__, index)
+        if not -len(layers) <= number < len(layers):
+            raise IndexError(f"{type(self).__name__}: index {number} is out of range for {len(layers)} layers")
+        return layers[number]
 
     def append(self, sublayer: Layer) -> _Listed:
         """Append a layer."""
@@ -38,18 +35,19 @@ class _Listed(Layer):
 
     @classmethod
     def _of(cls, layers: Any) -> Any:
+        """Return a list of the same class with other layers."""
         raise NotImplementedError
 
 
 class Sequential(_Listed):
-    """Call layers in order, each with the result of the one before it. The arguments are layers, or pairs (name,
-    layer).
+    """Call layers in order, each with the result of the one before it.
 
-    The input has the shape that the first layer takes, and the result has the shape that the last one returns.
+    The arguments are layers, or pairs (name, layer). The input has the shape that the first layer takes, and the result
+    the shape that the last one returns.
 
     Raises:
         TypeError: if an argument is not a layer.
-        IndexError: if there is nothing at a position.
+        IndexError: for a position without a layer.
     """
 
     def __init__(self, *layers: Any) -> None:
@@ -74,7 +72,7 @@ class LayerList(_Listed):
 
     Raises:
         TypeError: if an argument is not a layer.
-        IndexError: if there is nothing at a position.
+        IndexError: for a position without a layer.
         NotImplementedError: on a call.
     """
 

@@ -1,6 +1,4 @@
-"""Functions for networks: activations and other operations of the derivative table, and the functions that layers
-call.
-"""
+"""``nn.functional``: activations and other operations of the derivative table, and the functions that layers call."""
 
 import importlib
 from collections.abc import Callable
@@ -9,7 +7,7 @@ from typing import Any
 from minitensor.engine.operations import FUNCTIONS, found_in
 from minitensor.paddle.missing import missing
 
-#: For each module, the names of its functions that are no operations of the derivative table.
+#: For each module, the names of its functions, which are not operations of the derivative table.
 _DEFINED = {
     "minitensor.engine.layers.activations": (
         *("cosine_similarity", "dropout", "gelu", "hardsigmoid", "hardswish", "log_softmax", "mish", "normalize"),
@@ -20,12 +18,7 @@ _DEFINED = {
     "minitensor.engine.layers.cross_entropy": ("cross_entropy", "softmax_with_cross_entropy"),
     "minitensor.engine.layers.linear": ("linear",),
     "minitensor.engine.layers.losses": (
-        "binary_cross_entropy",
-        "binary_cross_entropy_with_logits",
-        "kl_div",
-        "l1_loss",
-        "mse_loss",
-        "nll_loss",
+        *("binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div", "l1_loss", "mse_loss", "nll_loss"),
         "smooth_l1_loss",
     ),
     "minitensor.engine.layers.normalization": ("batch_norm", "group_norm", "instance_norm", "layer_norm"),
@@ -43,12 +36,9 @@ def __getattr__(name: str) -> Callable[..., Any]:
     """Compile or load the function ``name`` on first use, and return it."""
     if name not in __all__:
         raise missing(__name__, name, __all__)
-    if name in _MODULES:
-        found = getattr(importlib.import_module(_MODULES[name]), name)
-    else:
-        found = FUNCTIONS[name]
-    globals()[name] = found
-    return found
+    function = getattr(importlib.import_module(_MODULES[name]), name) if name in _MODULES else FUNCTIONS[name]
+    globals()[name] = function
+    return function
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,7 @@
-"""Initializers under Paddle's names. They create the numbers with which weights start.
+"""Initializers under Paddle's names: they draw the numbers with which parameters start.
 
-An initializer draws numbers on the host from the generator that ``minitensor.seed`` restarts. When it is called with a
-tensor, it writes the numbers into the tensor with ``set_value``, which is one versioned write.
+The numbers are drawn on the host, by the generator that ``minitensor.seed`` seeds. An initializer that is called with a
+tensor writes the numbers into it with ``set_value``, in one versioned write.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from minitensor.engine.operations.arguments import need_tensor
 
 
 class Initializer:
-    """Base class: draws an array of a given shape. Subclasses define ``drawn``.
+    """Base class of initializers. Subclasses define ``drawn``.
 
     Raises:
         TypeError: on a call, if the argument is not a tensor.
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """Return a new host array."""
+        """Return a new array on the host, of that shape and dtype."""
         raise checks.undefined(self, "drawn")
 
     def __call__(self, param: Tensor) -> Tensor:
@@ -38,7 +38,7 @@ class Initializer:
 
 
 class Constant(Initializer):
-    """``value`` everywhere, in the shape and dtype of the parameter."""
+    """Every element is ``value``, in the shape and dtype of the parameter."""
 
     def __init__(self, value: float = 0.0) -> None:
         self.value = checks.real("Constant", "value", value)
@@ -49,7 +49,7 @@ class Constant(Initializer):
 
 
 class Assign(Initializer):
-    """The numbers of an array, a list or a tensor, of the same shape.
+    """The numbers of an array, a list or a tensor, of the shape of the parameter.
 
     Raises:
         ValueError: on a call, if the parameter has another shape.
@@ -66,7 +66,7 @@ class Assign(Initializer):
 
 
 class Uniform(Initializer):
-    """Numbers drawn uniformly between ``low`` and ``high``, in the shape of the parameter.
+    """Numbers drawn uniformly from ``low`` to ``high``, in the shape of the parameter.
 
     Raises:
         ValueError: if ``low`` is above ``high``.
@@ -82,7 +82,7 @@ class Uniform(Initializer):
 
 
 class Normal(Initializer):
-    """Numbers from the normal distribution of that mean and standard deviation, in the shape of the parameter.
+    """Numbers from the normal distribution of mean ``mean`` and deviation ``std``, in the shape of the parameter.
 
     Raises:
         ValueError: if the standard deviation is negative.
@@ -98,14 +98,16 @@ class Normal(Initializer):
 
 
 def _drawable(op: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """Return ``shape`` as lengths and ``dtype`` as a numpy dtype of floats; raise TypeError or ValueError if they are
-    not.
+    """Return ``shape`` as a tuple of lengths, and ``dtype`` as a numpy dtype of floats.
+
+    Raises:
+        TypeError, ValueError: if ``shape`` is not a shape, or ``dtype`` is not a floating-point one.
     """
     return as_shape(op, shape), float_dtype(op, dtype)
 
 
 def _fan(op: str, name: str, given: Any) -> Any:
-    """Return ``fan``, a number of inputs or outputs or None; raise TypeError or ValueError if it is anything else."""
+    """Return the argument ``name``, a number above 0 or None; raise TypeError or ValueError if it is anything else."""
     return None if given is None else checks.real(op, name, given, above=0)
 
 
@@ -135,10 +137,10 @@ class TruncatedNormal(Initializer):
 
 
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return ``fan_in`` and ``fan_out`` of a weight [in, out] or of kernels [out, in, ...]: the number of inputs on
-    which an output depends, and of outputs that depend on an input.
+    """Return ``fan_in`` and ``fan_out`` of a weight [in, out] or of kernels [out, in, ...].
 
-    For a shape of one dimension [n] both are n; for [] they are 1.
+    They are the number of inputs on which an output depends, and the number of outputs that depend on an input. For a
+    shape of one dimension [n] both are n; for [] both are 1.
 
     Raises:
         TypeError, ValueError: if ``shape`` is not a shape.
@@ -168,13 +170,13 @@ class XavierUniform(Initializer):
         self.fan_in, self.fan_out = _fan(op, "fan_in", fan_in), _fan(op, "fan_out", fan_out)
         self.gain = checks.real(op, "gain", gain, least=0)
 
-    def _both(self, shape: tuple[int, ...]) -> float:
+    def _sum_of_fans(self, shape: tuple[int, ...]) -> float:
         fan_in, fan_out = fans(shape)
-        both = (fan_in if self.fan_in is None else self.fan_in) + (fan_out if self.fan_out is None else self.fan_out)
-        return max(both, 1)
+        total = (fan_in if self.fan_in is None else self.fan_in) + (fan_out if self.fan_out is None else self.fan_out)
+        return max(total, 1)
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        limit = self.gain * math.sqrt(6 / self._both(shape))
+        limit = self.gain * math.sqrt(6 / self._sum_of_fans(shape))
         return Uniform(-limit, limit).drawn(shape, dtype)
 
 
@@ -192,7 +194,7 @@ class XavierNormal(XavierUniform):
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        return Normal(0.0, self.gain * math.sqrt(2 / self._both(shape))).drawn(shape, dtype)
+        return Normal(0.0, self.gain * math.sqrt(2 / self._sum_of_fans(shape))).drawn(shape, dtype)
 
 
 class KaimingUniform(Initializer):
@@ -212,11 +214,11 @@ class KaimingUniform(Initializer):
         slope = checks.real(op, "negative_slope", negative_slope)
         self.fan_in, self.gain = _fan(op, "fan_in", fan_in), math.sqrt(2) / math.hypot(1, slope)
 
-    def _one(self, shape: tuple[int, ...]) -> float:
+    def _fan_in(self, shape: tuple[int, ...]) -> float:
         return max(fans(shape)[0] if self.fan_in is None else self.fan_in, 1)
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        limit = self.gain * math.sqrt(3 / self._one(shape))
+        limit = self.gain * math.sqrt(3 / self._fan_in(shape))
         return Uniform(-limit, limit).drawn(shape, dtype)
 
 
@@ -232,4 +234,4 @@ class KaimingNormal(KaimingUniform):
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        return Normal(0.0, self.gain / math.sqrt(self._one(shape))).drawn(shape, dtype)
+        return Normal(0.0, self.gain / math.sqrt(self._fan_in(shape))).drawn(shape, dtype)

@@ -15,14 +15,15 @@ from minitensor.nn.moving import in_dtype
 from minitensor.nn.parameter import Parameter, as_attr, create_parameter
 from minitensor.nn.states import load_into, state_of
 
-_made: Counter[str] = Counter()
+#: The number of layers created so far, by the first part of their names.
+_created: Counter[str] = Counter()
 
 
 class Layer:
     """A part of a network: its parameters, the layers inside it, and ``forward``.
 
     A :class:`Parameter` or a layer that becomes an attribute is registered under the attribute's name. Any other tensor
-    is a plain attribute: ``register_buffer`` registers a tensor that is saved but not trained.
+    remains a plain attribute, unless ``register_buffer`` registers it as a tensor that is saved but not trained.
 
     Raises:
         NotImplementedError: on a call, if there is no ``forward``.
@@ -42,11 +43,11 @@ class Layer:
         self._not_saved: set[str] = set()
         self._pre_hooks: list[Hook] = []
         self._post_hooks: list[Hook] = []
-        self._full_name, self._dtype, self.training = f"{kind}_{_made[kind]}", dtype, True
-        _made[kind] += 1
+        self._full_name, self._dtype, self.training = f"{kind}_{_created[kind]}", dtype, True
+        _created[kind] += 1
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """Compute the result; a subclass defines it."""
+        """Compute the result. Subclasses define this method."""
         raise NotImplementedError(f"{type(self).__name__} has no forward; define `def forward(self, x):`")
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
@@ -106,7 +107,7 @@ class Layer:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def _parameter(self, name: str) -> Any:
-        """Return the attribute ``name``, which is probably a parameter. This takes 1 us less than ``__getattr__``."""
+        """Return the attribute ``name``, usually a parameter. This is 1 us faster than ``__getattr__``."""
         parameters = self._parameters
         return parameters[name] if name in parameters else getattr(self, name)
 
@@ -131,19 +132,16 @@ class Layer:
         """Return a new parameter, or None if ``attr`` is False. The layer registers it when it becomes an attribute."""
         if attr is False:
             return None
-        made = create_parameter(
-            shape, self._dtype if dtype is None else dtype, None, attr, is_bias, default_initializer
-        )
+        dtype = self._dtype if dtype is None else dtype
+        parameter = create_parameter(shape, dtype, None, attr, is_bias, default_initializer)
         if as_attr(attr).name is None:
             letter = "b" if is_bias else "w"
             number = sum(1 for each in self.parameters(False) if f".{letter}_" in each.name)
-            made.name = f"{self._full_name}.{letter}_{number}"
-        return made
+            parameter.name = f"{self._full_name}.{letter}_{number}"
+        return parameter
 
     def add_parameter(self, name: str, parameter: Parameter | None) -> Parameter | None:
-        """Register ``parameter`` under ``name``. None registers that the layer has no such parameter, such as no
-        bias.
-        """
+        """Register a parameter under ``name``. None reserves the name of a parameter that this layer does not have."""
         checks.text("add_parameter", "name", name)
         if parameter is not None and not isinstance(parameter, Parameter):
             raise TypeError(
@@ -164,15 +162,11 @@ class Layer:
     def register_buffer(self, name: str, tensor: Tensor | None, persistable: bool = True) -> None:
         """Register a tensor that is not a parameter. ``state_dict`` contains it unless ``persistable`` is False."""
         checks.text("register_buffer", "name", name)
-        keep = (
-            self._not_saved.discard
-            if checks.flag("register_buffer", "persistable", persistable)
-            else self._not_saved.add
-        )
+        persistable = checks.flag("register_buffer", "persistable", persistable)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"register_buffer: {name!r} must be a Tensor, not {type(tensor).__name__}")
         self._buffers[name] = tensor
-        keep(name)
+        (self._not_saved.discard if persistable else self._not_saved.add)(name)
 
     # ---------- layers and tensors inside ----------
 
@@ -218,13 +212,13 @@ class Layer:
 
     def train(self) -> Layer:
         """Set ``training`` to True in this layer and all layers inside it."""
-        return self._switched(True)
+        return self._set_training(True)
 
     def eval(self) -> Layer:
         """Set ``training`` to False in this layer and all layers inside it."""
-        return self._switched(False)
+        return self._set_training(False)
 
-    def _switched(self, training: bool) -> Layer:
+    def _set_training(self, training: bool) -> Layer:
         for layer in self.sublayers(include_self=True):
             layer.training = training
         return self
@@ -238,7 +232,11 @@ class Layer:
         return self
 
     def to(self, device: Any = None, dtype: Any = None, blocking: Any = None) -> Layer:
-        """Convert parameters and buffers that are floats to another dtype; they remain the same objects."""
+        """Convert parameters and buffers that are floats to another dtype. They remain the same objects.
+
+        Raises:
+            ValueError: if ``device`` is given, or if the dtype is not a floating-point one.
+        """
         in_dtype(self, device, dtype)
         return self
 
@@ -260,23 +258,28 @@ class Layer:
     def set_state_dict(
         self, state_dict: Mapping[str, Any], use_structured_name: bool = True
     ) -> tuple[list[str], list[str]]:
-        """Load values by path, or by the names of the parameters, with ``set_value``: one versioned write each.
+        """Load values with ``set_value``, in one versioned write each.
 
-        It warns of each path that is missing in ``state_dict``. If a value does not fit, nothing is written.
+        Args:
+            state_dict: tensors or arrays by path.
+            use_structured_name: False if the keys are the names of the parameters instead of their paths.
+
+        A path that ``state_dict`` lacks causes a warning. If a value does not fit, nothing is written.
 
         Returns:
             Two lists: the paths that ``state_dict`` lacks, and those that the layer lacks.
 
         Raises:
-            ValueError, TypeError: if a shape or a dtype differs. The error lists all paths whose values differ, are
-                missing or are unknown.
+            ValueError: if a shape differs.
+            TypeError: if a dtype differs, or ``state_dict`` is not a dict.
+            The message lists all paths whose values differ, are missing or are unknown.
         """
         return load_into(self, state_dict, checks.flag("set_state_dict", "use_structured_name", use_structured_name))
 
     load_dict = set_dict = set_state_dict
 
     def full_name(self) -> str:
-        """Return a name that no other layer has: ``linear_0``."""
+        """Return a name that no other layer has, such as ``linear_0``."""
         return self._full_name
 
     def extra_repr(self) -> str:

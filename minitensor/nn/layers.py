@@ -1,8 +1,8 @@
 """Layers under Paddle's names: each has parameters or settings and calls a function of ``nn.functional``.
 
-Activations and losses have no parameters, so they are declared in :mod:`minitensor.engine.layers.declared`. With
-``inplace=True`` an activation overwrites its input and returns it. Paddle's layers have no such argument; its functions
-whose names end in an underscore do the same.
+Activations and losses have no parameters; :mod:`minitensor.engine.layers.declared` declares them. An activation with
+``inplace=True`` overwrites its input and returns it. Paddle's layers have no such argument, but functions such as
+``relu_`` do the same.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from minitensor.nn.parameter import as_attr
 
 
 def need_attrs(*attributes: Any) -> None:
-    """Check the settings of a layer's parameters, before the layer draws any numbers.
+    """Raise TypeError unless every argument is a ParamAttr, an initializer, a name, a bool or None.
 
-    Raises:
-        TypeError: if a setting is not a ParamAttr, an initializer, a name, a bool or None.
+    A layer checks its settings before it draws random numbers.
     """
     for each in attributes:
         if each is not False:
@@ -42,10 +41,9 @@ def count(op: str, name: str, number: Any) -> int:
 
 
 class Linear(Layer):
-    """Return ``x @ weight + bias``; ``weight`` has the shape [in_features, out_features]. With ``bias_attr=False``
-    there is no bias.
+    """Return ``x @ weight + bias``, or without bias if ``bias_attr`` is False.
 
-    From [..., in_features] to [..., out_features].
+    ``x`` has the shape [..., in_features], ``weight`` [in_features, out_features], and the result [..., out_features].
 
     Args:
         in_features, out_features: integers, 1 or more.
@@ -78,14 +76,14 @@ class Linear(Layer):
 
 
 class Conv2D(Layer):
-    """Convolution of images [images, channels, height, width]: see :func:`~minitensor.nn.functional.conv2d`.
+    """Convolution of images [images, in_channels, height, width]: see :func:`~minitensor.nn.functional.conv2d`.
 
-    From [images, in_channels, height, width] to [images, out_channels, rows, columns]; ``weight`` has the shape
-    [out_channels, in_channels / groups, *kernel_size], ``bias`` [out_channels].
+    The result has the shape [images, out_channels, rows, columns], ``weight`` [out_channels, in_channels / groups,
+    *kernel_size], and ``bias`` [out_channels].
 
     Raises:
-        ValueError: if a size is below 1, if the channels cannot be divided into ``groups``, or if the images have other
-            shapes.
+        ValueError: if a size is below 1, if the channels cannot be divided into ``groups``, or if the images have
+            another shape.
         TypeError: if a size is not an integer, or ``x`` is not a tensor of floats.
     """
 
@@ -113,9 +111,9 @@ class Conv2D(Layer):
         if in_channels % groups or out_channels % groups:
             raise ValueError(f"Conv2D: {in_channels} channels and {out_channels} kernels do not make {groups} groups")
         # Paddle's default assumes that a ReLU follows.
-        drawn = Normal(0.0, math.sqrt(2 / (in_channels * math.prod(self.kernel_size))))
+        normal = Normal(0.0, math.sqrt(2 / (in_channels * math.prod(self.kernel_size))))
         shape = [out_channels, in_channels // groups, *self.kernel_size]
-        self.weight = self.create_parameter(shape, weight_attr, default_initializer=drawn)
+        self.weight = self.create_parameter(shape, weight_attr, default_initializer=normal)
         self.bias = self.create_parameter([out_channels], bias_attr, is_bias=True)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -129,7 +127,7 @@ class Conv2D(Layer):
 class Flatten(Layer):
     """Merge the dimensions from ``start_axis`` to ``stop_axis`` into one, as a view if the memory allows it.
 
-    From [2, 3, 4] to [2, 12], as :func:`flatten`.
+    By default an input of shape [2, 3, 4] becomes [2, 12].
 
     Raises:
         IndexError: if ``x`` does not have such an axis.
@@ -149,12 +147,12 @@ class Flatten(Layer):
 class Dropout(Layer):
     """Set elements to 0 with probability ``p`` in training and divide the others by ``1 - p``.
 
-    The input may have any shape, and the result has the same.
+    The input may have any shape, which the result has, too.
 
     Raises:
-        ValueError: if ``inplace`` is true and ``x`` is a leaf that needs a gradient, in grad mode.
+        ValueError: if ``p`` is not a probability; if ``inplace`` is true and ``x`` is a leaf that needs a gradient, in
+            grad mode.
         TypeError: if the input is not a tensor of floats.
-        ValueError: if ``p`` is not a probability.
     """
 
     def __init__(self, p: float = 0.5, name: str | None = None, inplace: bool = False) -> None:

@@ -10,8 +10,7 @@ from minitensor.engine.modes import no_grad
 
 
 def in_dtype(layer: Any, device: Any, dtype: Any) -> None:
-    """Convert the floating-point parameters and buffers of ``layer`` and their gradients with ``cast_``, to new
-    storages.
+    """Convert the floating-point parameters and buffers of ``layer``, and their gradients, in place with ``cast_``.
 
     Raises:
         ValueError: if the dtype is not a floating-point one, or if a device is given, because a layer cannot move.

@@ -14,8 +14,10 @@ from minitensor.nn.layers import count, need_attrs
 
 
 class _BatchNorm(Layer):
-    """Normalize each channel by the batch's mean and variance in training, and by their running averages after
-    ``eval()``.
+    """Normalize each channel by the mean and variance of the batch in training, and by running means after ``eval()``.
+
+    Attributes:
+        dimensions: the number of dimensions of an input.
     """
 
     dimensions: int
@@ -35,7 +37,7 @@ class _BatchNorm(Layer):
         self.momentum, self.epsilon = checks.real(op, "momentum", momentum), checks.real(op, "epsilon", epsilon)
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
-        # As in Paddle, the running values are parameters without a gradient.
+        # As in Paddle, the running means are parameters without a gradient.
         for name, value in (("_mean", 0.0), ("_variance", 1.0)):
             running: Any = self.create_parameter([num_features], default_initializer=Constant(value))
             running.stop_gradient = True
@@ -44,16 +46,8 @@ class _BatchNorm(Layer):
     def forward(self, x: Tensor) -> Tensor:
         if isinstance(x, Tensor) and x.ndim != self.dimensions:
             raise ValueError(f"{type(self).__name__}: x has {self.dimensions} dimensions; its shape is {x.shape}")
-        return batch_norm(
-            x,
-            self._mean,
-            self._variance,
-            self.weight,
-            self.bias,
-            training=self.training,
-            momentum=self.momentum,
-            epsilon=self.epsilon,
-        )
+        options: dict[str, Any] = {"training": self.training, "momentum": self.momentum, "epsilon": self.epsilon}
+        return batch_norm(x, self._mean, self._variance, self.weight, self.bias, **options)
 
     def extra_repr(self) -> str:
         return f"num_features={self.num_features}, momentum={self.momentum}, epsilon={self.epsilon}"
@@ -149,7 +143,7 @@ class GroupNorm(Layer):
 
 
 class InstanceNorm2D(Layer):
-    """Normalize each channel of [images, num_features, height, width] separately: see
+    """Normalize each channel of each image [images, num_features, height, width] to mean 0 and variance 1: see
     :func:`~minitensor.nn.functional.instance_norm`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Parameter: a leaf that a layer owns and an optimizer updates."""
+"""Parameter: a leaf that a layer registers and an optimizer updates."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from minitensor.nn.initializer import Constant, Initializer, XavierUniform
 class Parameter(Tensor):
     """A tensor that a :class:`~minitensor.nn.Layer` registers when it becomes an attribute of the layer.
 
-    It may have any shape and holds floats. :func:`create_parameter` creates one. Operations use it as an ordinary
-    tensor, and return ordinary tensors.
+    It may have any shape and holds floats. :func:`create_parameter` creates one. Operations on parameters return
+    ordinary tensors.
 
     Raises:
-        TypeError: if the class is called, as in ``Parameter(...)``.
+        TypeError: if a program calls the class, ``Parameter(...)``.
     """
 
     __slots__ = ()
@@ -41,16 +41,16 @@ class Parameter(Tensor):
         return f"Parameter containing:\n{super().__repr__()}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        plain = super().__deepcopy__(memo)
-        memo[id(self)] = other = _made_of(plain._array, self.stop_gradient)
+        copied = super().__deepcopy__(memo)
+        memo[id(self)] = other = _parameter_on(copied._array, self.stop_gradient)
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
         self._require_leaf("pickled")
-        return _made_of, (np.array(host_array(self._array), order="C"), self.stop_gradient)
+        return _parameter_on, (np.array(host_array(self._array), order="C"), self.stop_gradient)
 
 
-def _made_of(array: np.ndarray, stop_gradient: bool) -> Parameter:
+def _parameter_on(array: np.ndarray, stop_gradient: bool) -> Parameter:
     """Return a parameter that takes over the memory of ``array``."""
     made: Any = Parameter._made(array, "create_parameter")
     made.stop_gradient = stop_gradient
@@ -63,7 +63,7 @@ class ParamAttr:
 
     Attributes:
         name: the parameter's name in error messages.
-        initializer: draws the first numbers.
+        initializer: draws the numbers with which the parameter starts.
         trainable: True if the parameter needs a gradient.
     """
 
@@ -92,9 +92,9 @@ def create_parameter(
     Args:
         shape: a list of integers.
         dtype: float32 (the default) or float64.
-        name: for error messages.
+        name: the parameter's name in error messages.
         attr: a :class:`ParamAttr`, an initializer, a name, or None.
-        is_bias: without an initializer a bias starts with zeros, as in Paddle; others are drawn by ``XavierUniform``.
+        is_bias: True to start with zeros if there is no initializer; otherwise ``XavierUniform`` draws the numbers.
         default_initializer: draws the numbers if ``attr`` has no initializer.
 
     Raises:
@@ -110,14 +110,18 @@ def create_parameter(
     is_bias = checks.flag("create_parameter", "is_bias", is_bias)
     initializer = settings.initializer or default_initializer or (Constant() if is_bias else XavierUniform())
     array = initializer.drawn(as_shape("create_parameter", shape), float_dtype("create_parameter", dtype))
-    made = _made_of(array if current.gpu is None else current.gpu.put(array), not settings.trainable)
+    made = _parameter_on(array if current.gpu is None else current.gpu.put(array), not settings.trainable)
     if own_name:
         made.name = own_name
     return made
 
 
 def as_attr(attr: Any) -> ParamAttr:
-    """Return the :class:`ParamAttr` for ``attr``."""
+    """Return ``attr``, which may be an initializer, a name, True or None, as a :class:`ParamAttr`.
+
+    Raises:
+        TypeError: if ``attr`` is anything else.
+    """
     if attr is None or attr is True:
         return ParamAttr()
     if isinstance(attr, ParamAttr):

@@ -16,8 +16,10 @@ from minitensor.nn.layers import count
 
 
 class _Cell(Layer):
-    """Base class of cells: the weights of one step, of which each has ``gates`` blocks of rows. They are drawn
-    uniformly between plus and minus 1/sqrt(hidden_size).
+    """Base class of cells, with the weights of one step, drawn uniformly between plus and minus 1/sqrt(hidden_size).
+
+    Attributes:
+        gates: the number of blocks of rows in each weight.
     """
 
     gates = 1
@@ -34,10 +36,8 @@ class _Cell(Layer):
             ("bias_ih", [rows]),
             ("bias_hh", [rows]),
         ):
-            made = self.create_parameter(
-                shape, is_bias=name.startswith("bias"), default_initializer=Uniform(-bound, bound)
-            )
-            setattr(self, name, made)
+            is_bias = name.startswith("bias")
+            setattr(self, name, self.create_parameter(shape, None, None, is_bias, Uniform(-bound, bound)))
 
     def _weights(self) -> recurrent.Weights:
         return (
@@ -48,12 +48,12 @@ class _Cell(Layer):
         )
 
     def _start(self, x: Any, given: Any = None, op: str = "", time: int = 0, states: int = 1) -> Any:
-        """Return the initial states (zeros if none are given), after checking their shapes and those of the inputs.
+        """Return the initial states ``given``, by default zeros, after checking them and the inputs ``x``.
 
         Args:
-            op: the name for errors, that of the layer that runs the cell over a sequence; by default the cell's.
+            op: the name of the layer in error messages; by default that of the cell.
             time: 1 if the inputs have a time dimension, else 0.
-            states: the number of states, 1 or 2; two are returned as a tuple.
+            states: the number of states, 1 or 2. Two states are a tuple.
         """
         op = op or type(self).__name__
         need_tensor(op, x, "inputs")
@@ -67,17 +67,17 @@ class _Cell(Layer):
             dtype = self._parameter("weight_ih").dtype
             return zeros(size, dtype) if states == 1 else (zeros(size, dtype), zeros(size, dtype))
         name = "initial_states" if time else "states"
-        each_of = [given] if states == 1 else checks.elements(op, name, given, "two tensors", Tensor)
+        tensors = [given] if states == 1 else checks.elements(op, name, given, "two tensors", Tensor)
         wanted = [1, *size] if time else size
-        for each in each_of:
+        for each in tensors:
             need_tensor(op, each, name)
-        if len(each_of) != states or any(each.shape != wanted for each in each_of):
+        if len(tensors) != states or any(each.shape != wanted for each in tensors):
             raise ValueError(
                 f"{op}: {name} is {'a tensor' if states == 1 else 'two tensors'} of shape {wanted}, not "
-                f"{' and '.join(str(each.shape) for each in each_of)}"
+                f"{' and '.join(str(each.shape) for each in tensors)}"
             )
-        found = [each.squeeze(0) if time else each for each in each_of]
-        return found[0] if states == 1 else tuple(found)
+        tensors = [each.squeeze(0) if time else each for each in tensors]
+        return tensors[0] if states == 1 else tuple(tensors)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}"
@@ -87,12 +87,12 @@ class SimpleRNNCell(_Cell):
     """One step: ``tanh(x @ weight_ih.T + bias_ih + state @ weight_hh.T + bias_hh)``, as output and as state
     (Elman 1990).
 
-    From inputs [batch, input_size] and states [batch, hidden_size]; the default states are zeros. ``weight_ih`` has the
+    The inputs are [batch, input_size] and the states [batch, hidden_size], by default zeros. ``weight_ih`` has the
     shape [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].
 
     Raises:
-        ValueError: if ``activation`` is neither "tanh" nor "relu".
-        ValueError: if a size is below 1, or inputs and states have other shapes.
+        ValueError: if ``activation`` is neither "tanh" nor "relu", if a size is below 1, or if inputs and states have
+            other shapes.
         TypeError: if a size is not an integer, or an input is not a tensor of floats.
     """
 
@@ -111,8 +111,8 @@ class LSTMCell(_Cell):
     """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
     Cummins 2000): the output, and (output, cell) as states.
 
-    From inputs [batch, input_size] and two states [batch, hidden_size]; the default states are zeros. ``weight_ih`` has
-    the shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
+    The inputs are [batch, input_size] and both states [batch, hidden_size], by default zeros. ``weight_ih`` has the
+    shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
 
     Raises:
         ValueError: if a size is below 1, or inputs and states have other shapes.
@@ -132,7 +132,7 @@ class LSTMCell(_Cell):
 class GRUCell(_Cell):
     """One step of a gated recurrent unit (Cho and others 2014): the new state, as output and as state.
 
-    From inputs [batch, input_size] and states [batch, hidden_size]; the default states are zeros. ``weight_ih`` has the
+    The inputs are [batch, input_size] and the states [batch, hidden_size], by default zeros. ``weight_ih`` has the
     shape [3 * hidden_size, input_size], ``weight_hh`` [3 * hidden_size, hidden_size].
 
     Raises:
@@ -148,9 +148,7 @@ class GRUCell(_Cell):
 
 
 class _OneState(Layer):
-    """Run a cell with one state over [batch, time, input_size]. Return all outputs, and the last state [1, batch,
-    hidden_size].
-    """
+    """Base class of layers that run a cell with one state over a sequence."""
 
     cell: Any
 
@@ -161,7 +159,7 @@ class _OneState(Layer):
         return outputs, last.unsqueeze(0)
 
 
-def _one_layer(name: str, num_layers: int, direction: str) -> None:
+def _check_one_layer(name: str, num_layers: int, direction: str) -> None:
     if type(num_layers) is not int or num_layers != 1 or not isinstance(direction, str) or direction != "forward":
         raise ValueError(f"{name}: num_layers is 1 and direction 'forward'; call several layers in turn for more")
 
@@ -186,7 +184,7 @@ class SimpleRNN(_OneState):
         activation: str = "tanh",
     ) -> None:
         super().__init__()
-        _one_layer("SimpleRNN", num_layers, direction)
+        _check_one_layer("SimpleRNN", num_layers, direction)
         self.cell = SimpleRNNCell(input_size, hidden_size, activation)
 
     def forward(self, inputs: Tensor, initial_states: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -207,7 +205,7 @@ class GRU(_OneState):
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, direction: str = "forward") -> None:
         super().__init__()
-        _one_layer("GRU", num_layers, direction)
+        _check_one_layer("GRU", num_layers, direction)
         self.cell = GRUCell(input_size, hidden_size)
 
     def forward(self, inputs: Tensor, initial_states: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -227,7 +225,7 @@ class LSTM(Layer):
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, direction: str = "forward") -> None:
         super().__init__()
-        _one_layer("LSTM", num_layers, direction)
+        _check_one_layer("LSTM", num_layers, direction)
         self.cell = LSTMCell(input_size, hidden_size)
 
     def forward(

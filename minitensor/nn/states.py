@@ -11,7 +11,7 @@ import numpy as np
 from minitensor.engine.core.tensor import Tensor
 
 
-def _saved(layer: Any, prefix: str, inside: bool) -> Iterator[tuple[str, Tensor]]:
+def _registered(layer: Any, prefix: str, inside: bool) -> Iterator[tuple[str, Tensor]]:
     """Yield each parameter and persistable buffer with its path."""
     for name, each in layer._parameters.items():
         if each is not None:
@@ -21,43 +21,43 @@ def _saved(layer: Any, prefix: str, inside: bool) -> Iterator[tuple[str, Tensor]
             yield prefix + name, each
     if inside:
         for name, sublayer in layer.named_children():
-            yield from _saved(sublayer, f"{prefix}{name}.", inside)
+            yield from _registered(sublayer, f"{prefix}{name}.", inside)
 
 
 def state_of(layer: Any, include_sublayers: bool, prefix: str) -> dict[str, Tensor]:
     """Return parameters and persistable buffers by path."""
-    return dict(_saved(layer, prefix, include_sublayers))
+    return dict(_registered(layer, prefix, include_sublayers))
 
 
 def load_into(layer: Any, given: Mapping[str, Any], by_path: bool) -> tuple[list[str], list[str]]:
-    """Write the values of a state dict into the parameters and buffers; all are checked before the first write.
+    """Write the values of a state dict into the parameters and buffers. Return the missing and the unexpected names.
 
     Raises:
-        TypeError, ValueError: if something does not fit.
+        TypeError, ValueError: if a value does not fit. Nothing is written then.
     """
     if not isinstance(given, Mapping):
         raise TypeError(f"set_state_dict takes a dict, as state_dict() gives it, not {type(given).__name__}")
     found = state_of(layer, True, "")
-    here = found if by_path else {each.name: each for each in found.values()}
-    called = dict(zip(found if by_path else (each.name for each in found.values()), found, strict=True))
-    missing, extra = [name for name in here if name not in given], [name for name in given if name not in here]
+    own = found if by_path else {each.name: each for each in found.values()}
+    paths = dict(zip(found if by_path else (each.name for each in found.values()), found, strict=True))
+    missing, extra = [name for name in own if name not in given], [name for name in given if name not in own]
     values = {
         name: given[name] if isinstance(given[name], Tensor) else np.asarray(given[name])
-        for name in here
+        for name in own
         if name in given
     }
-    misshapen = [name for name in values if list(values[name].shape) != here[name].shape]
-    mistyped = [name for name in values if _dtype(values[name]) != here[name].dtype.name and name not in misshapen]
+    misshapen = [name for name in values if list(values[name].shape) != own[name].shape]
+    mistyped = [name for name in values if _dtype(values[name]) != own[name].dtype.name and name not in misshapen]
     if misshapen or mistyped:
-        wrong = [f"{name!r} has shape {here[name].shape}, the value {list(values[name].shape)}" for name in misshapen]
-        wrong += [f"{name!r} has dtype {here[name].dtype.name}, the value {_dtype(values[name])}" for name in mistyped]
+        wrong = [f"{name!r} has shape {own[name].shape}, the value {list(values[name].shape)}" for name in misshapen]
+        wrong += [f"{name!r} has dtype {own[name].dtype.name}, the value {_dtype(values[name])}" for name in mistyped]
         wrong += [f"{name!r} is missing" for name in missing]
         wrong += [f"{name!r} is unknown" for name in extra]
         raise (ValueError if misshapen else TypeError)(f"set_state_dict: {'; '.join(wrong)}. Nothing was loaded.")
     for name in missing:
-        warnings.warn(f"Skip loading for {called[name]}. {name} is not found in the provided dict.", stacklevel=3)
-    for each, value in {id(here[name]): (here[name], value) for name, value in values.items()}.values():
-        each.set_value(value)  # one write even if the tensor has two paths: the value of the last one
+        warnings.warn(f"Skip loading for {paths[name]}. {name} is not found in the provided dict.", stacklevel=3)
+    for each, value in {id(own[name]): (own[name], value) for name, value in values.items()}.values():
+        each.set_value(value)  # a tensor with two paths is written once, with the value of the last one
     return missing, extra
 
 

@@ -20,8 +20,8 @@ from minitensor.nn.normalizing import _BatchNorm
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization of [rows, channels] or [images, channels, height, width] over the batches of all ranks.
 
-    In training the ranks exchange two sums in forward and two in backward. The gradients are the same as if one process
-    had the whole batch. The ranks may have batches of different sizes. After ``eval()`` the running mean and variance
+    In training the ranks exchange two sums in forward and two in backward, so that the gradients are those of the whole
+    batch in one process. The ranks may have batches of different sizes. After ``eval()`` the running mean and variance
     are used, without communication.
 
     Raises:
@@ -53,13 +53,11 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, layer: Layer) -> Any:
-        """Return ``layer`` with every batch normalization in it replaced by a synchronized one with the same parameters
-        and running values.
-        """
+        """Return ``layer`` with synchronized batch normalization in place of every other, on the same parameters."""
         checks.instance("convert_sync_batchnorm", "layer", layer, Layer, "a Layer")
         if isinstance(layer, _BatchNorm):
-            left_out = (False if each is None else None for each in (layer.weight, layer.bias))
-            converted = cls(layer.num_features, layer.momentum, layer.epsilon, *left_out)
+            attributes = (False if each is None else None for each in (layer.weight, layer.bias))
+            converted = cls(layer.num_features, layer.momentum, layer.epsilon, *attributes)
             for name in ("weight", "bias", "_mean", "_variance"):
                 setattr(converted, name, getattr(layer, name))
             converted.training = layer.training

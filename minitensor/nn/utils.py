@@ -1,4 +1,4 @@
-"""``paddle.nn.utils``: clip gradients in place."""
+"""``paddle.nn.utils``: limit gradients in place."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def clip_grad_norm_(
             )
         factor = float(max_norm) / (total.item() + 1e-6)
         for each in gradients:
-            each.scale_(1.0 if factor > 1.0 else factor)  # a factor of nan is used, too
+            each.scale_(1.0 if factor > 1.0 else factor)  # a factor of nan makes the gradients nan
     return total
 
 

@@ -1,4 +1,4 @@
-"""Optimizers under Paddle's names. They write parameters in place, and each write raises the parameter's version."""
+"""Optimizers under Paddle's names. They write parameters in place, and each write increments the version."""
 
 from minitensor.optimizer import lr
 from minitensor.optimizer.adam import Adam, AdamW

@@ -11,29 +11,29 @@ import numpy as np
 from minitensor.engine.core.tensor import Tensor
 from minitensor.optimizer.clip import Clip
 from minitensor.optimizer.lr import LRScheduler
-from minitensor.optimizer.optimizer import Array, Optimizer, penalized
+from minitensor.optimizer.optimizer import Array, Optimizer, add_penalty
 
 
 class Adam(Optimizer):
     """Move each element by its average gradient, divided by the root of its average squared gradient
     (Kingma and Ba, 2015).
 
-    Parameters have any shape and are written once per step; each has two averages of its shape. See :class:`Optimizer`
-    for the other arguments.
+    Parameters may have any shape. A step writes each of them once, and updates two averages of its shape. See
+    :class:`Optimizer` for the other arguments.
 
     Args:
-        beta1, beta2: the share of the average gradient, and of the average squared gradient, that a step keeps; at
-            least 0, and below 1.
+        beta1, beta2: the share of the old average in the new one, for the gradient and its square; at least 0, and
+            below 1.
         epsilon: a small number added to the root.
         weight_decay: an L2 penalty, added to the gradient.
 
     Raises:
-        TypeError, ValueError: as in :class:`Optimizer`, and if ``beta1`` or ``beta2`` is outside 0 to 1, or ``epsilon``
-            is below 0.
+        TypeError, ValueError: as :class:`Optimizer` does, and if ``beta1`` or ``beta2`` is not in [0, 1), or if
+            ``epsilon`` is below 0.
     """
 
     slots = ("moment1", "moment2")
-    rooms = 2
+    buffers = 2
 
     def __init__(
         self,
@@ -51,38 +51,37 @@ class Adam(Optimizer):
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         first, second = self._betas
-        # The averages begin with 0, so the first ones are too small; division by these factors corrects that.
-        began, began_squared = 1 - first**step, math.sqrt(1 - second**step)
-        rate, epsilon = self._rate * began_squared / began, self._epsilon * began_squared
+        # The averages start at 0, so those of the first steps are too small. Division by these factors corrects that.
+        correction, root_correction = 1 - first**step, math.sqrt(1 - second**step)
+        rate, epsilon = self._rate * root_correction / correction, self._epsilon * root_correction
         return first, 1 - first, second, 1 - second, rate, epsilon, self._decay, 1 - self._rate * self._decay
 
-    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *kept_and_room: Array) -> None:
+    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *averages_and_buffers: Array) -> None:
         first, rest, second, rest_squared, rate, epsilon, decay, shrunk = numbers
-        average, squares, room, other = kept_and_room
-        gradient = self._prepared(gradient, parameter, decay, shrunk, other)
+        average, squares, buffer, other_buffer = averages_and_buffers
+        gradient = self._gradient_for_step(gradient, parameter, decay, shrunk, other_buffer)
         np.multiply(average, first, average)
-        np.add(average, np.multiply(gradient, rest, room), average)
+        np.add(average, np.multiply(gradient, rest, buffer), average)
         np.multiply(squares, second, squares)
-        np.multiply(gradient, gradient, room)
-        np.add(squares, np.multiply(room, rest_squared, room), squares)
-        np.add(np.sqrt(squares, room), epsilon, room)
-        np.multiply(np.divide(average, room, room), rate, room)
-        np.subtract(parameter, room, parameter)
+        np.multiply(gradient, gradient, buffer)
+        np.add(squares, np.multiply(buffer, rest_squared, buffer), squares)
+        np.add(np.sqrt(squares, buffer), epsilon, buffer)
+        np.multiply(np.divide(average, buffer, buffer), rate, buffer)
+        np.subtract(parameter, buffer, parameter)
 
-    def _prepared(self, gradient: Array, parameter: Array, decay: Any, shrunk: Any, room: Array) -> Array:
-        """Return the gradient that the step uses; a subclass may change the parameter first."""
-        return penalized(gradient, parameter, decay, room) if self._decay else gradient
+    def _gradient_for_step(self, gradient: Array, parameter: Array, decay: Any, shrunk: Any, buffer: Array) -> Array:
+        """Return the gradient that the step uses. A subclass may change the parameter first."""
+        return add_penalty(gradient, parameter, decay, buffer) if self._decay else gradient
 
 
 class AdamW(Adam):
-    """Adam that first shrinks the parameter by ``learning_rate * weight_decay`` of itself, at each step
-    (Loshchilov and Hutter, 2019).
+    """Adam that first multiplies the parameter by ``1 - learning_rate * weight_decay`` (Loshchilov and Hutter, 2019).
 
-    Parameters have any shape and are written once per step; each has two averages of its shape. See :class:`Optimizer`
-    for the other arguments.
+    Parameters may have any shape. A step writes each of them once, and updates two averages of its shape. See
+    :class:`Optimizer` for the other arguments.
 
     Raises:
-        TypeError, ValueError: as in :class:`Adam`.
+        TypeError, ValueError: as :class:`Adam` does.
     """
 
     def __init__(
@@ -97,6 +96,6 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip)
 
-    def _prepared(self, gradient: Array, parameter: Array, decay: Any, shrunk: Any, room: Array) -> Array:
+    def _gradient_for_step(self, gradient: Array, parameter: Array, decay: Any, shrunk: Any, buffer: Array) -> Array:
         np.multiply(parameter, shrunk, parameter)
         return gradient

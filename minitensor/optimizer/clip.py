@@ -1,4 +1,4 @@
-"""Limit gradients before a step. The attribute ``grad`` does not change, because the step uses a limited copy."""
+"""Limit gradients before a step. The step uses limited copies, so the attribute ``grad`` does not change."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Array = Any
 
 
 class Clip:
-    """Base class: computes the array that a step uses in place of each gradient."""
+    """Base class of rules that limit gradients."""
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
-        """Return a new array for each gradient that is too large; the other gradients are returned unchanged."""
+        """Return a new array for each gradient that is too large, and any other gradient itself."""
         raise checks.undefined(self, "__call__")
 
 
@@ -44,7 +44,7 @@ class ClipGradByValue(Clip):
 
 
 class ClipGradByNorm(Clip):
-    """Scale each gradient whose norm (root of the sum of squares) is above ``clip_norm`` down to it.
+    """Scale each gradient so that its norm, the root of the sum of squares, is at most ``clip_norm``.
 
     Gradients have any shape.
 
@@ -53,12 +53,12 @@ class ClipGradByNorm(Clip):
     """
 
     def __init__(self, clip_norm: float) -> None:
-        self.clip_norm = _norm_of(clip_norm, "ClipGradByNorm")
+        self.clip_norm = _positive(clip_norm, "ClipGradByNorm")
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
         """Return the limited gradients."""
         gradients = _arrays("ClipGradByNorm", gradients)
-        # A norm of nan is not <= clip_norm, so its gradient becomes nan.
+        # A norm of nan is not <= clip_norm, so the gradient becomes nan.
         return [
             _scale(each, 1.0 if (norm := _norm([each])) <= self.clip_norm else self.clip_norm / norm)
             for each in gradients
@@ -76,21 +76,21 @@ class ClipGradByGlobalNorm(Clip):
     """
 
     def __init__(self, clip_norm: float) -> None:
-        self.clip_norm = _norm_of(clip_norm, "ClipGradByGlobalNorm")
+        self.clip_norm = _positive(clip_norm, "ClipGradByGlobalNorm")
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
-        """Return the gradients, scaled together."""
+        """Return the gradients, scaled by one factor."""
         gradients = _arrays("ClipGradByGlobalNorm", gradients)
         norm = _norm(gradients)
         return [_scale(each, self.clip_norm / norm if norm > self.clip_norm else 1.0) for each in gradients]
 
 
-def _norm_of(given: Any, name: str) -> float:
+def _positive(given: Any, name: str) -> float:
     return float(checks.real(name, "clip_norm", given, above=0))
 
 
 def _arrays(op: str, gradients: Any) -> list[Array]:
-    """Return the gradients, which an optimizer passes as arrays; raise TypeError for anything else."""
+    """Return ``gradients`` as a list; raise TypeError unless all are arrays of floats."""
     for each in checks.elements(op, "gradients", gradients, "arrays of floats"):
         if isinstance(each, np.generic) or getattr(each, "dtype", None) not in FLOATS or not hasattr(each, "astype"):
             raise TypeError(

@@ -1,4 +1,4 @@
-"""Learning-rate schedulers under Paddle's names. Each computes the learning rate of a step; steps are counted from 0.
+"""Learning-rate schedulers under Paddle's names. Each computes the rate of a step; steps are counted from 0.
 
 Pass a scheduler to an optimizer as ``learning_rate``, and call the scheduler's ``step()`` to advance the rate.
 """
@@ -19,7 +19,7 @@ class LRScheduler:
 
     Args:
         learning_rate: the initial rate.
-        last_epoch: the number of the last step that was made; -1 if there was none.
+        last_epoch: the number of the last step; -1 if there was none.
 
     Raises:
         ValueError: if ``learning_rate`` is not a number of at least 0.
@@ -34,7 +34,7 @@ class LRScheduler:
         self.step()
 
     def get_lr(self) -> float:
-        """Return the rate of step ``last_epoch``. Subclasses implement it."""
+        """Return the rate of step ``last_epoch``. Subclasses define this method."""
         raise checks.undefined(self, "get_lr")
 
     def step(self, epoch: int | None = None) -> None:
@@ -79,7 +79,7 @@ class StepDecay(LRScheduler):
     """``learning_rate * gamma ** (step // step_size)``.
 
     Raises:
-        ValueError: if ``step_size`` is below 1, or if the rate is not a number of at least 0.
+        ValueError: if ``step_size`` is below 1, or ``learning_rate`` is not a number of at least 0.
     """
 
     def __init__(self, learning_rate: float, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -93,10 +93,11 @@ class StepDecay(LRScheduler):
 
 
 class CosineAnnealingDecay(LRScheduler):
-    """Decrease ``learning_rate`` to ``eta_min`` along half a cosine in ``T_max`` steps, then increase it (SGDR, 2017).
+    """Decrease the rate to ``eta_min`` along half a cosine in ``T_max`` steps, then increase it again (Loshchilov and
+    Hutter 2017).
 
     Raises:
-        ValueError: if ``T_max`` is not above 0, or if the rate is not a number of at least 0.
+        ValueError: if ``T_max`` is not above 0, or ``learning_rate`` is not a number of at least 0.
     """
 
     def __init__(self, learning_rate: float, T_max: float, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803  # Paddle's name
@@ -106,8 +107,8 @@ class CosineAnnealingDecay(LRScheduler):
 
     def get_lr(self) -> float:
         """Return the rate of this step."""
-        turn = math.cos(math.pi * self.last_epoch / self.T_max)
-        return self.eta_min + (self.base_lr - self.eta_min) * (1 + turn) / 2
+        cosine = math.cos(math.pi * self.last_epoch / self.T_max)
+        return self.eta_min + (self.base_lr - self.eta_min) * (1 + cosine) / 2
 
 
 class LinearWarmup(LRScheduler):
@@ -116,7 +117,7 @@ class LinearWarmup(LRScheduler):
     ``learning_rate`` is a number or a scheduler.
 
     Raises:
-        ValueError: if ``warmup_steps`` is below 1, or if ``end_lr`` is not above ``start_lr``.
+        ValueError: if ``warmup_steps`` is below 1, if ``start_lr`` is below 0, or if ``end_lr`` is not above it.
     """
 
     def __init__(
@@ -155,7 +156,7 @@ class NoamDecay(LRScheduler):
     """``learning_rate * d_model ** -0.5 * min(step ** -0.5, step * warmup_steps ** -1.5)`` (Vaswani and others 2017).
 
     Raises:
-        ValueError: if ``d_model`` is not above 0, or the rate is not a number of at least 0.
+        ValueError: if ``d_model`` is not above 0, or ``learning_rate`` is not a number of at least 0.
     """
 
     def __init__(self, d_model: int, warmup_steps: int, learning_rate: float = 1.0, last_epoch: int = -1) -> None:
@@ -166,16 +167,17 @@ class NoamDecay(LRScheduler):
     def get_lr(self) -> float:
         """Return the rate of this step."""
         step = checks.integer("NoamDecay", "the step", self.last_epoch, least=0)
-        falling = 1.0 if step == 0 else step**-0.5
-        return self.base_lr * self.d_model**-0.5 * min(falling, self.warmup_steps**-1.5 * step)
+        decay = 1.0 if step == 0 else step**-0.5
+        return self.base_lr * self.d_model**-0.5 * min(decay, self.warmup_steps**-1.5 * step)
 
 
 class PiecewiseDecay(LRScheduler):
-    """The rate is ``values[0]`` until step ``boundaries[0]``, then ``values[1]`` until step ``boundaries[1]``, and so
-    on; the last value has no end.
+    """``values[0]`` before step ``boundaries[0]``, then ``values[1]`` before step ``boundaries[1]``, and so on.
+
+    The last value applies to all later steps.
 
     Raises:
-        ValueError: if there is not one value more than boundaries.
+        ValueError: unless there is one value more than there are boundaries.
     """
 
     def __init__(self, boundaries: list[int], values: list[float], last_epoch: int = -1) -> None:
@@ -193,7 +195,7 @@ class PiecewiseDecay(LRScheduler):
 
 
 class _Falling(LRScheduler):
-    """A rate that decreases with the step by a factor ``gamma``."""
+    """Base class of rates that a parameter ``gamma`` reduces with the step."""
 
     def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = float(checks.real(type(self).__name__, "gamma", gamma))
@@ -205,7 +207,7 @@ class NaturalExpDecay(_Falling):
     """``learning_rate * exp(-gamma * step)``.
 
     Raises:
-        ValueError: if the rate is not a number of at least 0.
+        ValueError: if ``learning_rate`` is not a number of at least 0.
     """
 
     def get_lr(self) -> float:
@@ -218,7 +220,7 @@ class InverseTimeDecay(_Falling):
     """``learning_rate / (1 + gamma * step)``.
 
     Raises:
-        ValueError: if the rate is not a number of at least 0.
+        ValueError: if ``learning_rate`` is not a number of at least 0.
     """
 
     def get_lr(self) -> float:
@@ -231,7 +233,7 @@ class ExponentialDecay(_Falling):
     """``learning_rate * gamma ** step``.
 
     Raises:
-        ValueError: if the rate is not a number of at least 0.
+        ValueError: if ``learning_rate`` is not a number of at least 0.
     """
 
     def get_lr(self) -> float:
@@ -246,7 +248,7 @@ class PolynomialDecay(LRScheduler):
     multiple of ``decay_steps``.
 
     Raises:
-        ValueError: if ``decay_steps`` is below 1, or the rate is not a number of at least 0.
+        ValueError: if ``decay_steps`` is below 1, or ``learning_rate`` is not a number of at least 0.
     """
 
     def __init__(
@@ -278,7 +280,7 @@ class MultiStepDecay(LRScheduler):
     """Multiply the rate by ``gamma`` at each of the ``milestones``.
 
     Raises:
-        ValueError: if the milestones do not increase, or the rate is not a number of at least 0.
+        ValueError: if the milestones do not increase, or ``learning_rate`` is not a number of at least 0.
     """
 
     def __init__(self, learning_rate: float, milestones: Any, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -298,7 +300,7 @@ class LambdaDecay(LRScheduler):
 
     Raises:
         TypeError: if ``lr_lambda`` is not a function.
-        ValueError: if the rate is not a number of at least 0.
+        ValueError: if ``learning_rate`` is not a number of at least 0.
     """
 
     def __init__(self, learning_rate: float, lr_lambda: Any, last_epoch: int = -1) -> None:
@@ -315,7 +317,7 @@ class MultiplicativeDecay(LRScheduler):
 
     Raises:
         TypeError: if ``lr_lambda`` is not a function.
-        ValueError: if the rate is not a number of at least 0.
+        ValueError: if ``learning_rate`` is not a number of at least 0.
     """
 
     def __init__(self, learning_rate: float, lr_lambda: Any, last_epoch: int = -1) -> None:
@@ -338,12 +340,12 @@ class ReduceOnPlateau(LRScheduler):
         mode: "min" if a smaller measure is better, or "max".
         threshold: the improvement that counts, relative to the best measure, or absolute with
             ``threshold_mode="abs"``.
-        cooldown: the number of steps after a change of the rate in which no step is counted.
+        cooldown: the number of steps after a change of the rate that are ignored.
         min_lr: the lowest rate.
-        epsilon: a change of the rate that is smaller than this is not made.
+        epsilon: the smallest change of the rate; a smaller one is omitted.
 
     Raises:
-        ValueError: if ``factor`` is 1 or above, a mode is unknown, or the rate is not a number of at least 0.
+        ValueError: if ``factor`` is 1 or above, a mode is unknown, or ``learning_rate`` is not a number of at least 0.
     """
 
     def __init__(

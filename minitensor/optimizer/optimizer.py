@@ -1,7 +1,7 @@
 """Base class of optimizers. A step writes each parameter that has a gradient once, in place.
 
-The update acts like a write under ``no_grad``: it changes data and version of the parameter, but not its history. The
-update is computed in pieces, so that it allocates only a few temporary arrays of the size of a piece.
+The write changes data and version of the parameter, but not its history, like a write under ``no_grad``. A large
+parameter is updated in pieces, so that the temporary arrays have only the size of a piece.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from minitensor.optimizer.lr import LRScheduler
 
 Array = Any
 
-#: The largest number of elements that are processed at a time, on the host and on a GPU. A step with momentum on 2**24
+#: The largest number of elements of a piece, on the host and on a GPU. A step with momentum on 2**24
 #: elements took 74 ms in one piece and 48 ms in pieces of 2**15. Larger pieces are up to 8 % faster, but need more
 #: memory.
 PIECE, PIECE_ON_GPU = 1 << 15, 1 << 22
@@ -43,16 +43,16 @@ class Optimizer:
         parameters: the tensors to update, as ``layer.parameters()`` returns them. One without a gradient, or with
             ``stop_gradient=True``, is skipped.
         weight_decay: an L2 penalty: the parameter times this number is added to its gradient first. None means 0.
-        grad_clip: limits gradients that are too large: see ``nn.ClipGradByNorm`` and similar classes.
+        grad_clip: limits gradients that are too large; see ``nn.ClipGradByNorm`` and similar classes.
 
     Raises:
-        TypeError, ValueError: if an argument is anything else.
+        TypeError, ValueError: if an argument is not allowed, or if a parameter is listed twice.
     """
 
     #: The names under which ``state_dict`` lists the averages of each parameter.
     slots: tuple[str, ...] = ()
-    #: The number of temporary arrays that the update of a piece needs.
-    rooms: int = 1
+    #: The number of temporary arrays (buffers) that the update of a piece needs.
+    buffers: int = 1
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Optimizer:
             raise TypeError(f"{self._name}: grad_clip is nn.ClipGradByNorm or one of its like, not {shown(grad_clip)}")
         self._clip = grad_clip
         self._decay = 0.0 if weight_decay is None else self._number("weight_decay", weight_decay)
-        self._parameters = self._checked(parameters)
+        self._parameters = self._check_parameters(parameters)
         self._kept: list[list[Tensor]] = [[] for _ in self._parameters]
         self._steps = [0 for _ in self._parameters]
 
@@ -83,7 +83,7 @@ class Optimizer:
             )
         return float(number(self._name, name, given))
 
-    def _checked(self, parameters: Any) -> list[Tensor]:
+    def _check_parameters(self, parameters: Any) -> list[Tensor]:
         if isinstance(parameters, Tensor) or not checks.is_iterable(parameters):
             raise TypeError(
                 f"{self._name}: parameters is a list of tensors, as layer.parameters() gives it, not "
@@ -127,62 +127,62 @@ class Optimizer:
             if key not in longest or piece > longest[key][0]:
                 longest[key] = piece, array
         self._rate = self.get_lr()
-        # All memory is allocated before the first write, so that an update that does not fit writes nothing.
+        # All memory is allocated before the first write, so that nothing is written if memory does not suffice.
         with np.errstate(all="ignore"):  # inf and nan are valid values
-            slopes = self._slopes(ready)
+            gradients = self._gradients(ready)
         for position, parameter, *_ in ready:
             if not self._kept[position] and self.slots:
                 self._kept[position] = [Tensor._made(np.zeros_like(parameter._array, order="C")) for _ in self.slots]
-        rooms = {
-            key: [np.empty_like(array, shape=(piece,)) for _ in range(self.rooms)]
+        buffers = {
+            key: [np.empty_like(array, shape=(piece,)) for _ in range(self.buffers)]
             for key, (piece, array) in longest.items()
         }
         numbers: dict[Any, list[Any]] = {}
         frame = calling_frame()
         # An interrupt between two writes would leave a parameter and its averages at different steps.
         with uninterrupted(), np.errstate(all="ignore"):
-            for (position, parameter, gradient, key, piece), slope in zip(ready, slopes, strict=True):
+            for (position, parameter, gradient, key, piece), limited in zip(ready, gradients, strict=True):
                 array, storage, kept = parameter._array, parameter._storage, self._kept[position]
                 self._steps[position] = step = self._steps[position] + 1
                 if (step, key) not in numbers:
                     numbers[step, key] = [_number_for(array, number) for number in self._numbers(step)]
-                arrays = [array, slope]
+                arrays = [array, limited]
                 for each in kept:
                     arrays.append(each._array)
                     each._storage.version += 1
                 update = self._update
-                write(storage, array, self._op, frame, update, numbers[step, key], arrays, rooms[key], piece)
+                write(storage, array, self._op, frame, update, numbers[step, key], arrays, buffers[key], piece)
                 if watch.listener is not None:
                     watch.listener(TensorWritten(parameter, self._op, (parameter, gradient), None))
 
-    def _slopes(self, ready: list[Any]) -> list[Array]:
-        """Return the clipped array that the step uses for each gradient. It never shares memory with the parameter."""
-        slopes = [gradient._array for _, _, gradient, *_ in ready]
+    def _gradients(self, ready: list[Any]) -> list[Array]:
+        """Return the limited gradients that the step uses. None shares memory with its parameter."""
+        arrays = [gradient._array for _, _, gradient, *_ in ready]
         if self._clip is not None:
-            slopes = self._clip(slopes)
+            arrays = self._clip(arrays)
         return [
-            slope.copy() if gradient._storage is parameter._storage else slope
-            for slope, (_, parameter, gradient, *_) in zip(slopes, ready, strict=True)
+            array.copy() if gradient._storage is parameter._storage else array
+            for array, (_, parameter, gradient, *_) in zip(arrays, ready, strict=True)
         ]
 
-    def _update(self, numbers: list[Any], arrays: list[Array], room: list[Array], piece: int) -> None:
+    def _update(self, numbers: list[Any], arrays: list[Array], buffer: list[Array], piece: int) -> None:
         """Update one parameter in pieces of ``piece`` elements."""
         size = arrays[0].size
         if size == piece:
-            self._write(numbers, *arrays, *[each[:size].reshape(arrays[0].shape) for each in room])
+            self._write(numbers, *arrays, *[each[:size].reshape(arrays[0].shape) for each in buffer])
             return
-        lines, room = [each.reshape(-1) for each in arrays], [each[:piece] for each in room]
+        lines, buffer = [each.reshape(-1) for each in arrays], [each[:piece] for each in buffer]
         for begin in range(0, size, piece):
             if size - begin < piece:
-                room = [each[: size - begin] for each in room]
-            self._write(numbers, *[line[begin : begin + piece] for line in lines], *room)
+                buffer = [each[: size - begin] for each in buffer]
+            self._write(numbers, *[line[begin : begin + piece] for line in lines], *buffer)
 
     def _numbers(self, step: int) -> tuple[float, ...]:
-        """Return the numbers that the update of a parameter uses in its step number ``step``."""
+        """Return the numbers that ``_write`` uses in the step of a parameter with the number ``step``."""
         raise checks.undefined(self, "_numbers")
 
-    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *kept_and_room: Array) -> None:
-        """Update a piece of one parameter. ``kept_and_room`` are its averages, then the temporary arrays."""
+    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *averages_and_buffers: Array) -> None:
+        """Update a piece of one parameter, given its averages and the temporary arrays."""
         raise NotImplementedError
 
     # ---------- around a step ----------
@@ -190,8 +190,7 @@ class Optimizer:
     def minimize(
         self, loss: Tensor, startup_program: None = None, parameters: Any = None, no_grad_set: None = None
     ) -> tuple[list[Any], list[tuple[Tensor, Tensor]]]:
-        """Update parameters as ``step()`` does. The program has to call ``loss.backward()`` before, because
-        ``minimize`` does not.
+        """Update parameters as ``step()`` does. As in Paddle, the program has to call ``loss.backward()`` first.
 
         Args:
             parameters: the tensors to update; all by default.
@@ -231,11 +230,10 @@ class Optimizer:
         self._rate = self._number("learning_rate", value)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return a dict with the averages of each parameter, as tensors, and its number of steps, by the parameter's
-        name.
+        """Return the averages and the number of steps of each parameter, with keys that begin with its name.
 
-        The tensors are not copies: later steps write into them. The key ``"LR_Scheduler"`` has the state of the
-        scheduler.
+        The averages are tensors, not copies: later steps write into them. The key ``"LR_Scheduler"`` has the state of
+        the scheduler.
         """
         found: dict[str, Any] = {}
         for parameter, kept, steps in zip(self._parameters, self._kept, self._steps, strict=True):
@@ -249,8 +247,8 @@ class Optimizer:
     def set_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Continue from the ``state_dict`` of an optimizer of the same class. Its data is copied.
 
-        Entries that belong to no parameter of this optimizer cause a warning. They occur if a program builds its
-        network twice, because the names of the second network's parameters differ.
+        Entries that belong to no parameter of this optimizer cause a warning. They occur if a program creates its
+        network twice, because the parameters of the second network have other names.
 
         Raises:
             ValueError: if a parameter has only some of its averages, if one has another shape than its parameter, or if
@@ -295,7 +293,7 @@ class Optimizer:
 
 
 def _like(given: Any, array: Array) -> Array:
-    """Return a copy of a tensor or an array, with the dtype and on the device of ``array``."""
+    """Return a copy of ``given``, a tensor or an array, with the dtype and on the device of ``array``."""
     host = np.array(given, array.dtype, order="C")
     return like(host, array)
 
@@ -305,14 +303,14 @@ def _piece(array: Array) -> int:
     if not array.flags.c_contiguous:
         return array.size
     most = PIECE if type(array) is np.ndarray else PIECE_ON_GPU
-    # Several pieces have equal sizes, rounded up.
+    # The pieces have equal sizes, rounded up.
     return array.size if array.size <= most else -(-array.size // -(-array.size // most))
 
 
-def penalized(gradient: Array, parameter: Array, decay: Any, room: Array) -> Array:
-    """Return the gradient with the L2 penalty added; the sum is written into the temporary array ``room``."""
-    np.multiply(parameter, decay, room)
-    return np.add(room, gradient, room)
+def add_penalty(gradient: Array, parameter: Array, decay: Any, buffer: Array) -> Array:
+    """Write the gradient plus the L2 penalty, ``decay`` times the parameter, into ``buffer``, and return ``buffer``."""
+    np.multiply(parameter, decay, buffer)
+    return np.add(buffer, gradient, buffer)
 
 
 def _number_for(array: Array, number: float) -> Any:

@@ -11,29 +11,29 @@ from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.optimizer.clip import Clip
 from minitensor.optimizer.lr import LRScheduler
-from minitensor.optimizer.optimizer import Array, Optimizer, penalized
+from minitensor.optimizer.optimizer import Array, Optimizer, add_penalty
 
 
 class RMSProp(Optimizer):
     """Move each element by its gradient, divided by the root of its average squared gradient, optionally with momentum
     (Hinton, 2012).
 
-    Parameters have any shape and are written once per step; each has averages of its shape. See :class:`Optimizer` for
-    the other arguments.
+    Parameters may have any shape. A step writes each of them once, and updates averages of its shape. See
+    :class:`Optimizer` for the other arguments.
 
     Args:
-        rho: the share of the average squared gradient that a step keeps; at least 0, and below 1.
-        epsilon: added to the average before the root, as in Paddle.
+        rho: the share of the old average squared gradient in the new one; at least 0, and below 1.
+        epsilon: a small number, added to the average before the root, as in Paddle.
         momentum: the share of the last step that is added to this one.
         centered: True to subtract the square of the average gradient first.
 
     Raises:
-        TypeError, ValueError: as in :class:`Optimizer`, and if ``rho`` is outside 0 to 1, or ``epsilon`` or
+        TypeError, ValueError: as :class:`Optimizer` does, and if ``rho`` is not in [0, 1), or ``epsilon`` or
             ``momentum`` is below 0.
     """
 
     slots = ("mean_square", "mean_grad", "momentum")
-    rooms = 2
+    buffers = 2
 
     def __init__(
         self,
@@ -53,21 +53,21 @@ class RMSProp(Optimizer):
     def _numbers(self, step: int) -> tuple[float, ...]:
         return self._rate, self._decay, self._rho, 1 - self._rho, self._epsilon, self._momentum
 
-    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *kept_and_room: Array) -> None:
+    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *averages_and_buffers: Array) -> None:
         rate, decay, rho, rest, epsilon, momentum = numbers
-        squares, average, moved, room, other = kept_and_room
+        squares, average, moved, buffer, other_buffer = averages_and_buffers
         if self._decay:
-            gradient = penalized(gradient, parameter, decay, other)
+            gradient = add_penalty(gradient, parameter, decay, other_buffer)
         np.multiply(squares, rho, squares)
-        np.add(squares, np.multiply(np.multiply(gradient, gradient, room), rest, room), squares)
+        np.add(squares, np.multiply(np.multiply(gradient, gradient, buffer), rest, buffer), squares)
         if self._centered:
             np.multiply(average, rho, average)
-            np.add(average, np.multiply(gradient, rest, room), average)
-            np.subtract(squares, np.multiply(average, average, room), room)
-            np.sqrt(np.add(room, epsilon, room), room)
+            np.add(average, np.multiply(gradient, rest, buffer), average)
+            np.subtract(squares, np.multiply(average, average, buffer), buffer)
+            np.sqrt(np.add(buffer, epsilon, buffer), buffer)
         else:
-            np.sqrt(np.add(squares, epsilon, room), room)
-        np.multiply(np.divide(gradient, room, room), rate, room)
+            np.sqrt(np.add(squares, epsilon, buffer), buffer)
+        np.multiply(np.divide(gradient, buffer, buffer), rate, buffer)
         np.multiply(moved, momentum, moved)
-        np.add(moved, room, moved)
+        np.add(moved, buffer, moved)
         np.subtract(parameter, moved, parameter)

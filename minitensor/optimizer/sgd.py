@@ -11,29 +11,29 @@ from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.optimizer.clip import Clip
 from minitensor.optimizer.lr import LRScheduler
-from minitensor.optimizer.optimizer import Array, Optimizer, penalized
+from minitensor.optimizer.optimizer import Array, Optimizer, add_penalty
 
 
 @checks.with_own_methods
 class SGD(Optimizer):
     """``parameter -= learning_rate * gradient``.
 
-    Parameters have any shape and are written once per step. See :class:`Optimizer` for the other arguments.
+    Parameters may have any shape, and a step writes each of them once. See :class:`Optimizer` for the other arguments.
 
     Raises:
-        TypeError, ValueError: as in :class:`Optimizer`.
+        TypeError, ValueError: as :class:`Optimizer` does.
     """
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         return self._rate, self._decay
 
-    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *kept_and_room: Array) -> None:
+    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *averages_and_buffers: Array) -> None:
         rate, decay = numbers
-        (room,) = kept_and_room
+        (buffer,) = averages_and_buffers
         if self._decay:
-            gradient = penalized(gradient, parameter, decay, room)
-        np.multiply(gradient, rate, room)
-        np.subtract(parameter, room, parameter)
+            gradient = add_penalty(gradient, parameter, decay, buffer)
+        np.multiply(gradient, rate, buffer)
+        np.subtract(parameter, buffer, parameter)
 
 
 class Momentum(Optimizer):
@@ -42,10 +42,10 @@ class Momentum(Optimizer):
     With ``use_nesterov`` the parameter moves by ``learning_rate * (gradient + momentum * velocity)`` (Nesterov,
     1983).
 
-    Parameters have any shape and are written once per step. See :class:`Optimizer` for the other arguments.
+    Parameters may have any shape, and a step writes each of them once. See :class:`Optimizer` for the other arguments.
 
     Raises:
-        TypeError, ValueError: as in :class:`Optimizer`, and if ``momentum`` is not a number of at least 0.
+        TypeError, ValueError: as :class:`Optimizer` does, and if ``momentum`` is not a number of at least 0.
     """
 
     slots = ("velocity",)
@@ -60,27 +60,25 @@ class Momentum(Optimizer):
         grad_clip: Clip | None = None,
     ) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip)
-        self._momentum, self._nesterov = (
-            self._number("momentum", momentum),
-            checks.flag("Momentum", "use_nesterov", use_nesterov),
-        )
-        self.rooms = 2 if self._nesterov else 1
+        self._momentum = self._number("momentum", momentum)
+        self._nesterov = checks.flag("Momentum", "use_nesterov", use_nesterov)
+        self.buffers = 2 if self._nesterov else 1
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         return self._rate, self._decay, self._momentum
 
-    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *kept_and_room: Array) -> None:
+    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *averages_and_buffers: Array) -> None:
         rate, decay, momentum = numbers
-        velocity, room, *other = kept_and_room
+        velocity, buffer, *other = averages_and_buffers
         if self._decay:
-            gradient = penalized(gradient, parameter, decay, room)
+            gradient = add_penalty(gradient, parameter, decay, buffer)
         np.multiply(velocity, momentum, velocity)
         np.add(velocity, gradient, velocity)
         if self._nesterov:
             (ahead,) = other
             np.multiply(velocity, momentum, ahead)
-            np.add(ahead, gradient, room)
-            np.multiply(room, rate, room)
+            np.add(ahead, gradient, buffer)
+            np.multiply(buffer, rate, buffer)
         else:
-            np.multiply(velocity, rate, room)
-        np.subtract(parameter, room, parameter)
+            np.multiply(velocity, rate, buffer)
+        np.subtract(parameter, buffer, parameter)

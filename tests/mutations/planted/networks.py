@@ -66,14 +66,14 @@ optimizer(
 optimizer(
     "step-is-no-write",
     "An update of a parameter does not count as a write.",
-    "write(storage, array, self._op, frame, update, numbers[step, key], arrays, rooms[key], piece)",
-    "update(numbers[step, key], arrays, rooms[key], piece)",
+    "write(storage, array, self._op, frame, update, numbers[step, key], arrays, buffers[key], piece)",
+    "update(numbers[step, key], arrays, buffers[key], piece)",
     OPTIMIZERS,
 )
 optimizer(
     "step-asks-no-savers",
     "An update does not notify savers of the parameter.",
-    "write(storage, array, self._op, frame, update, numbers[step, key], arrays, rooms[key], piece)",
-    "update(numbers[step, key], arrays, rooms[key], piece)\n                storage.version += 1",
+    "write(storage, array, self._op, frame, update, numbers[step, key], arrays, buffers[key], piece)",
+    "update(numbers[step, key], arrays, buffers[key], piece)\n                storage.version += 1",
     OPTIMIZERS,
 )
