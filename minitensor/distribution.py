@@ -1,6 +1,4 @@
-"""``paddle.distribution``: probability distributions. Gradients flow through ``log_prob`` and ``rsample`` to their
-parameters.
-"""
+"""``paddle.distribution``: probability distributions, whose samples and logarithms can have gradients."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ def _parameters(op: str, **given: Any) -> list[Tensor]:
     """Return numbers, arrays and tensors as float tensors of one shape.
 
     Raises:
-        TypeError: if a value is none of these.
+        TypeError: if a value is neither a number, an array nor a tensor.
         ValueError: if the shapes cannot be broadcast.
     """
     found = []
@@ -245,7 +243,7 @@ class Uniform(Distribution):
 
 
 class Bernoulli(Distribution):
-    """1 with the probability ``probs``, else 0.
+    """The numbers 1, with probability ``probs``, and 0.
 
     Raises:
         TypeError: if ``probs`` is neither a number nor a tensor.
@@ -308,10 +306,10 @@ class Bernoulli(Distribution):
 
 
 class Categorical(Distribution):
-    """The numbers 0, 1, 2, ..., with probabilities along the last dimension of ``logits``.
+    """The numbers 0, 1, 2, ..., with probabilities that ``logits`` determine along their last dimension.
 
-    As in Paddle, ``sample``, ``log_prob`` and ``probs`` divide ``logits``, which must not be negative, by their sum;
-    ``entropy`` and ``kl_divergence`` take them as logarithms.
+    As in Paddle, ``sample``, ``log_prob`` and ``probs`` divide the logits, which must not be negative, by their sum.
+    ``entropy`` and ``kl_divergence``, in contrast, use them as logarithms.
 
     Raises:
         TypeError: if ``logits`` is not a tensor, list or array.
@@ -341,7 +339,7 @@ class Categorical(Distribution):
     def _outcomes(self) -> tuple[int, ...]:
         return self.logits._array.shape
 
-    def _chosen(self, op: str, value: Tensor) -> Tensor:
+    def _probability(self, op: str, value: Tensor) -> Tensor:
         value = _tensor(op, value)
         index = value if value._array.dtype.kind == "i" else value.astype("int64")
         count = self.logits.shape[-1]
@@ -361,11 +359,11 @@ class Categorical(Distribution):
 
     def probs(self, value: Tensor) -> Tensor:
         """Return the probability of ``value``, broadcast against the parameters."""
-        return self._chosen("Categorical.probs", value)
+        return self._probability("Categorical.probs", value)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
-        return FUNCTIONS["log"](self._chosen("Categorical.log_prob", value))
+        return FUNCTIONS["log"](self._probability("Categorical.log_prob", value))
 
     def entropy(self) -> Tensor:
         """Return the entropy of each distribution, in nats."""

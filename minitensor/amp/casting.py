@@ -1,4 +1,4 @@
-"""``auto_cast``: cast the operands of products to 16 bits, and those of sums and losses to float32."""
+"""``auto_cast``: cast the operands of products to 16 bits, and those of sums, losses and others to float32."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ class auto_cast:  # noqa: N801  # Paddle's name
     """Cast operands in a block, ``with amp.auto_cast(): ...``, or in a function, ``@amp.auto_cast()``.
 
     The operands of in-place operations and float64 operands are not cast. A parameter is cast once for each of its
-    versions, and a product saves that copy for backward.
+    versions, and a product saves the cast copy for backward.
 
     Args:
         enable: False to cast nothing in the block, even within another context.
         custom_white_list: names of further operations whose operands are cast to 16 bits.
         custom_black_list: names of further operations whose operands are cast to float32.
-        level: "O1" casts by these lists; "O0" casts nothing.
+        level: "O1" casts by Paddle's lists and the two custom ones; "O0" casts nothing.
         dtype: "float16" or "bfloat16".
+        use_promote: has no effect.
 
     Raises:
         ValueError: if ``level`` or ``dtype`` is anything else, or if a listed operation is in both lists or is never
@@ -75,17 +76,16 @@ class auto_cast:  # noqa: N801  # Paddle's name
 
 
 def _lists(white: Iterable[str] | None, black: Iterable[str] | None) -> Lists:
-    more, less = _names("custom_white_list", white), _names("custom_black_list", black)
-    if more & less:
-        raise ValueError(
-            f"auto_cast: {', '.join(sorted(more & less))} is in custom_white_list and in custom_black_list"
-        )
-    if unknown := (more | less) - NAMES:
+    """Return Paddle's lists with the changes of two custom lists."""
+    low, wide = _names("custom_white_list", white), _names("custom_black_list", black)
+    if low & wide:
+        raise ValueError(f"auto_cast: {', '.join(sorted(low & wide))} is in custom_white_list and in custom_black_list")
+    if unknown := (low | wide) - NAMES:
         raise ValueError(
             f"auto_cast: {', '.join(map(repr, sorted(unknown)))} is never cast; a list may have "
             f"{', '.join(sorted(NAMES))}"
         )
-    return Lists((PADDLE.low | more) - less, (PADDLE.wide | less) - more)
+    return Lists((PADDLE.low | low) - wide, (PADDLE.wide | wide) - low)
 
 
 def _names(name: str, given: Iterable[str] | None) -> frozenset[str]:
@@ -96,7 +96,7 @@ amp_guard = auto_cast
 
 
 def is_float16_supported(device: Any = None) -> bool:
-    """Return True, because every device supports float16 (it computes in float32 and rounds the result)."""
+    """Return True: minitensor computes float16 on every device, in float32 with rounded results."""
     return True
 
 

@@ -1,4 +1,4 @@
-"""``GradScaler``: multiply losses, divide gradients, and skip steps with inf or nan."""
+"""``GradScaler``: multiply losses, divide gradients, and skip steps whose gradients contain inf or nan."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.optimizer.optimizer import Optimizer
 
+#: The keys of a scaler's ``state_dict``, with the attributes of the engine's ``LossScale``.
+_STATE = {
+    **{"scale": "scale", "incr_ratio": "growth", "decr_ratio": "backoff", "incr_every_n_steps": "interval"},
+    **{"decr_every_n_nan_or_inf": "patience", "incr_count": "good", "decr_count": "bad"},
+}
+
 
 class GradScaler:
-    """Multiply losses, divide gradients, and skip steps with inf or nan.
+    """Scale losses so that small 16-bit gradients do not round to 0, and skip steps whose gradients contain inf or nan.
 
     A step is ``scaler.scale(loss).backward(); scaler.step(optimizer); scaler.update()``, or
     ``scaled = scaler.scale(loss); scaled.backward(); scaler.minimize(optimizer, scaled)``.
@@ -68,7 +74,7 @@ class GradScaler:
         """Divide the gradients of the optimizer's parameters by the scale, in place.
 
         Raises:
-            RuntimeError: if it has been called for this optimizer since the last update.
+            RuntimeError: if the gradients of this optimizer were already divided since the last update.
             TypeError: if ``optimizer`` is not an optimizer.
         """
         _need_optimizer("unscale_", optimizer)
@@ -76,10 +82,10 @@ class GradScaler:
             self._rule.unscale(optimizer, (x.grad for x in optimizer._parameters if x.grad is not None))
 
     def step(self, optimizer: Any) -> None:
-        """Call ``optimizer.step()`` with unscaled gradients, unless one of them contains inf or nan.
+        """Divide the gradients by the scale, and call ``optimizer.step()`` unless one of them contains inf or nan.
 
         Raises:
-            RuntimeError: if it has been called for this optimizer since the last update.
+            RuntimeError: if this optimizer has made a step since the last update.
             TypeError: if ``optimizer`` is not an optimizer.
         """
         _need_optimizer("step", optimizer)
@@ -93,10 +99,10 @@ class GradScaler:
         self._rule.next_step()
 
     def minimize(self, optimizer: Any, *args: Any, **kwargs: Any) -> None:
-        """Call ``step(optimizer)`` and ``update()``. The scaled loss is an argument as in Paddle, but is not used.
+        """Call ``step(optimizer)`` and ``update()``. The other arguments, such as the scaled loss, have no effect.
 
         Raises:
-            RuntimeError, TypeError: as in :meth:`step`.
+            RuntimeError, TypeError: as :meth:`step` does.
         """
         _need_optimizer("minimize", optimizer)
         self.step(optimizer)
@@ -118,19 +124,10 @@ class GradScaler:
         """Return the scale, the settings by which it changes, and the numbers of consecutive steps without and with inf
         or nan.
         """
-        rule = self._rule
         if not self._enabled:
             return {}
-        return {
-            "scale": rule.scale,
-            "incr_ratio": rule.growth,
-            "decr_ratio": rule.backoff,
-            "incr_every_n_steps": rule.interval,
-            "decr_every_n_nan_or_inf": rule.patience,
-            "incr_count": rule.good,
-            "decr_count": rule.bad,
-            "use_dynamic_loss_scaling": self._is_dynamic,
-        }
+        own = {key: getattr(self._rule, name) for key, name in _STATE.items()}
+        return {**own, "use_dynamic_loss_scaling": self._is_dynamic}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue from the ``state_dict`` of another scaler.
@@ -144,20 +141,10 @@ class GradScaler:
         op = "GradScaler.load_state_dict"
         if isinstance(state_dict, dict) and not state_dict:
             raise RuntimeError(f"{op}: the state is empty, so it belongs to a disabled scaler")
-        reals = dict.fromkeys(("scale", "incr_ratio", "decr_ratio"), checks.real)
-        names = ("incr_every_n_steps", "decr_every_n_nan_or_inf", "incr_count", "decr_count")
-        checked = {**reals, **dict.fromkeys(names, checks.integer), "use_dynamic_loss_scaling": checks.flag}
-        found = read_state(op, state_dict, checked)
-        self._rule = replace(
-            self._rule,
-            scale=found["scale"],
-            growth=found["incr_ratio"],
-            backoff=found["decr_ratio"],
-            interval=found["incr_every_n_steps"],
-            patience=found["decr_every_n_nan_or_inf"],
-            good=found["incr_count"],
-            bad=found["decr_count"],
-        )
+        reals = ("scale", "incr_ratio", "decr_ratio")
+        checked = {key: checks.real if key in reals else checks.integer for key in _STATE}
+        found = read_state(op, state_dict, {**checked, "use_dynamic_loss_scaling": checks.flag})
+        self._rule = replace(self._rule, **{name: found[key] for key, name in _STATE.items()})
         self._is_dynamic = found["use_dynamic_loss_scaling"]
 
 

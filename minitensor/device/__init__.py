@@ -1,4 +1,4 @@
-"""Choose a device and count its memory, under Paddle's names."""
+"""Choose a device, and measure its memory, under Paddle's names."""
 
 from minitensor.device import cpu, cuda
 from minitensor.engine.device.memory_error import OutOfMemoryError

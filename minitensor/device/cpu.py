@@ -1,8 +1,8 @@
 """Count tensor memory on the host, under the names of Paddle's GPU counters. All sizes are in bytes.
 
 Memory that a tensor uses is *allocated*. A big buffer that a tensor has released is cached for the next request of its
-size (:mod:`minitensor.engine.device.host_buffer_cache`); its bytes are *reserved*, but not allocated. Each of the two
-has a peak, which is reset separately.
+size (:mod:`minitensor.engine.device.host_buffer_cache`). Allocated and cached memory together are *reserved*. The peaks
+of allocated and of reserved bytes are reset separately.
 
 A tensor's bytes are counted when it is created. The operating system may count them later, because a page of zeros uses
 no memory until it is written.
@@ -24,7 +24,7 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Return the peak of allocated bytes since the start, or since the last reset."""
+    """Return the peak of allocated bytes since the start, or since the last reset of this peak."""
     return max(cpu_peaks.allocated, cpu_meter.peak)
 
 
@@ -74,12 +74,12 @@ def set_reuse_limit(nbytes: int) -> None:
 
 
 def get_reuse_limit() -> int:
-    """Return the limit of cached bytes."""
+    """Return the most bytes that are cached for later requests."""
     return host_buffer_cache.buffer_cache.limit
 
 
 def set_num_threads(n: int) -> None:
-    """Compute elementwise operations on big tensors (16 MiB or more) in ``n`` threads; 1 starts no further thread.
+    """Compute elementwise operations on big tensors (16 MiB or more) in ``n`` threads; with 1, in the calling thread.
 
     The default is one thread for each core that the process may use, at most 4; the environment variable
     ``MINITENSOR_NUM_THREADS`` sets another number. The results are bitwise the same for any number.

@@ -1,7 +1,7 @@
 """Measure and free the memory of a GPU, under Paddle's names. All sizes are in bytes.
 
 ``device`` is a place, a name such as ``"gpu:sim"``, or the number of a GPU. By default it is the current GPU or, if new
-tensors are made on the host, ``"gpu"``. Through ``torch.cuda``, each ValueError is a RuntimeError.
+tensors are created on the host, ``"gpu"``. ``torch.cuda`` raises a RuntimeError in place of each ValueError.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _gpu(device: Any = None) -> Any:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Return the bytes in use, rounded up as the allocator rounds requests.
+    """Return the number of bytes in use, after the allocator has rounded up each request.
 
     Raises:
         ValueError: if there is no such GPU.
@@ -66,7 +66,7 @@ def max_memory_reserved(device: Any = None) -> int:
 
 
 def reset_max_memory_allocated(device: Any = None) -> None:
-    """Set the peak of the bytes in use to the number in use now.
+    """Reset the peak of the bytes in use to the current number.
 
     Raises:
         ValueError: if there is no such GPU.
@@ -76,7 +76,7 @@ def reset_max_memory_allocated(device: Any = None) -> None:
 
 
 def reset_max_memory_reserved(device: Any = None) -> None:
-    """Set the peak of the reserved bytes to the number reserved now.
+    """Reset the peak of the reserved bytes to the current number.
 
     Raises:
         ValueError: if there is no such GPU.
@@ -86,7 +86,7 @@ def reset_max_memory_reserved(device: Any = None) -> None:
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Set both peaks to the current numbers.
+    """Reset both peaks to the current numbers.
 
     Raises:
         ValueError: if there is no such GPU.

@@ -1,11 +1,11 @@
 """Train one network in several processes, called *ranks*, under the names of Paddle's ``distributed``.
 
-A program first calls :func:`init_parallel_env`, which imports MPI; importing this package does not.
+A program first calls :func:`init_parallel_env`, which imports MPI. Importing this package does not.
 
-* :func:`all_reduce` and :func:`broadcast` write their tensor in place; the write raises its version by 1.
+* :func:`all_reduce` and :func:`broadcast` write their tensor in place; the write increments its version.
 * :func:`sum_over_ranks` returns the sum as a new tensor through which gradients flow.
+* :func:`average_gradients` keeps the parameters of all ranks equal in training; :func:`check_equal` checks them.
 * :mod:`fleet` has ``fleet.utils.recompute``, which saves memory in training, on one rank or many.
-* :func:`average_gradients` makes the ranks train one network; :func:`check_equal` checks that they do.
 
 Every wait for another rank has a timeout, after which an error names the missing ranks.
 """
@@ -25,14 +25,6 @@ from minitensor.distributed.world import get_rank, get_world_size, init_parallel
 
 __all__ = [
     *("RanksDifferError", "ReduceOp", "all_reduce", "average_gradients", "barrier", "broadcast", "check_equal"),
-    *(
-        "checksum",
-        "fleet",
-        "gather",
-        "get_rank",
-        "get_world_size",
-        "init_parallel_env",
-        "is_initialized",
-        "sum_over_ranks",
-    ),
+    *("checksum", "fleet", "gather", "get_rank", "get_world_size", "init_parallel_env", "is_initialized"),
+    "sum_over_ranks",
 ]

@@ -1,8 +1,9 @@
-"""Check by checksums that all ranks have the same parameters, and find by versions which rank wrote more often."""
+"""Check by checksums that all ranks have the same parameters, and report how often each rank wrote them."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -17,7 +18,7 @@ class RanksDifferError(RuntimeError):
     """Raised if the parameters of the ranks have different values.
 
     Attributes:
-        ranks: the ranks that differ from the majority, or all ranks if there is no majority.
+        ranks: the ranks that differ from the majority; without a majority, those that wrote more often, or all.
         parameter: the name of the first parameter that differs.
     """
 
@@ -27,7 +28,7 @@ class RanksDifferError(RuntimeError):
 
 
 def checksum(tensor: Tensor) -> str:
-    """Return 16 hexadecimal digits that depend on every bit of the data, on the shape and on the dtype (BLAKE2b)."""
+    """Return the BLAKE2b checksum of data, shape and dtype as 16 hexadecimal digits."""
     checks.instance("checksum", "tensor", tensor, Tensor, "a Tensor")
     digest = hashlib.blake2b(f"{tensor.dtype.name} {list(tensor.shape)}".encode(), digest_size=8)
     digest.update(host_array(tensor._array).tobytes())
@@ -50,17 +51,15 @@ def check_equal(parameters: Mapping[str, Tensor] | Iterable[Tensor]) -> None:
     given = parameters if isinstance(parameters, Mapping) else {f"parameter {i}": x for i, x in enumerate(parameters)}
     own = [(name, checksum(x), x._storage.version) for name, x in given.items()]
     everyone = link.gather(own, "check_equal")
-    for position in range(max(len(each) for each in everyone)):
-        entries = [each[position] if position < len(each) else ("nothing", "", 0) for each in everyone]
-        if len({checks for _, checks, _ in entries}) > 1:
+    for entries in itertools.zip_longest(*everyone, fillvalue=("nothing", "", 0)):
+        if len({each for _, each, _ in entries}) > 1:
             raise _difference(entries)
 
 
-def _difference(entries: list[tuple[str, str, int]]) -> RanksDifferError:
+def _difference(entries: Iterable[tuple[str, str, int]]) -> RanksDifferError:
     """Return the error for one parameter, from its name, checksum and version on each rank."""
     names, sums, versions = (list(column) for column in zip(*entries, strict=True))
-    alike = Counter(sums)
-    (most, count), *others = alike.most_common()
+    (most, count), *others = Counter(sums).most_common()
     if count > others[0][1]:
         odd = [rank for rank, each in enumerate(sums) if each != most]
     else:  # without a majority, report the ranks that wrote more often, because the others lack those writes

@@ -32,12 +32,11 @@ _OPERATIONS = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD, ReduceOp
 
 
 def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
-    """Overwrite ``tensor`` on every rank with the sum over all ranks, element by element, in one write that raises its
-    version.
+    """Overwrite ``tensor`` on every rank with the elementwise sum over all ranks, in one versioned write.
 
     Args:
-        tensor: of one shape and dtype on all ranks, written in place. It must not need a gradient, except under
-            ``no_grad``, because its history cannot contain the computation of other ranks. See :func:`sum_over_ranks`.
+        tensor: of one shape and dtype on all ranks. Except under ``no_grad`` it must not need a gradient, because its
+            history cannot contain the computation of other ranks: see :func:`sum_over_ranks`.
         op: one of :class:`ReduceOp`; SUM by default.
 
     Returns:
@@ -59,10 +58,14 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
 
 
 def broadcast(tensor: Tensor, src: int) -> Tensor:
-    """Overwrite ``tensor`` on every rank with the one of rank ``src``. The version rises by 1 on every rank, also on
-    ``src``.
+    """Overwrite ``tensor`` on every rank with that of rank ``src``, in one versioned write, also on rank ``src``.
 
-    It returns and raises as :func:`all_reduce` does, and raises ValueError if ``src`` is not a rank.
+    Returns:
+        ``tensor`` itself.
+
+    Raises:
+        RuntimeError, TypeError: as :func:`all_reduce` does.
+        ValueError: if ``src`` is not a rank, or if shapes or dtypes differ between ranks. Nothing is written then.
     """
     link = link_for("broadcast")
     if isinstance(src, bool) or not isinstance(src, int) or not 0 <= src < link.size:
@@ -73,11 +76,13 @@ def broadcast(tensor: Tensor, src: int) -> Tensor:
 
 
 def average_gradients(parameters: Iterable[Tensor]) -> None:
-    """Overwrite the gradient of every parameter with its average over all ranks, in one in-place write each.
+    """Overwrite the gradient of every parameter with its average over all ranks, in one versioned write each.
 
-    Suppose that each rank has run backward on its share of a batch, that all shares have the same size, and that the
-    loss is a mean. Then every rank has the gradient of the whole batch afterwards. It raises as :func:`all_reduce`
-    does.
+    If each rank has run backward on an equal share of a batch, with a mean as loss, then all ranks have the gradient of
+    the whole batch afterwards.
+
+    Raises:
+        RuntimeError, ValueError, TypeError: as :func:`all_reduce` does.
     """
     tensors = checks.elements("average_gradients", "parameters", parameters, "tensors", Tensor)
     gradients = [each.grad for each in tensors if each.grad is not None]
@@ -91,24 +96,22 @@ def gather(value: Any) -> list[Any]:
     tensors.
 
     Raises:
-        RuntimeError: before ``init_parallel_env``, or if a rank does not call it.
+        RuntimeError: before ``init_parallel_env``, or if a rank does not call this function.
     """
     return link_for("gather").gather(value, "gather")
 
 
 def barrier() -> None:
-    """Wait until every rank has called it.
+    """Wait until every rank has called this function.
 
     Raises:
-        RuntimeError: before ``init_parallel_env``, or if a rank does not call it.
+        RuntimeError: before ``init_parallel_env``, or if a rank does not call this function.
     """
     link_for("barrier").barrier("barrier")
 
 
 class _SumOverRanks(PyLayer):
-    """The sum over ranks. Each input is part of every rank's sum, so its gradient is the sum of the gradients of all
-    ranks.
-    """
+    """The sum over ranks. An input is part of every rank's sum, so its gradient is the sum of all ranks' gradients."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -128,11 +131,11 @@ def sum_over_ranks(x: Tensor) -> Tensor:
         x: of one shape and dtype on all ranks; the result has the same.
 
     Raises:
-        RuntimeError, ValueError, TypeError: as in :func:`all_reduce`, except that ``x`` may need a gradient.
+        RuntimeError, ValueError, TypeError: as :func:`all_reduce` does, except that ``x`` may need a gradient.
     """
     checks.instance("sum_over_ranks", "x", x, Tensor, "a Tensor")
-    summed: Tensor = _SumOverRanks.apply(x)
-    return summed
+    total: Tensor = _SumOverRanks.apply(x)
+    return total
 
 
 # ---------- checks before a write ----------
@@ -168,34 +171,34 @@ def _list_differences(everyone: list[Any]) -> str:
     lines: dict[str, list[int]] = {}
     for rank, (op, given) in enumerate(everyone):
         lines.setdefault(f"{op} of {', '.join(given) or 'nothing'}", []).append(rank)
-    return "\n".join(f"  {ranks_text(ranks)}: {said}" for said, ranks in lines.items())
+    return "\n".join(f"  {ranks_text(ranks)}: {text}" for text, ranks in lines.items())
 
 
 # ---------- the write ----------
 
 
 def _reduce(link: Link, tensor: Tensor, op: str, what: str) -> None:
-    def reduced(array: Any) -> None:
+    def reduce(array: Any) -> None:
         link.all_reduce(array, ReduceOp.SUM if op == ReduceOp.AVG else op, what)
         if op == ReduceOp.AVG:
             np.multiply(array, array.dtype.type(1 / link.size), out=array)
 
-    _store(what, tensor, reduced)
+    _store(what, tensor, reduce)
 
 
-def _store(what: str, tensor: Tensor, written: Any) -> None:
-    """Call ``written`` on the memory of ``tensor`` or, if that is not contiguous, on a copy that is stored back."""
+def _store(what: str, tensor: Tensor, overwrite: Any) -> None:
+    """Call ``overwrite`` on the memory of ``tensor`` or, if that is not contiguous, on a copy that is stored back."""
     array = tensor._array
 
     def store() -> None:
         try:
             if array.flags.c_contiguous:
-                written(array)
+                overwrite(array)
             else:
                 packed = array.copy(order="C")
-                written(packed)
+                overwrite(packed)
                 array[...] = packed
-        except RuntimeError:  # a rank has ended: the written part is unknown
+        except RuntimeError:  # a rank is missing, and an unknown part was written
             tensor._storage.version += 1
             raise
 

@@ -1,7 +1,7 @@
 """Arrays and small messages between ranks, through a communicator of mpi4py.
 
-Every call has a name, and all ranks have to make the same calls in the same order. A rank that waits longer than the
-timeout exchanges the names of calls with the other waiting ranks, so that each can report the missing ranks.
+All ranks have to make the same calls in the same order. Every call has a name: a rank that has waited longer than the
+timeout exchanges it with the other waiting ranks, so that each can report the missing ranks.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from minitensor.engine.device.arrays import gpu_of
 
 Array = Any
 
-#: Three times in seconds: how long a rank polls without a pause, how long it sleeps between later polls, and how long
-#: it waits for the messages of other waiting ranks.
+#: Three times in seconds: a rank polls so long without a pause, then sleeps so long between polls. After its timeout it
+#: waits at least so long for the messages of other waiting ranks.
 AT_ONCE, SLEEP, LISTENING = 2e-4, 2e-4, 1.0
-#: The MPI tag of messages about waiting. Programs must use lower tags.
+#: The MPI tag of messages about waiting. A program must use other tags.
 WAITING = 32_000
 
 
@@ -35,7 +35,7 @@ class Mpi:
         self._mpi, self._timeout, self._cuda_aware = MPI, timeout, cuda_aware
         self.comm = comm.Dup()  # separates these messages from the program's
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
-        self._given_up: list[Any] = []  # keeps their memory, because MPI may still write into it
+        self._abandoned: list[Any] = []  # requests whose memory must not be freed, because MPI may still write into it
 
     # ---------- arrays, in place ----------
 
@@ -65,7 +65,7 @@ class Mpi:
 
     def gather(self, value: Any, what: str) -> list[Any]:
         """Return on every rank a list of the values of all ranks, ordered by rank. The values must be picklable."""
-        self.barrier(what)  # has a timeout if a rank is missing
+        self.barrier(what)  # unlike `allgather`, it has a timeout
         return list(self.comm.allgather(value))
 
     def all_equal(self, number: int, what: str) -> bool:
@@ -75,7 +75,7 @@ class Mpi:
         return bool(ends[0] == -ends[1])
 
     def barrier(self, what: str) -> None:
-        """Wait until every rank has called it."""
+        """Wait until every rank has made this call."""
         self._wait(self.comm.Ibarrier(), what)
 
     # ---------- waiting with a timeout ----------
@@ -87,7 +87,7 @@ class Mpi:
             if waited > AT_ONCE:
                 # A rank that gives up notifies the others, so that all give up together.
                 if waited > self._timeout or self.comm.Iprobe(self._mpi.ANY_SOURCE, WAITING):
-                    self._given_up.append(request)
+                    self._abandoned.append(request)
                     raise RuntimeError(self._missing(what, waited))
                 time.sleep(SLEEP)
 
@@ -105,15 +105,15 @@ class Mpi:
         del sent  # a rank that has ended does not receive them
         absent = [rank for rank in others if rank not in received]
         elsewhere = [f"rank {rank} waits in {where}" for rank, where in received.items() if where != what]
-        said = [f"{ranks_text(absent)} did not arrive"] if absent else []
+        missing = [f"{ranks_text(absent)} did not arrive"] if absent else []
         return (
-            f"{what}: rank {self.rank} has waited {waited:.0f} s; {'; '.join([*said, *elsewhere])}. "
+            f"{what}: rank {self.rank} has waited {waited:.0f} s; {'; '.join([*missing, *elsewhere])}. "
             f"Every rank has to make the same calls in the same order, also inside `if rank == 0`."
         )
 
 
 def ranks_text(ranks: list[int]) -> str:
-    """Return the names of ranks as text."""
+    """Return ranks as text, such as "ranks 1, 2 and 3"."""
     numbers = [str(rank) for rank in ranks]
     if len(numbers) < 2:
         return f"rank {''.join(numbers)}"

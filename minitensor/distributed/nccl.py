@@ -76,5 +76,5 @@ class Nccl:
         return self._mpi.all_equal(number, what)
 
     def barrier(self, what: str) -> None:
-        """Wait until every rank has called it."""
+        """Wait until every rank has made this call."""
         self._mpi.barrier(what)

@@ -21,7 +21,7 @@ class TensorDataset(datasets.Rows):
     """Row i of each of ``tensors`` is sample i: a view, or a copy with ``share=False`` (an addition of minitensor).
 
     Raises:
-        TypeError, AssertionError: unless all are tensors whose first dimensions have the same length.
+        TypeError, AssertionError: if an element is not a tensor, or if the first dimensions differ in length.
     """
 
     def __init__(self, tensors: Sequence[Tensor], share: bool = True) -> None:
@@ -55,16 +55,16 @@ class RandomSampler(samplers.Shuffled):
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
         generator = source.generator if self.generator is None else self.generator
 
-        def drawn(what: str, length: int, count: int) -> list[int]:
+        def draw(what: str, length: int, count: int) -> list[int]:
             if what == "order":
                 return generator.permutation(length).tolist()
             return generator.integers(0, length, count).tolist()
 
-        return drawn
+        return draw
 
 
 class BatchSampler(samplers.Batches):
-    """Lists of ``batch_size`` indices of a data set, or of those that a sampler yields.
+    """Lists of ``batch_size`` indices: those of a data set, or those that a sampler yields.
 
     Raises:
         ValueError: if ``batch_size`` is not a positive integer; if both a data set and a sampler are given, or neither.
@@ -89,10 +89,10 @@ class BatchSampler(samplers.Batches):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[datasets.Subset]:
-    """Split ``dataset`` at random into parts. ``lengths`` are their lengths, or their shares of the data set.
+    """Split ``dataset`` at random into parts of the given ``lengths``, or shares of the data set that sum to 1.
 
     Raises:
-        ValueError: if ``lengths`` do not sum to the length of the data set, or to 1.
+        ValueError: if ``lengths`` sum neither to the length of the data set nor to 1.
     """
     datasets.need_samples("random_split", dataset)
     if generator is not None:
@@ -118,13 +118,12 @@ class DataLoader(Loader):
 
     Args:
         dataset: a Dataset, an IterableDataset, or anything with ``__getitem__`` and ``__len__``.
-        batch_sampler: lists of indices, instead of ``batch_size``, ``shuffle`` and ``drop_last``.
-        batch_size: the number of samples per batch; None returns single samples of the data set.
-        shuffle: True for a new order each time, drawn by the engine's generator.
+        batch_sampler: yields lists of indices; not allowed with ``batch_size``, ``shuffle`` or ``drop_last``.
+        batch_size: the number of samples in a batch; None returns single samples.
+        shuffle: True for a new random order in each epoch, drawn by the engine's generator.
         drop_last: True to leave out a shorter last batch.
-        collate_fn: makes a batch of a list of samples; by default it stacks corresponding parts of the samples, which
-            copies them.
-        num_workers: must be 0, because this process makes each batch on demand.
+        collate_fn: makes a batch of a list of samples; by default, corresponding parts are stacked, which copies them.
+        num_workers: must be 0, because this process makes each batch when it is requested.
         share: True for batches that are views of the tensors of a TensorDataset, False for copies in every case, also
             with ``batch_size=None`` (an addition of minitensor).
 

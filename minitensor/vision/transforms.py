@@ -1,8 +1,8 @@
 """Flips, crops, colours and normalization of pictures [..., channels, height, width], as tensors of both frameworks.
 
-Paddle and torchvision share the names and arguments. Only ``inplace`` is an addition of minitensor, except in
-``normalize``, where torchvision has it. With ``inplace=False`` a function copies the picture and writes into the copy,
-so both settings run the same operations and give the same values.
+Paddle and torchvision share the names and arguments. ``inplace`` is an addition of minitensor, except in ``normalize``,
+where torchvision has it. With ``inplace=False`` a function copies the picture and writes into the copy, so both
+settings run the same operations and give the same values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from minitensor.engine.random import source
 LUMA = (0.2989, 0.587, 0.114)
 
 
-def _picture(op: str, img: Any, channels: int | None = None) -> Any:
+def _check_picture(op: str, img: Any, channels: int | None = None) -> Any:
     if not isinstance(img, Tensor):
         raise TypeError(f"{op}: a picture is a Tensor [..., channels, height, width], not {type(img).__name__}")
     if img.ndim < 3 or img._array.dtype not in FLOATS:
@@ -38,15 +38,16 @@ def _picture(op: str, img: Any, channels: int | None = None) -> Any:
 
 
 def _target(op: str, img: Any, inplace: bool, channels: int | None = None) -> Any:
-    """Return the tensor to write: the picture, or a copy of it."""
-    return _picture(op, img, channels) if checks.flag(op, "inplace", inplace) else _picture(op, img, channels).clone()
+    """Return the tensor to write: with ``inplace`` the picture, otherwise a copy of it."""
+    inplace = checks.flag(op, "inplace", inplace)
+    return _check_picture(op, img, channels) if inplace else _check_picture(op, img, channels).clone()
 
 
 # ---------- positions ----------
 
 
 def hflip(img: Any, inplace: bool = False) -> Any:
-    """Mirror a picture horizontally. Also in place, the columns are copied before they are overwritten.
+    """Mirror a picture horizontally. In place, too, a mirrored copy is made before the picture is overwritten.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
@@ -55,13 +56,11 @@ def hflip(img: Any, inplace: bool = False) -> Any:
         ValueError: if ``img`` has another shape, or does not hold floats.
         TypeError: if ``img`` is not a tensor.
     """
-    return _rotate(
-        _picture("hflip", img), checks.flag("hflip", "inplace", inplace), img.shape[-1:], lambda order: (..., order)
-    )
+    return _mirror("hflip", img, -1, inplace)
 
 
 def vflip(img: Any, inplace: bool = False) -> Any:
-    """Mirror a picture vertically.
+    """Mirror a picture vertically. In place, too, a mirrored copy is made before the picture is overwritten.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
@@ -70,32 +69,31 @@ def vflip(img: Any, inplace: bool = False) -> Any:
         ValueError: if ``img`` has another shape, or does not hold floats.
         TypeError: if ``img`` is not a tensor.
     """
-    return _rotate(
-        _picture("vflip", img),
-        checks.flag("vflip", "inplace", inplace),
-        img.shape[-2:-1],
-        lambda order: (..., order, slice(None)),
-    )
+    return _mirror("vflip", img, -2, inplace)
 
 
-def _rotate(img: Any, inplace: bool, length: Any, index: Any) -> Any:
-    turned = img[index(np.arange(length[0])[::-1].copy())]
-    return img.copy_(turned) if inplace else turned
+def _mirror(op: str, img: Any, axis: int, inplace: Any) -> Any:
+    img, inplace = _check_picture(op, img), checks.flag(op, "inplace", inplace)
+    order = np.arange(img.shape[axis])[::-1].copy()
+    mirrored = img[..., order] if axis == -1 else img[..., order, :]
+    return img.copy_(mirrored) if inplace else mirrored
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """Return the part of ``height`` times ``width`` pixels from (``top``, ``left``) on: a view, as in torchvision.
+    """Return a part of a picture as a view, as torchvision does.
 
     A write into the view changes the picture; a write into ``crop(...).clone()`` does not.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width].
+        top, left: the position of the first pixel.
+        height, width: the size of the part, in pixels.
 
     Raises:
         ValueError: if the part is not inside the picture.
         TypeError: if ``img`` is not a tensor.
     """
-    rows, columns = _picture("crop", img).shape[-2:]
+    rows, columns = _check_picture("crop", img).shape[-2:]
     top, left = checks.integer("crop", "top", top), checks.integer("crop", "left", left)
     height, width = checks.integer("crop", "height", height), checks.integer("crop", "width", width)
     if min(top, left) < 0 or min(height, width) < 1 or top + height > rows or left + width > columns:
@@ -118,7 +116,7 @@ def adjust_brightness(img: Any, brightness_factor: float, inplace: bool = False)
         ValueError: if the factor is below 0; if ``img`` has another shape, or does not hold floats.
         TypeError: if ``img`` is not a tensor.
     """
-    _factor("adjust_brightness", "brightness_factor", brightness_factor)
+    _check_factor("adjust_brightness", "brightness_factor", brightness_factor)
     out = _target("adjust_brightness", img, inplace)
     return FUNCTIONS["clip_"](FUNCTIONS["scale_"](out, float(brightness_factor)), 0.0, 1.0)
 
@@ -134,7 +132,7 @@ def adjust_contrast(img: Any, contrast_factor: float, inplace: bool = False) -> 
         ValueError: if the factor is below 0; if ``img`` has another shape, or does not hold floats.
         TypeError: if ``img`` is not a tensor.
     """
-    _factor("adjust_contrast", "contrast_factor", contrast_factor)
+    _check_factor("adjust_contrast", "contrast_factor", contrast_factor)
     out = _target("adjust_contrast", img, inplace, 3)
     return _blend(out, FUNCTIONS["mean"](_grey(out), [-3, -2, -1], True), contrast_factor)
 
@@ -150,7 +148,7 @@ def adjust_saturation(img: Any, saturation_factor: float, inplace: bool = False)
         ValueError: if the factor is below 0; if ``img`` has another shape, or does not hold floats.
         TypeError: if ``img`` is not a tensor.
     """
-    _factor("adjust_saturation", "saturation_factor", saturation_factor)
+    _check_factor("adjust_saturation", "saturation_factor", saturation_factor)
     out = _target("adjust_saturation", img, inplace, 3)
     return _blend(out, _grey(out), saturation_factor)
 
@@ -174,7 +172,7 @@ def color_jitter(
     changes = ((adjust_brightness, brightness), (adjust_contrast, contrast), (adjust_saturation, saturation))
     # All settings are checked before the first draw, so that a wrong one leaves the generator unchanged.
     for change, most in changes:
-        _factor("color_jitter", change.__name__.removeprefix("adjust_"), most)
+        _check_factor("color_jitter", change.__name__.removeprefix("adjust_"), most)
     out = _target("color_jitter", img, inplace, 3 if contrast or saturation else None)
     for change, most in changes:
         if most:
@@ -193,7 +191,7 @@ def _blend(out: Any, other: Any, factor: float) -> Any:
     return FUNCTIONS["clip_"](out, 0.0, 1.0)
 
 
-def _factor(op: str, name: str, factor: Any) -> None:
+def _check_factor(op: str, name: str, factor: Any) -> None:
     if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 <= factor < math.inf:
         raise ValueError(f"{op}: {name} is a number from 0 on, not {shown(factor)}")
 
@@ -209,10 +207,10 @@ def normalize(img: Any, mean: Sequence[float], std: Sequence[float], inplace: bo
         mean, std: one number for each channel, or one for all.
 
     Raises:
-        ValueError: if there is not one number for each channel, or if a deviation is 0.
+        ValueError: if there is neither one number nor one for each channel, or if a deviation is 0.
         TypeError: if ``img`` is not a tensor.
     """
-    channels = _picture("normalize", img).shape[-3]
+    channels = _check_picture("normalize", img).shape[-3]
     for name, numbers in (("mean", mean), ("std", std)):
         numbers = [
             checks.real("normalize", name, each) for each in checks.elements("normalize", name, numbers, "numbers")
@@ -223,26 +221,24 @@ def normalize(img: Any, mean: Sequence[float], std: Sequence[float], inplace: bo
     if any(each == 0 for each in std):
         raise ValueError("normalize: a deviation of 0 divides by 0; std is " + str(list(std)))
     out = _target("normalize", img, inplace)
-    away, apart = (Tensor._made(_beside(out, numbers)) for numbers in (mean, std))
-    return FUNCTIONS["divide_"](FUNCTIONS["subtract_"](out, away), apart)
+    means, deviations = (Tensor._made(_per_channel(out, numbers)) for numbers in (mean, std))
+    return FUNCTIONS["divide_"](FUNCTIONS["subtract_"](out, means), deviations)
 
 
-def _beside(out: Any, numbers: Sequence[float]) -> Any:
-    """Return ``numbers``, one for each channel, as an array of shape [channels, 1, 1] on the device of ``out``, in its
-    dtype.
-    """
-    room = np.empty_like(out._array, shape=(len(numbers), 1, 1), order="C")
+def _per_channel(out: Any, numbers: Sequence[float]) -> Any:
+    """Return ``numbers`` as an array of shape [len(numbers), 1, 1], in the dtype and on the device of ``out``."""
+    array = np.empty_like(out._array, shape=(len(numbers), 1, 1), order="C")
     for i, number in enumerate(numbers):
-        room[i] = number
-    return room
+        array[i] = number
+    return array
 
 
 def instance_normalize(img: Any, eps: float = 1e-5, inplace: bool = False) -> Any:
     """Normalize each channel of each picture to mean 0 and variance 1, as style transfer networks do with features.
 
-    If the picture needs no gradient, the function allocates two numbers for each channel besides the result. If it
-    needs one, use ``nn.functional.instance_norm`` instead: this function overwrites elements that the gradient of the
-    variance needs, so backward raises an error.
+    If the picture needs no gradient, the function allocates two numbers for each channel besides the result. If the
+    picture needs a gradient, use ``nn.functional.instance_norm`` instead: here backward raises an error, because the
+    function overwrites elements that the gradient of the variance needs.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.

@@ -1,6 +1,4 @@
-"""``paddle.distributed.fleet``. It contains only :mod:`~minitensor.distributed.fleet.utils`, which also works in one
-process.
-"""
+"""``paddle.distributed.fleet``, of which only :mod:`~minitensor.distributed.fleet.utils` exists."""
 
 from minitensor.distributed.fleet import utils
 
