@@ -14,8 +14,8 @@
     >>> recording.events, recording.dropped
     >>> memory.snapshot()                     # devices, storages, tensors, and nodes that saved them, as data for JSON
 
-Observing a program does not change it: values, versions, lifetimes, allocated bytes and peak are the same as without
-it, and so are the counters of :mod:`minitensor.device`. There is no cost while nothing is observed.
+Observation does not change a program: values, versions, lifetimes, allocated bytes and peak remain the same, and so do
+the counters of :mod:`minitensor.device`. It costs nothing while nothing is observed.
 """
 
 from minitensor.engine.device.memory_log import MemoryEvent
@@ -29,15 +29,6 @@ from minitensor.memory.snapshots import dump_snapshot, snapshot
 watching.add(__name__)
 
 __all__ = [
-    "Bytes",
-    "Measure",
-    "MemoryEvent",
-    "Recording",
-    "Row",
-    "Table",
-    "dump_snapshot",
-    "measure",
-    "profile",
-    "record",
+    *("Bytes", "Measure", "MemoryEvent", "Recording", "Row", "Table", "dump_snapshot", "measure", "profile", "record"),
     "snapshot",
 ]

@@ -1,7 +1,6 @@
-"""Find the tensors that the backward of an in-place operation needs, and the reasons, from its row of the derivative
-table.
+"""Find the tensors that the backward of an in-place operation needs, and the reasons, in the derivative table.
 
-The tensors that an operation really saved are read from its node in the graph.
+Which tensors an operation really saved is read from its node in the graph.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ _RULES: dict[str, dict[str, str]] = {
 
 
 def row_of(op: str) -> Row | None:
-    """Return the row from which an in-place operation is compiled, or None."""
+    """Return the row from which the in-place ``op`` is compiled; None if it is not a row of the table."""
     return ROWS.get(op[:-1]) if op.endswith("_") else None
 
 
 def normal_twin(op: str) -> str:
-    """Return the out-of-place operation that computes the same; "" if there is none."""
+    """Return the name of the normal operation that computes the same as the in-place ``op``; "" if there is none."""
     row = row_of(op)
     return row.name if row is not None and row.normal else ""
 
@@ -42,7 +41,7 @@ class Reason(NamedTuple):
 
     Attributes:
         text: the sentence, with placeholders such as ``{names}``.
-        values: the name of each placeholder, and the names or pieces of code to insert as a list.
+        values: for each placeholder its name, and the names or pieces of code that replace it, joined in a list.
     """
 
     text: str
@@ -59,9 +58,9 @@ class Needs:
     Attributes:
         rules: the rules that will run, as in the table: ``x: g * cos(x)``.
         what: the tensors that these rules need, in words; empty if they need none.
-        reasons: sentences that explain why they are needed, or why not.
+        reasons: sentences that explain why the rules need these tensors, or why they need none.
         own: the operands whose gradients need the old value of the overwritten operand.
-        marks: the number of bits per element that suffice instead of the old value, or 0.
+        marks: the number of bits per element that the rules need instead of the old value, or 0.
         output: True if the rules need the result.
     """
 
@@ -183,7 +182,11 @@ def wanted_of(op: str, node: Node) -> list[str]:
 
 
 def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
-    """Return the operands of a refused operation that need a gradient; None if their nodes are unknown."""
+    """Return the operands of the refused in-place ``op`` that need a gradient; None if that is unknown.
+
+    Args:
+        nodes: for each operand with a derivative rule, its node, or None if it needs no gradient.
+    """
     row = row_of(op)
     if row is None or not nodes:
         return None
@@ -192,8 +195,9 @@ def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
 
 
 def new_saves_of(op: str, node: Node, inputs: tuple[Any, ...]) -> NewSaves:
-    """Return the memory that ``node`` allocated; the in-place ``op`` on ``inputs`` created it. Tensors saved by
-    reference do not count.
+    """Return the memory that ``node``, created by the in-place ``op`` on ``inputs``, allocated for its saved tensors.
+
+    Tensors that were saved without a copy do not count.
     """
     if node.saved is FREED or not node.saved:
         return NewSaves()

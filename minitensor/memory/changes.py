@@ -28,27 +28,31 @@ from minitensor.memory.backward_needs import node_of_write
 
 
 class MemoryChange(NamedTuple):
-    """A change of a device's allocated bytes by ``nbytes`` (negative for a release); ``made`` is True for an
-    allocation.
+    """A change of the allocated bytes of a device.
+
+    Attributes:
+        device: the name of the device.
+        nbytes: the increase of the allocated bytes; negative for a release.
+        is_allocation: True if the change counts as an allocation.
     """
 
     device: str
     nbytes: int
-    made: bool
+    is_allocation: bool
 
 
 def change_of(event: Event) -> MemoryChange | None:
     """Return the change of allocated bytes that ``event`` reports; None if it reports none.
 
-    On the host, storages are allocated, and so are gradients in flight: those that backward has computed and not yet
-    passed on, which have no storage. On a GPU, blocks of its allocator are.
+    On the host, the bytes of storages are allocated, and those of gradients in flight, which backward has computed and
+    not yet passed on, and which have no storage. On a GPU, the bytes of the allocator's blocks are allocated.
     """
     match event:
         case StorageCreated(storage) | StorageReleased(storage):
             if type(storage) is not Storage or storage.nbytes == 0:
                 return None  # GPU memory is reported by its allocator
-            made = type(event) is StorageCreated
-            return MemoryChange("cpu", storage.nbytes if made else -storage.nbytes, made)
+            is_allocation = type(event) is StorageCreated
+            return MemoryChange("cpu", storage.nbytes if is_allocation else -storage.nbytes, is_allocation)
         case FlightChanged(nbytes):
             return MemoryChange("cpu", nbytes, False)
         case AllocatorChanged(change) if change.kind == "alloc":
@@ -69,16 +73,19 @@ def address_in(storage: Storage) -> int:
 
 
 def bytes_written(x: Tensor, where: Any) -> int:
-    """Return the number of bytes that a write through ``x`` covered; ``where`` is the event's attribute of that name.
+    """Return the number of bytes that a write through ``x`` covered.
 
-    Elements that an index contains twice count twice. The count allocates no memory of the size of ``x``.
+    An element that the index contains twice counts twice.
+
+    Args:
+        where: the attribute of that name of the event :class:`TensorWritten`.
     """
     if where is None:
         return x._array.nbytes
     if not isinstance(where, tuple):
         return where.nbytes
     index = tuple(host_array(part) if hasattr(part, "dtype") else part for part in where)
-    # The index is applied to one byte broadcast to the shape of `x`, so that no array of that size is needed.
+    # The index is applied to one byte broadcast to the shape of `x`, so that no array of that size is allocated.
     return np.broadcast_to(np.zeros((), np.bool_), x._array.shape)[index].size * x._array.itemsize
 
 
@@ -95,9 +102,7 @@ class SavedReference(NamedTuple):
 
 
 def saved_by(node: Node) -> list[SavedReference]:
-    """Return the tensors, but not the numbers, that ``node`` saved for backward; an empty list if backward has freed
-    them.
-    """
+    """Return the tensors that ``node`` saved for backward, without saved numbers; [] if backward has freed them."""
     if node.saved is FREED or not isinstance(node.saved, tuple):
         return []
     return [
@@ -108,18 +113,18 @@ def saved_by(node: Node) -> list[SavedReference]:
 
 
 class NewNodes:
-    """Follow the events and find the nodes that operations have just recorded.
+    """Find in the sequence of events the nodes that operations have just recorded.
 
-    Some operations emit the event of a new tensor before they record its node. At the next event, :meth:`late` checks
-    that tensor again; until then only a weak reference to it is stored.
+    Some operations emit the event of a new tensor before they record its node. At the next event, :meth:`late` examines
+    that tensor again. Until then, only a weak reference to the tensor is stored.
     """
 
     def __init__(self) -> None:
         self._late: tuple[weakref.ref[Tensor], Any] | None = None
 
     def late(self, event: Event | None = None) -> list[tuple[Node, Any]]:
-        """Return a node that was recorded between the previous event and ``event``, with the previous event's
-        ``where``, in a list; an empty list if there is none.
+        """Return a list of the node that was recorded between the previous event and ``event``, and of that event's
+        ``where``; [] if there is no such node.
         """
         if self._late is None:
             return []
@@ -131,9 +136,7 @@ class NewNodes:
         return [(node, where)] if node is not None and _is_operation(node) else []
 
     def on_event(self, event: Event, where: Any) -> list[tuple[Node, Any]]:
-        """Return the node that the operation of ``event`` has recorded, with ``where``, in a list; an empty list if
-        there is none yet.
-        """
+        """Return a list of the node that the operation of ``event`` has recorded, and ``where``; [] if none."""
         if not isinstance(event, (TensorCreated, TensorWritten)):
             return []
         x, created = event.tensor, type(event) is TensorCreated

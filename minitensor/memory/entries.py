@@ -1,14 +1,13 @@
-"""The data of a recording: pieces of memory, and the events on them.
+"""The data of a recording: pieces of memory, and the events that concern them.
 
-The name of a tensor is often found only after the event. Therefore an event refers to its piece of memory, which has
-the best name found so far. The record of a piece of memory lives as long as its storage, or as long as a recorded event
-refers to it.
+The name of a tensor is often found only after an event. Therefore an event refers to a :class:`TrackedMemory`, which
+has the best name so far. It lives as long as its storage, or longer if a recorded event refers to it.
 """
 
 from __future__ import annotations
 
 import weakref
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.memory_log import MemoryEvent
@@ -31,17 +30,8 @@ class TrackedMemory:
     """
 
     __slots__ = (
-        "device",
-        "address",
-        "size",
-        "requested",
-        "storage",
-        "version",
-        "op",
-        "category",
-        "_name",
-        "_rank",
-        "_tensor",
+        *("device", "address", "size", "requested", "storage", "version", "op", "category"),
+        *("_name", "_rank", "_tensor"),
     )
 
     def __init__(self, device: str, address: int, size: int, requested: int, storage: int = 0) -> None:
@@ -52,12 +42,12 @@ class TrackedMemory:
         self._tensor: weakref.ref[Tensor] | None = None
 
     def set_name(self, name: str, rank: int) -> None:
-        """Replace the name by ``name`` if ``rank`` is higher than the rank of the present name."""
+        """Set the name if ``rank``, the reliability of its source, is higher than that of the present name."""
         if name and rank > self._rank:
             self._name, self._rank = name, rank
 
     def drop_name(self, name: str) -> None:
-        """Remove ``name`` if it was read from an assignment, because it belongs to another piece."""
+        """Remove ``name`` if it was read from an assignment. Called when it belongs to another piece of memory."""
         if self._rank == ASSIGNED and self._name == name:
             self._name, self._rank = "", 0
 
@@ -73,19 +63,14 @@ class TrackedMemory:
         return self._tensor is not None
 
     def as_event(self) -> MemoryEvent:
-        """Return the event that allocated this memory, as far as it is known, without line and time."""
-        return MemoryEvent(
-            "alloc",
-            self.address,
-            self.size,
-            self.requested,
-            self.name,
-            self.op,
-            category=self.category,
-            device=self.device,
-            storage=self.storage,
-            version=self.version,
-        )
+        """Return the allocation of this memory as an event, without line and time."""
+        more: dict[str, Any] = {
+            "category": self.category,
+            "device": self.device,
+            "storage": self.storage,
+            "version": self.version,
+        }
+        return MemoryEvent("alloc", self.address, self.size, self.requested, self.name, self.op, **more)
 
     @property
     def name(self) -> str:
@@ -97,7 +82,7 @@ class TrackedMemory:
 
 
 class RecordedEvent(NamedTuple):
-    """An event as a recording stores it. Information that is found later is added to ``memory``."""
+    """An event as a recording stores it. Names that are found later are added to ``memory``."""
 
     kind: str
     memory: TrackedMemory | None
@@ -114,7 +99,7 @@ class RecordedEvent(NamedTuple):
 
 
 def as_memory_event(entry: RecordedEvent) -> MemoryEvent:
-    """Return the event with the information that its memory has now."""
+    """Return ``entry`` as a public event, with the name and the purpose of its memory that are known by now."""
     memory = entry.memory
     name, category, storage, op = "", "", 0, entry.op
     if memory is not None:

@@ -22,8 +22,7 @@ class Bytes:
         allocated: the increase of the allocated bytes since the start (negative for a decrease).
         peak: the maximum of that increase since the start; 0 or more.
         allocations: the number of allocations.
-        extra_bytes: the sum of all allocations, including memory that was freed again. 0 for a program that works in
-            place.
+        extra_bytes: the sum of all allocations, also of memory that was freed again; 0 for work in place only.
     """
 
     __slots__ = ("allocated", "peak", "allocations", "extra_bytes")
@@ -34,7 +33,7 @@ class Bytes:
     def add(self, change: MemoryChange) -> None:
         """Add one allocation or release."""
         self.allocated += change.nbytes
-        if change.made:
+        if change.is_allocation:
             self.allocations += 1
             self.extra_bytes += change.nbytes
         if self.allocated > self.peak:
@@ -48,14 +47,14 @@ class Bytes:
 
 
 class Measure(Subscription):
-    """A context manager that :func:`measure` creates. Its figures can be read inside the block and afterwards.
+    """The context manager that :func:`measure` returns. Its figures can be read inside the block and afterwards.
 
     ``m.allocated``, ``m.peak``, ``m.allocations`` and ``m.extra_bytes`` are the figures of ``m.device``, as
     :class:`Bytes` describes them; ``m["cpu"]`` and ``m["gpu:sim"]`` are the :class:`Bytes` of any device.
 
-    On the host an allocation is a new storage. The gradients that a running backward has computed and not yet passed on
-    also count as allocated bytes, and for the peak. On a GPU an allocation is a block of its allocator, whose size is
-    rounded up; temporary memory inside an operation counts, too.
+    On the host an allocation is a new storage. Gradients that a running backward has computed and not yet passed on
+    count for ``allocated`` and ``peak``, too. On a GPU an allocation is a block of the allocator, whose size is rounded
+    up, and temporary memory inside an operation counts, too.
     """
 
     def __init__(self, device: str) -> None:

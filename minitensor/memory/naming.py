@@ -2,8 +2,8 @@
 
 A name that the program set (``x.name = "weights"``) has priority. Otherwise the name is read from the source text: in
 ``h = x @ w`` the result is called ``h``, and in ``h.add_(1.0)`` the written tensor is ``h``. Local variables of running
-functions are read only for a snapshot and at the start of a recording. Before Python 3.13 the interpreter then stores a
-copy of them in the frame. The copy is emptied at once, so that it keeps no tensor alive.
+functions are read only for a snapshot and at the start of a recording. Before Python 3.13, this stores a copy in the
+frame, which is emptied at once so that it keeps no tensor alive.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.memory.reachable_names import tensors_in
 from minitensor.memory.source_lines import Site, Sources, is_engines
 
-#: The prefix of the names that :attr:`Tensor.name` generates for tensors to which the program gave no name.
-_MADE_UP = "generated_tensor_"
+#: The prefix of the names that :attr:`Tensor.name` generates if the program has set no name.
+_GENERATED = "generated_tensor_"
 
 
 def asked_name(x: Tensor) -> str:
-    """Return the name that the program gave ``x``; empty if it gave none, because this function generates no name."""
+    """Return the name that the program has set, ``x.name = ...``; empty if it has set none."""
     extra = getattr(x, "_extra", None)
     name = extra.name if extra is not None else None
-    return name if name and not name.startswith(_MADE_UP) else ""
+    return name if name and not name.startswith(_GENERATED) else ""
 
 
 class Naming:
@@ -44,15 +44,15 @@ class Naming:
         """Return the name of the tensor that the in-place ``op``, called at ``site``, writes; empty if it cannot be
         determined.
         """
-        return self._once("write", site, op)
+        return self._cached_name("write", site, op)
 
     def viewed(self, site: Site, op: str) -> str:
         """Return the name of the tensor of which ``op``, called at ``site``, is a view; empty if it cannot be
         determined.
         """
-        return self._once("view", site, op)
+        return self._cached_name("view", site, op)
 
-    def _once(self, what: str, site: Site, op: str) -> str:
+    def _cached_name(self, what: str, site: Site, op: str) -> str:
         key = what, site.code, site.instruction, op
         name = self._known.get(key)
         if name is None:
@@ -62,20 +62,20 @@ class Naming:
         return name
 
     def made(self, frame: FrameType | None) -> str:
-        """Return the name to which the value computed in ``frame`` is assigned; empty if there is none.
+        """Return the variable to which the value computed in ``frame`` is assigned; empty if there is none.
 
-        If a function returns the value, the name is searched where the function was called.
+        If a function returns the value, the variable is searched in the caller.
         """
         while frame is not None:
             while is_engines(frame) and frame.f_back is not None:
                 frame = frame.f_back
             code, instruction = frame.f_code, frame.f_lasti
             key = "made", code, instruction, ""
-            found = self._known.get(key)
-            if found is None:
-                found = self._known[key] = self._in_file(frame).target(code, instruction)
-            if found != _RETURNED:
-                return found
+            name = self._known.get(key)
+            if name is None:
+                name = self._known[key] = self._in_file(frame).target(code, instruction)
+            if name != _RETURNED:
+                return name
             frame = frame.f_back
         return ""
 
@@ -93,9 +93,7 @@ _Span = tuple[int, int, int, int]
 
 
 class _Assignments:
-    """The variable to which each expression of a file is assigned, by the expression's position; on Python 3.10 by its
-    line only.
-    """
+    """The variables to which the expressions of a file are assigned, by position; on Python 3.10 by line only."""
 
     def __init__(self, lines: list[str]) -> None:
         self._at: dict[_Span, str] = {}
@@ -129,7 +127,7 @@ class _Assignments:
             last = statement.end_lineno or statement.lineno  # type: ignore[attr-defined]  # statements have lines
             for line in range(statement.lineno, last + 1):  # type: ignore[attr-defined]  # statements have lines
                 other, _ = self._on_line.get(line, (id(value), ""))
-                # If two values on one line are assigned, Python 3.10 cannot say which one was computed.
+                # If a line assigns two values, Python 3.10 cannot tell which of them was computed.
                 self._on_line[line] = id(value), name if other == id(value) else ""
 
     def target(self, code: CodeType, instruction: int) -> str:
@@ -153,8 +151,9 @@ def _span(node: Any) -> _Span:
 
 
 def names_in_reach(frame: FrameType | None) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors in the variables of running functions, and directly inside them, with their names. The
-    innermost function comes first.
+    """Yield the tensors in the variables of running functions, innermost first, with their names.
+
+    Tensors directly inside a list, tuple, dict or object are included.
     """
     seen: set[int] = set()
     while frame is not None:
@@ -171,8 +170,8 @@ def _locals_of(frame: FrameType) -> list[tuple[str, Tensor]]:
     values = frame.f_locals
     found = list(_named(values))
     # Before Python 3.13, `frame.f_locals` is a copy that the frame stores until it ends, so it would keep tensors
-    # alive. The copy is emptied unless the program uses it, too (`d = locals()`). If the program does not, it has three
-    # references: one from the frame, one from `values` and one from the call of getrefcount.
+    # alive. The copy is emptied unless the program uses it, too (`d = locals()`). Without such a use, the copy has
+    # three references: one from the frame, one from `values` and one from the call of getrefcount.
     if isinstance(values, dict) and sys.getrefcount(values) <= 3:
         values.clear()
     return found

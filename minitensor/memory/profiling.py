@@ -6,10 +6,10 @@
     ...     h.tanh_()
     ...     return h.sum()
     ...
-    >>> loss = step(x, w)        # prints the table; step.table has it as an object
+    >>> loss = step(x, w)        # prints the table; `step.table` is the object
 
 Profiling does not change values, versions, lifetimes, bytes or peak. Each event of the engine is counted for the line
-that is running then. The lines are not traced, because a trace function would keep the variables of the function alive.
+that emits it. Lines are not traced, because a trace function would keep the variables of the function alive.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from minitensor.memory.measuring import Bytes, name_of
 #: The types of events that change the figures of a line.
 _COUNTED = (StorageCreated, StorageReleased, FlightChanged, AllocatorChanged, TensorCreated, TensorWritten)
 
-#: The text of the last row, which counts the events after the function's last line.
+#: The text of the last row, which counts the events after the last line of the function.
 RETURNED = "(on return)"
 
 
@@ -55,8 +55,8 @@ class ProfileRow:
         text: the source text of the line, without its line break.
         allocations: the number of allocations.
         allocated: the increase of the allocated bytes; negative if the line freed more than it allocated.
-        peak: the maximum of the allocated bytes while the line ran, minus the allocated bytes at the start of the
-            function; None if the line had no events.
+        peak: the maximum of the allocated bytes while the line ran, minus those at the start of the function; None if
+            the line emitted no events.
         written: the bytes written in place.
         saved: the bytes of the tensors that the line's operations saved for backward. A saved tensor is a reference:
             saving it allocates nothing, but prevents it from being freed.
@@ -148,25 +148,25 @@ class LineProfiler(Subscription):
             table.total.add(change)
             row.reach(table.total.allocated)
             row.allocated += change.nbytes
-            row.allocations += change.made
+            row.allocations += change.is_allocation
         if isinstance(event, TensorWritten) and device_of(event.tensor._storage) == table.device:
             row.reach(table.total.allocated)
             row.written += bytes_written(event.tensor, event.where)
-        self._book_saved(self._nodes.late(event))
-        self._book_saved(self._nodes.on_event(event, row))
+        self._count_saved(self._nodes.late(event))
+        self._count_saved(self._nodes.on_event(event, row))
 
-    def _book_saved(self, found: list[tuple[Node, ProfileRow]]) -> None:
+    def _count_saved(self, found: list[tuple[Node, ProfileRow]]) -> None:
         for node, row in found:
-            here = [kept.array for kept in saved_by(node) if device_of(kept.storage) == self.table.device]
+            here = [saved.array for saved in saved_by(node) if device_of(saved.storage) == self.table.device]
             row.saved += sum({id(array): array.nbytes for array in here}.values())
 
     def close(self) -> None:
         """Unsubscribe from the engine's events."""
-        self._book_saved(self._nodes.late())
+        self._count_saved(self._nodes.late())
         super().close()
 
     def _row(self) -> ProfileRow:
-        """Return the row of the line of the function that is running now (the innermost one in a recursive call)."""
+        """Return the row of the running line; in a recursive call, of the line that the innermost call runs."""
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code not in self._codes:
             frame = frame.f_back
@@ -212,8 +212,7 @@ def profile(function: Callable[..., Any] | None = None, /, *, device: Any = None
 
     The wrapped function has an attribute ``table``: the :class:`Table` of the last call, or None before the first call.
     If a call raises an error, the table covers the events until then, and the error is raised as usual. Recursive calls
-    are counted in the table of the outermost call. The memory of a called function is counted for the line that calls
-    it.
+    are counted in the table of the outermost call, and the memory of other functions for the lines that call them.
 
     Args:
         function: a Python function or method. If it is omitted, as in ``@profile(show=False)``, a decorator is
@@ -281,11 +280,11 @@ def _describe(what: Any) -> str:
 
 @functools.cache
 def _forwarding(count: int, names: tuple[str, ...]) -> Callable[..., Any]:
-    """Return a function that takes a function and a list of arguments, removes the arguments from the list and calls
-    the function with them: ``count`` by position, the others by name.
+    """Return ``call(function, held)``, which removes the arguments from the end of ``held`` and calls ``function``.
 
-    During the call neither the list nor the profiler refers to an argument. Therefore an argument that the function
-    deletes is freed at once, as it is without the profiler.
+    The first ``count`` arguments are passed by position, the others by the given names. During the call neither the
+    list nor the profiler refers to an argument, so an argument that the function deletes is freed at once, as without
+    the profiler.
     """
     if not all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
         return lambda function, held: function(

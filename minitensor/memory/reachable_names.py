@@ -1,7 +1,4 @@
-"""Track tensors that share a storage, with their names in the program.
-
-The tracker has only weak references to tensors. It identifies a storage by its id until the storage is freed.
-"""
+"""Track tensors that share a storage, with their names in the program, by weak references."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import share_memory
 
-#: The other frameworks that a report can cover: the name of their package, and their name in a sentence.
+#: The other frameworks that a report can cover: the name of the package, and the name in a sentence.
 _OTHERS = {"torch": "PyTorch", "paddle": "Paddle"}
 
 MOST_ENTRIES = 64  # the number of entries of a list, tuple or dict that are searched for tensors
@@ -29,14 +26,12 @@ def is_leaf(x: Tensor) -> bool:
 
 
 def memory_of(x: Tensor) -> Storage:
-    """Return the storage of ``x``; if ``x`` is an alias made by ``y.data``, which has a separate version, the storage
-    of ``y``.
-    """
+    """Return the storage of ``x``; for an alias ``y.data``, which has a separate version, the storage of ``y``."""
     return getattr(x._storage, "of", x._storage)
 
 
 class _Registered:
-    """A registered tensor: a weak reference, its name, and a description of its base."""
+    """A weak reference to a registered tensor, its name, and a description of its base."""
 
     __slots__ = ("ref", "name", "base")
 
@@ -46,7 +41,7 @@ class _Registered:
 
 
 class Sharing:
-    """The registered tensors, by the id of their storage."""
+    """The registered tensors, by the id of their storage, which identifies a storage until it is freed."""
 
     def __init__(self) -> None:
         self._on: dict[int, dict[int, _Registered]] = {}
@@ -64,11 +59,11 @@ class Sharing:
         return registered
 
     def view(self, x: Tensor, base: Tensor, name: str) -> None:
-        """Register ``x`` as a view of ``base``, which the program calls ``name`` on that line."""
+        """Register ``x`` as a view of ``base``, whose name in the program is ``name``."""
         self.register(base, name)
-        called = self.name_of(base) or f"a tensor of shape {list(base._array.shape)}"
-        together = x._history is not None and x._history is base._history
-        self.register(x).base = f"view of {called}" if together else f"detached alias of {called}"
+        noun = self.name_of(base) or f"a tensor of shape {list(base._array.shape)}"
+        is_view = x._history is not None and x._history is base._history
+        self.register(x).base = f"view of {noun}" if is_view else f"detached alias of {noun}"
 
     def on_freed(self, storage: Storage) -> None:
         """Forget the tensors on ``storage``, which is being freed."""
@@ -92,9 +87,7 @@ class Sharing:
         return f"`{name}`" if name else f"the tensor of shape {list(x._array.shape)}"
 
     def base_of(self, x: Tensor) -> str:
-        """Return a description such as "view of w" if ``x`` is known to be a view, a detached alias or a part of a
-        storage; otherwise "".
-        """
+        """Return a description such as "view of w"; "" if ``x`` shows a whole storage and is no alias."""
         registered = self._known(x)
         if registered is not None and registered.base:
             return registered.base
@@ -106,13 +99,13 @@ class Sharing:
 
     def others(self, x: Tensor) -> Iterator[Tensor]:
         """Yield the other tensors that share bytes with ``x`` but not its history."""
-        below = memory_of(x)
-        counters = {id(x._storage): x._storage, id(below): below}
-        for registered in [registered for key in counters for registered in self._on.get(key, {}).values()]:
+        memory = memory_of(x)
+        storages = dict.fromkeys((id(x._storage), id(memory)))
+        for registered in [registered for key in storages for registered in self._on.get(key, {}).values()]:
             other = registered.ref()
             if other is None or other is x or (x._history is not None and other._history is x._history):
                 continue
-            if memory_of(other) is below and _shares_bytes(x._array, other._array):
+            if memory_of(other) is memory and _shares_bytes(x._array, other._array):
                 yield other
 
 
@@ -129,8 +122,9 @@ def _shares_bytes(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors in the arguments of a call and in the variables that the function uses, and directly inside
-    them, with names.
+    """Yield the tensors in the arguments of a call and in the outer variables that the function uses, with names.
+
+    Tensors directly inside a list, tuple, dict or object are included.
     """
     code = getattr(function, "__code__", None)
     parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
@@ -157,14 +151,14 @@ def others_in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping
             if isinstance(value, types.ModuleType)
             else [each.__module__ for each in type(value).__mro__]
         )
-        for name, called in _OTHERS.items():
-            if any(kind.partition(".")[0] == name for kind in kinds if isinstance(kind, str)):
-                return called
+        for package, framework in _OTHERS.items():
+            if any(kind.partition(".")[0] == package for kind in kinds if isinstance(kind, str)):
+                return framework
     return ""
 
 
 def _used_variables(function: Any, code: types.CodeType) -> list[tuple[str, Any]]:
-    """Return the names and values of the variables outside a function that it uses."""
+    """Return the names and values of the outer variables that a function uses."""
     found = []
     for name, cell in zip(code.co_freevars, getattr(function, "__closure__", None) or (), strict=False):
         try:
@@ -182,9 +176,7 @@ def names_in(code: types.CodeType) -> list[str]:
 
 
 def tensors_in(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:
-    """Yield the variable's value if it is a tensor, or the tensors directly inside it (a list, tuple, dict or object),
-    with names.
-    """
+    """Yield ``value`` if it is a tensor, else the tensors directly inside a list, tuple, dict or object, with names."""
     if isinstance(value, Tensor):
         yield name, value
         return

@@ -2,9 +2,9 @@
 
 * Each event is a :class:`~minitensor.engine.device.memory_log.MemoryEvent` with its kind, bytes, operation and line,
   and the name of the tensor in the program.
-* The last ``limit`` events are kept; ``dropped`` is the number of earlier ones.
-* A recording keeps no tensor alive, because it contains only numbers, text and weak references. It changes neither
-  values, versions and lifetimes nor bytes and peak.
+* A recording has the last ``limit`` events; ``dropped`` is the number of earlier ones.
+* A recording keeps no tensor alive, because it contains only numbers, text and weak references. It does not change
+  values, versions, lifetimes, bytes or peak.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from minitensor.memory.entries import ASSIGNED, SHOWN, RecordedEvent, TrackedMem
 from minitensor.memory.naming import Naming, names_in_reach
 from minitensor.memory.source_lines import Site, is_engines
 
-#: Gradients in flight (those that backward has computed and not yet passed on) have no storage on the host. A recording
-#: gives them artificial addresses from this one on; it is above all addresses of a process.
+#: The first of the artificial addresses that a recording assigns to gradients in flight: those that backward has
+#: computed and not yet passed on, which have no storage on the host. No address of a process is as high.
 IN_FLIGHT = 1 << 48
 
 
 class Recording(Subscription):
-    """A context manager that records memory events; created by :func:`record`."""
+    """The context manager that :func:`record` returns."""
 
     def __init__(self, limit: int) -> None:
         self._log = EventLog(limit)
@@ -60,18 +60,15 @@ class Recording(Subscription):
         self._naming = Naming()
         self._files: dict[str, str] = {}
         self._leaves: weakref.WeakKeyDictionary[Node, TrackedMemory] = weakref.WeakKeyDictionary()
-        self._last: tuple[tuple[CodeType, int, str], int, TrackedMemory] | None = (
-            None  # the last name read on Python 3.10
-        )
+        # On Python 3.10, where a name was last read from an assignment, and the memory that got it.
+        self._last: tuple[tuple[CodeType, int, str], int, TrackedMemory] | None = None
 
     # ---------- results ----------
 
     @property
     def events(self) -> list[MemoryEvent]:
-        """The last events, the oldest first, with all information found so far, because a name may be found after the
-        event.
-        """
-        self._saved(self._nodes.late())
+        """The last events, oldest first, with the names that are known by now."""
+        self._add_saved(self._nodes.late())
         return [as_memory_event(entry) for entry in self._log.events]
 
     @property
@@ -81,20 +78,17 @@ class Recording(Subscription):
 
     @property
     def recorded(self) -> int:
-        """The number of events so far, with the discarded ones."""
+        """The number of events so far, including the discarded ones."""
         return self._log.recorded
 
     def live(self, device: str) -> dict[int, MemoryEvent]:
         """Return for each address in use on ``device`` the event that allocated it, if it was recorded."""
-        held = [
-            *self._live.values(),
-            *self._blocks.values(),
-            *(each for group in self._flight.values() for each in group),
-        ]
-        return {memory.address: memory.as_event() for memory in held if memory.device == device}
+        in_flight = [memory for group in self._flight.values() for memory in group]
+        known = [*self._live.values(), *self._blocks.values(), *in_flight]
+        return {memory.address: memory.as_event() for memory in known if memory.device == device}
 
     def memory_of(self, storage: Storage) -> TrackedMemory | None:
-        """Return the memory of ``storage``; None if no event was about it."""
+        """Return the memory of ``storage``; None if no event concerned it."""
         return self._live.get(id(storage))
 
     def __enter__(self) -> Recording:
@@ -105,7 +99,7 @@ class Recording(Subscription):
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.close()
-        self._saved(self._nodes.late())
+        self._add_saved(self._nodes.late())
         if self in _open:
             _open.remove(self)
 
@@ -121,7 +115,7 @@ class Recording(Subscription):
     def on_event(self, event: Event) -> None:
         """Record an event of the engine."""
         frame = sys._getframe(2)
-        self._saved(self._nodes.late(event))
+        self._add_saved(self._nodes.late(event))
         match event:
             case StorageCreated(storage):
                 self._on_created(frame, storage)
@@ -141,7 +135,7 @@ class Recording(Subscription):
                 self._on_metadata(frame, x, op)
             case LeafUpdated(leaf, gradient):
                 self._on_leaf(leaf, gradient)
-        self._saved(self._nodes.on_event(event, None))
+        self._add_saved(self._nodes.on_event(event, None))
 
     def _on_created(self, frame: FrameType, storage: Storage) -> None:
         self._storages += 1
@@ -156,7 +150,7 @@ class Recording(Subscription):
         address = address_in(storage)
         memory = TrackedMemory("cpu", address, storage.nbytes, storage.nbytes, self._storages)
         self._live[id(storage)] = memory
-        self._made(frame, memory)
+        self._add_allocation(frame, memory)
 
     def _on_released(self, frame: FrameType, storage: Storage) -> None:
         memory = self._of(storage)
@@ -168,7 +162,7 @@ class Recording(Subscription):
         key = event.device, event.address
         if event.kind == "alloc":
             self._blocks[key] = memory = TrackedMemory(event.device, event.address, event.size, event.requested)
-            self._made(frame, memory)
+            self._add_allocation(frame, memory)
         elif event.kind == "free":
             known: TrackedMemory | None = self._blocks.pop(key, None)
             memory = known or TrackedMemory(event.device, event.address, event.size, event.requested)
@@ -182,7 +176,7 @@ class Recording(Subscription):
             self._in_flight += nbytes
             memory.category = "gradient"
             self._flight.setdefault(nbytes, []).append(memory)
-            self._made(frame, memory)
+            self._add_allocation(frame, memory)
         elif nbytes < 0:
             there = self._flight.get(-nbytes)
             memory = there.pop() if there else TrackedMemory("cpu", self._in_flight, -nbytes, -nbytes)
@@ -191,7 +185,7 @@ class Recording(Subscription):
     def _on_tensor(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         memory = self._of(x._storage)
         memory.op = op or memory.op
-        self._assigned(frame, memory)
+        self._name_by_assignment(frame, memory)
         for each in (x, *inputs):
             if isinstance(each, Tensor):
                 self._register(self._of(each._storage), each)
@@ -226,34 +220,21 @@ class Recording(Subscription):
 
     # ---------- entries ----------
 
-    def _made(self, frame: FrameType, memory: TrackedMemory) -> None:
+    def _add_allocation(self, frame: FrameType, memory: TrackedMemory) -> None:
         memory.op = _operation(frame)
         if memory.size:
             self._add("alloc", frame, memory)
 
-    def _saved(self, found: list[tuple[Node, Any]]) -> None:
+    def _add_saved(self, found: list[tuple[Node, Any]]) -> None:
         for node, _ in found:
             place = node.place
-            for kept in saved_by(node):
-                memory = self._of(kept.storage)
+            for saved in saved_by(node):
+                memory, nbytes = self._of(saved.storage), saved.array.nbytes
                 if not memory.has_tensor and not memory.category:
                     memory.category = "saved"  # no tensor uses it: it is a copy or a mask for backward
-                self._log.add(
-                    RecordedEvent(
-                        "save",
-                        memory,
-                        address_of(kept.array),
-                        kept.array.nbytes,
-                        kept.array.nbytes,
-                        kept.version,
-                        node.name,
-                        place.file or "",
-                        place.line,
-                        now_us(),
-                        0,
-                        memory.device,
-                    )
-                )
+                data = ("save", memory, address_of(saved.array), nbytes, nbytes, saved.version, node.name)
+                where = (place.file or "", place.line, now_us(), 0, memory.device)
+                self._log.add(RecordedEvent(*data, *where))
 
     def _add(
         self,
@@ -265,7 +246,7 @@ class Recording(Subscription):
         size: int | None = None,
         op: str = "",
     ) -> None:
-        """Store an event that happened at ``frame``: one about ``memory``, or the ``event`` of a GPU's allocator."""
+        """Store an event that happened at ``frame``: one on ``memory``, or the ``event`` of a GPU's allocator."""
         of: Any = memory if event is None else event
         requested = of.requested if size is None else size
         if kind != "alloc":
@@ -298,7 +279,7 @@ class Recording(Subscription):
     # ---------- registry ----------
 
     def _of(self, storage: Storage) -> TrackedMemory:
-        """Return the memory of ``storage``, which is registered first if it was created before the recording."""
+        """Return the memory of ``storage``, after registering a storage that is older than the recording."""
         memory = self._live.get(id(storage))
         if memory is None:
             self._storages += 1
@@ -324,24 +305,24 @@ class Recording(Subscription):
         if type(x._node) is Leaf:
             self._leaves[x._node] = memory
 
-    def _assigned(self, frame: FrameType, memory: TrackedMemory) -> None:
+    def _name_by_assignment(self, frame: FrameType, memory: TrackedMemory) -> None:
         """Name ``memory`` after the variable to which the running line assigns its value."""
         name = self._naming.made(frame)
         if not name:
             return
         if not hasattr(frame.f_code, "co_positions"):
-            # Python 3.10 has no columns, so every value computed on the line would get the name. Only the last one
-            # keeps it.
+            # Python 3.10 has no columns, so every value computed on the line would get the name. Only the last value
+            # keeps the name.
             code, instruction, _ = site = Site.of(frame)
-            here = code, site.place.line, name
-            if self._last is not None and self._last[0] == here and self._last[1] < instruction:
+            position = code, site.place.line, name
+            if self._last is not None and self._last[0] == position and self._last[1] < instruction:
                 self._last[2].drop_name(name)
-            self._last = here, instruction, memory
+            self._last = position, instruction, memory
         memory.set_name(name, ASSIGNED)
 
 
 def _operation(frame: FrameType | None) -> str:
-    """Return the engine function that the program called; empty if the program itself is running."""
+    """Return the name of the engine's function that the program called; empty if it called none."""
     name = ""
     while frame is not None and is_engines(frame):
         if not _is_watcher(frame):
@@ -359,7 +340,7 @@ _open: list[Recording] = []
 
 
 def running() -> Recording | None:
-    """Return the last opened recording that is still open."""
+    """Return the recording that was opened last and is still open; None if there is none."""
     return _open[-1] if _open else None
 
 
@@ -367,7 +348,7 @@ def record(limit: int = 100_000) -> Recording:
     """Record the events of a ``with`` block; ``recording.events`` and ``recording.dropped`` can be read at any time.
 
     Args:
-        limit: the number of events that are kept, the last ones. An event takes about 300 bytes.
+        limit: the number of events that a recording keeps, about 300 bytes each; earlier events are dropped.
 
     Raises:
         TypeError, ValueError: if ``limit`` is not an integer, or less than 1.

@@ -1,6 +1,6 @@
 """Take a snapshot of all tensor memory of a program, as data for JSON or as a file for PyTorch's memory viewer.
 
-Both contain the names of tensors and, inside ``with memory.record():``, the recorded events.
+Both forms contain the names of tensors and, inside ``with memory.record():``, the recorded events.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def snapshot() -> dict[str, Any]:
     """
     frame = sys._getframe(1)
     recording = running()
-    there = _LiveObjects(frame, recording)
+    objects = _LiveObjects(frame, recording)
     events = recording.events if recording is not None else []
     return {
         "format": "minitensor memory snapshot",
         "version": SNAPSHOT_VERSION,
-        "devices": [_host(there), *(_gpu(gpu, there, events) for gpu in there.gpus)],
-        "storages": [there.described(storage) for storage in there.storages],
+        "devices": [_host(objects), *(_gpu(gpu, objects, events) for gpu in objects.gpus)],
+        "storages": [objects.describe(storage) for storage in objects.storages],
         "events": [plain_event(event) for event in events],
         "dropped": recording.dropped if recording is not None else 0,
     }
@@ -58,12 +58,12 @@ def snapshot() -> dict[str, Any]:
 def dump_snapshot(path: str | os.PathLike[str], device: Any = None) -> None:
     """Write the memory of one device for PyTorch's viewer.
 
-    Open the file at https://pytorch.org/memory_viz, or with ``python -m torch.cuda._memory_viz trace_plot FILE``. It
-    shows names of tensors and operations instead of stack frames. Inside ``with memory.record():`` it contains the
-    recorded events; otherwise it shows only the present state.
+    Open the file at https://pytorch.org/memory_viz, or with ``python -m torch.cuda._memory_viz trace_plot FILE``. The
+    viewer shows names of tensors and operations in place of stack frames. Inside ``with memory.record():`` the file
+    contains the recorded events; otherwise it contains only the present state.
 
-    The simulated GPU's file has the segments and blocks of its allocator. On the host, where the C library allocates,
-    every storage is a segment with one block; gradients in flight in backward have addresses from 2**48 on.
+    For a simulated GPU the file has the segments and blocks of the allocator. On the host, where the C library
+    allocates, every storage is a segment with one block, and gradients in flight have addresses from 2**48 on.
 
     Args:
         device: by default the device for new tensors.
@@ -76,10 +76,10 @@ def dump_snapshot(path: str | os.PathLike[str], device: Any = None) -> None:
     checks.path("dump_snapshot", "path", path)
     name = name_of("dump_snapshot", device)
     recording = running()
-    there = _LiveObjects(sys._getframe(1), recording)
+    objects = _LiveObjects(sys._getframe(1), recording)
     events = [event for event in (recording.events if recording is not None else []) if event.device == name]
-    live = there.live(name)
-    gpu = next((gpu for gpu in there.gpus if gpu.name == name), None)
+    live = objects.live(name)
+    gpu = next((gpu for gpu in objects.gpus if gpu.name == name), None)
     if gpu is not None and hasattr(gpu, "allocator"):
         content = torch_snapshot(gpu.allocator, events, live)
     else:
@@ -89,7 +89,7 @@ def dump_snapshot(path: str | os.PathLike[str], device: Any = None) -> None:
 
 
 class _StorageSegments:
-    """The host's memory as segments, in the form of an allocator's: every storage is a segment with one block."""
+    """The host's memory in the form of an allocator's: every storage is a segment with one block."""
 
     def __init__(self, live: dict[int, MemoryEvent]) -> None:
         self._live = live
@@ -104,7 +104,7 @@ class _StorageSegments:
 
 
 def _with_segment(event: MemoryEvent) -> list[MemoryEvent]:
-    """Return the events of a piece of memory together with those of its segment."""
+    """Return ``event`` and, if it is about a piece of memory, the event of its segment, in their order."""
     if event.kind not in ("alloc", "free"):
         return [event]
     segment = MemoryEvent(f"segment_{event.kind}", event.address, event.size, event.size, time_us=event.time_us)
@@ -124,7 +124,7 @@ class _LiveObjects:
         self._names: dict[int, list[str]] = {}
         self._savers: dict[int, list[dict[str, Any]]] = {}
         wanted = {*_with_subclasses(Tensor), *_with_subclasses(Storage), *_with_subclasses(Node)}
-        # There may be millions of objects, so only their type is tested, which is faster than isinstance.
+        # There may be millions of objects, so their exact type is tested, which is faster than `isinstance`.
         for each in [each for each in gc.get_objects() if type(each) in wanted]:
             if isinstance(each, Tensor):
                 if hasattr(each, "_storage"):
@@ -158,7 +158,7 @@ class _LiveObjects:
 
     @property
     def gpus(self) -> list[Any]:
-        """The present GPUs, and those with memory in use."""
+        """The current GPUs, and replaced ones on which memory is still in use."""
         used = [gpu_of(storage.buffer) for storage in self.storages if type(storage) is not Storage]
         found = {id(gpu): gpu for gpu in (current.gpu, current.simulated, *used) if gpu is not None}
         return list(found.values())
@@ -170,7 +170,7 @@ class _LiveObjects:
         return list(dict.fromkeys([*filter(None, [asked_name(x)]), *self._names.get(id(x), [])]))
 
     def name_of(self, storage: Storage) -> str:
-        """Return the recorded name of ``storage``, or a name of its largest named tensor; empty if there is none."""
+        """Return the recorded name of ``storage``, or a name of its largest named tensor; empty if it has none."""
         shown = sorted(self._tensors.get(id(storage), []), key=lambda x: -x._array.size)
         names = [name for x in shown for name in self.names_of(x)]
         memory = self.recording.memory_of(storage) if self.recording is not None else None
@@ -178,7 +178,7 @@ class _LiveObjects:
             return memory.name
         return names[0] if names else ""
 
-    def described(self, storage: Storage) -> dict[str, Any]:
+    def describe(self, storage: Storage) -> dict[str, Any]:
         """Return the snapshot's entry for ``storage``."""
         return {
             "id": self._numbers[id(storage)],
@@ -235,27 +235,18 @@ def _with_subclasses(kind: type) -> Iterator[type]:
 
 def _savers(node: Node) -> Iterator[tuple[Storage, dict[str, Any]]]:
     """Yield each storage that ``node`` saved for backward, with a description of the saved tensor."""
-    saved_here = saved_by(node)
-    if not saved_here:
+    tensors = saved_by(node)
+    if not tensors:
         return
-    right = {id(saved[0]): is_intact(saved) for saved in node.saved if type(saved) is tuple and len(saved) == 3}
+    intact = {id(saved[0]): is_intact(saved) for saved in node.saved if type(saved) is tuple and len(saved) == 3}
     place = node.place
-    for kept in saved_here:
-        yield (
-            kept.storage,
-            {
-                "op": node.name,
-                "what": kept.what,
-                "version": kept.version,
-                "file": place.file or "",
-                "line": place.line,
-                "right": right[id(kept.array)],
-            },
-        )
+    for each in tensors:
+        data = {"op": node.name, "what": each.what, "version": each.version, "file": place.file or ""}
+        yield each.storage, {**data, "line": place.line, "right": intact[id(each.array)]}
 
 
-def _host(there: _LiveObjects) -> dict[str, Any]:
-    stored = sum(storage.nbytes for storage in there.storages if type(storage) is Storage)
+def _host(objects: _LiveObjects) -> dict[str, Any]:
+    stored = sum(storage.nbytes for storage in objects.storages if type(storage) is Storage)
     return {
         "name": "cpu",
         "kind": "host",
@@ -264,21 +255,21 @@ def _host(there: _LiveObjects) -> dict[str, Any]:
     }
 
 
-def _gpu(gpu: Any, there: _LiveObjects, events: list[MemoryEvent]) -> dict[str, Any]:
+def _gpu(gpu: Any, objects: _LiveObjects, events: list[MemoryEvent]) -> dict[str, Any]:
     counters = gpu.counters()
     names = ("allocated", "max_allocated", "reserved", "max_reserved")
     if not hasattr(gpu, "allocator"):
         return {"name": gpu.name, "kind": "cuda", "counters": {name: int(getattr(counters, name)) for name in names}}
-    its = [event for event in events if event.device == gpu.name]
-    live = there.live(gpu.name)
+    own = [event for event in events if event.device == gpu.name]
+    live = objects.live(gpu.name)
     try:
-        state = allocator_state(gpu.allocator, its, live)
-    except ValueError:  # `set_device` has replaced the GPU of this name with which the recording began
+        state = allocator_state(gpu.allocator, own, live)
+    except ValueError:  # the recording began with another GPU of this name, which `set_device` has replaced
         state = allocator_state(gpu.allocator, [], {})
-    ids = there.ids(gpu.name)
+    ids = objects.ids(gpu.name)
     for segment in state["segments"]:
         for block in segment["blocks"]:
-            block.pop("storage", None)  # the number in the recording differs from the one in the snapshot
+            block.pop("storage", None)  # a recording numbers storages differently from a snapshot
             if block["address"] in ids:
                 block["storage"] = ids[block["address"]]
     return {"name": gpu.name, "kind": "simulated", **state}

@@ -1,7 +1,7 @@
 """Find the source line of an operation and the program's name for the tensor that it writes.
 
-Names are read from the source text and from the frame's code and globals. A frame's local variables are never read,
-because before Python 3.13 the interpreter would then store a copy of them, which keeps tensors alive.
+Names are read from the source text and from the code and globals of a frame. The local variables of a frame are never
+read, because before Python 3.13 this would store a copy of them in the frame, which keeps tensors alive.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CALLERS = (
 
 
 def caller_in_package(frame: FrameType | None) -> str:
-    """Return "a layer" or "an optimizer" if the program called the operation through one; otherwise ""."""
+    """Return "a layer" or "an optimizer" if one of them called the operation for the program; otherwise ""."""
     found = ""
     while frame is not None and is_engines(frame):
         module = frame.f_globals.get("__name__", "")
@@ -48,8 +48,9 @@ def caller_in_package(frame: FrameType | None) -> str:
 
 
 class Site(NamedTuple):
-    """A position in running code: the code, the instruction, and the global variables. It must not be stored, because
-    it keeps the globals alive.
+    """A position in running code: the code, the instruction, and the global variables.
+
+    It must not be stored, because it keeps the global variables alive.
     """
 
     code: CodeType
@@ -76,7 +77,7 @@ class Sources:
         self._trees: dict[str, list[ast.expr]] = {}
 
     def written(self, site: Site, op: str) -> str:
-        """Return the source text of the tensor that ``op``, called at ``site``, writes; "" if that is unclear."""
+        """Return the source text of the tensor that ``op``, called at ``site``, writes; "" if unknown."""
         store = op == "setitem"
 
         def target(node: ast.expr) -> ast.expr | None:
@@ -89,14 +90,14 @@ class Sources:
         return self._expression(site, target)
 
     def viewed(self, site: Site, op: str) -> str:
-        """Return the source text of the tensor of which ``op`` at ``site`` takes a view; "" if that is unclear."""
+        """Return the source text of the tensor of which ``op``, called at ``site``, returns a view; "" if unknown."""
 
         def base(node: ast.expr) -> ast.expr | None:
             if op == "getitem":
                 return node.value if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) else None
             if isinstance(node, ast.Attribute):
-                is_it = node.attr == op == "data" or (node.attr in _VIEW_PROPERTIES and op == "transpose")
-                return node.value if is_it else None
+                is_view = node.attr == op == "data" or (node.attr in _VIEW_PROPERTIES and op == "transpose")
+                return node.value if is_view else None
             if isinstance(node, ast.Call) and _name_called(node) == op:
                 return _receiver(node, site.names)
             return None
@@ -105,12 +106,12 @@ class Sources:
 
     def _expression(self, site: Site, pick: Callable[[ast.expr], ast.expr | None]) -> str:
         line, position = _position(site.code, site.instruction)
-        near = [node for node in self._nodes(site) if node.lineno <= line <= (node.end_lineno or line)]
-        exact = [node for node in near if _position_of(node) == position]
-        for nodes in (exact, near):
-            found = {_text(part) for node in nodes if (part := pick(node)) is not None}
-            if len(found) == 1:
-                return found.pop()
+        on_line = [node for node in self._nodes(site) if node.lineno <= line <= (node.end_lineno or line)]
+        exact = [node for node in on_line if _position_of(node) == position]
+        for nodes in (exact, on_line):
+            texts = {_text(part) for node in nodes if (part := pick(node)) is not None}
+            if len(texts) == 1:
+                return texts.pop()
         return ""
 
     def _nodes(self, site: Site) -> list[ast.expr]:

@@ -204,7 +204,7 @@ mutation(
     "minitensor/memory/profiling.py",
     "saved-on-every-device-in-one-table",
     "A profile of one device counts saved bytes on the others.",
-    " if device_of(kept.storage) == self.table.device]",
+    " if device_of(saved.storage) == self.table.device]",
     "]",
     "memory_profile::test_a_table_counts_only_the_bytes_of_its_device",
 )  # fmt: skip
