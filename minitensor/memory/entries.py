@@ -64,12 +64,8 @@ class TrackedMemory:
 
     def as_event(self) -> MemoryEvent:
         """Return the allocation of this memory as an event, without line and time."""
-        more: dict[str, Any] = {
-            "category": self.category,
-            "device": self.device,
-            "storage": self.storage,
-            "version": self.version,
-        }
+        more: dict[str, Any] = {"category": self.category, "device": self.device, "storage": self.storage}
+        more["version"] = self.version
         return MemoryEvent("alloc", self.address, self.size, self.requested, self.name, self.op, **more)
 
     @property

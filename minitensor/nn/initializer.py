@@ -21,7 +21,7 @@ from minitensor.engine.operations.arguments import need_tensor
 
 
 class Initializer:
-    """Base class of initializers. Subclasses define ``drawn``.
+    """Base class of initializers. Subclasses define ``drawn``, which returns an array of a given shape.
 
     Raises:
         TypeError: on a call, if the argument is not a tensor.
