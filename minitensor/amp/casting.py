@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from minitensor.engine import checks
@@ -12,7 +12,7 @@ from minitensor.engine.dtypes import HALVES, bfloat16, dtype_of
 from minitensor.engine.operations.operands import cast
 
 
-class auto_cast:  # noqa: N801  # Paddle's name
+class auto_cast(Context):  # noqa: N801  # Paddle's name
     """Cast operands in a block, ``with amp.auto_cast(): ...``, or in a function, ``@amp.auto_cast()``.
 
     The operands of in-place operations and float64 operands are not cast. A parameter is cast once for each of its
@@ -32,7 +32,7 @@ class auto_cast:  # noqa: N801  # Paddle's name
         ImportError: if ``dtype`` is bfloat16 and the package ml_dtypes is not installed.
     """
 
-    __slots__ = ("_context",)
+    __slots__ = ()
 
     def __init__(
         self,
@@ -57,22 +57,7 @@ class auto_cast:  # noqa: N801  # Paddle's name
             raise ValueError(f"auto_cast: dtype is 'float16' or 'bfloat16', not {wanted.name!r}")
         lists = _lists(custom_white_list, custom_black_list)
         casts = Casts(wanted, lists, cast) if enable and level == "O1" else None
-        self._context = Context(casts)
-
-    def __enter__(self) -> None:
-        self._context.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        self._context.__exit__(*error)
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that runs ``function`` inside the context.
-
-        Raises:
-            TypeError: if ``function`` is not callable.
-        """
-        checks.function("auto_cast()", "function", function)
-        return self._context.decorated(function)
+        super().__init__(casts)
 
 
 def _lists(white: Iterable[str] | None, black: Iterable[str] | None) -> Lists:

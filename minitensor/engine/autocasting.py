@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.dtypes import FLOATS, DType, float64
 from minitensor.engine.modes import casting, modes
 
@@ -153,8 +154,13 @@ class Context:
             raise RuntimeError("autocast.__exit__: the context was not entered")
         modes.casts, modes.cast_copies = self._before.pop()
 
-    def decorated(self, function: Function) -> Function:
-        """Return a function that calls ``function`` inside the context."""
+    def __call__(self, function: Function) -> Function:
+        """Return a function that calls ``function`` inside the context.
+
+        Raises:
+            TypeError: if ``function`` is not callable.
+        """
+        checks.function(f"{type(self).__name__}()", "function", function)
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:

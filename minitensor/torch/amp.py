@@ -4,7 +4,6 @@ gradients do not round to 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +27,7 @@ __all__ = ["GradScaler", "autocast", "is_autocast_available"]
 _LISTS = {"cpu": (TORCH_CPU, bfloat16), "cuda": (TORCH_CUDA, float16)}
 
 
-class autocast:
+class autocast(Context):
     """Cast the operands of products to 16 bits, and those of losses and some other functions to float32.
 
     Use it as ``with torch.autocast("cpu"): ...`` or ``@torch.autocast("cpu")``. The operands of in-place operations and
@@ -46,7 +45,7 @@ class autocast:
         ImportError: if ``dtype`` is bfloat16 and the package ml_dtypes is not installed.
     """
 
-    __slots__ = ("_context", "_enabled", "device", "fast_dtype")
+    __slots__ = ("_enabled", "device", "fast_dtype")
 
     def __init__(
         self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
@@ -65,23 +64,11 @@ class autocast:
             )
             self._enabled = False
         casts = Casts(self.fast_dtype, lists, cast, has_cache) if self._enabled else None
-        self._context = Context(casts)
+        super().__init__(casts)
 
-    def __enter__(self) -> autocast:
-        self._context.__enter__()
+    def __enter__(self) -> autocast:  # type: ignore[override]  # PyTorch's returns the context
+        super().__enter__()
         return self
-
-    def __exit__(self, *error: object) -> None:
-        self._context.__exit__(*error)
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that runs ``function`` inside the context.
-
-        Raises:
-            TypeError: if ``function`` is not callable.
-        """
-        checks.function("autocast()", "function", function)
-        return self._context.decorated(function)
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -118,7 +105,8 @@ def get_autocast_dtype(device_type: str) -> DType:
     return BY_NUMPY[modes.casts.low] if modes.casts is not None and modes.casts.lists is lists else usual
 
 
-#: The keys of a scaler's ``state_dict``, with the attributes of the engine's ``LossScale``.
+# Paddle's scaler has other names, errors and settings, so both have only the rule in common, the engine's `LossScale`.
+#: The keys of a scaler's ``state_dict``, with the attributes of the rule.
 _STATE = {
     **{"scale": "scale", "growth_factor": "growth", "backoff_factor": "backoff", "growth_interval": "interval"},
     "_growth_tracker": "good",

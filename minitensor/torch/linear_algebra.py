@@ -1,4 +1,7 @@
-"""Products of matrices and vectors, and the trace."""
+"""Products of matrices and vectors, and the trace.
+
+The docstrings repeat parts of those of Paddle's functions, because each vocabulary names its own parameters and errors.
+"""
 
 from __future__ import annotations
 

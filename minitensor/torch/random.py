@@ -60,10 +60,16 @@ def _float_dtype(op: str, dtype: Any) -> np.dtype:
     return wanted.numpy
 
 
-def rand(
-    *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """Return numbers drawn uniformly from 0 (included) to 1 (excluded).
+def _drawn(name: str, text: str, draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
+    def function(
+        *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    ) -> Tensor:
+        wanted = _float_dtype(name, dtype)
+        check_placement(name, device, requires_grad, wanted)
+        return placed(name, draw(generator_of(generator), size_of(name, size), wanted), device, requires_grad)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""Return numbers drawn {text}.
 
     Args:
         size: the shape, as numbers or as one list.
@@ -75,31 +81,11 @@ def rand(
         RuntimeError: if a length is negative, or the dtype is not a floating-point one.
         TypeError: if ``size`` is not a shape, or ``generator`` is not a generator.
     """
-    wanted = _float_dtype("rand", dtype)
-    check_placement("rand", device, requires_grad, wanted)
-    drawn = generator_of(generator).uniform(size_of("rand", size), wanted)
-    return placed("rand", drawn, device, requires_grad)
+    return function
 
 
-def randn(
-    *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """Return numbers drawn from the normal distribution with mean 0 and variance 1.
-
-    Args:
-        size: the shape, as numbers or as one list.
-
-    Returns:
-        A tensor of that shape, float32 unless ``dtype`` is given.
-
-    Raises:
-        RuntimeError: if a length is negative, or the dtype is not a floating-point one.
-        TypeError: if ``size`` is not a shape, or ``generator`` is not a generator.
-    """
-    wanted = _float_dtype("randn", dtype)
-    check_placement("randn", device, requires_grad, wanted)
-    drawn = generator_of(generator).normal(size_of("randn", size), wanted)
-    return placed("randn", drawn, device, requires_grad)
+rand = _drawn("rand", "uniformly from 0 (included) to 1 (excluded)", Generator.uniform)
+randn = _drawn("randn", "from the normal distribution with mean 0 and variance 1", Generator.normal)
 
 
 def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any = None, **named: Any) -> Tensor:

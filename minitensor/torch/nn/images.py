@@ -1,4 +1,7 @@
-"""Modules for images: convolution, normalization and pooling."""
+"""Modules for images: convolution, normalization and pooling.
+
+They resemble Paddle's layers, but take the frameworks' different arguments and raise different errors.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.tensor import Tensor
 
 
-class Conv2d(_Weighted):  # the frameworks define the arguments, which are nearly those of Paddle's `Conv2D`
+class Conv2d(_Weighted):
     """Convolution of images [images, in_channels, height, width] to [images, out_channels, rows, columns]: see
     ``functional.conv2d``.
 

@@ -1,6 +1,7 @@
 """Modules for networks. Their parameters start with the same random numbers as PyTorch's.
 
-Activations and losses have no parameters, so they are declared in :mod:`minitensor.engine.layers.declared`.
+Activations and losses have no parameters, so they are declared in :mod:`minitensor.engine.layers.declared` for both
+frameworks. The other modules resemble Paddle's layers, but have other arguments, errors and printed texts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Module: the base class of networks, which registers parameters, buffers and submodules by attribute name."""
+"""Module: the base class of networks, which registers parameters, buffers and submodules by attribute name.
+
+It repeats the outline of Paddle's ``Layer``, because the frameworks register, name and load tensors by other rules.
+"""
 
 from __future__ import annotations
 
