@@ -36,8 +36,9 @@ def checksum(tensor: Tensor) -> str:
 
 
 def check_equal(parameters: Mapping[str, Tensor] | Iterable[Tensor]) -> None:
-    """Raise an error on every rank if the parameters differ between ranks. Each rank sends about 24 bytes per
-    parameter.
+    """Raise an error on every rank if the parameters differ between ranks.
+
+    Each rank sends about 24 bytes for each parameter.
 
     Args:
         parameters: ``layer.state_dict()``, or tensors in the same order on every rank.
@@ -46,6 +47,7 @@ def check_equal(parameters: Mapping[str, Tensor] | Iterable[Tensor]) -> None:
         RanksDifferError: if they differ. The message names the rank, the parameter, and its number of writes on each
             rank.
         RuntimeError: before ``init_parallel_env``, or if a rank does not call this function.
+        TypeError: if a parameter is not a tensor.
     """
     link = link_for("check_equal")
     given = parameters if isinstance(parameters, Mapping) else {f"parameter {i}": x for i, x in enumerate(parameters)}

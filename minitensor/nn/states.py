@@ -32,14 +32,19 @@ def state_of(layer: Any, include_sublayers: bool, prefix: str) -> dict[str, Tens
 def load_into(layer: Any, given: Mapping[str, Any], by_path: bool) -> tuple[list[str], list[str]]:
     """Write the values of a state dict into the parameters and buffers. Return the missing and the unexpected names.
 
+    Args:
+        given: the state dict, by path or, if ``by_path`` is false, by the names of the parameters.
+
     Raises:
         TypeError, ValueError: if a value does not fit. Nothing is written then.
     """
     if not isinstance(given, Mapping):
         raise TypeError(f"set_state_dict takes a dict, as state_dict() gives it, not {type(given).__name__}")
-    found = state_of(layer, True, "")
-    own = found if by_path else {each.name: each for each in found.values()}
-    paths = dict(zip(found if by_path else (each.name for each in found.values()), found, strict=True))
+    own: dict[str, Tensor] = {}
+    paths: dict[str, str] = {}
+    for path, each in _registered(layer, "", True):
+        name = path if by_path else each.name
+        own[name], paths[name] = each, path
     missing, extra = [name for name in own if name not in given], [name for name in given if name not in own]
     values = {
         name: given[name] if isinstance(given[name], Tensor) else np.asarray(given[name])

@@ -138,7 +138,7 @@ class LinearWarmup(LRScheduler):
                 f"LinearWarmup: warmup_steps is at least 1 and end_lr above start_lr; they are {shown(warmup_steps)}, "
                 f"{end_lr!r} and {shown(start_lr)}"
             )
-        self.then, self.warmup_steps = learning_rate, warmup_steps
+        self.after_warmup, self.warmup_steps = learning_rate, warmup_steps
         self.start_lr, self.end_lr = float(start_lr), float(end_lr)
         super().__init__(start_lr, last_epoch)
 
@@ -146,10 +146,10 @@ class LinearWarmup(LRScheduler):
         """Return the rate of this step."""
         if self.last_epoch < self.warmup_steps:
             return self.start_lr + (self.end_lr - self.start_lr) * self.last_epoch / self.warmup_steps
-        if isinstance(self.then, LRScheduler):
-            self.then.step(self.last_epoch - self.warmup_steps)
-            return self.then()
-        return float(self.then)
+        if isinstance(self.after_warmup, LRScheduler):
+            self.after_warmup.step(self.last_epoch - self.warmup_steps)
+            return self.after_warmup()
+        return float(self.after_warmup)
 
 
 class NoamDecay(LRScheduler):
@@ -194,8 +194,8 @@ class PiecewiseDecay(LRScheduler):
         return float(self.values[sum(self.last_epoch >= each for each in self.boundaries)])
 
 
-class _Falling(LRScheduler):
-    """Base class of rates that a parameter ``gamma`` reduces with the step."""
+class _GammaDecay(LRScheduler):
+    """Base class of rates that decrease with the step, as fast as ``gamma`` determines."""
 
     def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = float(checks.real(type(self).__name__, "gamma", gamma))
@@ -203,7 +203,7 @@ class _Falling(LRScheduler):
 
 
 @checks.with_own_methods
-class NaturalExpDecay(_Falling):
+class NaturalExpDecay(_GammaDecay):
     """``learning_rate * exp(-gamma * step)``.
 
     Raises:
@@ -216,7 +216,7 @@ class NaturalExpDecay(_Falling):
 
 
 @checks.with_own_methods
-class InverseTimeDecay(_Falling):
+class InverseTimeDecay(_GammaDecay):
     """``learning_rate / (1 + gamma * step)``.
 
     Raises:
@@ -229,7 +229,7 @@ class InverseTimeDecay(_Falling):
 
 
 @checks.with_own_methods
-class ExponentialDecay(_Falling):
+class ExponentialDecay(_GammaDecay):
     """``learning_rate * gamma ** step``.
 
     Raises:

@@ -39,7 +39,7 @@ def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: 
     device, dtype = device_and_dtype(*where, device=device, dtype=dtype)
     out: Any = input
     if device is not None:
-        out = cuda.moved(out, device)
+        out = cuda.move(out, device)
     if dtype is not None and dtype.numpy != out._array.dtype:
         out = cast(out, dtype.numpy)
     return TABLE["clone"](out) if copy and out is input else out

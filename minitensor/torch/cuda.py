@@ -81,7 +81,7 @@ def manual_seed(seed: int) -> None:
 manual_seed_all = manual_seed
 
 
-def moved(x: Tensor, device: Any) -> Tensor:
+def move(x: Tensor, device: Any) -> Tensor:
     """Return ``x`` itself if it is on ``device``, else a copy on it, through which gradients flow."""
     gpu = device_named("to", engine_place(device))
     return x if gpu_of(x._array) is gpu else as_torch(moving.moved(x, gpu))
@@ -95,12 +95,12 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tenso
         RuntimeError: if there is no such device.
         OutOfMemoryError: if the copy does not fit.
     """
-    return moved(input, "cuda" if device is None else device)
+    return move(input, "cuda" if device is None else device)
 
 
 def cpu(input: Tensor) -> Tensor:
     """Return the tensor itself if it is on the host, else a copy of its shape and dtype on the host."""
-    return moved(input, "cpu")
+    return move(input, "cpu")
 
 
 __getattr__ = missing_in("torch.cuda", lambda: __all__)

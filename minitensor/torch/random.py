@@ -60,7 +60,7 @@ def _float_dtype(op: str, dtype: Any) -> np.dtype:
     return wanted.numpy
 
 
-def _drawn(name: str, text: str, draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
+def _random_function(name: str, text: str, draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
     def function(
         *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
@@ -84,8 +84,8 @@ def _drawn(name: str, text: str, draw: Callable[..., np.ndarray]) -> Callable[..
     return function
 
 
-rand = _drawn("rand", "uniformly from 0 (included) to 1 (excluded)", Generator.uniform)
-randn = _drawn("randn", "from the normal distribution with mean 0 and variance 1", Generator.normal)
+rand = _random_function("rand", "uniformly from 0 (included) to 1 (excluded)", Generator.uniform)
+randn = _random_function("randn", "from the normal distribution with mean 0 and variance 1", Generator.normal)
 
 
 def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any = None, **named: Any) -> Tensor:
@@ -135,7 +135,7 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
     return placed("randperm", drawn, device, False)
 
 
-def _check_dtype_of(op: str, draw: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+def _of_float_dtype(op: str, draw: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """Wrap ``draw`` so that it raises RuntimeError unless the dtype is a floating-point one."""
     return lambda shape, dtype: draw(shape, _float_dtype(op, dtype))
 
@@ -147,7 +147,7 @@ def rand_like(input: Tensor, **named: Any) -> Tensor:
         TypeError: if ``input`` is not a tensor.
         RuntimeError: if the dtype is not a floating-point one.
     """
-    return like("rand_like", input, _check_dtype_of("rand_like", default_generator.uniform), named)
+    return like("rand_like", input, _of_float_dtype("rand_like", default_generator.uniform), named)
 
 
 def randn_like(input: Tensor, **named: Any) -> Tensor:
@@ -157,7 +157,7 @@ def randn_like(input: Tensor, **named: Any) -> Tensor:
         TypeError: if ``input`` is not a tensor.
         RuntimeError: if the dtype is not a floating-point one.
     """
-    return like("randn_like", input, _check_dtype_of("randn_like", default_generator.normal), named)
+    return like("randn_like", input, _of_float_dtype("randn_like", default_generator.normal), named)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Tensor:
