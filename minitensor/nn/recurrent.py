@@ -47,7 +47,7 @@ class _Cell(Layer):
             self._parameter("bias_hh"),
         )
 
-    def _start(self, x: Any, given: Any = None, op: str = "", time: int = 0, states: int = 1) -> Any:
+    def _initial_states(self, x: Any, given: Any = None, op: str = "", time: int = 0, states: int = 1) -> Any:
         """Return the initial states ``given``, by default zeros, after checking them and the inputs ``x``.
 
         Args:
@@ -102,7 +102,7 @@ class SimpleRNNCell(_Cell):
         self.activation = activation
 
     def forward(self, inputs: Tensor, states: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        state = recurrent.rnn_step(inputs, self._start(inputs, states), self._weights(), self.activation)
+        state = recurrent.rnn_step(inputs, self._initial_states(inputs, states), self._weights(), self.activation)
         return state, state
 
 
@@ -124,7 +124,7 @@ class LSTMCell(_Cell):
     def forward(
         self, inputs: Tensor, states: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        output, cell = recurrent.lstm_step(inputs, self._start(inputs, states, states=2), self._weights())
+        output, cell = recurrent.lstm_step(inputs, self._initial_states(inputs, states, states=2), self._weights())
         return output, (output, cell)
 
 
@@ -143,7 +143,7 @@ class GRUCell(_Cell):
     gates = 3
 
     def forward(self, inputs: Tensor, states: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        state = recurrent.gru_step(inputs, self._start(inputs, states), self._weights())
+        state = recurrent.gru_step(inputs, self._initial_states(inputs, states), self._weights())
         return state, state
 
 
@@ -153,7 +153,7 @@ class _OneState(Layer):
     cell: Any
 
     def _run(self, step: Any, inputs: Tensor, initial_states: Tensor | None) -> tuple[Tensor, Tensor]:
-        start = self.cell._start(inputs, initial_states, type(self).__name__, time=1)
+        start = self.cell._initial_states(inputs, initial_states, type(self).__name__, time=1)
         weights = self.cell._weights()
         outputs, last = recurrent.run(lambda x, state: step(x, state, weights), inputs, start)
         return outputs, last.unsqueeze(0)
@@ -231,7 +231,7 @@ class LSTM(Layer):
     def forward(
         self, inputs: Tensor, initial_states: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        start = self.cell._start(inputs, initial_states, "LSTM", time=1, states=2)
+        start = self.cell._initial_states(inputs, initial_states, "LSTM", time=1, states=2)
         weights = self.cell._weights()
         outputs, last = recurrent.run(lambda x, state: recurrent.lstm_step(x, state, weights), inputs, start)
         return outputs, tuple(state.unsqueeze(0) for state in last)

@@ -116,9 +116,9 @@ class _Numbers:
             self.exponents = bool(largest / smallest > 1000.0 or largest > 1.0e8 or smallest < 1.0e-4)
         if options.sci_mode is not None:
             self.exponents = options.sci_mode
-        self.width = max(1, *(len(self._write(value)) for value in finite.tolist()))
+        self.width = max(1, *(len(self._format(value)) for value in finite.tolist()))
 
-    def _write(self, value: Any) -> str:
+    def _format(self, value: Any) -> str:
         if not self.floating:
             return str(value)
         if self.exponents:
@@ -129,7 +129,7 @@ class _Numbers:
 
     def text(self, value: Any) -> str:
         """Return one number, padded with blanks on the left."""
-        return self._write(value).rjust(self.width)
+        return self._format(value).rjust(self.width)
 
 
 def _ends(array: np.ndarray) -> np.ndarray:
