@@ -80,29 +80,23 @@ def needs_of(op: str, wanted: Collection[str] | None) -> Needs:
     """
     row = row_of(op)
     if row is None:
-        rules = tuple(f"{x}: {rule}" for x, rule in _RULES.get(op, {}).items() if wanted is None or x in wanted)
-        return Needs(rules, (), (NO_TENSOR,) if rules else ())
-    of = row.rules_in_place
-    asked = [x for x in row.operands if x in of and (wanted is None or x in wanted)]
+        quoted = tuple(f"{x}: {rule}" for x, rule in _RULES.get(op, {}).items() if wanted is None or x in wanted)
+        return Needs(quoted, (), (NO_TENSOR,) if quoted else ())
+    rules = row.rules_in_place
+    asked = [x for x in row.operands if x in rules and (wanted is None or x in wanted)]
     saved = set(row.saved_in_place)
     marks = [mark for mark in row.marks if mark in saved]
     own = tuple(x for x in asked if row.target in row.needs(x) and row.target in saved)
-    by_marks = bool(marks) and any(names_in(of[x]) & set(marks) for x in asked)
+    by_marks = bool(marks) and any(names_in(rules[x]) & set(marks) for x in asked)
     named = set().union(*(row.needs(x) for x in asked)) if asked else set()
     others = [y for y in row.operands if y != row.target and y in named and y in saved]
     output = "out" in named and "out" in saved
     what = (["its input"] if own else []) + ([_bits(len(marks))] if by_marks else [])
     what += others + (["its output"] if output else [])
-    quoted = tuple(f"{x}: {of[x]}" for x in asked)
+    quoted = tuple(f"{x}: {rules[x]}" for x in asked)
     quoted += tuple(f"{mark}: {row.marks[mark]}" for mark in marks if by_marks)
-    return Needs(
-        quoted,
-        tuple(what),
-        _reasons(row, asked, own, by_marks, others, output),
-        own,
-        len(marks) if by_marks else 0,
-        output,
-    )
+    reasons = _reasons(row, asked, own, by_marks, others, output)
+    return Needs(quoted, tuple(what), reasons, own, len(marks) if by_marks else 0, output)
 
 
 def _bits(count: int) -> str:
