@@ -65,7 +65,7 @@ PADDLE = Lists(
     ),
 )
 
-#: The operations that are in at least one list. All others do not check for a context.
+#: The operations that are in at least one list. Only these test whether the program is in a context.
 NAMES = frozenset().union(*(names for lists in (TORCH_CPU, TORCH_CUDA, PADDLE) for names in lists))
 
 

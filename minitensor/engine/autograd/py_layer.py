@@ -36,8 +36,8 @@ class PyLayer:
     ``forward(ctx, *args, **kwargs)`` gets the arguments of ``apply`` and returns a tensor, or a tuple or list with at
     least one tensor. It runs under ``no_grad``. ``backward(ctx, *grads)`` gets the gradient of every tensor that
     forward returned, in order. It returns one gradient for every tensor argument of forward, in the shape and dtype of
-    that tensor, or None for a gradient of 0. Tensor arguments are also the tensors inside lists and tuples, and last
-    those passed by keyword. A gradient for a tensor that requires none is ignored. ::
+    that tensor, or None for a gradient of 0. Tensors inside lists and tuples count as arguments, too. Tensors that are
+    passed by keyword come last. A gradient for a tensor that requires none is ignored. ::
 
         class Exp(PyLayer):
             @staticmethod
@@ -77,11 +77,10 @@ class PyLayer:
             The result of forward; its tensors have their history.
 
         Raises:
-            ValueError: if forward announces a write into a leaf that requires a gradient, or, under the policy "2.5",
-                into an input that it saved.
+            ValueError: if forward returns no tensor; if it announces a write into a leaf that requires a gradient, or,
+                under the policy "2.5", into an input that it saved.
             RuntimeError: if forward wrote an input without announcing it, or announced a write that did not happen. The
                 writes of forward are not undone.
-            ValueError: if forward returns no tensor.
         """
         if cls.forward is PyLayer.forward or cls.backward is PyLayer.backward:
             missing = "forward(ctx, *args)" if cls.forward is PyLayer.forward else "backward(ctx, *grads)"
@@ -160,7 +159,7 @@ def _set_history(ctx: PyLayerContext, call: LayerCall, result: Any) -> Any:
         for attribute, value in vars(ctx).items():
             if any(value is each for each in (*call.inputs, *given)):
                 raise RuntimeError(
-                    f"{call.name}: ctx.{attribute} is a tensor that forward was given or returns. Keep it by "
+                    f"{call.name}: ctx.{attribute} is a tensor that forward received or returns. Save it with "
                     f"ctx.save_for_backward, so that a later write is noticed and no reference cycle arises."
                 )
     outputs = [ctx._layer._as_framework_tensor(_output(call, k, given)) for k in range(len(given))]
@@ -342,8 +341,8 @@ def run_on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
             if x._current() is None and x._array.any():
                 raise RuntimeError(
                     f"{node.op.name}.backward computed the gradient of input {k} outside recorded operations (with "
-                    f"numpy, or under no_grad), so it has no gradient itself, and create_graph asks for one. Compute "
-                    f"it from the tensors that backward is given, with operations of minitensor."
+                    f"numpy, or under no_grad), so it has no gradient itself, but create_graph needs one. Compute "
+                    f"it from the tensors that backward receives, with operations of minitensor."
                 )
             passed.append(x.clone())
     return passed

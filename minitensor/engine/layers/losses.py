@@ -29,19 +29,20 @@ def _loss_of_difference(op: str, distance: str, input: Tensor, label: Tensor, re
 
 
 def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """Return the squares of ``input - label``, or their mean or sum.
+    """Return the mean of the squares of ``input - label``; their sum, or each of them, as ``reduction`` says.
 
     Raises:
-        ValueError: if the shapes differ, because an accidentally broadcast loss is hard to notice.
+        ValueError: if ``reduction`` is unknown, or if the shapes differ, because a loss that is broadcast by accident
+            is hard to notice.
     """
     return _loss_of_difference("mse_loss", "square", input, label, reduction)
 
 
 def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """Return the absolute values of ``input - label``, or their mean or sum.
+    """Return the mean of the absolute values of ``input - label``; their sum, or each of them, as ``reduction`` says.
 
     Raises:
-        ValueError: if the shapes differ.
+        ValueError: if ``reduction`` is unknown, or if the shapes differ.
     """
     return _loss_of_difference("l1_loss", "abs", input, label, reduction)
 
@@ -56,7 +57,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """Return the negative log-probability of ``label`` (from 0 to 1), if ``sigmoid(logit)`` is the probability of 1.
 
-    It is computed as ``(1 - y) * x - log_sigmoid(x)``, which does not overflow, and whose gradient by x is
+    It is computed as ``(1 - y) * x - log_sigmoid(x)``, which does not overflow. The gradient for x is
     ``sigmoid(x) - y``.
 
     Args:
@@ -64,7 +65,7 @@ def binary_cross_entropy_with_logits(
         pos_weight: a factor for positive labels.
 
     Raises:
-        ValueError: if the shapes differ, or if ``reduction`` is not one of the three.
+        ValueError: if the shapes differ, or if ``reduction`` is unknown.
     """
     op = "binary_cross_entropy_with_logits"
     logit, label, weight, pos_weight = floats_of(op, logit=logit, label=label, weight=weight, pos_weight=pos_weight)  # type: ignore[assignment]  # one result per argument
@@ -113,7 +114,7 @@ def binary_cross_entropy(
         weight: a factor for each loss.
 
     Raises:
-        ValueError: if the shapes differ, ``reduction`` is not one of the three, or an input is not a probability.
+        ValueError: if the shapes differ, ``reduction`` is unknown, or an input is not a probability.
     """
     op = "binary_cross_entropy"
     input, label, weight = floats_of(op, input=input, label=label, weight=weight)  # type: ignore[assignment]  # one result per argument
@@ -123,7 +124,7 @@ def binary_cross_entropy(
     if x.size and not (x.min() >= 0 and x.max() <= 1):
         raise ValueError(
             f"{op}: all elements of input should be between 0 and 1; they go from {float(x.min()):g} to "
-            f"{float(x.max()):g}. For scores, take binary_cross_entropy_with_logits."
+            f"{float(x.max()):g}. For scores, use binary_cross_entropy_with_logits."
         )
     x, y = wide(x), wide(y)
     out = -(y * _bounded_log(x) + (1 - y) * _bounded_log(1 - x))
@@ -140,7 +141,7 @@ def smooth_l1_loss(
     Paddle; PyTorch's loss of this name divides that by ``delta``.
 
     Raises:
-        ValueError: if the shapes differ, or if ``reduction`` is not one of the three.
+        ValueError: if the shapes differ, or if ``reduction`` is unknown.
     """
     op = "smooth_l1_loss"
     delta = checks.real(op, "delta", delta)
@@ -210,11 +211,12 @@ def kl_div(
     ``label`` holds probabilities, and ``input`` logarithms of probabilities.
 
     Args:
-        reduction: also ``"batchmean"``, the sum divided by the number of rows, which is the mathematical definition.
+        reduction: ``"mean"``, ``"sum"``, ``"none"``, or ``"batchmean"``, the sum divided by the number of rows, which
+            is the mathematical definition.
         log_target: True if ``label`` holds logarithms, too.
 
     Raises:
-        ValueError: if the shapes differ, or if ``reduction`` is not one of the four.
+        ValueError: if the shapes differ, or if ``reduction`` is unknown.
     """
     log_target = checks.flag("kl_div", "log_target", log_target)
     input, label = floats_of("kl_div", input=input, label=label)  # type: ignore[assignment]  # one result per argument

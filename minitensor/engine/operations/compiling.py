@@ -1,9 +1,9 @@
 """Compile rows of the derivative table into the functions of a vocabulary.
 
-Each row becomes several functions, which are written as Python source and compiled on first use: the normal operation,
-the in-place operation, backward on arrays, and backward on tensors for ``create_graph``. A generic dispatcher that
-looks up the row at every call would cost 650 ns a call, more than a small addition. ``source("sin_")`` returns the text
-of a function, and tracebacks show its lines.
+Each row becomes several functions, which are generated as Python source and compiled on first use: the normal
+operation, the in-place operation, backward on arrays, and backward on tensors for ``create_graph``. A generic
+dispatcher that looks up the row at every call would cost 650 ns a call, more than a small addition. ``source("sin_")``
+returns the text of a function, and tracebacks show its lines.
 
 A :class:`Compiler` creates the functions of one vocabulary. Its arguments are the vocabulary's forms of the rows
 (:class:`Form`), its tensor class and its error functions. Everything else is the same for all vocabularies, so they run
@@ -74,8 +74,8 @@ class Form:
         row: the row that it computes.
         in_place: true for the in-place form of the row.
         signature: its parameters, as source text.
-        is_strict: true if parameters after ``*`` are keyword-only. If false, the signature still shows them so, but
-            they are accepted by position, too, because keyword-only parameters add 10 ns to a call of 300 ns.
+        is_strict: true if parameters after ``*`` are keyword-only. If false, the signature shows the ``*``, too, but
+            the function accepts these parameters by position, which saves 10 of 300 ns in each call.
         prologue: its first statements; ``{_}`` is the underscore of the in-place operation.
         parameters: the vocabulary's names for the row's operands and arguments, if they differ.
         grad_name: the name of its node, if that differs from ``name``.

@@ -6,7 +6,7 @@
 4. :func:`after_write` logs the line of the write and updates the savers.
 
 :func:`write` performs these steps. The generated code of table operations contains them, too
-(``print(minitensor.source("add_"))``): if no node saved from the memory, they cost one test.
+(``print(minitensor.source("add_"))``). If no node saved from the storage, the first and the last only cost a test.
 
 The policy "copy_on_write" preserves exactly the bytes that a node needs, in a
 :class:`~minitensor.engine.saved.patches.Patch`. A patch is freed with the last node that needs it, so cells that
@@ -245,7 +245,7 @@ def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None
 
 
 def _update_members(group: SaveGroup) -> None:
-    """Store the patches in the members of ``group``. If one patch has all bytes, members refer to it as a storage."""
+    """Store the patches in the members of ``group``. If one patch has all bytes, its storage replaces the members'."""
     left = group.left - group.taken
     if left == 0 and len(group.patches) > 1 and all(p.holders == len(group.members) for p in group.patches):
         group.patches = (joined(group.patches),)
