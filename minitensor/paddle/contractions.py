@@ -20,7 +20,7 @@ from minitensor.engine.views.reshaping import reshape, unsqueeze
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Return the sums of products that ``equation`` describes: sums over each letter that the result lacks.
+    """Return the sums of products that ``equation`` describes, over each letter that the result lacks.
 
     Args:
         equation: letters for the dimensions of each operand, and after ``->`` those of the result: "ij,jk->ik". ``...``
@@ -51,10 +51,10 @@ def outer(x: Tensor, y: Tensor) -> Tensor:
 
 
 def inner(x: Tensor, y: Tensor) -> Tensor:
-    """Return the product of every last-dimension vector of ``x`` and every one of ``y``.
+    """Return the dot product of each vector along the last dimension of ``x`` with each one of ``y``.
 
     Args:
-        x, y: of shapes [..., n] and [..., n]; or numbers, which are multiplied.
+        x, y: of shapes [..., n] and [..., n]. A tensor without dimensions is multiplied with the other one.
 
     Returns:
         A tensor whose shape is that of ``x``, then that of ``y``, both without the last dimension.

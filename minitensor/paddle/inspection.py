@@ -55,8 +55,8 @@ def _check_axes(op: str, x: Tensor, axis: Any, keepdim: Any) -> tuple[tuple[int,
 def _truth(name: str, quantifier: str) -> Callable[..., Tensor]:
     def truth(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
         need_tensor(name, x)
-        axes, keepdim = _check_axes(name, x, axis, keepdim)
-        return _result(name, x, getattr(x._array, name)(axis=axes, keepdims=keepdim))
+        axis, keepdim = _check_axes(name, x, axis, keepdim)
+        return _result(name, x, getattr(x._array, name)(axis=axis, keepdims=keepdim))
 
     truth.__name__ = truth.__qualname__ = name
     truth.__doc__ = f"""Test if {quantifier} element along ``axis`` (by default all elements) is true, or not 0.

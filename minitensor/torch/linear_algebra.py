@@ -185,7 +185,7 @@ def trace(input: Tensor) -> Tensor:
 
 
 def einsum(*given: Any) -> Tensor:
-    """Return the sums of products that an equation describes: sums over each letter that the result lacks.
+    """Return the sums of products that an equation describes, over each letter that the result lacks.
 
     Args:
         given: the equation ("ij,jk->ik"; ``...`` stands for any number of dimensions) and its operands, one by one or
@@ -212,10 +212,10 @@ def einsum(*given: Any) -> Tensor:
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Return the product of every last-dimension vector of ``input`` and every one of ``other``.
+    """Return the dot product of each vector along the last dimension of ``input`` with each one of ``other``.
 
     Args:
-        input, other: of shapes [..., n] and [..., n]; or numbers, which are multiplied.
+        input, other: of shapes [..., n] and [..., n]. A tensor without dimensions is multiplied with the other one.
 
     Returns:
         A tensor whose shape is that of ``input``, then that of ``other``, both without the last dimension.

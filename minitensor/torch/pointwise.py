@@ -30,7 +30,9 @@ def _common_dtype(*tensors: Tensor) -> dtype | None:
     return None if all(each._array.dtype == common for each in tensors) else BY_NUMPY[common]
 
 
-def _check(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> tuple[float, dtype | None]:
+def _check_arguments(
+    op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any
+) -> tuple[float, dtype | None]:
     """Return the number ``value`` and the common dtype of the operands, after checking the arguments of ``op``."""
     need_tensor(op, tensor1, 2, "tensor1")
     need_tensor(op, tensor2, 3, "tensor2")
@@ -41,8 +43,8 @@ def _check(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any)
 
 
 def _add(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    """Return ``input`` plus ``value`` times ``op`` ("mul" or "div") of the other operands, in the promoted dtype."""
-    value, common = _check(f"addc{op}", input, tensor1, tensor2, value)
+    """Return ``input`` plus ``value`` times the product (``op`` "mul") or quotient ("div") of the other operands."""
+    value, common = _check_arguments(f"addc{op}", input, tensor1, tensor2, value)
     if common is None:
         return TABLE["add"](input, TABLE[op](tensor1, tensor2), alpha=value)
     wide = [to(each, common) for each in (input, tensor1, tensor2)]
@@ -52,7 +54,7 @@ def _add(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -
 
 
 def _add_in_place(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    value, common = _check(f"addc{op}_", input, tensor1, tensor2, value)
+    value, common = _check_arguments(f"addc{op}_", input, tensor1, tensor2, value)
     if common is None:
         return TABLE["add_"](input, TABLE[op](tensor1, tensor2), alpha=value)
     return TABLE["add_"](input, TABLE[op](to(tensor1, common), to(tensor2, common)) * value)

@@ -1,6 +1,6 @@
 """``torch.nn.utils``: limit gradients in place.
 
-PyTorch and Paddle check and compute the norm differently, so this module only has the form of ``minitensor.nn.utils``.
+PyTorch and Paddle check and compute the norm differently, so this module and ``minitensor.nn.utils`` are separate.
 """
 
 from __future__ import annotations
