@@ -20,7 +20,7 @@ address = address_of
 
 
 class Layout(NamedTuple):
-    """How an array is laid out in a stretch of memory, in elements."""
+    """The layout of an array in a stretch of memory, in elements."""
 
     offset: int
     shape: tuple[int, ...]
@@ -36,8 +36,8 @@ class Layout(NamedTuple):
 class Region(NamedTuple):
     """The cells that a view covers, inside the ``extent`` (elements) that the base of its group spans.
 
-    ``dense`` is true if the base fills its extent in C order without gaps and the view covers at least one cell and no
-    cell twice. Then a gradient for the base, in C order, has the view's cells at the view's positions.
+    ``dense`` is true if the base fills its extent in C order without gaps, and the view covers at least one cell and no
+    cell twice. Then the layout of the view also addresses its cells in a gradient for the base that is in C order.
     """
 
     extent: int
@@ -47,7 +47,7 @@ class Region(NamedTuple):
     dense: bool
 
     def within(self, g: np.ndarray) -> np.ndarray | None:
-        """Return the view's cells in ``g``, a gradient for the base, as a view of ``g``, or None if impossible."""
+        """Return a view of the view's cells in ``g``, a gradient for the base; None if no view of ``g`` shows them."""
         return self.view.of(g.reshape(-1)) if self.dense and g.flags.c_contiguous else None
 
     def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

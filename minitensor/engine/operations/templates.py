@@ -220,7 +220,7 @@ class _Text:
 
     @property
     def not_16_bits(self) -> str:
-        """The condition that no operand has elements of 2 bytes. If all are promoted, testing one suffices."""
+        """The condition that no operand has elements of 2 bytes. If all are promoted, the test of one suffices."""
         arrays = [self.a] if len(self.row.promote) == len(self.row.operands) else self.array.values()
         return " and ".join(f"{a}.itemsize != 2" for a in arrays)
 
@@ -266,7 +266,7 @@ def normal_source(row: Row, in_order: str = "True") -> str:
     pieces["promoted"] = _promote(text, f"{promoted} = promote({promoted})")
     pieces["computed"] = f"forward({pieces['call']}) if {text.not_16_bits} else in_float32(forward, {pieces['call']})"
     if row.by_element:
-        # In a program without a big tensor, the first test decides. Otherwise the sizes of the operands do.
+        # In a program without a big tensor, the first test is true. Otherwise, test the size of each operand.
         small = " and ".join(f"{x}._storage.nbytes < large.nbytes" for x in row.operands)
         if len(row.operands) > 1:
             small = f"(meter.allocated < large.nbytes or {small})"
