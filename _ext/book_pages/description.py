@@ -27,9 +27,9 @@ def describe_page(
 ) -> None:
     """Add a description of the page to its head.
 
-    The description is that in the page's front matter or, without one, the first paragraph. If the address of the book
-    is known (``book_address``), the head also has the page's address in each language and the picture for sharing.
-    Search engines ignore alternates whose address is not absolute.
+    The description is taken from the page's front matter or, without one, from the first paragraph. If the address of
+    the book is known (``book_address``), the head also has the page's address in each language and the picture for
+    sharing; both need absolute addresses.
     """
     given = GIVEN.search(context.get("metatags") or "")
     text = unescape(given[1] or given[2]) if given else _first_paragraph(doctree) or f"{context['page_title']}."

@@ -1,4 +1,4 @@
-"""Files of tests that run in the browser, and files that do not, with the reasons."""
+"""List the files of tests that run in Python in the browser, and the reasons why some files do not run there."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ LEFT_OUT = {
 
 
 def runs() -> list[str]:
-    """Return the files that run there."""
+    """Return the files of tests that run in the browser."""
     found = [path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).rglob("test_*.py")]
     return sorted(set(found) - set(LEFT_OUT))

@@ -1,4 +1,4 @@
-"""Mutations and their registry, by name."""
+"""Mutations: faults that can be planted in the package, registered by name."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Mutation:
-    """A fault.
+    """A fault that can be planted in a file of the package.
 
     Attributes:
-        name: short, unique.
+        name: a short and unique name.
         file: the changed file of the package.
         old: a text that the file contains once.
         new: its replacement.
         sentence: a description of the fault.
-        tests: files of tests/minitensor/engine (without test_) or paths, one of which is expected to notice; ``::`` may
-            pick a test.
+        tests: tests of which at least one must fail: paths, or names of files in tests/minitensor/engine without
+            ``test_``. ``::`` selects a test of a file.
     """
 
     name: str
@@ -58,9 +58,7 @@ def mutation(file: str, name: str, sentence: str, old: str, new: str, *tests: st
 
 
 def sample(count: int, seed: int) -> list[Mutation]:
-    """Return ``count`` mutations, the same ones for the same ``seed``, from different files as long as there are
-    others.
-    """
+    """Return random mutations, from as many different files as possible. The same seed gives the same mutations."""
     rest = Random(seed).sample(sorted(MUTATIONS.values(), key=lambda m: m.name), len(MUTATIONS))
     chosen: list[Mutation] = []
     while rest and len(chosen) < count:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minitensor as paddle
-from facts.layers import CASES, answer, drawn
+from facts.layers import CASES, answer, inputs_of
 from minitensor import nn, torch
 from minitensor.nn import functional as F
 from tools.build import ROOT
@@ -35,7 +35,7 @@ def test_a_layer_agrees_with_the_record_of_pytorch(number):
 
 def by_name(name):
     number = next(number for number, (each, *_) in enumerate(CASES) if each == name)
-    return drawn(number, CASES[number][2]), RECORD[name]
+    return inputs_of(number, CASES[number][2]), RECORD[name]
 
 
 #: PyTorch's recorded questions in Paddle's spelling. Layers with parameters are compared by another test below.
