@@ -14,6 +14,7 @@ from book_kit import timeline
 from book_kit.widgets import controls
 from minitensor import memory
 from tests.support.chapters.interpreter import ThisInterpreter
+from tests.support.waiting import soon
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 CHOICES = {"numbers": [1024, 2048], "operation": ["add", "add_", "matmul"]}
@@ -100,7 +101,8 @@ def test_a_choice_of_the_page_stays_beside_its_button_at_every_width(monkeypatch
     page.set_content(controls.show(measured, CHOICES, on_page=ON_PAGE)._repr_mimebundle_()["text/html"])
     for width in range(120, 400, 7):
         page.set_viewport_size({"width": width, "height": 600})
-        assert page.locator("label:has(> input)").evaluate_all(BESIDE_THEIR_BUTTONS) == [True] * len(ON_PAGE), width
+        labels = page.locator("label:has(> input)")
+        assert soon(lambda labels=labels: labels.evaluate_all(BESIDE_THEIR_BUTTONS)) == [True] * len(ON_PAGE), width
     page.close()
 
 
@@ -110,8 +112,9 @@ def test_a_choice_of_the_page_shows_its_own_figure_alone(monkeypatch, browser):
     page.set_content(controls.show(measured, CHOICES, on_page=ON_PAGE)._repr_mimebundle_()["text/html"])
     for number in range(len(ON_PAGE)):
         page.locator("label:has(> input)").nth(number).click()
-        shown = page.locator("[class^=mt-choices] > div").evaluate_all("all => all.map(each => each.checkVisibility())")
-        assert shown == [each == number for each in range(len(ON_PAGE))]
+        figures = page.locator("[class^=mt-choices] > div")
+        visible = soon(lambda figures=figures: figures.evaluate_all("all => all.map(each => each.checkVisibility())"))
+        assert visible == [each == number for each in range(len(ON_PAGE))]
     page.close()
 
 
