@@ -4,14 +4,16 @@ Predictions are read from the built pages, because their cells compute the right
 the reason that it is right, or the mistake in it. Exercises become questions with a free answer, which a teacher
 grades: the answer begins with the unfinished function, and the solution is a note for the teacher.
 
-If a stage of the page shows the answer to a prediction, the question gets the picture of that stage's first step, as on
-the hand-outs. Without the optional package mini-racer the bank has no pictures.
+Every question has a picture. If a stage of the page shows the answer to a prediction, it is that stage's first step,
+as on the hand-outs. Other predictions name a program in their cell, `book/exercise_pictures.json` has one for each
+exercise, and the picture is the memory after it. Without the optional package mini-racer the bank has no pictures.
 """
 
 from __future__ import annotations
 
 import base64
 import csv
+import json
 import sys
 import xml.etree.ElementTree as ET
 import zipfile
@@ -27,13 +29,14 @@ if __package__ in (None, ""):  # if this runs as a script, Python finds only the
     sys.path.insert(0, str(ROOT))
 
 from _ext.book_pages.built_page import BuiltPage  # noqa: E402
-from _ext.book_pages.class_papers import draw_start, first_line, stage_of  # noqa: E402
+from _ext.book_pages.class_papers import QuestionStart, start_of, start_of_program  # noqa: E402
 from _ext.book_pages.stills import as_file  # noqa: E402
 from tools.class_notebooks import ExerciseSheet  # noqa: E402
 
 QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
 PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
 COLUMNS = ("chapter", "id", "kind", "question", "picture", "option", "right", "feedback")
+OF_EXERCISES = ROOT / "book" / "exercise_pictures.json"  # lines of a program by chapter and by the name of the function
 PICTURES = "pictures"  # the folder of the pictures, beside `questions.csv` and in the QTI package
 LONGEST_NAME = 70  # the largest number of characters of a question's name in a list
 DAY = (2026, 1, 1, 0, 0, 0)  # the date of all files in the package, so that equal questions give equal bytes
@@ -61,12 +64,12 @@ class AnswerOption:
 
 @dataclass(frozen=True)
 class StartPicture:
-    """The memory after the first line of the program that a prediction is about."""
+    """The memory before the line that a question is about."""
 
     svg: str
-    line: str  # the source of that line
+    line: str  # the source of the line, or of the program, that has just run
     alt: str  # the sentence of the stage about that line
-    is_asked: bool  # False if the stage has a similar program, not the lines of the question
+    caption: str  # the sentence above the picture, with a place {line}
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,9 @@ class BankQuestion:
         if self.picture is None:
             return self.text
         caption, around = ET.Element("p"), ET.Element("p")
-        caption.text = "The memory after " if self.picture.is_asked else "The memory of a similar program after "
         code = ET.SubElement(caption, "code")
-        code.text, code.tail = self.picture.line, ":"
+        code.text = self.picture.line
+        caption.text, _, code.tail = self.picture.caption.partition("{line}")
         # Moodle's themes use this class to fit a picture into a narrow window.
         ET.SubElement(around, "img", src=f"{folder}/{self.file}", alt=self.picture.alt, attrib={"class": "img-fluid"})
         return [*self.text, ContentBlock(caption), ContentBlock(around)]
@@ -102,11 +105,19 @@ class BankQuestion:
     def name(self) -> str:
         """Return the last paragraph of the question, shortened to LONGEST_NAME characters, as its name in a list."""
         text = " ".join(self.text[-1].plain.split())
-        return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 2].rpartition(" ")[0] + " …"
+        if len(text) <= LONGEST_NAME:
+            return text
+        cut = text[: LONGEST_NAME - 2]
+        # Chinese has spaces only around code, so the last one can be far from the end.
+        return (cut[: cut.rfind(" ", LONGEST_NAME // 2)].rstrip() if " " in cut[LONGEST_NAME // 2 :] else cut) + " …"
 
 
-def read_predictions(pages: list[BuiltPage]) -> list[BankQuestion]:
+def read_predictions(pages: list[BuiltPage], captions: dict[str, str]) -> list[BankQuestion]:
     """Return the predictions of built pages, in order.
+
+    Args:
+        pages: the pages, all in one language.
+        captions: the captions of the pictures in that language: `bank` in the plan of the class.
 
     Raises:
         ValueError: if a prediction occurs twice, because its key is made from the question and the options.
@@ -128,7 +139,9 @@ def read_predictions(pages: list[BuiltPage]) -> list[BankQuestion]:
                 for number, option in enumerate(question.select(".mt-options > li"))
             ]
             text = _blocks(question.select_one(".mt-question"))
-            picture = _picture_of(page, question)
+            start = start_of(page, question)
+            asked = question.select_one(".mt-question").get_text()
+            picture = _picture(start, captions, asked) if start else None
             found.append(BankQuestion(page.title, f"q{question['data-name']}", text, options, picture=picture))
     keys = [each.key for each in found]
     if repeated := {key for key in keys if keys.count(key) > 1}:
@@ -137,9 +150,16 @@ def read_predictions(pages: list[BuiltPage]) -> list[BankQuestion]:
     return found
 
 
-def read_exercises(sheets: list[ExerciseSheet]) -> list[BankQuestion]:
-    """Return the exercises of the chapters as questions with a free answer."""
+def read_exercises(sheets: list[ExerciseSheet], captions: dict[str, str], language: str = "en") -> list[BankQuestion]:
+    """Return the exercises of the chapters as questions with a free answer.
+
+    Args:
+        sheets: the exercises, all in one language.
+        captions: the captions of the pictures in that language: `bank` in the plan of the class.
+        language: the language of the sentences of the pictures.
+    """
     markdown = MarkdownIt("commonmark", {"html": False})
+    programs = json.loads(OF_EXERCISES.read_text(encoding="utf-8"))
     return [
         BankQuestion(
             chapter=sheet.title,
@@ -148,6 +168,7 @@ def read_exercises(sheets: list[ExerciseSheet]) -> list[BankQuestion]:
             options=[],
             starter=each.starter,
             solution=each.solution,
+            picture=_picture(start_of_program(programs[sheet.name][each.name], language), captions),
         )
         for sheet in sheets
         for number, each in enumerate(sheet.exercises, 1)
@@ -318,19 +339,13 @@ def _code(text: str) -> ContentBlock:
     return ContentBlock(block)
 
 
-def _picture_of(page: BuiltPage, question: Tag) -> StartPicture | None:
-    """Return the picture of a prediction; None if no stage shows its answer, or mini-racer is not installed."""
-    stage = stage_of(page, question)
-    svg = draw_start(*stage) if stage else ""
-    if not stage or not svg:
+def _picture(start: QuestionStart, captions: dict[str, str], asked: str = "") -> StartPicture | None:
+    """Return the picture of a question with the text ``asked``; None if mini-racer is not installed."""
+    svg = start.draw()
+    if not svg:
         return None
-    trace, number = stage
-    variant = trace["variants"][number]
-    step = variant["steps"][0]
-    line = first_line(trace, number)
-    text = question.select_one(".mt-question")
-    assert text is not None
-    return StartPicture(as_file(svg), line, step["say"].replace("`", ""), is_asked=line in text.get_text())
+    kind = "example" if start.is_example else "asked" if start.line in asked else "similar"
+    return StartPicture(as_file(svg), start.line, start.sentence, captions[kind])
 
 
 def _blocks(piece: Tag | None) -> list[ContentBlock]:

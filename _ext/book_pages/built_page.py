@@ -38,6 +38,12 @@ class BuiltPage:
         return body
 
     @property
+    def language(self) -> str:
+        """Return the language tag of the page, for example "zh-CN"; "en" if it names none."""
+        named = re.search(r'<html[^>]* lang="([^"]+)"', self.text)
+        return named.group(1) if named else "en"
+
+    @property
     def title(self) -> str:
         """Return the heading of the page, for example "3. Views"."""
         return self.body.h1.get_text(strip=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
 from string import ascii_uppercase
 from typing import Any
@@ -21,6 +22,35 @@ from .built_page import PLAN, BuiltPage, Say
 LINES_TO_KEEP = 3  # the lines of "What to remember" on a handout
 CELLS = 6  # of the tensor that an exercise on paper is about
 WIDTH = 700  # the width in px of a picture on a handout
+
+
+@dataclass(frozen=True)
+class QuestionStart:
+    """The moment that the picture of a question shows: a step of a recorded program, before the one that answers it."""
+
+    trace: dict[str, Any]
+    variant: int
+    step: int
+    is_example: bool  # True if the program was written for the picture and belongs to no stage
+
+    @property
+    def line(self) -> str:
+        """Return the source of the step; of an example, the whole program on one line."""
+        program = self.trace["variants"][self.variant]
+        if self.is_example:
+            return "; ".join(program["code"])
+        step = program["steps"][self.step]
+        return "\n".join(program["code"][step["line"] - 1 : step["end"]])
+
+    @property
+    def sentence(self) -> str:
+        """Return the sentence of the step without backticks."""
+        sentence: str = self.trace["variants"][self.variant]["steps"][self.step]["say"]
+        return sentence.replace("`", "")
+
+    def draw(self) -> str:
+        """Return the picture; an empty text if mini-racer is not installed."""
+        return picture.svg(self.trace, self.variant, self.step, WIDTH) if picture.available() else ""
 
 
 def sheet(plan: dict[str, Any], book: dict[str, BuiltPage], say: Say) -> str:
@@ -56,16 +86,27 @@ def hand_outs(book: dict[str, BuiltPage], say: Say) -> str:
     return "\n".join(_hand_out(page, say) for page in chapters)
 
 
-def draw_program(lines: list[str]) -> str:
-    """Return the picture after the last line of a program; an empty text if it has no line or mini-racer is not
-    installed.
+def draw_program(lines: list[str], language: str) -> str:
+    """Return the picture after the last line of a program, with words in a language; an empty text if the program has
+    no line or mini-racer is not installed.
     """
     if not lines or not picture.available():
         return ""
-    recorded = memory_stage.record("\n".join(lines), {"torch": minitensor.torch}, depth="tensors")
-    drawing = picture.svg(recorded.data, width=WIDTH)
-    program = "; ".join(lines)
-    return f"<figure>{drawing}<figcaption><code>{escape(program)}</code></figcaption></figure>"
+    start = start_of_program(lines, language)
+    return f"<figure>{start.draw()}<figcaption><code>{escape(start.line)}</code></figcaption></figure>"
+
+
+def start_of_program(lines: list[str], language: str = "en") -> QuestionStart:
+    """Record a program that makes the tensors of a question, and return its last step.
+
+    Raises:
+        ExtensionError: if the program raises an error.
+    """
+    source = "\n".join(lines)
+    recorded = memory_stage.record(source, {"torch": minitensor.torch}, depth="tensors", language=language)
+    if recorded.error is not None:
+        raise ExtensionError(f"the program of a picture raises an error: {'; '.join(lines)}\n{recorded.error}")
+    return QuestionStart(recorded.data, 0, len(recorded.data["variants"][0]["steps"]) - 1, is_example=True)
 
 
 def message_of(lines: list[str]) -> str:
@@ -81,10 +122,12 @@ def message_of(lines: list[str]) -> str:
     raise ExtensionError(f"{PLAN}: this program raises no error: {'; '.join(lines)}")
 
 
-def stage_of(page: BuiltPage, question: Tag) -> tuple[dict[str, Any], int] | None:
-    """Return the trace of the stage that shows the answer to a question, and the number of its variant; None if no
-    stage does.
+def start_of(page: BuiltPage, question: Tag) -> QuestionStart | None:
+    """Return the first step of the stage that shows the answer to a question, or the end of the program that the
+    question has for its picture; None if it has neither.
     """
+    if program := question.get("data-picture"):
+        return start_of_program(str(program).splitlines(), page.language)
     proof = question.select_one(".mt-proof")
     if proof is None:
         return None
@@ -94,15 +137,8 @@ def stage_of(page: BuiltPage, question: Tag) -> tuple[dict[str, Any], int] | Non
     for trace in filter(None, map(_trace, stages)):
         if not title or trace["title"] == title:
             labels = [each["label"] for each in trace["variants"]]
-            return trace, labels.index(label) if label in labels else 0
+            return QuestionStart(trace, labels.index(label) if label in labels else 0, 0, is_example=False)
     return None
-
-
-def draw_start(trace: dict[str, Any], variant: int) -> str:
-    """Return the picture of a variant's first step, which shows no answer; an empty text if mini-racer is not
-    installed.
-    """
-    return picture.svg(trace, variant, 0, WIDTH) if picture.available() else ""
 
 
 def _questions(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[tuple[BuiltPage, Tag]]:
@@ -137,10 +173,10 @@ def _mistake(question: Tag, number: int) -> str:
 
 
 def _hand_out(page: BuiltPage, say: Say) -> str:
-    proved = ((question, stage_of(page, question)) for question in page.questions)
-    question, stage = next((pair for pair in proved if pair[1]), (page.questions[0], None))
+    question = next((one for one in page.questions if one.select_one(".mt-proof")), page.questions[0])
+    start = start_of(page, question)
     lines = page.to_remember(say("What to remember")).find_all("li", recursive=False)[:LINES_TO_KEEP]
-    figure = _picture(question, *stage, say) if stage else ""
+    figure = _picture(question, start, say) if start else ""
     return (
         f"<section class='hand-out'>\n<h2>{escape(page.title)}</h2>\n{_question_html(question)}\n{figure}\n"
         f"<h3>{say('Three lines to keep')}</h3>\n<ul>{''.join(map(str, lines))}</ul>\n"
@@ -152,23 +188,17 @@ def _trace(stage: Tag) -> dict[str, Any] | None:
     return json.loads(stage.script.string) if stage.script else None
 
 
-def first_line(trace: dict[str, Any], variant: int) -> str:
-    """Return the source of the first step of a variant."""
-    program = trace["variants"][variant]
-    step = program["steps"][0]
-    return "\n".join(program["code"][step["line"] - 1 : step["end"]])
-
-
-def _picture(question: Tag, trace: dict[str, Any], variant: int, say: Say) -> str:
-    """Return the picture of a variant's first step, into which students draw the other steps; nothing if mini-racer is
-    not installed.
+def _picture(question: Tag, start: QuestionStart, say: Say) -> str:
+    """Return the picture of a question, into which students draw the other steps; nothing if mini-racer is not
+    installed.
     """
-    drawing = draw_start(trace, variant)
+    drawing = start.draw()
     if not drawing:
         return ""
-    line = first_line(trace, variant)
-    values = {"line": f"<code>{escape(line)}</code>"}
-    if line in question.select_one(".mt-question").get_text():
+    values = {"line": f"<code>{escape(start.line)}</code>"}
+    if start.is_example:
+        caption = say("For example, the memory after {line}.", **values)
+    elif start.line in question.select_one(".mt-question").get_text():
         caption = say("The memory after {line}. Draw what the other lines change.", **values)
     else:
         caption = say(

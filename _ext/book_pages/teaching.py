@@ -144,7 +144,7 @@ def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str, say:
             if kind == "error":
                 yield _slide(_error(words, piece["program"]), kind=kind)
                 continue
-            drawn = class_papers.draw_program(plan.get("pictures", {}).get(words, []))
+            drawn = class_papers.draw_program(plan.get("pictures", {}).get(words, []), page.language)
             piece_of_page = getattr(page, kind)(words)
             if kind == "question":  # it has the number of the sheet
                 piece_of_page.select_one(".mt-kind").string = say("Question {number}", number=next(asked))

@@ -5,6 +5,7 @@
 * Every option has an explanation: why it is right, or the mistake in it. A reader who chose a wrong option reads the
   explanation and may try again before the answer is shown.
 * A question can name a line of a stage on the page, which proves or refutes the guess.
+* A question without a stage can have a program, whose memory a question bank and a hand-out draw beside it.
 * Answers are stored in the reader's browser, where the reader can delete them.
 * A question works without JavaScript, by keyboard, with a screen reader and in print. It needs neither network nor
   kernel.
@@ -83,6 +84,7 @@ class Prediction:
     options: Mapping[str, str]  # maps an option to its explanation
     right: int  # the index of the right option
     proof: Proof | None = None
+    picture: str = ""  # a program that makes the tensors of the question, without its answer
 
     @property
     def answer(self) -> str:
@@ -127,10 +129,11 @@ class Prediction:
         )
         heading, summary = said(message("Predict first")), said(message("Answer"))
         proof = f'<p class="mt-proof"{self.proof._attributes()}>{prose(str(self.proof))}</p>\n' if self.proof else ""
+        picture = f' data-picture="{html.escape(self.picture)}"' if self.picture else ""
         return (
             # This class keeps a page's MathJax from reading dollar signs as mathematics.
             f'<predict-first class="mt-note mathjax_ignore" data-right="{self.right}" data-name="{self.name}"'
-            f"{_words()}>\n"
+            f"{picture}{_words()}>\n"
             f'<p class="mt-kind">{heading}</p>\n'
             f'<p class="mt-question">{prose(self.question)}</p>\n'
             f'<ul class="mt-options">{options}</ul>\n'
@@ -175,6 +178,7 @@ def predict(
     stage: str | None = None,
     variant: str | None = None,
     line: int | None = None,
+    picture: str = "",
 ) -> Prediction:
     """Return a question with one right option. Call this in the last line of a cell.
 
@@ -186,9 +190,12 @@ def predict(
     `line` is the line of a stage that, once it has run, proves or refutes the guess. `stage` is that stage's title,
     by default the next stage on the page; `variant` is the label of one of its programs.
 
+    `picture` is for a question without a stage: a program that makes the tensors of the question. A question bank and a
+    hand-out draw the memory after its last line, so it may not contain the lines that the question asks about.
+
     Raises TypeError for an answer that is not a string (an index would be wrong once options are reordered) and for
     options without explanations. Raises ValueError for an answer that is none of the options, for repeated options, for
-    an empty text, and for a stage or a variant without a line.
+    an empty text, for a stage or a variant without a line, and for a picture beside a line.
     """
     if not isinstance(options, Mapping) or not all(isinstance(text, str) for pair in options.items() for text in pair):
         raise TypeError(f"options has to map each option to its text, not {options!r}")
@@ -213,8 +220,10 @@ def predict(
         )
     if line is None and (stage or variant):
         raise ValueError(f"the stage {stage or variant!r} is named without a line in it: add line=...")
+    if line is not None and picture:
+        raise ValueError("a question with a line of a stage gets its picture from the stage: remove picture=...")
     proof = None if line is None else Proof(line, stage, variant)
-    return Prediction(question, dict(options), bare.index(_without_backticks(answer)), proof)
+    return Prediction(question, dict(options), bare.index(_without_backticks(answer)), proof, picture)
 
 
 def _without_backticks(text: str) -> str:

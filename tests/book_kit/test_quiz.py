@@ -83,6 +83,19 @@ def test_a_stage_without_a_line_is_refused():
         predict("q", PAIR, answer="a", stage="A stage")
 
 
+def test_a_picture_beside_a_line_is_refused():
+    with pytest.raises(ValueError, match="gets its picture from the stage"):
+        predict("q", PAIR, answer="a", line=1, picture="x = mt.ones([3])")
+
+
+def test_the_program_of_a_picture_is_an_attribute_of_the_question():
+    program = "x = mt.ones([3])\ny = x < 2 & True"
+    asked = BeautifulSoup(predict(**QUESTION, picture=program)._repr_mimebundle_()["text/html"], "html.parser")
+    assert asked.find("predict-first")["data-picture"] == program
+    plain = BeautifulSoup(predict(**QUESTION)._repr_mimebundle_()["text/html"], "html.parser")
+    assert not plain.find("predict-first").has_attr("data-picture")
+
+
 # ---------- text ----------
 
 

@@ -54,6 +54,7 @@ def test_a_translated_plan_has_the_same_parts_with_the_texts_of_its_chapters(edi
         PLAN["remember"][name] for name in ("pages", "minutes")
     ]
     assert list(plan["pictures"].values()) == list(PLAN["pictures"].values())
+    assert set(plan["bank"]) == set(PLAN["bank"]) and all("{line}" in caption for caption in plan["bank"].values())
     for part, english in zip(plan["parts"], PARTS, strict=True):
         assert (part["page"], part["minutes"]) == (english["page"], english["minutes"])
         assert all(part[text] != english[text] for text in ("title", "aim", "say"))

@@ -1,4 +1,4 @@
-"""Test every question of the bank: those of all built chapters, as the bank reads them."""
+"""Test every question of the bank: those of all built chapters, in each language, as the bank reads them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from xml.etree import ElementTree
 import pytest
 
 from _ext.book_pages.built_page import BuiltPage
+from _ext.book_pages.languages import editions
 from tests.support.chapters.chapter import in_order
+from tests.support.class_plan import CAPTIONS
 from tests.support.question_formats import moodle_faults, qti_faults
 from tests.support.question_readers import differences, needs_readers
 from tests.support.standing_alone import references
+from tools.build import ROOT
 from tools.class_notebooks import read_sheets
 from tools.question_bank import PACKAGE, PICTURES, QTI, read_exercises, read_predictions, write_bank
 
@@ -29,7 +32,19 @@ def chapters(book):
 
 @pytest.fixture(scope="module")
 def predictions(chapters):
-    return read_predictions(chapters)
+    return read_predictions(chapters, CAPTIONS)
+
+
+@pytest.fixture(scope="module", params=["en", *(edition.code for edition in editions(ROOT))])
+def whole_bank(request, book, chapters, predictions):
+    """Return all questions of the bank in one language: the predictions, then the exercises."""
+    if request.param == "en":
+        return [*predictions, *read_exercises(read_sheets(), CAPTIONS)]
+    (edition,) = (each for each in editions(ROOT) if each.code == request.param)
+    captions = edition.data("class")["bank"]
+    files = [book / edition.code / f"{page.name}.html" for page in chapters]
+    pages = [BuiltPage(f"chapters/{file.stem}", file.read_text(encoding="utf-8")) for file in files if file.exists()]
+    return [*read_predictions(pages, captions), *read_exercises(read_sheets(edition), captions, edition.code)]
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +65,12 @@ def proved(chapters, predictions):
         program = next(each for each in trace["variants"] if label is None or each["label"] == label)
         found.append((each, program, int(proof["data-line"])))
     return found
+
+
+def drawn_texts(question):
+    """Return the texts of a question's picture, in their order."""
+    svg = ElementTree.fromstring(question.picture.svg)
+    return ["".join(each.itertext()) for each in svg.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def words(blocks):
@@ -103,44 +124,77 @@ def test_every_question_that_names_a_picture_has_it_on_its_page(chapters):
     assert named > 10
 
 
-def test_every_question_that_a_stage_proves_has_a_picture_and_no_other_has(predictions, proved):
-    assert len(proved) > 30
-    drawn = [each.key for each in predictions if each.picture]
-    assert drawn == [each.key for each, _, _ in proved]
+def test_every_question_has_a_picture_with_a_caption_and_a_sentence(whole_bank):
+    assert len(whole_bank) > 90
+    for each in whole_bank:
+        assert each.picture, f"{each.chapter}: {each.name} names neither a line of a stage nor a picture"
+        svg = ElementTree.fromstring(each.picture.svg)
+        assert svg.tag == "{http://www.w3.org/2000/svg}svg", each.name
+        # the label of a picture is the sentence of its step
+        assert svg.get("aria-label") == each.picture.alt.strip() != "", each.name
+        assert drawn_texts(each), each.name
+        assert each.picture.line.strip() and "{line}" in each.picture.caption, each.name
+
+
+def test_a_question_has_a_program_of_its_picture_only_if_no_stage_proves_it(predictions, proved):
+    of_stage = {each.key for each, _, _ in proved}
+    assert len(of_stage) > 30
+    examples = {each.key for each in predictions if each.picture.caption == CAPTIONS["example"]}
+    assert examples == {each.key for each in predictions} - of_stage
+
+
+def test_the_program_of_a_picture_has_no_line_that_its_question_asks_about(whole_bank):
+    for each in whole_bank:
+        lines = set(each.picture.line.split("; "))
+        asked = [block.plain.splitlines() for block in each.text if block.element.tag == "pre"]
+        if each.options:
+            assert not lines & {line for block in asked for line in block[-1:]}, each.name
+        else:
+            starter, solution = (set(map(str.strip, text.splitlines())) for text in (each.starter, each.solution))
+            assert not lines & (solution - starter), each.key
+
+
+def test_the_picture_of_an_example_does_not_show_the_numbers_of_the_answer(whole_bank):
+    seen = 0
+    for each in whole_bank:
+        right = "".join(words(option.text) for option in each.options if option.right)
+        if each.picture.line.count(";") or each.picture.line not in words(each.text):
+            numbers = re.findall(r"-?\d+(?:\.\d+)?", right) if right.startswith("[") else []
+            texts = [float(text) if re.fullmatch(r"-?\d+(?:\.\d+)?", text) else text for text in drawn_texts(each)]
+            wanted = list(map(float, numbers))
+            seen += bool(wanted)
+            runs = (texts[at : at + len(wanted)] for at in range(len(texts)))
+            assert not wanted or wanted not in runs, each.name
+    assert seen >= 4
 
 
 def test_no_picture_shows_the_step_that_proves_the_answer(proved):
     for each, program, line in proved:
         first, *later = program["steps"]
-        svg = ElementTree.fromstring(each.picture.svg)
-        assert svg.tag == "{http://www.w3.org/2000/svg}svg", each.name
-        # the label of a picture is the sentence of its step
-        assert svg.get("aria-label") == each.picture.alt == first["say"].replace("`", ""), each.name
-        assert each.picture.alt.strip() and each.picture.line.strip(), each.name
+        assert each.picture.alt == first["say"].replace("`", ""), each.name
         assert first["line"] != line, each.name
         assert line in [step["line"] for step in later], each.name
 
 
 def test_every_exercise_has_a_text_code_to_begin_with_and_another_solution():
-    for each in read_exercises(read_sheets()):
+    for each in read_exercises(read_sheets(), CAPTIONS):
         assert words(each.text) and each.starter.strip() and each.solution.strip(), each.key
         assert each.starter != each.solution and not each.options, each.key
 
 
-def test_the_whole_bank_keeps_the_rules_of_both_formats(predictions, tmp_path):
-    questions = [*predictions, *read_exercises(read_sheets())]
-    write_bank(tmp_path, questions)
+def test_the_whole_bank_keeps_the_rules_of_both_formats(whole_bank, tmp_path):
+    write_bank(tmp_path, whole_bank)
     assert list(moodle_faults(ElementTree.parse(tmp_path / "moodle.xml").getroot())) == []
     with zipfile.ZipFile(tmp_path / "qti.zip") as package:
         items = [name for name in package.namelist() if name.startswith("items/")]
-        assert len(items) == len(questions)
+        assert len(items) == len(whole_bank)
         faults = {name: list(qti_faults(ElementTree.fromstring(package.read(name)), QTI)) for name in items}
         manifest = ElementTree.fromstring(package.read("imsmanifest.xml"))
         listed = [file.get("href") for file in manifest.iter(f"{{{PACKAGE}}}file")]
         assert sorted([*listed, "imsmanifest.xml"]) == sorted(package.namelist())
         pictures = {name: package.read(name) for name in listed if name.startswith(f"{PICTURES}/")}
     assert not {name: found for name, found in faults.items() if found}
-    expected = {f"{each.key}.svg": each.picture.svg.encode() for each in predictions if each.picture}
+    expected = {f"{each.key}.svg": each.picture.svg.encode() for each in whole_bank}
     assert pictures == {f"{PICTURES}/{name}": svg for name, svg in expected.items()}
     assert {file.name: file.read_bytes() for file in (tmp_path / PICTURES).iterdir()} == expected
     files = ElementTree.parse(tmp_path / "moodle.xml").getroot().iter("file")
@@ -148,7 +202,6 @@ def test_the_whole_bank_keeps_the_rules_of_both_formats(predictions, tmp_path):
 
 
 @needs_readers
-def test_programs_of_others_read_the_whole_bank(predictions, tmp_path):
-    questions = [*predictions, *read_exercises(read_sheets())]
-    write_bank(tmp_path, questions)
-    assert list(differences(tmp_path, tmp_path, questions)) == []
+def test_programs_of_others_read_the_whole_bank(whole_bank, tmp_path):
+    write_bank(tmp_path, whole_bank)
+    assert list(differences(tmp_path, tmp_path, whole_bank)) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import xml.etree.ElementTree as ET
 import zipfile
@@ -11,10 +12,11 @@ import pytest
 
 from _ext.book_pages.built_page import BuiltPage
 from book_kit import predict
+from tests.support.class_plan import CAPTIONS
 from tests.support.question_formats import moodle_faults, qti_faults
 from tests.support.standing_alone import references
 from tools.class_notebooks import CHAPTERS, read_sheet, read_sheets
-from tools.question_bank import PACKAGE, QTI, read_exercises, read_predictions, write_bank
+from tools.question_bank import OF_EXERCISES, PACKAGE, QTI, read_exercises, read_predictions, write_bank
 
 ASKED = predict(
     "`x = mt.ones([3])\ny = x`\nWhat does `y is x` give, if 1 < 2 & all is well?",
@@ -30,14 +32,15 @@ def page(*predictions):
 
 @pytest.fixture(scope="module")
 def questions():
-    return [*read_predictions([page(ASKED)]), *read_exercises([read_sheet(CHAPTERS / "03_views.md")])]
+    sheets = [read_sheet(CHAPTERS / "03_views.md")]
+    return [*read_predictions([page(ASKED)], CAPTIONS), *read_exercises(sheets, CAPTIONS)]
 
 
 @pytest.fixture(scope="module")
 def items(bank):
     """Return the files of the QTI package, by name."""
     with zipfile.ZipFile(bank / "qti.zip") as package:
-        return {name: ET.fromstring(package.read(name)) for name in package.namelist()}
+        return {name: ET.fromstring(package.read(name)) for name in package.namelist() if name.endswith(".xml")}
 
 
 def text(html):
@@ -66,9 +69,9 @@ def plain(backticks):
 def test_a_reference_to_the_page_around_a_question_is_reported(old, new, reference):
     options = {name.replace(old, new): why.replace(old, new) for name, why in ASKED.options.items()}
     asked = predict(ASKED.question.replace(old, new), options, "True")
-    (found,) = read_predictions([page(asked)])
+    (found,) = read_predictions([page(asked)], CAPTIONS)
     assert [reference in each for each in references(found)] == [True]
-    (alone,) = read_predictions([page(ASKED)])
+    (alone,) = read_predictions([page(ASKED)], CAPTIONS)
     assert list(references(alone)) == []
 
 
@@ -109,7 +112,8 @@ def test_the_manifest_lists_every_item_of_the_package(items):
     assert {each.get("href") for each in resources} == set(items) - {"imsmanifest.xml"}
     for each in resources:
         assert each.get("type") == "imsqti_item_xmlv2p1"
-        assert [file.get("href") for file in each] == [each.get("href")]
+        drawn = [] if each.get("identifier") == f"q{ASKED.name}" else [f"pictures/{each.get('identifier')}.svg"]
+        assert [file.get("href") for file in each] == [each.get("href"), *drawn]
         assert items[each.get("href")].get("identifier") == each.get("identifier")
 
 
@@ -132,6 +136,7 @@ def test_every_file_of_the_package_keeps_the_rules_of_qti(items):
         ('<baseValue baseType="float"', '<baseValue baseType="integer"', "a rule sets SCORE to .* integer"),
         ('<variable identifier="RESPONSE"', '<variable identifier="ANSWER"', "a rule reads ANSWER"),
         ("<itemBody>", "<itemBody>text", "itemBody has text"),
+        ("</itemBody>", "</itemBody><itemBody/>", r"itemBody has the children \[\]"),
         ("<itemBody>", "<responseProcessing/><itemBody>", "assessmentItem has the children"),
     ],
 )
@@ -167,8 +172,14 @@ def test_a_question_that_moodle_would_refuse_is_noticed(bank, old, new, fault):
     assert re.search(fault, "\n".join(moodle_faults(ET.fromstring(text.replace(old, new)))))
 
 
+def test_every_exercise_of_the_book_has_a_program_for_its_picture_and_no_other_has():
+    programs = json.loads(OF_EXERCISES.read_text(encoding="utf-8"))
+    named = {sheet: set(of_sheet) for sheet, of_sheet in programs.items()}
+    assert named == {sheet.name: {each.name for each in sheet.exercises} for sheet in read_sheets()}
+
+
 def test_all_exercises_of_the_book_keep_the_rules_of_both_formats(tmp_path):
-    write_bank(tmp_path, read_exercises(read_sheets()))
+    write_bank(tmp_path, read_exercises(read_sheets(), CAPTIONS))
     assert list(moodle_faults(ET.parse(tmp_path / "moodle.xml").getroot())) == []
     with zipfile.ZipFile(tmp_path / "qti.zip") as package:
         names = [name for name in package.namelist() if name.startswith("items/")]
@@ -215,10 +226,10 @@ def test_equal_questions_give_equal_bytes(bank, questions, tmp_path):
 
 def test_a_question_that_is_asked_twice_is_an_error():
     with pytest.raises(ValueError, match=r"asked twice.*all is well"):
-        read_predictions([page(ASKED, ASKED)])
+        read_predictions([page(ASKED, ASKED)], CAPTIONS)
 
 
 def test_markup_that_the_bank_would_lose_is_an_error():
     changed = BuiltPage("chapters/01_a", page(ASKED).text.replace("an error", "an <em>error</em>", 1))
     with pytest.raises(ValueError, match="may contain code, but not <em>"):
-        read_predictions([changed])
+        read_predictions([changed], CAPTIONS)

@@ -9,12 +9,14 @@ import xml.etree.ElementTree as ET
 import zipfile
 
 import pytest
+from sphinx.errors import ExtensionError
 
 import memory_stage
 from _ext.book_pages.built_page import BuiltPage
 from _ext.book_pages.stills import as_file
 from book_kit import predict
 from memory_stage.web import picture, static_html
+from tests.support.class_plan import CAPTIONS
 from tests.support.question_formats import moodle_faults, qti_faults
 from tools.question_bank import COLUMNS, PACKAGE, QTI, read_predictions, write_bank
 
@@ -30,6 +32,7 @@ def ask(text, **proof):
 NEXT = ask(f"`{CODE}`\nWhat is `x[0]`?", line=3)
 NAMED = ask("`z = mt.ones([2])\nz[0] = 7.0`\nWhat is `z[0]`?", line=3, stage="Views & copies", variant="a copy")
 ALONE = ask("What is `7.0 * 1`?")
+EXAMPLE = ask("What is `x[0] * 7.0`, if `x` holds ones?", picture="x = mt.ones([2])\ny = x[1:]")
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +49,9 @@ def stages():
 @pytest.fixture(scope="module")
 def questions(stages):
     following, named = (static_html.as_html(stages[name].data) for name in ("next", "named"))
-    asked = "".join(each._repr_mimebundle_()["text/html"] for each in (NAMED, ALONE, NEXT))
+    asked = "".join(each._repr_mimebundle_()["text/html"] for each in (NAMED, ALONE, EXAMPLE, NEXT))
     page = BuiltPage("chapters/01_a", f"<article><h1>1. A</h1>{asked}{following}{named}</article>")
-    return read_predictions([page])
+    return read_predictions([page], CAPTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +65,39 @@ def file_of(question):
 
 
 def test_a_question_has_the_first_step_of_the_stage_and_variant_that_it_names(questions, stages):
-    named, alone, following = (each.picture for each in questions)
+    named, alone, _, following = (each.picture for each in questions)
     assert alone is None
     for drawn, data, variant in ((named, stages["named"].data, 1), (following, stages["next"].data, 0)):
         in_page = picture.svg(data, variant, 0, 700)
         assert drawn.svg == as_file(in_page) != in_page
         assert drawn.alt == data["variants"][variant]["steps"][0]["say"].replace("`", "")
-    assert (following.line, following.is_asked) == (FIRST, True)
-    assert (named.line, named.is_asked) == (FIRST.replace("ones", "zeros"), False)
+    assert (following.line, following.caption) == (FIRST, CAPTIONS["asked"])
+    assert (named.line, named.caption) == (FIRST.replace("ones", "zeros"), CAPTIONS["similar"])
+
+
+def test_a_question_without_a_stage_has_the_memory_after_the_program_that_it_names(questions):
+    drawn = questions[2].picture
+    assert (drawn.line, drawn.caption) == ("x = mt.ones([2]); y = x[1:]", CAPTIONS["example"])
+    recorded = memory_stage.record("x = mt.ones([2])\ny = x[1:]", depth="tensors").data
+    assert drawn.svg == as_file(picture.svg(recorded, 0, 1, 700))
+    assert drawn.alt == recorded["variants"][0]["steps"][1]["say"].replace("`", "")
+
+
+@pytest.mark.parametrize(
+    "html, sentence",
+    [('<html lang="zh-CN">', "字节"), ('<html lang="en">', "8 bytes"), ("", "8 bytes")],
+)
+def test_the_sentence_of_a_picture_has_the_language_of_its_page(html, sentence):
+    asked = EXAMPLE._repr_mimebundle_()["text/html"].replace("y = x[1:]", "y = x + 1.0")
+    page = BuiltPage("chapters/01_a", f"{html}<article><h1>1. A</h1>{asked}</article>")
+    (found,) = read_predictions([page], CAPTIONS)
+    assert sentence in found.picture.alt
+
+
+def test_a_picture_whose_program_raises_is_an_error():
+    asked = ask("What is `7.0 * 1`?", picture="x = mt.ones([2])\nx.reshape([3])")._repr_mimebundle_()["text/html"]
+    with pytest.raises(ExtensionError, match=r"x = mt.ones\(\[2\]\); x.reshape\(\[3\]\)"):
+        read_predictions([BuiltPage("chapters/01_a", f"<article><h1>1. A</h1>{asked}</article>")], CAPTIONS)
 
 
 def test_a_picture_in_a_file_has_a_background_and_shows_its_new_elements_at_once(browser, questions):
@@ -158,4 +186,4 @@ def test_the_table_names_the_file_of_each_picture_beside_it(bank, questions):
 def test_writing_the_bank_again_leaves_no_picture_of_a_removed_question(questions, tmp_path):
     write_bank(tmp_path, questions)
     write_bank(tmp_path, questions[1:])
-    assert [file.name for file in (tmp_path / "pictures").iterdir()] == [file_of(NEXT)]
+    assert {file.name for file in (tmp_path / "pictures").iterdir()} == {file_of(EXAMPLE), file_of(NEXT)}

@@ -10,6 +10,7 @@ import pytest
 
 from _ext.book_pages.built_page import BuiltPage
 from book_kit import predict
+from tests.support.class_plan import CAPTIONS
 from tests.support.question_readers import differences, needs_readers, read
 from tools.class_notebooks import CHAPTERS, read_sheet
 from tools.question_bank import read_exercises, read_predictions
@@ -31,7 +32,7 @@ RIGHT = "<value>option1</value>"
 def questions():
     html = "".join(each._repr_mimebundle_()["text/html"] for each in CHOICES)
     page = BuiltPage("chapters/01_a", f"<article><h1>1. A</h1>{html}</article>")
-    return [*read_predictions([page]), *read_exercises([read_sheet(CHAPTERS / "03_views.md")])]
+    return [*read_predictions([page], CAPTIONS), *read_exercises([read_sheet(CHAPTERS / "03_views.md")], CAPTIONS)]
 
 
 @pytest.fixture
