@@ -63,7 +63,7 @@ def test_running_the_cells_leaves_modes_and_device_unchanged():
 
 def test_a_changed_cell_is_noticed(records, monkeypatch):
     monkeypatch.setitem(ROWS[0].cells, "torch", "torch.tensor([3.0])")
-    with pytest.raises(ValueError, match=r"'Making tensors: from numbers' of PyTorch .* record it again"):
+    with pytest.raises(ValueError, match=r"'Making tensors: from numbers' of PyTorch .* record facts/names.json again"):
         tables.recorded(ROOT / "facts")
 
 
