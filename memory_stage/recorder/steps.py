@@ -176,8 +176,8 @@ class Steps:
         if error is not None:
             events.append(_error_event(error, step.node))
         in_backward = any(type(fact) in (changes.Passed, changes.HookReturned) for fact in facts)
-        is_said = any(type(fact) in (changes.HookReturned, changes.Unseen) for fact in facts)
-        if not (events or printed or is_said) and (step.continues or partly or step.statement.is_quiet):
+        has_sentence = any(type(fact) in (changes.HookReturned, changes.Unseen) for fact in facts)
+        if not (events or printed or has_sentence) and (step.continues or partly or step.statement.is_quiet):
             return
         gpu = ledger.storages.meters.reading()
         reserved = self._gpu_readings[-1]["reserved"] if self._gpu_readings else self._reserved_before

@@ -14,7 +14,7 @@ from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.naming import describe_kept, describe_moved_name, name_or_operation
 from memory_stage.sentences.results import raises_only
 from memory_stage.sentences.savers import preserved_text, stale_text
-from memory_stage.sentences.sharing import brief_moved, brief_unversioned, unnoticed
+from memory_stage.sentences.sharing import brief_moved, brief_unversioned, checks_of_savers
 from memory_stage.sentences.words import code, fitting
 from memory_stage.sentences.writes import cells_text
 from memory_stage.trace.amounts import bytes_message
@@ -32,7 +32,7 @@ def say_several(done: FinishedStep, ops: list[Any]) -> Text:
     freed = [storage for storage in temporary if storage.freed]
     saved = next((text for fact in writes if (text := stale_text(fact) or preserved_text(fact))), ())
     saved = saved or next((text for fact in ops if isinstance(fact, Elsewhere) and (text := stale_text(fact))), ())
-    saved = saved or next((text for fact in outside for text in unnoticed(fact)), ())
+    saved = saved or next((text for fact in outside for text in checks_of_savers(fact)), ())
     staying = [storage for storage in temporary if not storage.freed]
     last = None if isinstance(ops[-1], (Wrote, Unversioned, Elsewhere)) else ops[-1].tensor
     named = last if last is not None and last.names else None

@@ -63,7 +63,7 @@ def say_unversioned(done: FinishedStep, fact: Unversioned) -> Text:
             storage=storage.id,
             version=storage.version,
         )
-    return fitting(first, *unnoticed(fact), describe_readers(done, storage, fact.cover, fact.tensor))
+    return fitting(first, *checks_of_savers(fact), describe_readers(done, storage, fact.cover, fact.tensor))
 
 
 def say_elsewhere(done: FinishedStep, fact: Elsewhere) -> Text:
@@ -92,8 +92,8 @@ def say_elsewhere(done: FinishedStep, fact: Elsewhere) -> Text:
     )
 
 
-def unnoticed(fact: Unversioned) -> list[tuple[Text, ...]]:
-    """Describe the nodes that saved the written cells, and say if backward will notice the write."""
+def checks_of_savers(fact: Unversioned) -> list[tuple[Text, ...]]:
+    """Say which nodes saved the written cells, and whether the check of backward will notice the write."""
     if not fact.used:
         return []
     who, _ = named_savers(save.node for save in fact.used)
