@@ -168,7 +168,7 @@ def test_the_ignored_result_of_a_hook_on_a_custom_functions_result_is_named():
     names = {"paddle": paddle}
     source = CUBE + "h = y.register_hook(lambda g: g * 2)\ny.sum().backward()\n"
     said = sentences_in(recorded(source))
-    assert any("ignores the gradients that they return" in each for each in said)
+    assert any("ignores the gradient that it returns" in each for each in said)
     assert any(each.startswith("`Cube` (line 12) receives the gradient [1, 1]") for each in said)
     exec(source, names)
     assert names["w"].grad.tolist() == [3, 12]  # with the result of the hook it would be [6, 24]
@@ -182,7 +182,7 @@ def test_a_result_marked_as_not_in_place_has_no_history_and_is_named():
         "    @staticmethod\n    def backward(ctx, g):\n        return g * 5\n"
         "w = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\nr = Same.apply(w * 1)\nr.sum().backward()\n"
     )
-    assert any("Paddle gives that tensor no history" in each for each in sentences_in(recorded(source)))
+    assert any("Paddle gives this result no history" in each for each in sentences_in(recorded(source)))
     exec(source, names)
     assert names["w"].grad is None  # with a history it would be [5, 5]
 

@@ -133,7 +133,7 @@ KINDS = {
     ),
     "a flag of a result": Kind(
         "import torch\ny = torch.ones(2, requires_grad=True) * 2\ny.requires_grad = False\nprint(y.tolist())\n",
-        "Line 3 changes the flag",
+        "Line 3 sets `requires_grad` of the result",
         3,
         "[2.0, 2.0]\n",
     ),

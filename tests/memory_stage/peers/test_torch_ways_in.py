@@ -361,7 +361,7 @@ def test_the_stage_shows_the_part_of_the_run_that_is_asked_for(tmp_path, chosen,
         (("--line", "3"), "add --stage FILE"),
         (("--stage", "why.html", "--line", "2", "--iteration", "3"), "line 2 is in no loop"),
         (("--stage", "why.html", "--steps", "1:5", "--iteration", "3"), "leave one out"),
-        (("--stage", "why.html", "--steps", "5"), "two whole numbers from 1 in rising order"),
+        (("--stage", "why.html", "--steps", "5"), "two whole numbers from 1 with FROM <= TO"),
     ],
 )
 def test_a_part_of_the_run_that_cannot_be_drawn_is_refused_before_the_program_runs(tmp_path, options, message):
@@ -378,7 +378,11 @@ def test_no_second_run_follows_a_run_without_a_fault_and_none_a_run_of_several_p
     assert done.stderr.endswith("No fault was found, so no stage was drawn.\n")
     arguments = ("-m", "memory_stage", "explain", "--stage", "why.html", "program.py")
     done = command(tmp_path, *arguments, RANK="0", WORLD_SIZE="2")
-    assert done.returncode == 2 and "a process of several cannot do alone" in done.stderr and done.stdout == ""
+    assert (
+        done.returncode == 2
+        and "which one process of a distributed run cannot do alone" in done.stderr
+        and done.stdout == ""
+    )
 
 
 # ---------- transforms and compiled code ----------

@@ -90,11 +90,11 @@ def test_an_imported_framework_is_recorded_from_the_start_with_an_engine_for_eac
 
 def test_a_version_that_cannot_be_recorded_is_named_and_the_program_continues(framework):
     def engine():
-        raise NotRecordable("A framework 0.1 is not recorded: 0.2 is the first that can be.")
+        raise NotRecordable("A framework 0.1 is not recorded. Recording needs 0.2 or later.")
 
     framework.answers.engine = engine
     sentences = sentences_of(stage.record(ARRIVES))
-    assert "A framework 0.1 is not recorded: 0.2 is the first that can be." in " ".join(sentences)
+    assert "A framework 0.1 is not recorded. Recording needs 0.2 or later." in " ".join(sentences)
     assert sentences[-1].startswith("`add_` writes all 2 cells")
 
 
