@@ -73,6 +73,8 @@ def _each(*names: str) -> Scenes:
 ALL = _each(*(name for name, (shape, *_) in LAYOUTS.items() if len(shape) < 4 and "by" not in name))
 FEW = _each("contiguous", "transposed", "every second column", "expanded rows")
 SEVERAL = [*FEW, *_each("every second row", "a transposed row", "cube", "last dimension first", "matrices transposed")]
+#: Operands with a dimension of length 1.
+SINGLE = _each("a column", "a transposed row", "a row", "a transposed column")
 MATRICES = [*FEW, *_each("part of a transposed", "a transposed row")]
 IMAGES = _each("images", "channels last", "channels first", "images transposed")
 
@@ -268,6 +270,28 @@ BOTH += [
     _ask(FEW_PAIRS, *(f"L.{name}(x, y)" for name in ("atan2", "fmax", "fmin", "heaviside", "isclose"))),
     _ask(FEW_PAIRS, "L.einsum('ij,ij->ij', x, y)", "F.cosine_similarity(x, y)"),
     _ask(IMAGES, "F.unfold(x, 2)", "F.normalize(x)", "F.mish(x)"),
+    _ask(
+        SINGLE, *(f"L.{name}(x, 0)" for name in ("cummax", "cummin", "amax", "amin", "logsumexp", "nansum", "nanmean"))
+    ),
+    _ask(SINGLE, "L.kthvalue(x, 1)", "L.count_nonzero(x, 0)", "L.signbit(x)", "L.tile(x, [2, 1])", "L.inner(x, x)"),
+    _ask(SINGLE, "L.repeat_interleave(x, 2, 1)", "x.unfold(0, 1, 1)", "x.unfold(1, 1, 1)", "L.einsum('ij->ji', x)"),
+    _ask(SINGLE, "L.cdist(x, x)", "L.outer(x[:, 0], x[0])", "L.meshgrid(x[:, 0], x[0])", "L.einsum('ij,kj->ik', x, x)"),
+    _ask(SINGLE, "F.normalize(x)", "F.mish(x)", "L.clip(x, 0.2, 0.8)", "L.sort(x, 0)", "L.cumsum(x, 0)", "L.tril(x)"),
+    _ask(
+        SINGLE, "L.sum(x, 0)", "L.mean(x, -1)", "L.concat([x, x])", "L.stack([x, x])", "L.roll(x, 1, 0)", "L.unbind(x)"
+    ),
+    _ask(SINGLE, "x.reshape([-1])", "L.squeeze(x)", "x.unsqueeze(1)", "L.matmul(x, x.T)", "F.softmax(x, 0)"),
+    _ask(SINGLE, "x[at([0])]", "L.flip(x, [0])", "L.zeros_like(x)", "follows(x * 2, lambda y: y.reshape([-1]))"),
+    _ask(
+        FEW, "L.amax(x, -1)", "L.amin(x, -1)", "L.min(x)", "L.cummax(x, -1)", "L.cummin(x, -1)", "L.clamp(x, 0.2, 0.8)"
+    ),
+    _ask(FEW, "L.nansum(x, -1)", "L.nanmean(x, -1)", "L.tile(x, [1, 2])", "L.tile(x, [2, 1, 1])", "L.allclose(x, x)"),
+    _ask(FEW, "L.einsum('ij->i', x)", "L.einsum('ij,kj->ik', x, x)", "L.einsum('ij->', x)", "x.unfold(1, 2, 1)"),
+    _ask(FEW, "L.meshgrid(x[:, 0])", "L.bitwise_not(xi)", "L.meshgrid(x[:, 0], x[0], x[0])", "F.hardswish(x)"),
+    _ask(PRODUCTS, "L.einsum('ij,jk->ik', x, y)", "L.einsum('ij,jk->ki', x, y)", "L.inner(x, y.T)"),
+    _ask(BATCHES, "L.einsum('bij,bjk->bik', x, y)", "L.cdist(x, L.ones([4, 2, 3]))"),
+    _ask(IMAGES, "F.fold(F.unfold(x, 2), [4, 4], 2)", "L.einsum('nchw->nhwc', x)", "L.tile(x, [1, 2, 1, 1])"),
+    _ask(IMAGES, "L.amax(x, [2, 3])", "L.logsumexp(x, 1)", "F.cosine_similarity(x, x)"),
 ]
 TORCH: list[Asked] = [
     _ask(FEW, "L.exp2(x)", "F.logsigmoid(x)", "L.swapaxes(x, 0, 1)", "L.moveaxis(x, 0, 1)", "L.narrow(x, 0, 0, 2)"),
@@ -303,6 +327,19 @@ TORCH: list[Asked] = [
     _ask(MATRICES, "L.normal(x, 1.0)", "L.normal(0.0, x)", "L.multinomial(x, 1)"),
     _ask(IMAGES, "x.clone()", "L.zeros_like(x)", "L.cat([x, x])", "L.cat([x, x.contiguous()])"),
     _ask(ALL, "L.zeros_like(x)", "x.flatten()", "L.sub(x, 1)"),
+    _ask(
+        [*FEW, *SINGLE], "L.exp2(x)", "L.isin(x, x[0])", "L.fmod(x, 0.3)", "L.moveaxis(x, 0, 1)", "L.narrow(x, 0, 0, 1)"
+    ),
+    _ask(
+        [*FEW, *SINGLE],
+        "L.meshgrid(x[:, 0], x[0], indexing='xy')",
+        "L.take_along_dim(x, at([[0]]), 0)",
+        "L.bincount(xi[0])",
+    ),
+    _ask(
+        [*FEW, *SINGLE], "L.hstack([x, x])", "L.vstack([x, x])", "x.repeat(2, 1)", "L.permute(x, (1, 0))", "L.min(x, 0)"
+    ),
+    _ask(FEW_PAIRS, "L.mul(x, y)", "L.true_divide(x, y)", "L.gt(x, y)"),
 ]
 PADDLE: list[Asked] = [
     _ask(FEW, "F.log_sigmoid(x)", "F.softplus(x)", "F.swish(x)", "L.mv(x, x[0])", "x.astype('float16')"),
@@ -339,6 +376,8 @@ PADDLE: list[Asked] = [
     _ask(FEW, "F.softmax_with_cross_entropy(x, at([[0], [1], [0]]))"),
     _ask(IMAGES, "x.clone()", "L.zeros_like(x)"),
     _ask(ALL, "L.assign(x)", "x.astype('float64')"),
+    _ask([*FEW, *SINGLE], "L.isin(x, x[0])", "L.index_select(x, at([0]))", "L.transpose(x, [1, 0])", "L.min(x, 0)"),
+    _ask(FEW_PAIRS, "L.mod(x, y)", "L.greater_than(x, y)"),
 ]
 PROGRAMS = {"torch": _programs(*BOTH, *TORCH), "paddle": _programs(*BOTH, *PADDLE)}
 

@@ -288,6 +288,55 @@ DISTRIBUTED_OF = {
     ],
     "paddle": ["D.Categorical(x).probs(I([[2], [0]]))", "D.Normal(x, y).probs(y)", "D.Categorical(x[0]).probs(I([2]))"],
 }
+#: Operations that move, select or combine elements. They are asked with special numbers and with few or no elements.
+MOVED = [
+    *("L.roll(x, 1, 0)", "L.triu(x)", "L.squeeze(x)", "L.unsqueeze(x, 0)", "L.stack([x, x])", "L.concat([x, x])"),
+    *("L.chunk(x, 2)", "L.split(x, 1)", "L.unbind(x)", "L.t(x)", "L.tile(x, [2])", "L.tile(x, [])"),
+    *("L.repeat_interleave(x, 2)", "L.repeat_interleave(x, 0)", "L.nonzero(x)", "L.diff(x)", "L.inner(x, x)"),
+    *(
+        "L.outer(x, x)",
+        "L.meshgrid(x, x)",
+        "L.meshgrid(x)",
+        "L.isin(x, x)",
+        "L.flip(x, [0])",
+        "x[..., None]",
+        "x[None]",
+    ),
+    *("L.broadcast_to(x, [2, *x.shape])", "L.diagonal(x)", "L.trace(x)", "L.masked_select(x, x == x)", "x[x == x]"),
+    *("L.where(x == x, x, x * 2)", "x.unfold(0, 1, 1)", "L.index_select(x, I([0]), 0)", "L.dot(x, x)", "L.mm(x, x)"),
+    *("L.einsum('...->...', x)", "L.einsum('i->', x)", "L.einsum('i,i->i', x, x)", "L.einsum('ij->ji', x)"),
+    *("L.einsum('ij,ij->i', x, x)", "L.einsum('ij,kj->ik', x, x)", "L.kthvalue(x, 1)", "L.cdist(x, x)"),
+    *("L.numel(x)", "F.cosine_similarity(x, x, 0)", "F.normalize(x, 2, 0)", "L.heaviside(x, x)", "L.signbit(x)"),
+    *("L.cummax(x, -1)", "L.cummin(x, -1)", "L.nansum(x)", "L.nanmean(x)", "L.count_nonzero(x)", "L.bincount(x)"),
+    *("F.hardsigmoid(x)", "F.one_hot(x, 4)", "L.masked_fill(x, x == x, 1)", "L.ones_like(x)", "x.clone() * 2"),
+]
+MOVED_OF = {
+    "torch": [
+        *("L.ravel(x)", "L.movedim(x, 0, -1)", "L.vstack([x, x])", "L.hstack([x, x])", "L.permute(x, (-1,))"),
+        *("L.clamp_min(x, 0)", "L.clamp_max(x, 0)", "L.take_along_dim(x, I([0]), None)", "L.narrow(x, 0, 0, 1)"),
+        *("L.narrow(x, 0, 0, 0)", "L.select(x, 0, 0)", "L.unflatten(x, 0, (1, -1))", "L.fmod(x, 2)", "L.exp2(x)"),
+        *("L.meshgrid(x, x, indexing='xy')", "L.equal(x, x)", "L.addmm(x, x, x)", "L.argwhere(x)", "x.repeat(2, 2)"),
+    ],
+    "paddle": [
+        *("L.transpose(x, [*range(x.ndim)][::-1])", "L.add_n([x, x])", "L.equal_all(x, x)", "L.cast(x, 'float64')"),
+        *("L.slice(x, [0], [0], [1])", "L.expand(x, [2, *x.shape])", "L.addmm(x, x, x)", "L.gather(x, I([0]))"),
+    ],
+}
+#: Products and combinations of two operands with special numbers.
+COMBINED = [
+    *("L.heaviside(x, y)", "L.isin(x, y)", "L.einsum('i,i->i', x, y)", "L.einsum('i,i->', x, y)", "L.dot(x, y)"),
+    *("L.outer(x[:4], y[:4])", "L.inner(x, y)", "F.cosine_similarity(x, y, 0)", "L.masked_fill(x, y > 0, 1.0)"),
+    *("L.meshgrid(x[:2], y[:3])", "L.cdist(x[:, None], y[:, None])", "L.add(x, y) - x"),
+]
+COMBINED_OF = {
+    "torch": ["L.addcmul(x, x, y)", "L.addcdiv(x, x, y)", "L.addcmul(x, x, y, value=0)", "L.sub(x, y, alpha=0)"],
+    "paddle": ["L.add_n([x, y])", "L.floor_mod(x, y)"],
+}
+WHOLE_PAIRS = [
+    *(f"L.bitwise_{name}(x, y)" for name in ("and", "or", "xor")),
+    *("L.gcd(x, y)", "L.lcm(x, y)", "L.bitwise_not(x)", "L.isin(x, y)", "L.einsum('i,i->', x, y)", "L.dot(x, y)"),
+    "L.outer(x, y)",
+]
 _EMPTY = ("[0]", "[2, 0]", "[0, 3]", "[]", "[1]")
 _EMPTY_PAIRS = ("[0] and [0]", "[0] and []", "[2, 0] and [1]", "[] and []", "[1] and []")
 
@@ -321,6 +370,13 @@ def questions(library: str) -> list[str]:
         "positive": DISTRIBUTED + DISTRIBUTED_OF[library],
     }
     shared["matrices"] += REARRANGED + REARRANGED_OF[library]
+    moved = MOVED + MOVED_OF[library]
+    for name in ("rows", "points", "bools", "integers", *_EMPTY, "integer [0]", "[], nan"):
+        shared[name] = shared[name] + moved
+    for name in ("pairs", *_EMPTY_PAIRS):
+        shared[name] = shared[name] + COMBINED + COMBINED_OF[library]
+    for name in ("integer pairs", "integers and zero"):
+        shared[name] = shared[name] + WHOLE_PAIRS
     shared["square"] += [f"L.einsum('{equation}', x)" for equation in ALONE]
     dims = {"[0]": (0,), "[2, 0]": (0, 1), "[0, 3]": (0, 1), "[]": (0,), "[1]": (0,), "integer [0]": (0,)}
     for name, axes in dims.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -54,7 +55,7 @@ def inner(x: Tensor, y: Tensor) -> Tensor:
     """Return the dot product of each vector along the last dimension of ``x`` with each one of ``y``.
 
     Args:
-        x, y: of shapes [..., n] and [..., n]. A tensor without dimensions is multiplied with the other one.
+        x, y: of shapes [..., n] and [..., n]. If one of them has a single element, they are multiplied instead.
 
     Returns:
         A tensor whose shape is that of ``x``, then that of ``y``, both without the last dimension.
@@ -65,11 +66,12 @@ def inner(x: Tensor, y: Tensor) -> Tensor:
     """
     need_tensor("inner", x)
     need_tensor("inner", y)
-    if x.ndim == 0 or y.ndim == 0:
+    if x.size == 1 or y.size == 1:
         return TABLE["multiply"](x, y)
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"inner: the last dimensions are equally long; the shapes are {x.shape} and {y.shape}")
-    products = TABLE["matmul"](reshape(x, [-1, x.shape[-1]]), reshape(y, [-1, y.shape[-1]]), False, True)
+    rows, columns = math.prod(x.shape[:-1]), math.prod(y.shape[:-1])
+    products = TABLE["matmul"](reshape(x, [rows, x.shape[-1]]), reshape(y, [columns, y.shape[-1]]), False, True)
     return reshape(products, [*x.shape[:-1], *y.shape[:-1]])
 
 
@@ -172,6 +174,8 @@ def unfold(x: Tensor, axis: int, size: int, step: int, name: str | None = None) 
         TypeError: if ``x`` is not a tensor.
     """
     need_tensor("unfold", x)
+    if x.ndim == 0:
+        return unfold(reshape(x, [1]), axis, size, step)[0]
     shape, steps = rearranging.window_strides("unfold", x, axis, size, step)
     return as_strided(x, shape, steps, x.offset)
 

@@ -86,6 +86,8 @@ def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
         raise TypeError(f'{op}() missing 1 required positional arguments: "size"')
     given = size[0] if len(size) == 1 and not hasattr(size[0], "__index__") else size
     try:
+        if isinstance(given, (bytes, bytearray)):  # Python would take each byte as a length
+            raise TypeError
         return [_index(n) for n in given]
     except (TypeError, AttributeError, NotImplementedError, ValueError):  # ValueError: a released memoryview
         raise TypeError(f"{op}(): argument 'size' must be tuple of ints, not {shown(given)}") from None

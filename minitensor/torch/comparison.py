@@ -77,7 +77,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
         A bool tensor of the shape of ``elements``.
 
     Raises:
-        RuntimeError: if a tensor holds bools.
+        RuntimeError: if a tensor holds bools, or an argument is one.
         TypeError: if neither is a tensor, or if one is neither a tensor nor a number.
     """
     checks.flag("isin()", "assume_unique", assume_unique)
@@ -88,7 +88,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     given = [each for each in (elements, test_elements) if isinstance(each, BaseTensor)]
     if not given:
         need_tensor("isin", elements, 1, "elements")
-    if any(each._array.dtype == np.bool_ for each in given):
+    if isinstance(elements, bool) or isinstance(test_elements, bool) or any(x._array.dtype == np.bool_ for x in given):
         raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     left, right = (
         wide(host_array(each._array)) if isinstance(each, BaseTensor) else each for each in (elements, test_elements)

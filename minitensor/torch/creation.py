@@ -21,7 +21,7 @@ from minitensor.engine.operations.operands import NUMBERS
 from minitensor.engine.sharing import dlpack
 from minitensor.engine.sharing.numpy_memory import as_plain_array, borrow
 from minitensor.torch import result_strides
-from minitensor.torch.arguments import need_int, sizes_of
+from minitensor.torch.arguments import need_int, need_ints, sizes_of
 from minitensor.torch.dtypes import dtype_of, engine_place, float32, float64, int64
 from minitensor.torch.errors import warn
 from minitensor.torch.scalars import check_range
@@ -230,6 +230,8 @@ def full(
         RuntimeError: if a length is negative, or ``dtype`` cannot hold the number.
         TypeError: if ``fill_value`` is not a number, or ``size`` is not a shape.
     """
+    if not isinstance(size, (list, tuple)):
+        need_ints("full", "size", size)
     fill_value = _fill("full", fill_value, None if dtype is None else dtype_of(dtype).numpy)
     return placed("full", np.full(size_of("full", (size,)), fill_value), device, requires_grad)
 

@@ -233,7 +233,10 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(a)} and {list(b)}"
         )
-    return matmul(input.reshape(-1, a[-1]), other.reshape(-1, b[-1]).t()).reshape(*a[:-1], *b[:-1])
+    if len(a) == len(b) == 1:
+        return matmul(input, other)
+    rows, columns = math.prod(a[:-1]), math.prod(b[:-1])
+    return matmul(input.reshape(rows, a[-1]), other.reshape(columns, b[-1]).t()).reshape((*a[:-1], *b[:-1]))
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:

@@ -369,11 +369,14 @@ def no_bounds_error() -> RuntimeError:
 def clamp_by_tensors(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
     """Return ``x`` clamped to ``low`` and ``high``, at least one of which is a tensor with a bound for each element.
 
-    If ``op`` ends with an underscore, the result is written into ``x``.
+    Beside a number, a tensor without dimensions counts as a number, too. If ``op`` ends with an underscore, the result
+    is written into ``x``.
     """
     tensors = [bound for bound in (low, high) if isinstance(bound, BaseTensor)]
-    if low is not None and high is not None and len(tensors) == 1 and tensors[0]._array.ndim:
-        raise TypeError(f"{op}(): the bounds must be two numbers or two tensors, not one of each")
+    if low is not None and high is not None and len(tensors) == 1:
+        if tensors[0]._array.ndim or not tensors[0].stop_gradient:
+            raise TypeError(f"{op}(): the bounds must be two numbers or two tensors, not one of each")
+        return redirect(op, x, *(bound.item() if isinstance(bound, BaseTensor) else bound for bound in (low, high)))
     out = x
     if low is not None:
         out = redirect("where", redirect("lt", out, low), low, out)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from minitensor.engine.checks import shown
-from minitensor.engine.dtypes import HALVES, promoted
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.dtypes import FLOATS, HALVES, promoted
 from minitensor.engine.kernels.numbers import number
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
@@ -16,7 +17,7 @@ from minitensor.torch.dtypes import BY_NUMPY, dtype, float32
 from minitensor.torch.grad_fn import name_grad_fn
 from minitensor.torch.promotion import result_type
 from minitensor.torch.scalars import check_range
-from minitensor.torch.tensor import Tensor
+from minitensor.torch.tensor import Tensor, as_torch
 
 
 def _common_dtype(*tensors: Tensor) -> dtype | None:
@@ -85,9 +86,19 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
         A new tensor of the broadcast shape.
 
     Raises:
-        RuntimeError: if the shapes cannot be broadcast.
+        RuntimeError: if the shapes cannot be broadcast, or neither ``tensor1`` nor ``tensor2`` holds floats.
     """
+    _need_a_float("addcdiv", tensor1, tensor2)
     return name_grad_fn(_add("div", input, tensor1, tensor2, value), "AddcdivBackward0")
+
+
+def _need_a_float(op: str, *operands: Tensor) -> None:
+    if all(isinstance(x, BaseTensor) and x._array.dtype not in FLOATS for x in operands):
+        names = " and ".join(str(as_torch(x).dtype) for x in operands)
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+            f"true division of tensor1 and tensor2.\n{op}() got {names}; convert one of them: tensor1.float()."
+        )
 
 
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
@@ -111,8 +122,9 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
 
     Raises:
         RuntimeError: if a shape cannot be broadcast to that of ``input``, if the dtype of ``input`` cannot hold the
-            result, or if ``input`` is a leaf that requires grad.
+            result, if ``input`` is a leaf that requires grad, or if neither ``tensor1`` nor ``tensor2`` holds floats.
     """
+    _need_a_float("addcdiv_", tensor1, tensor2)
     return _add_in_place("div", input, tensor1, tensor2, value)
 
 

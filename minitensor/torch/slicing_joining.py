@@ -182,11 +182,16 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     return tuple(pieces)
 
 
+#: The largest number of pieces of length 0; each piece is a tensor.
+MOST_CHUNKS_OF_NOTHING = 1_000_000
+
+
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of at most ``chunks`` pieces of equal size along ``dim``; the last may be smaller.
+    """Return views of at most ``chunks`` pieces of equal size along ``dim``; the last may be smaller. A dimension of
+    length 0 has ``chunks`` pieces of length 0.
 
     Raises:
-        RuntimeError: if ``chunks`` is below 1.
+        RuntimeError: if ``chunks`` is below 1, or above 1,000,000 and the length is 0.
         IndexError: if ``input`` has no such dimension.
     """
     need_dimension("chunk expects at least a 1-dimensional tensor", input)
@@ -194,6 +199,10 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = input._array.shape[as_dim(dim, input._array.ndim)]
+    if length == 0:
+        if chunks > MOST_CHUNKS_OF_NOTHING:
+            raise RuntimeError(f"chunk expects at most {MOST_CHUNKS_OF_NOTHING:,} chunks of length 0, got: {chunks}")
+        return split(input, [0] * chunks, dim)
     return split(input, max(1, -(-length // chunks)), dim)
 
 
@@ -331,7 +340,9 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
         # Copying an expanded view needs less memory than joining a list of n parts.
         lengths = (*x._array.shape[:d], n, *x._array.shape[d:])
         x = x.unsqueeze(d).expand(*lengths).flatten(d, d + 1) if n else x.narrow(d, 0, 0)
-    return name_grad_fn(TABLE["clone"](x) if x._storage is input._storage else x, "RepeatBackward0")
+    if x._storage is input._storage:
+        x = TABLE["clone"](x) if x.is_contiguous() else x.contiguous()
+    return name_grad_fn(x, "RepeatBackward0")
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
@@ -382,6 +393,10 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
     return name_grad_fn(as_torch(made), "IndexSelectBackward0")
 
 
+def _spread(x: Tensor, shape: list[int]) -> Tensor:
+    return as_torch(x).expand(shape)
+
+
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Return a view for each vector, all of one shape; each repeats its vector along the other dimensions.
 
@@ -397,7 +412,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         "meshgrid", tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], BaseTensor) else list(tensors)
     )
     try:
-        grids = rearranging.meshgrid("meshgrid", vectors, "ij" if indexing is None else indexing)
+        grids = rearranging.meshgrid("meshgrid", vectors, "ij" if indexing is None else indexing, _spread)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
     return tuple(as_torch(grid) for grid in grids)

@@ -69,6 +69,8 @@ def as_lengths(op: str, shape: Any) -> list[int]:
     if isinstance(shape, (int, *NUMPY_INTEGERS)):
         shape = [shape]
     try:
+        if isinstance(shape, (bytes, bytearray)):  # Python would take each byte as a length
+            raise TypeError
         return [operator.index(n) for n in shape]
     except (TypeError, ValueError, NotImplementedError):  # a memoryview that is released or has several dimensions
         raise TypeError(f"{op}: a shape is a list of integers, not {shown(shape)}") from None

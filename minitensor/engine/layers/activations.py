@@ -170,7 +170,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
     """
     x1, x2 = floats_of("cosine_similarity", x1=x1, x2=x2)  # type: ignore[assignment]  # one result per argument
     eps = checks.real("cosine_similarity", "eps", eps)
-    as_axis("cosine_similarity", axis, min(x1._array.ndim, x2._array.ndim))
+    ndim = max(1, x1._array.ndim, x2._array.ndim)
+    axis = as_axis("cosine_similarity", axis, ndim)
+    x1, x2 = (x if x._array.ndim == ndim else x[(None,) * (ndim - x._array.ndim)] for x in (x1, x2))
     product = FUNCTIONS["sum"](FUNCTIONS["multiply"](x1, x2), axis)
     lengths = []
     for x in (x1, x2):

@@ -54,10 +54,21 @@ def einsum(op: str, equation: str, operands: tuple[Tensor, ...]) -> Tensor:
     result = terms[0]
     for i, other in enumerate(terms[1:], 1):
         later = set(output).union(*(term.labels for term in terms[i + 1 :]))
-        result = _product(result, other, later, lengths)
+        left, right = _in_order_of_result(result, other, output)
+        result = _product(left, right, later, lengths)
     result = _sum_unneeded(result, set(output))
     order = [result.labels.index(label) for label in output]
     return result.tensor if order == list(range(len(order))) else transpose(result.tensor, order)
+
+
+def _in_order_of_result(left: Term, right: Term, output: tuple[Label, ...]) -> tuple[Term, Term]:
+    """Return the two terms of a product, exchanged if the result then has its dimensions in order, without a transposed
+    view.
+    """
+    rows = [label for label in output if label in left.labels and label not in right.labels]
+    columns = [label for label in output if label in right.labels and label not in left.labels]
+    batch = [label for label in output if label in left.labels and label in right.labels]
+    return (right, left) if rows and columns and [*batch, *columns, *rows] == [*output] else (left, right)
 
 
 def _parse(op: str, equation: str, operands: tuple[Tensor, ...]) -> tuple[list[tuple[Label, ...]], tuple[Label, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
 from minitensor.engine.views.joining import expand
 from minitensor.engine.views.parts import slice_
 from minitensor.engine.views.reshaping import reshape, squeeze
-from minitensor.engine.views.transposing import transpose
 
 
 def tile(op: str, x: Tensor, times: list[int]) -> Tensor:
@@ -60,11 +59,14 @@ def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
     return FUNCTIONS["index_select"](x, Tensor._made(positions), axis)
 
 
-def meshgrid(op: str, vectors: Sequence[Tensor], indexing: str) -> list[Tensor]:
+def meshgrid(
+    op: str, vectors: Sequence[Tensor], indexing: str, spread: Callable[[Tensor, list[int]], Tensor] = expand
+) -> list[Tensor]:
     """Return one tensor for each vector, all of one shape, in which the vector is repeated along the other dimensions.
 
     Args:
         indexing: "ij" for dimensions in the order of the vectors; "xy" swaps the first two.
+        spread: repeats a tensor along dimensions of length 1 to a shape, as a copy or a view.
 
     Raises:
         ValueError: if a tensor has more than one dimension, or ``indexing`` is neither "ij" nor "xy".
@@ -74,15 +76,15 @@ def meshgrid(op: str, vectors: Sequence[Tensor], indexing: str) -> list[Tensor]:
         need_tensor(op, x)
         if x._array.ndim > 1:
             raise ValueError(f"{op}: vectors have one dimension or none; this one has shape {x.shape}")
-    shape = [x._array.size for x in vectors]
+    order = list(range(len(vectors)))
+    if indexing == "xy":
+        order[:2] = order[:2][::-1]
+    shape = [vectors[i]._array.size for i in order]
     grids = []
     for i, x in enumerate(vectors):
         shape_of_vector = [1] * len(vectors)
-        shape_of_vector[i] = x._array.size
-        grid = expand(reshape(x, shape_of_vector), shape)
-        if indexing == "xy" and len(vectors) > 1:
-            grid = transpose(grid, [1, 0, *range(2, len(vectors))])
-        grids.append(grid)
+        shape_of_vector[order[i]] = x._array.size
+        grids.append(spread(reshape(x, shape_of_vector), shape))
     return grids
 
 

@@ -77,7 +77,7 @@ def _plain_entries(index: Any, array: np.ndarray) -> tuple[Any, bool]:
                 entry = int(entry)
         if isinstance(entry, (list, np.ndarray)):
             entry = _index_array(entry)
-            if entry.size == 0:
+            if entry.size == 0 and entry.dtype.kind != "b":
                 entry = entry.astype(np.int64)
         if isinstance(entry, slice):
             entry = slice(*(None if n is None else _whole(n) for n in (entry.start, entry.stop, entry.step)))

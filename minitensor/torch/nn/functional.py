@@ -229,7 +229,10 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
         TypeError: if ``input`` is not a tensor of floats.
     """
     need_tensor("normalize", input)
-    result = as_torch(activations.normalize(input, p, as_dim(dim, input._array.ndim), eps))
+    dim = as_dim(dim, input._array.ndim)
+    if input._array.ndim == 0:
+        return normalize(input.reshape(1), p, 0, eps, out).reshape(())
+    result = as_torch(activations.normalize(input, p, dim, eps))
     result = result_strides.arrange(result, result_strides.like_operands, input)
     if out is None:
         return result
@@ -253,7 +256,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """
     need_tensor("cosine_similarity", x1, name="x1")
     need_tensor("cosine_similarity", x2, 2, "x2")
-    dim = as_dim(dim, max(x1._array.ndim, x2._array.ndim)) - max(x1._array.ndim, x2._array.ndim)
+    dim = as_dim(dim, max(x1._array.ndim, x2._array.ndim))
     return name_grad_fn(as_torch(activations.cosine_similarity(x1, x2, dim, eps)), "SumBackward1")
 
 

@@ -77,6 +77,7 @@ def test_every_difference_is_of_a_named_kind():
 
 REFUSED = """
 maximum(x, 1)|logical_and(x, 1)|argmax(x > 0)|softmax(x.int(), 0)|tile(x)|addcmul(x, x, 2)|mv(x, x)|sub(x, True)
+isin(x, True)|full(2, 1.0)|addcdiv(x, x.int(), x.int())|clip(x, x[0], 5)
 neg(x > 0)|mm(x, x.double())|addmm(x, x, x.double())|select(x, 0, 2)|diagonal(x, True)
 """
 

@@ -174,3 +174,13 @@ def test_bools_take_numbers_as_true_and_false():
 def test_an_element_cannot_be_deleted():
     with pytest.raises((TypeError, AttributeError)):
         del mt.ones([2])[0]
+
+
+@pytest.mark.parametrize("shape", [[0], [2, 0], [0, 3], [2, 0, 3]])
+def test_a_mask_of_an_empty_tensor_takes_no_element(shape):
+    """The mask was once taken for integers, whose result has more dimensions."""
+    x = mt.ones(shape)
+    mask = x > 0
+    assert x[mask].shape == [0]
+    x[mask] = 2.0
+    assert x.shape == shape

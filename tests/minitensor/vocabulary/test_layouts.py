@@ -38,10 +38,6 @@ DELIBERATE = {
     ): "Paddle keeps the order of the transposed gradient; here it is copied",
     (
         "torch",
-        "L.meshgrid(x[:, 0], x[0])",
-    ): "PyTorch returns expanded views of the vectors; here each grid is a new tensor",
-    (
-        "torch",
         "L.einsum('ij,ij->ij', x, y)",
     ): "PyTorch keeps the order of the dimensions of a transposed operand; here the result is contiguous",
 }

@@ -141,15 +141,22 @@ KINDS = (
          refused_there),
     Kind(
         "functions that minitensor lacks",
-        r".*\b(logcumsumexp|nanmedian|erfc|rad2deg|sgn|logaddexp|huber_loss|interpolate)\(",
+        r".*\b(logcumsumexp|nanmedian|erfc|rad2deg|sgn|logaddexp|huber_loss|interpolate|argwhere)\(",
         missing_here,
     ),
-    Kind("functions with only PyTorch's names here", r"paddle: .*\bL\.(logspace|vstack|hstack)\(", missing_here),
+    Kind("functions with only PyTorch's names here",
+         r"paddle: .*\bL\.(logspace|vstack|hstack|nonzero|trace|bincount)\(", missing_here),
     Kind(
         "IEEE 754 leaves the sign of the larger of 0.0 and -0.0 open, and numpy's depends on the processor",
         r"torch: .*(relu|maximum|minimum|fmax|fmin|clamp|amax|amin|kthvalue|cumsum|layer_norm|smooth_l1_loss)",
         sign_of_zero,
     ),
+    Kind("PyTorch adds -alpha times the operand, whose zeros have the other sign", r"torch: pairs: L.sub\(.*alpha",
+         sign_of_zero),
+    Kind("cdist subtracts the rows, so that infinite ones have an infinite distance; the frameworks multiply matrices",
+         r"(torch|paddle): pairs: L.cdist"),
+    Kind("the mean of no numbers is a constant: its gradient is 0, and nan in PyTorch", r"torch: .*L.nanmean\(x\)",
+         gradients_only),
     Kind("Paddle adds a bias of 0 to many results, which makes 0.0 of -0.0", r"paddle: ", sign_of_zero),
     Kind("PyTorch's gelu is nan at inf, where the limit is inf", r"torch: points: F.gelu\(x\)"),
     Kind(
@@ -167,7 +174,7 @@ KINDS = (
     Kind("these functions convert integers to float32; PyTorch keeps the dtype",
          r"torch: int.*: F.(relu6|hardtanh|threshold|soft.*|log_softmax)\("),
     Kind("functions of integers have float32 results; Paddle's atan2 has float64", r"paddle: integer.*: L.atan2"),
-    Kind("bools have no arithmetic", r"(torch|paddle): bools: (L.(sign|square|clamp|neg|scale)\(|-x)",
+    Kind("bools have no arithmetic", r"(torch|paddle): bools: (L.(sign|square|clamp\w*|neg|scale)\(|-x)",
          refused_here),
     # ---------- Paddle: wrong results, or results from uninitialized memory ----------
     Kind("an empty tensor has no largest or middle element, and no spread; Paddle returns any number",
@@ -179,12 +186,22 @@ KINDS = (
     Kind("a loss refuses operands that would be broadcast", r"paddle: .* and .*: F.(mse_loss|l1_loss)\(", refused_here),
     Kind("soft labels get no gradient, and losses refuse integers", r"paddle: .*F.(cross_entropy|mse_loss)\(.*",
          refused_here),
+    Kind("a cosine and a norm are of floats, along a dimension", r"paddle: .*F.(cosine_similarity|normalize)\(",
+         refused_here),
+    Kind("an index out of range is refused; Paddle reads the memory beside an empty tensor",
+         r"paddle: .*\[0.*: L.gather", refused_here),
+    Kind("add_n adds tensors of one shape; Paddle returns a sum in the shape of the last",
+         r"paddle: .* and .*: L.add_n", refused_here),
+    Kind("an infinite element is in a tensor that contains it; Paddle compares differences, and inf - inf is nan",
+         r"paddle: (points|rows|pairs|\[1\] and \[\]): L.isin"),
+    Kind("distances of nothing have an empty gradient", r"paddle: .*0.*: L.cdist",
+         lambda then, here: not isinstance(then, str) and _alike(then[0], here[0], True)),
     Kind("an integer has neither nan nor a fraction", r"paddle: int.*: L.(masked_fill|pow|logsumexp)\(", refused_here),
     Kind("Paddle's answers at nan and inf: relu(nan) is 0, sinc(nan) 1, erfinv(2) inf, isclose(inf, 1) true, "
          "slopes of |x| and sqrt(x) nan; the smallest logarithm of softmax is -64",
          r"paddle: (points: (L.(abs|acosh|asinh|digamma|erfinv|sinc|sqrt|polygamma|renorm)|F.(relu|silu"
          r"|thresholded_relu|log_sigmoid|leaky_relu)\(|x \*\* (-1|3)|L.clip|L.multigamma)"
-         r"|pairs: L.(copysign|remainder|mod|isclose)\(|"
+         r"|pairs: L.(copysign|remainder|mod|floor_mod|isclose)\(|"
          r"integers: L.erfinv|int32: L.erfinv|rows: (L.(argmax|argmin|logsumexp|norm)\(|F.log_softmax)|"
          r"images: F.max_pool2d|shares: F.(l1_loss|smooth_l1_loss)|\[\], nan: F.(l1_loss|smooth_l1_loss)|"
          r"logits and classes: F.cross_entropy\(x, y, reduction|no logits: F.nll_loss)"),

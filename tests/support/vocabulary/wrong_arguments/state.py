@@ -12,6 +12,7 @@ from minitensor.engine.device.arrays import host_array
 from minitensor.engine.modes import modes
 from minitensor.engine.random import source
 from minitensor.torch import printing
+from minitensor.torch.errors import anomaly
 from tests.support.vocabulary.wrong_arguments.values import Values
 
 
@@ -85,6 +86,8 @@ class State:
         """Restore the modes that a successful call may have changed."""
         modes.grad, modes.policy, modes.inference, modes.layer = True, "2.6", False, ""
         modes.casts, modes.cast_copies = None, None
+        anomaly.on, anomaly.check_nan = False, True
+        minitensor.check_foreign_writes(False)
         minitensor.set_printoptions(precision=8, threshold=1000, edgeitems=3, linewidth=80)
         printing.set_printoptions(profile="default")
         if minitensor.get_device() != "cpu":
