@@ -43,6 +43,49 @@ NOT_HERE: dict[str, str] = {
     **dict.fromkeys(("fft", "signal", "sparse", "complex", "real", "imag"), "tensors are dense and hold real numbers"),
     **dict.fromkeys(("hub", "onnx", "text", "incubate"), "it is not a part of Paddle that this book needs"),
     "linalg": "there are matmul, einsum, norm and inner, and no decompositions of matrices",
+    # The names below are those of tutorials that minitensor lacks: facts/tutorial-names.json counts them.
+    "nonzero": "x[x != 0] has the elements, and numpy.argwhere(x.numpy()) their indices",
+    "trace": "paddle.einsum('ii->', x) sums the diagonal, and paddle.diagonal(x) is a view of it",
+    "bincount": "F.one_hot(x, n).sum(0) counts each integer below n",
+    "diag": "paddle.diagonal(x) is a view of a matrix's diagonal; paddle.eye(len(x)) * x is a matrix with a finite one",
+    "tolist": "tensors have it, as x.tolist()",
+    "shape": "tensors have it, as x.shape",
+    "expand_as": "x.expand(y.shape) has the shape of y",
+    "standard_normal": "paddle.randn(shape) draws the same numbers",
+    "square_error_cost": "paddle.square(input - label) is the cost of each element",
+    **dict.fromkeys(
+        ("cross", "det", "inverse", "cholesky", "kron"),
+        "there are matmul, einsum, norm and inner, and no decompositions of matrices",
+    ),
+    **dict.fromkeys(
+        ("set_default_dtype", "get_default_dtype"),
+        "float32 is the default; name another where a tensor is made: paddle.ones([2], dtype=...)",
+    ),
+    **dict.fromkeys(("Adagrad", "Adadelta", "Adamax", "Lamb"), "there are SGD, Momentum, Adam, AdamW and RMSProp"),
+    **dict.fromkeys(("regularizer", "L2Decay", "L1Decay"), "an optimizer's weight_decay is a number: the L2 penalty"),
+    **dict.fromkeys(("pad", "Pad2D"), "paddle.concat joins a border to a tensor; conv2d and pooling have padding"),
+    **dict.fromkeys(
+        ("interpolate", "Upsample", "UpsamplingBilinear2D"),
+        "x.repeat_interleave(2, 2).repeat_interleave(2, 3) enlarges images by a whole factor",
+    ),
+    **dict.fromkeys(
+        ("Dropout2D", "dropout2d"),
+        "x * F.dropout(paddle.ones([*x.shape[:2], 1, 1]), p) drops whole channels in training",
+    ),
+    **dict.fromkeys(
+        ("LayerDict", "ParameterList"), "add_sublayer(name, layer) and add_parameter(name, parameter) register any name"
+    ),
+    **dict.fromkeys(
+        ("datasets", "models"), "nothing is downloaded: io.Dataset reads files, and a network is a few layers"
+    ),
+    **dict.fromkeys(
+        ("Compose", "Normalize", "ToTensor", "Resize", "Transpose", "RandomHorizontalFlip"),
+        "vision.transforms has functions for tensors: crop, hflip, normalize and others",
+    ),
+    **dict.fromkeys(
+        ("decorate", "spawn", "ParallelEnv", "DistributedBatchSampler"),
+        "distributed.init_parallel_env begins a program of several ranks; auto_cast casts for one",
+    ),
     "static": "there is no static graph: every operation runs when it is called",
 }
 

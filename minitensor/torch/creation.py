@@ -230,10 +230,9 @@ def full(
         RuntimeError: if a length is negative, or ``dtype`` cannot hold the number.
         TypeError: if ``fill_value`` is not a number, or ``size`` is not a shape.
     """
-    if not isinstance(size, (list, tuple)):
-        need_ints("full", "size", size)
     fill_value = _fill("full", fill_value, None if dtype is None else dtype_of(dtype).numpy)
-    return placed("full", np.full(size_of("full", (size,)), fill_value), device, requires_grad)
+    shape = size_of("full", (need_ints("full", "size", size),))
+    return placed("full", np.full(shape, fill_value), device, requires_grad)
 
 
 def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:

@@ -78,7 +78,65 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(
         ("share_memory_", "is_shared"), "processes exchange tensors by minitensor.distributed and share no memory"
     ),
-    "linalg": "there are matmul, einsum, norm and trace, and no decompositions of matrices",
+    **dict.fromkeys(
+        ("linalg", "svd", "qr", "cholesky", "inverse", "det", "pinverse", "lstsq", "matrix_power", "cross"),
+        "there are matmul, einsum, norm and trace, and no decompositions of matrices",
+    ),
+    # The names below are those of tutorials that minitensor lacks: facts/tutorial-names.json counts them.
+    "amp": "torch.amp.autocast('cuda') and torch.amp.GradScaler('cuda') are the newer names",
+    "backends": "NumPy and CuPy compute, and cuDNN and MPS have no switches here: leave the line out",
+    **dict.fromkeys(
+        ("channels_last", "contiguous_format", "preserve_format"),
+        "x.permute(0, 2, 3, 1).contiguous() stores the channels last; layers take [images, channels, height, width]",
+    ),
+    "profiler": "minitensor.memory.profile counts the bytes of each line, and time.perf_counter() measures time",
+    **dict.fromkeys(
+        ("Event", "Stream"), "there is one stream: call torch.cuda.synchronize() and read time.perf_counter()"
+    ),
+    "graph": "utils.checkpoint.checkpoint recomputes saved tensors, and minitensor.set_inplace_policy('copy_on_write') "
+    "allows writes into them; hooks cannot replace them",
+    **dict.fromkeys(("gradcheck", "gradgradcheck"), "minitensor.autograd.gradcheck checks a function of its tensors"),
+    **dict.fromkeys(
+        ("Adagrad", "Adadelta", "Adamax", "NAdam", "ASGD", "LBFGS"),
+        "there are SGD, Adam, AdamW and RMSprop; a subclass of Optimizer can update parameters under no_grad",
+    ),
+    **dict.fromkeys(
+        ("ConvTranspose2d", "conv_transpose2d"),
+        "F.fold(weight.flatten(1).t() @ x.flatten(2), output_size, kernel_size, stride=stride) is a transposed "
+        "convolution",
+    ),
+    **dict.fromkeys(
+        ("Dropout2d", "dropout2d"), "x * F.dropout(torch.ones(*x.shape[:2], 1, 1), p) drops whole channels in training"
+    ),
+    "ModuleDict": "add_module(name, module) registers a module under any name, and getattr(self, name) returns it",
+    "ParameterList": "register_parameter(name, parameter) registers a parameter under any name",
+    **dict.fromkeys(
+        ("pad", "ZeroPad2d", "ReflectionPad2d"), "torch.cat joins a border to a tensor; conv2d and pooling have padding"
+    ),
+    **dict.fromkeys(
+        ("HuberLoss", "huber_loss"), "F.smooth_l1_loss(input, target, beta=delta) * delta has the same values"
+    ),
+    **dict.fromkeys(
+        ("affine_grid", "grid_sample", "PixelShuffle", "pixel_shuffle"), "indices, reshape and permute move pixels"
+    ),
+    **dict.fromkeys(
+        ("rnn", "EmbeddingBag"), "fill the rest of short sequences with zeros, so that all of a batch are equally long"
+    ),
+    **dict.fromkeys(
+        ("prune", "parametrize", "parametrizations", "weight_norm", "spectral_norm"),
+        "a module computes a weight from others in its forward; no_grad() allows writes into parameters",
+    ),
+    **dict.fromkeys(
+        ("parameters_to_vector", "vector_to_parameters"),
+        "torch.cat([p.flatten() for p in model.parameters()]) joins them",
+    ),
+    **dict.fromkeys(
+        ("tensorboard", "benchmark", "cpp_extension", "hub", "onnx", "fx", "export", "quantization"),
+        "it is not a part of PyTorch that this book needs",
+    ),
+    "argwhere": "x.nonzero() returns the same indices",
+    "diag": "x.diagonal() is a view of a matrix's diagonal; torch.eye(len(x)) * x is a matrix with a finite diagonal x",
+    "tensordot": "torch.einsum names the dimensions that are summed",
 }
 
 

@@ -19,6 +19,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.random import source
+from minitensor.paddle.missing import missing
 
 #: Weights for the brightness of red, green and blue (ITU-R BT.601), as in torchvision and Paddle.
 LUMA = (0.2989, 0.587, 0.114)
@@ -256,3 +257,7 @@ def instance_normalize(img: Any, eps: float = 1e-5, inplace: bool = False) -> An
     else:
         spread = FUNCTIONS["mean"](FUNCTIONS["square"](out), [-2, -1], True)
     return FUNCTIONS["multiply_"](out, FUNCTIONS["rsqrt"](spread + eps))
+
+
+def __getattr__(name: str) -> object:
+    raise missing(__name__, name, [each for each in globals() if not each.startswith("_")])

@@ -23,6 +23,7 @@ MOST_TO_READ = 2_500  # lines of the eight files
 #: Longer files, by the ends of their paths, and the reason for each.
 LONGER = {
     "facts/gradients.py": "a list: the programs that are run",
+    "facts/layouts.py": "a list: the programs that are run, with the layouts of their operands",
     "facts/learners.py": "a list: programs of learners, by subject",
 }
 #: The files with a limit. Tests have none, because they are lists of cases.

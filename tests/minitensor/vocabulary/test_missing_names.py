@@ -1,0 +1,75 @@
+"""Test the errors of names that tutorials use and minitensor lacks: each has a reason or an alternative that works."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minitensor as paddle
+from minitensor import torch
+from minitensor.paddle.missing import NOT_HERE
+from minitensor.torch.errors import LEFT_OUT
+
+F = torch.nn.functional
+RECORD = json.loads((Path(__file__).parents[3] / "facts" / "tutorial-names.json").read_text("utf-8"))
+VOCABULARIES = {"torch": (torch, LEFT_OUT), "paddle": (paddle, NOT_HERE)}
+NAMES = [(library, name) for library in VOCABULARIES for name in RECORD[library]["missing"]]
+
+
+def found(library: str, name: str) -> object:
+    value: object = VOCABULARIES[library][0]
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+@pytest.mark.parametrize(("library", "name"), NAMES)
+def test_a_missing_name_of_tutorials_has_a_reason(library: str, name: str):
+    with pytest.raises(AttributeError) as raised:
+        found(library, name)
+    reason = next(
+        (VOCABULARIES[library][1][part] for part in name.split(".") if part in VOCABULARIES[library][1]), None
+    )
+    assert reason is not None and reason in str(raised.value)
+
+
+def test_the_other_names_of_tutorials_exist():
+    for library in VOCABULARIES:
+        for name in RECORD[library]["present"]:
+            assert found(library, name) is not None
+
+
+def test_patches_put_together_are_a_transposed_convolution():
+    """The result is the gradient of a convolution with the same weight."""
+    torch.manual_seed(0)
+    x, weight = torch.randn(2, 3, 4, 4), torch.randn(3, 5, 2, 2)
+    made = F.fold(weight.flatten(1).t() @ x.flatten(2), (8, 8), (2, 2), stride=2)
+    image = torch.zeros(2, 5, 8, 8, requires_grad=True)
+    F.conv2d(image, weight, stride=2).backward(x)
+    np.testing.assert_allclose(made.numpy(), image.grad.numpy(), atol=1e-5)
+
+
+def test_a_scaled_smooth_loss_is_hubers():
+    difference, delta = torch.tensor([0.0, 0.5, 3.0, -4.0]), 1.5
+    made = F.smooth_l1_loss(difference, torch.zeros(4), reduction="none", beta=delta) * delta
+    assert made.tolist() == [0.0, 0.125, 3.375, 4.875]
+
+
+def test_whole_channels_are_dropped():
+    x = torch.ones(8, 16, 3, 3)
+    made = x * F.dropout(torch.ones(*x.shape[:2], 1, 1), 0.5)
+    channels = made.reshape(-1, 9)
+    assert ((channels == channels[:, :1]).all(1)).all() and set(made.unique().tolist()) == {0.0, 2.0}
+
+
+def test_the_other_alternatives_give_the_same_numbers():
+    x = paddle.to_tensor([[1.0, 0.0], [3.0, 4.0]])
+    assert np.argwhere(x.numpy()).tolist() == [[0, 0], [1, 0], [1, 1]]
+    assert paddle.einsum("ii->", x).item() == 5.0 and x[x != 0].tolist() == [1.0, 3.0, 4.0]
+    assert paddle.nn.functional.one_hot(paddle.to_tensor([0, 2, 2]), 3).sum(0).tolist() == [1.0, 0.0, 2.0]
+    assert (paddle.eye(2) * paddle.to_tensor([1.0, 2.0])).tolist() == [[1.0, 0.0], [0.0, 2.0]]
+    y = torch.tensor([[1.0, 0.0], [3.0, 4.0]])
+    assert y.nonzero().tolist() == [[0, 0], [1, 0], [1, 1]] and y.diagonal().tolist() == [1.0, 4.0]
