@@ -10,6 +10,7 @@ from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.drawing import bernoulli
 from minitensor.engine.creation.making import full_like
+from minitensor.engine.device.arrays import broadcast_shapes
 from minitensor.engine.layers.custom_operation import floats_of
 from minitensor.engine.modes import modes
 from minitensor.engine.operations import FUNCTIONS
@@ -172,6 +173,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
     eps = checks.real("cosine_similarity", "eps", eps)
     ndim = max(1, x1._array.ndim, x2._array.ndim)
     axis = as_axis("cosine_similarity", axis, ndim)
+    try:
+        broadcast_shapes(x1._array.shape, x2._array.shape)
+    except ValueError:
+        raise ValueError(f"cosine_similarity: the shapes {x1.shape} and {x2.shape} cannot be broadcast") from None
     x1, x2 = (x if x._array.ndim == ndim else x[(None,) * (ndim - x._array.ndim)] for x in (x1, x2))
     product = FUNCTIONS["sum"](FUNCTIONS["multiply"](x1, x2), axis)
     lengths = []
