@@ -252,7 +252,7 @@ class Bernoulli(Distribution):
 
     def __init__(self, probs: Any, name: str | None = None) -> None:
         (self._given,) = _parameters("Bernoulli", probs=probs)
-        array = self._given._array
+        array = host_array(self._given._array)
         if array.size and not (array.min() >= 0 and array.max() <= 1):
             raise ValueError(f"Bernoulli: probs are from 0 to 1; they go from {array.min():g} to {array.max():g}")
         eps = float(np.finfo(array.dtype).eps)

@@ -109,6 +109,7 @@ def test_outcomes_that_are_counted_have_no_rsample(kind):
         (lambda: paddle.Normal([1.0, 2.0], [1.0, 2.0, 3.0]), ValueError, "cannot be broadcast"),
         (lambda: paddle.Normal(0.0, 1.0).log_prob(0.5), TypeError, "value is a Tensor"),
         (lambda: paddle.Bernoulli(2.0), ValueError, "from 0 to 1"),
+        (lambda: paddle.Bernoulli(mt.to_tensor([2.0], place="gpu:sim")), ValueError, "from 0 to 1; they go from 2 to"),
         (lambda: paddle.Bernoulli(0.5).rsample([2], 0.0), ValueError, "temperature"),
         (lambda: paddle.Categorical(1.0), ValueError, "dimension"),
         (lambda: paddle.Categorical(mt.ones([2])).log_prob(mt.to_tensor([2])), ValueError, "from 0 to 1"),
