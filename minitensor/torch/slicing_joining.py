@@ -393,7 +393,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
     return name_grad_fn(as_torch(made), "IndexSelectBackward0")
 
 
-def _spread(x: Tensor, shape: list[int]) -> Tensor:
+def _spread(x: BaseTensor, shape: list[int]) -> BaseTensor:
     return as_torch(x).expand(shape)
 
 
