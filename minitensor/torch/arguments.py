@@ -76,6 +76,18 @@ def as_dim(dim: Any, ndim: int) -> int:
     return number % reach
 
 
+def as_dim_of_some(op: str, dim: Any, ndim: int) -> int:
+    """Return ``dim`` as :func:`as_dim` does, but refuse a tensor without dimensions.
+
+    Raises:
+        IndexError, TypeError: if there is no such dimension, or ``dim`` is not an integer.
+    """
+    found = as_dim(dim, ndim)
+    if ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions\n{op}() needs a dimension.")
+    return found
+
+
 def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
     """Return the lengths of a shape, which the program passed one by one or as one sequence.
 

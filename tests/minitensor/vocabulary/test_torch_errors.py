@@ -195,3 +195,9 @@ def test_an_array_without_dimensions_is_refused_as_a_sampler_or_as_parameters():
             make()
     with pytest.raises(TypeError, match="set_: offset must be an integer"):
         paddle.ones([2]).set_(offset=paddle.ones([3]))
+
+
+@pytest.mark.parametrize("call", [lambda x: x.size(0), lambda x: x.size(-1), lambda x: x.roll(1, 0)])
+def test_a_tensor_without_dimensions_has_no_length(call):
+    with pytest.raises(IndexError, match="but tensor has no dimensions"):
+        call(torch.ones(()))
