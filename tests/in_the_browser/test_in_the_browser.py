@@ -49,7 +49,7 @@ def test_random_programs_are_right_or_refused_in_the_browser(python, policy):
 
 
 def test_a_long_history_is_freed_on_the_small_stack(python):
-    found = python.tests(paths=["tests/minitensor/engine/test_depth.py"], options=["-k", "stack_there_is"])
+    found = python.tests(paths=["tests/minitensor/engine/test_depth.py"], options=["-k", "default_stack"])
     assert found["counts"] == {"passed": 17}, found["failed"]
 
 
