@@ -35,6 +35,8 @@ MENDS = (
 # be in view before the script is loaded. A script starts each stage when the reader scrolls near to it.
 STAGE = re.compile("<memory-(?:stage|figure)(?=[ >])")
 STILL = re.compile(r'(<div class="(?:stage|figure)-fallback">.*?</div>\s*)(?=</memory-(?:stage|figure)>)', re.DOTALL)
+# Each picture contains the style of all pictures, so that it can be copied alone. A page needs it once.
+PICTURE_STYLE = re.compile(r"<style>\.memory-picture\b.*?</style>", re.DOTALL)
 # Code in the book has the style of the stage, with grey comments. Other markup of Pygments is not needed.
 CODE_BLOCK = re.compile(r'(<div class="highlight"><pre[^>]*>)(.*?)(</pre>)', re.DOTALL)
 COLOURED = re.compile(r'<span(?: class="(?P<kind>[^"]*)")?>(?P<text>[^<]*)</span>')
@@ -49,9 +51,12 @@ UNBROKEN = 26  # the largest number of characters of code that stay on one line,
 def mend_body(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Apply the repairs to the content of the page."""
+    """Apply the repairs to the content of the page, and move the style of its pictures to its head."""
     if "body" in context:
-        context["body"] = mend(context["body"])
+        body = mend(context["body"])
+        styles = dict.fromkeys(PICTURE_STYLE.findall(body))
+        context["body"] = PICTURE_STYLE.sub("", body)
+        context["metatags"] = "\n".join([context.get("metatags") or "", *styles])
 
 
 def mend(body: str) -> str:

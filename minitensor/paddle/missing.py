@@ -47,9 +47,9 @@ NOT_HERE: dict[str, str] = {
     "nonzero": "x[x != 0] has the elements, and numpy.argwhere(x.numpy()) their indices",
     "trace": "paddle.einsum('ii->', x) sums the diagonal, and paddle.diagonal(x) is a view of it",
     "bincount": "F.one_hot(x, n).sum(0) counts each integer below n",
-    "diag": "paddle.diagonal(x) is a view of a matrix's diagonal; paddle.eye(len(x)) * x is a matrix with a finite one",
-    "tolist": "tensors have it, as x.tolist()",
-    "shape": "tensors have it, as x.shape",
+    "diag": "paddle.diagonal(x) is a view of a matrix's diagonal; paddle.eye(len(x)) * x makes one from a finite x",
+    "tolist": "a tensor has it: x.tolist()",
+    "shape": "a tensor has it: x.shape",
     "expand_as": "x.expand(y.shape) has the shape of y",
     "standard_normal": "paddle.randn(shape) draws the same numbers",
     "square_error_cost": "paddle.square(input - label) is the cost of each element",
@@ -59,7 +59,7 @@ NOT_HERE: dict[str, str] = {
     ),
     **dict.fromkeys(
         ("set_default_dtype", "get_default_dtype"),
-        "float32 is the default; name another where a tensor is made: paddle.ones([2], dtype=...)",
+        "float32 is the default; pass another when you make a tensor: paddle.ones([2], dtype=...)",
     ),
     **dict.fromkeys(("Adagrad", "Adadelta", "Adamax", "Lamb"), "there are SGD, Momentum, Adam, AdamW and RMSProp"),
     **dict.fromkeys(("regularizer", "L2Decay", "L1Decay"), "an optimizer's weight_decay is a number: the L2 penalty"),
@@ -76,7 +76,8 @@ NOT_HERE: dict[str, str] = {
         ("LayerDict", "ParameterList"), "add_sublayer(name, layer) and add_parameter(name, parameter) register any name"
     ),
     **dict.fromkeys(
-        ("datasets", "models"), "nothing is downloaded: io.Dataset reads files, and a network is a few layers"
+        ("datasets", "models"),
+        "minitensor downloads nothing: read files with io.Dataset, and write a network of a few layers",
     ),
     **dict.fromkeys(
         ("Compose", "Normalize", "ToTensor", "Resize", "Transpose", "RandomHorizontalFlip"),

@@ -59,7 +59,7 @@ LEFT_OUT: dict[str, str] = {
     ),
     **dict.fromkeys(
         ("set_default_dtype", "set_default_tensor_type"),
-        "float32 is the default; name another where a tensor is made: torch.ones(2, dtype=...)",
+        "float32 is the default; pass another when you make a tensor: torch.ones(2, dtype=...)",
     ),
     **LEFT_OUT_OF_BOTH,
     **left_out_layers("d", "MultiheadAttention"),

@@ -49,6 +49,7 @@ UNACCOMPANIED = "memory-stage:not(.beside:not(.tall) memory-stage)"  # stages ab
 STAGE_HEIGHT = 840  # pixels in a window of 900, which also shows some of the page, with all folds closed
 MOST_EMPTY = 0.1  # of a picture's height, if the stage is untouched
 TO_LINE = "Step the stage to line {line}"
+INKS = "pictures => pictures.map(picture => getComputedStyle(picture).getPropertyValue('--ink').trim())"
 SCREENSHOTS = ROOT / "_build" / "screenshots"
 each_page = pytest.mark.parametrize("opened", PAGES, indirect=True)
 each_page_to_read = pytest.mark.parametrize("opened", READ, indirect=True)
@@ -97,6 +98,14 @@ def test_a_stage_without_javascript_is_a_picture_and_every_sentence(opened, visi
                 assert " ".join(step["say"].replace("`", "").split()) in shown
         drawing = box_of(stage.locator("svg").first)
         assert drawing["width"] > 100 and drawing["height"] > 50
+    colours = seen.page.locator("svg.memory-picture").evaluate_all(INKS)
+    assert set(colours) <= {"#1a1d21"}, "a picture has no style"
+
+
+@each_page
+def test_a_page_has_the_style_of_its_pictures_once(opened, site, book):
+    text = (book / opened.address.removeprefix(site)).read_text(encoding="utf-8")
+    assert text.count("<style>.memory-picture") == ('class="memory-picture"' in text)
 
 
 @each_page_to_read

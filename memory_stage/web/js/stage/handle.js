@@ -68,6 +68,9 @@ export function lineWithHandle(trace, text, { line, from, to }, html) {
 export function variantHead(trace, variant, place) {
   if (trace.variants.length < 2) return '';
   const heading = escapeHtml(trace.compare ?? t('variant'));
-  if (place) return `${heading}: <strong>${escapeHtml(trace.variants[variant].label)}</strong>`;
+  if (place) {
+    const label = `<strong>${escapeHtml(trace.variants[variant].label)}</strong>`;
+    return t('{title}: {variant}', { title: heading, variant: label });
+  }
   return `<span aria-hidden="true">${heading}</span> <span class="chooser">${variantChooser(trace)}</span>`;
 }
