@@ -71,7 +71,7 @@ def answer(request: str) -> str:
 def record(asked: dict[str, Any]) -> dict[str, Any]:
     """Return the trace of the ``variants`` of a program, which run one after another on ``device``.
 
-    Each variant has ``id``, ``label``, ``code`` and ``policy``.
+    Each variant has ``id``, ``label``, ``code`` and ``policy``. ``depth``, if given, is that of the stage on the page.
     """
     done = []
     for variant in asked["variants"]:
@@ -93,7 +93,7 @@ def record(asked: dict[str, Any]) -> dict[str, Any]:
                 done.append(_recording_of_error(variant, error))
             except KeyboardInterrupt:
                 return {"failed": "The program raised KeyboardInterrupt, which ends a recording."}
-    shown = api.Stage(done, asked["title"], asked["ask"], asked["heading"])
+    shown = api.Stage(done, asked["title"], asked["ask"], asked["heading"], depth=asked.get("depth"))
     return {"trace": shown.data}
 
 

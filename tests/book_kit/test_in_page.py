@@ -10,6 +10,7 @@ import pytest
 
 import minitensor as mt
 from book_kit.in_page import page_kernel, reset_state
+from memory_stage.api import DEPTHS
 from memory_stage.trace.validation import validate
 
 
@@ -19,6 +20,16 @@ def recorded(*codes: str, device: str = "cpu", policy: str = "2.6") -> dict:
     ]
     request = {"do": "record", "variants": variants, "device": device, "title": "t", "ask": None, "heading": "program"}
     return json.loads(page_kernel.answer(json.dumps(request)))
+
+
+@pytest.mark.parametrize("depth", [None, *DEPTHS])
+def test_a_recording_has_the_depth_of_its_stage(depth):
+    code = "x = mt.ones([2])\nx.add_(1.0)"
+    variant = {"id": "v1", "label": "", "code": code, "policy": "2.6"}
+    request = {"do": "record", "variants": [variant], "device": "cpu", "title": "t", "ask": None, "heading": ""}
+    trace = json.loads(page_kernel.answer(json.dumps(request | ({"depth": depth} if depth else {}))))["trace"]
+    assert trace.get("depth") == depth
+    assert ("version" in trace["variants"][0]["steps"][1]["say"]) == (depth != "memory")
 
 
 def errors(trace: dict) -> list[str]:

@@ -163,12 +163,12 @@ class Editing {
   /** Record the programs and show them; return true unless there is a message that says why not. */
   async record() {
     this.keep();
-    const { title, ask: question, compare } = this.book;
+    const { title, ask: question, compare, depth } = this.book;
     const began = this.programs[this.shown].id;
     this.running(true);
     try {
       const answer = await ask(
-        { do: 'record', variants: this.programs, device: this.on, title, ask: question, heading: compare },
+        { do: 'record', variants: this.programs, device: this.on, title, ask: question, heading: compare, depth },
         loading(this),
       );
       if (answer.failed) throw new Error(answer.failed);
