@@ -80,9 +80,7 @@ class _Function:
     """The checked function, as a function of one array for each distinct input that requires a gradient."""
 
     def __init__(self, function: Callable[..., Any], inputs: Any) -> None:
-        if not callable(function):
-            raise TypeError(f"gradcheck: the first argument is a function, not {type(function).__name__}")
-        self.function = function
+        self.function = checks.function("gradcheck", "function", function)
         self.given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
         #: For each argument, the position of its array in `arrays`; None for an argument that is passed unchanged.
         self.places: list[int | None] = []

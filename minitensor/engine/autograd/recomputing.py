@@ -13,6 +13,7 @@ from weakref import ref
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.autograd.gradients import gradients_of, nodes_of
 from minitensor.engine.autograd.py_layer import PyLayer
 from minitensor.engine.core.history import Leaf, Node
@@ -223,8 +224,7 @@ def recompute(
         TypeError: if ``function`` cannot be called.
         RuntimeError: in backward, if a tensor that the function reads was written in between.
     """
-    if not callable(function):
-        raise TypeError(f"recompute: function is a layer or another function, not {type(function).__name__}")
+    checks.function("recompute", "function", function)
     if not modes.grad:
         return function(*args, **kwargs)
     repeatable = Repeatable(function, args, kwargs, preserve_rng_state)
