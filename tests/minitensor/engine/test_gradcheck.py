@@ -219,7 +219,7 @@ def test_a_function_that_changes_its_input_is_an_error():
         (lambda: gradcheck(mt.sin, mt.to_tensor([1.0], stop_gradient=False)), TypeError, "input 0.*float32.*float64"),
         (lambda: gradcheck(lambda x: x.astype("float32"), leaf(X)), TypeError, "output 0.*float32"),
         (lambda: gradcheck(lambda x: 3.0, leaf(X)), TypeError, "returns tensors, not float"),
-        (lambda: gradcheck(leaf(X), leaf(X)), TypeError, "first argument is a function, not Tensor"),
+        (lambda: gradcheck(leaf(X), leaf(X)), TypeError, "function must be a function, not"),
         (lambda: gradcheck(mt.atan, leaf([1.0, 1e200])), ValueError, "makes no difference to 1e.200"),
         (lambda: gradcheck(mt.exp, leaf([1.0, np.inf])), ValueError, "makes no difference to inf"),
         (lambda: gradcheck(mt.sin, leaf(X), order=3), ValueError, "order is 1 or 2, not 3"),
