@@ -49,7 +49,7 @@ def test_nothing_is_recorded_or_read_while_a_graph_is_captured(monkeypatch):
     there = memory.Memory(names["y"])
     there.ref = names["y"].untyped_storage
     monkeypatch.setattr(torch.cuda, "captured", True)
-    assert there._numbers_there(memory.np.array([0, 1])) == ["?", "?"]
+    assert there._numbers_on_gpu(memory.np.array([0, 1])) == ["?", "?"]
 
 
 # ---------- with a card ----------
