@@ -15,8 +15,8 @@ from minitensor.engine.checks import shown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: The action of each policy when an in-place operation overwrites a value that its own backward needs. If the value was
-#: saved by another operation, "copy_on_write" preserves it; under the other two, the other operation's backward raises.
+#: The action of each policy if an in-place operation overwrites a value that its own backward needs. If another
+#: operation saved the value, "copy_on_write" preserves it, and under "2.5" and "2.6" that operation's backward raises.
 POLICIES = {
     "2.5": "refuse the operation",
     "2.6": "copy the input first",
@@ -28,8 +28,8 @@ DEFAULT_POLICY = "2.6"
 class ThreadCounter:
     """The number of threads that do not record (:data:`paused`), or that cast operands (:data:`casting`).
 
-    Operations test ``threads`` first, which takes 5 ns. Only if it is above 0, they read the modes of the current
-    thread, which takes 70 ns.
+    An operation tests ``threads`` first, which takes 5 ns. If the number is above 0, the operation also reads the modes
+    of its thread, which takes 70 ns.
     """
 
     __slots__ = ("threads",)
@@ -42,7 +42,7 @@ paused, casting = ThreadCounter(), ThreadCounter()
 
 
 class _CountedThread:
-    """Counts a thread in :data:`paused` or :data:`casting`, until it is freed or the thread ends."""
+    """Counts a thread in :data:`paused` or :data:`casting` as long as the modes of the thread refer to this object."""
 
     __slots__ = ("_counter",)
 
@@ -86,7 +86,7 @@ modes = Modes()
 
 
 class _GradMode:
-    """Context manager and decorator that sets grad mode inside."""
+    """Base class of the context managers and decorators that set grad mode to ``_inside``."""
 
     __slots__ = ("_before",)
     _inside: bool
@@ -127,7 +127,7 @@ class no_grad(_GradMode):
 
 
 class enable_grad(_GradMode):
-    """Record operations inside, even within :class:`no_grad`."""
+    """Record operations inside, even if the block is within a :class:`no_grad`."""
 
     __slots__ = ()
     _inside = True
@@ -147,7 +147,7 @@ class set_inplace_policy:
     Args:
         name: if the operation's own backward needs the value, ``"2.5"`` refuses the operation and ``"2.6"`` (the
             default) copies the value first; under both, the backward of another operation that saved the value raises.
-            ``"copy_on_write"`` preserves the bytes that a living saved tensor needs just before they are written, so no
+            ``"copy_on_write"`` copies the bytes that saved tensors need just before a write overwrites them, so no
             backward raises.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,12 @@ from minitensor.engine.checks import NUMPY_INTEGERS, shown
 
 
 class Source:
-    """Holds the generator. It is created on first use, because that loads 6 MiB of code; :func:`seed` replaces it."""
+    """The holder of the generator, which :func:`seed` replaces."""
 
-    __slots__ = ("_generator",)
-
-    def __init__(self) -> None:
-        self._generator: np.random.Generator | None = None
-
-    @property
+    @functools.cached_property
     def generator(self) -> np.random.Generator:
-        """The generator."""
-        if self._generator is None:
-            self._generator = np.random.Generator(np.random.PCG64())
-        return self._generator
-
-    @generator.setter
-    def generator(self, generator: np.random.Generator) -> None:
-        self._generator = generator
+        """The generator. It is created on first use, because numpy then loads 6 MiB of code."""
+        return np.random.Generator(np.random.PCG64())
 
 
 source = Source()

@@ -1,7 +1,7 @@
 """Cells: the elements of a storage that an array covers or an index selects.
 
-A set of cells is stored in the smallest of several encodings: a stretch, a regular grid in a stretch (such as rows, a
-column, a diagonal or a block), or index arrays: of runs, of single positions, or with one bit per cell of the stretch.
+A set of cells has the smallest of these encodings: a stretch of consecutive cells; a regular grid in a stretch, such as
+rows, a column, a diagonal or a block; or index arrays, which list runs or single positions, or have one bit per cell.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Cells:
     Attributes:
         itemsize: the size of one cell in bytes.
         begin: the first cell.
-        extent: the number of cells from the first to the last.
-        layout: the layout of the cells in this stretch, in the order of an array's elements. None if the set has all
-            cells of the stretch, or is encoded in one of the following ways.
-        positions: the numbers of the cells in rising order, counted from ``begin``, or of the first cell of each run.
-        lengths: the length of the run at each position; None if all runs have one cell.
+        extent: the length of the stretch from the first cell to the last.
+        layout: the layout of the cells in this stretch, in the order of an array's elements; None if the set has all
+            cells of the stretch, or if one of the following index arrays encodes it.
+        positions: the first cell of each run, as a number counted from ``begin``, in rising order.
+        lengths: the length of each run; None if all runs have one cell.
         bits: one packed bit for each cell of the stretch: 1 if the cell is in the set.
     """
 
@@ -64,7 +64,10 @@ class Cells:
 
     @classmethod
     def picked(cls, array: np.ndarray, index: Any) -> Cells:
-        """Return the cells of ``array[index]``, an advanced index, in rising order. It is fast if there are few."""
+        """Return the cells of ``array[index]`` in rising order. ``index`` is an advanced index.
+
+        For a large array, the time depends on the number of these cells and not on the size of the array.
+        """
         size = array.itemsize
         index = _on_host(index)
         if array.size <= 4096:
@@ -81,7 +84,7 @@ class Cells:
 
     @classmethod
     def at(cls, numbers: np.ndarray, itemsize: int) -> Cells:
-        """Return the cells with these numbers, which are sorted and unique."""
+        """Return the cells with the given numbers, which are sorted and unique."""
         if numbers.size == 0:
             return cls(itemsize, 0, 0)
         begin = int(numbers[0])
@@ -92,23 +95,23 @@ class Cells:
         grid = _grid(numbers)
         if grid is not None:
             return cls(itemsize, begin, extent, grid)
-        note = np.min_scalar_type(extent)
+        dtype = np.min_scalar_type(extent)
         starts = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
-        sizes = numbers.size * note.itemsize, 2 * starts.size * note.itemsize, (extent + 7) // 8
+        sizes = numbers.size * dtype.itemsize, 2 * starts.size * dtype.itemsize, (extent + 7) // 8
         if sizes[0] == min(sizes):
-            return cls(itemsize, begin, extent, positions=numbers.astype(note))
+            return cls(itemsize, begin, extent, positions=numbers.astype(dtype))
         if sizes[1] == min(sizes):
-            lengths = np.diff(starts, append=numbers.size).astype(note)
-            return cls(itemsize, begin, extent, positions=numbers[starts].astype(note), lengths=lengths)
+            lengths = np.diff(starts, append=numbers.size).astype(dtype)
+            return cls(itemsize, begin, extent, positions=numbers[starts].astype(dtype), lengths=lengths)
         marks = np.zeros(extent, np.bool_)
         marks[numbers] = True
         return cls(itemsize, begin, extent, bits=np.packbits(marks))
 
     @classmethod
     def pieces(cls, numbers: np.ndarray, itemsize: int) -> list[Cells]:
-        """Like :meth:`at`, but return a few stretches if that saves index arrays."""
+        """Return the cells of :meth:`at`, divided into up to 8 stretches if they would need index arrays."""
         cells = cls.at(numbers, itemsize)
-        if not cells.notes:
+        if not cells.index_arrays:
             return [cells]
         starts = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
         if starts.size > 8:
@@ -117,7 +120,7 @@ class Cells:
 
     @property
     def count(self) -> int:
-        """The number of cells. For cells of an array, it is the number of elements, even if these share cells."""
+        """The number of cells. If the set has a layout, this is the number of elements, even if they share cells."""
         if self.layout is not None:
             return math.prod(self.layout.shape)
         if self.is_stretch:
@@ -138,16 +141,16 @@ class Cells:
 
     @property
     def is_stretch(self) -> bool:
-        """True for all cells from the first to the last, in this order."""
+        """True if the set has all cells from the first to the last, in this order."""
         return self.layout is None and self.positions is None and self.bits is None
 
     @property
-    def notes(self) -> list[np.ndarray]:
+    def index_arrays(self) -> list[np.ndarray]:
         """The arrays that encode a set that is neither a stretch nor a grid; an empty list for other sets."""
-        return [note for note in (self.positions, self.lengths, self.bits) if note is not None]
+        return [each for each in (self.positions, self.lengths, self.bits) if each is not None]
 
     def numbers(self) -> np.ndarray:
-        """Return the number of every cell, in the order of the elements, one-dimensional."""
+        """Return the numbers of the cells as a one-dimensional array, in the order of the elements."""
         if self.layout is not None:
             at = np.full(self.layout.shape, self.begin + self.layout.offset)
             for axis, (n, stride) in enumerate(zip(self.layout.shape, self.layout.strides, strict=True)):
@@ -164,9 +167,7 @@ class Cells:
         return at
 
     def mark(self, marks: np.ndarray, begin: int, value: bool) -> None:
-        """Set the entries of these cells in ``marks``, which has one entry for each cell from ``begin`` on, to
-        ``value``.
-        """
+        """Set the entries of these cells in ``marks`` to ``value``. ``marks[0]`` belongs to the cell ``begin``."""
         shift = self.begin - begin
         if shift >= marks.size or shift + self.extent <= 0:
             return
@@ -204,16 +205,12 @@ class Cells:
         return bool((self.marked(begin, end) & other.marked(begin, end)).any())
 
     def copied(self, buffer: np.ndarray) -> np.ndarray:
-        """Copy the values of these cells from a storage's ``buffer``, in the order of :meth:`numbers`."""
+        """Return a copy of the values that these cells have in a storage's ``buffer``, in the order of the cells."""
         begin = self.begin - span(buffer)[0] // self.itemsize
         stretch = memory_of(buffer)[begin : begin + self.extent]
-        if self.is_stretch:
-            return stretch.copy()
-        return (
-            self.layout.of(stretch).copy()
-            if self.layout is not None
-            else stretch[like(self.numbers() - self.begin, stretch)]
-        )
+        if self.layout is not None:
+            return self.layout.of(stretch).copy()
+        return stretch.copy() if self.is_stretch else stretch[like(self.numbers() - self.begin, stretch)]
 
 
 def _on_host(index: Any) -> Any:
@@ -224,12 +221,12 @@ def _on_host(index: Any) -> Any:
 
 
 def _along(axis: int, ndim: int, n: int, stride: int) -> np.ndarray:
-    """Return multiples of ``stride`` along one of ``ndim`` dimensions; the others have length 1."""
+    """Return 0, ``stride``, ... (``n`` multiples) along ``axis`` of ``ndim`` dimensions; the others have length 1."""
     return (np.arange(n) * stride).reshape([n if i == axis else 1 for i in range(ndim)])
 
 
 def _grid(at: np.ndarray) -> Layout | None:
-    """Return the layout of the cells ``at`` (rising numbers from 0) if they form a regular grid; None otherwise."""
+    """Return the layout of the cells with the rising numbers ``at``, from 0 on; None if they form no regular grid."""
     shape: list[int] = []
     strides: list[int] = []
     while at.size > 1:

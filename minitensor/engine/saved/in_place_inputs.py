@@ -1,6 +1,7 @@
 """Save an operand for the backward of the in-place operation that is about to overwrite it.
 
-Usually it is copied. If the rules need only a bool for each element, these marks are saved, with one bit each.
+Usually the operand is copied. If the gradient rules need only a bool for each element, these *marks* are saved instead,
+as packed bits.
 """
 
 from __future__ import annotations
@@ -48,6 +49,10 @@ def copy_of(a: np.ndarray) -> Saved:
 def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: Node | None) -> Saved:
     """Save an operand ``b`` that shares the storage of ``x``, which is about to be overwritten.
 
+    Args:
+        own: the saved copy of ``x``, if the rules need ``x``, too.
+        nodes: the nodes of the operands, for the error.
+
     Raises:
         ValueError: under the policy "2.5", if the write overwrites elements of ``b``.
     """
@@ -55,7 +60,7 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: No
     if own is not None:
         if same_layout(a, b):
             return own
-        view = Patch(Cells.of(a), own[0], storage=own[1]).shown(b) if a.dtype == b.dtype else None
+        view = Patch(Cells.of(a), own[0], storage=own[1]).view_for(b) if a.dtype == b.dtype else None
         if view is not None:  # `b` is a view of `x`: save the same view of the copy
             return view, own[1], 0
     # If `b` is not overwritten, it is valid after the write, which raises the version by one.
@@ -69,10 +74,12 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *nodes: No
 def saved_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *nodes: Node | None) -> Saved:
     """Save marks as packed bits, which take 1/32 of the bytes of a float32 tensor.
 
-    If ``op`` is about to overwrite ``x``, the operand from which the marks were computed, both are given.
+    Args:
+        op, x: the operation and the operand that it is about to overwrite, if the marks were computed from ``x``.
+        nodes: the nodes of the operands, for the error.
 
     Raises:
-        ValueError: in that case, under the policy "2.5".
+        ValueError: if ``x`` is given, under the policy "2.5".
     """
     if x is not None and modes.policy == "2.5":
         raise needs_own_input(op, x, *nodes)
@@ -81,6 +88,9 @@ def saved_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *nodes
 
 
 def unpacked(saved: Saved, shape: tuple[int, ...], half: Any = None) -> np.ndarray:
-    """Return saved marks as bools of ``shape``. ``half`` is the gradient if its elements have 16 bits, else None."""
+    """Return saved marks as bools of ``shape``.
+
+    ``half`` is the gradient if its elements have 16 bits, else None. With 16 bits, rules compute on the host.
+    """
     bits = np.unpackbits(saved[0] if half is None else wide_on_host(saved[0]))
     return bits[: int(np.prod(shape, dtype=np.int64))].view(np.bool_).reshape(shape)

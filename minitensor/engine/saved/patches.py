@@ -23,11 +23,10 @@ class Patch:
     """The values of some cells just before a write.
 
     Attributes:
-        cells: the cells.
-        values: their values, in the order of ``cells``.
-        holders: the number of saved tensors that need every cell of the patch; 0 if some of them need only a part.
-        storages: the storages that count its bytes, first that of the values, then those of the index arrays of
-            ``cells``.
+        cells: the preserved cells.
+        values: the values of the cells, in their order.
+        holders: the number of saved tensors that need the patch; 0 if one of them does not need all its cells.
+        storages: the storages that count its bytes: that of the values, then those of the cells' index arrays.
     """
 
     __slots__ = ("cells", "values", "holders", "storages")
@@ -35,29 +34,24 @@ class Patch:
     def __init__(self, cells: Cells, values: np.ndarray, holders: int = 0, storage: Storage | None = None) -> None:
         self.cells, self.values, self.holders = cells, values, holders
         self.storages = [new_storage(values) if storage is None else storage]
-        self.storages += [new_storage(note) for note in cells.notes]
+        self.storages += [new_storage(each) for each in cells.index_arrays]
 
     @property
     def nbytes(self) -> int:
         """The size of this patch in bytes."""
         return sum(storage.nbytes for storage in self.storages)
 
-    def shown(self, array: np.ndarray) -> np.ndarray | None:
-        """Return the old values of ``array`` as a view of this patch, or None if the patch is not a stretch that covers
-        all of ``array``.
-        """
-        wanted = Cells.of(array)
-        if not self.cells.is_stretch or wanted.begin < self.cells.begin or wanted.end > self.cells.end:
+    def view_for(self, array: np.ndarray) -> np.ndarray | None:
+        """Return the old values of ``array`` as a view of the patch; None if it is not a stretch that has them all."""
+        cells = Cells.of(array)
+        if not self.cells.is_stretch or cells.begin < self.cells.begin or cells.end > self.cells.end:
             return None
-        begin = wanted.begin - self.cells.begin
-        stretch = self.values.reshape(-1)[begin : begin + wanted.extent]
-        return stretch.reshape(array.shape) if wanted.layout is None else wanted.layout.of(stretch)
+        begin = cells.begin - self.cells.begin
+        stretch = self.values.reshape(-1)[begin : begin + cells.extent]
+        return stretch.reshape(array.shape) if cells.layout is None else cells.layout.of(stretch)
 
     def put(self, memory: np.ndarray, begin: int) -> None:
-        """Write the values into ``memory``, a one-dimensional array whose first element is cell ``begin``.
-
-        Cells outside ``memory`` are ignored.
-        """
+        """Write the values into ``memory``, whose first element is the cell ``begin``. Cells outside it are skipped."""
         cells = self.cells
         shift = cells.begin - begin
         if shift >= memory.size or shift + cells.extent <= 0:
@@ -73,10 +67,7 @@ class Patch:
             memory[like(at[inside], memory)] = self.values.ravel()[like(inside, memory)]
 
     def scatter_into(self, array: np.ndarray, numbers: np.ndarray) -> None:
-        """Write the values into the elements of ``array`` whose cells this patch has.
-
-        ``numbers`` has the number of the cell of each element.
-        """
+        """Write the values into those elements of ``array`` whose cells, listed in ``numbers``, are in the patch."""
         mine = self.cells.numbers()
         order = np.argsort(mine, kind="stable")
         place = order[np.minimum(np.searchsorted(mine, numbers, sorter=order), mine.size - 1)]
@@ -122,12 +113,12 @@ class SaveGroup:
     """Saved tensors that show the same cells and have the same patches.
 
     Attributes:
-        members: pairs of a node and a position in its ``saved``.
-        array: the array that each of them saved.
-        cells: the cells that each of them shows.
+        members: the saved tensors, as pairs of a node and a position in its ``saved``.
+        array: the array that each of them has.
+        cells: the cells of ``array``.
         patches: the patches of earlier writes.
         left: the number of cells that no patch preserves yet.
-        taken: the number of these cells that the current write overwrites.
+        taken: the number of cells that the current write overwrites and its patches preserve.
     """
 
     __slots__ = ("members", "array", "cells", "patches", "left", "taken")
@@ -141,15 +132,12 @@ class SaveGroup:
         self.patches, self.left, self.taken = patches, left, 0
 
     def needs_all(self, written: Cells) -> bool:
-        """True if all written cells are certainly needed. This quick test may be False although they are needed."""
+        """True if the group certainly needs all ``written`` cells. This quick test is False in some such cases, too."""
         cells = self.cells
         return not self.patches and cells.is_stretch and cells.begin <= written.begin and written.end <= cells.end
 
     def needed(self, written: Cells) -> tuple[int, np.ndarray]:
-        """Return the written cells that are still needed, as the number of a first cell and an array of bools.
-
-        The bools belong to this cell and those after it.
-        """
+        """Return the written cells that no patch preserves yet: the first cell, and a bool for each cell from it on."""
         begin, end = max(self.cells.begin, written.begin), min(self.cells.end, written.end)
         marks = self.cells.marked(begin, end)
         for patch in self.patches:
@@ -164,8 +152,8 @@ def preserved(
 ) -> list[tuple[Patch, list[SaveGroup]]]:
     """Return patches of the cells that a write overwrites and saved tensors need, each with the groups that need it.
 
-    A patch has further cells if it is smaller with them. In each group, ``taken`` becomes the number of its cells that
-    these patches preserve.
+    If a copy of all written cells exists already (``own``), or takes less memory than patches with index arrays, it is
+    the only patch. The function sets ``taken`` of each group.
 
     Args:
         array: the array that the write goes through.
@@ -174,7 +162,8 @@ def preserved(
     """
     alike = [group for group in groups if group.array.dtype == array.dtype == storage.buffer.dtype]
     if len(alike) < len(groups):
-        # The write or the saved tensor views the bytes as another dtype, with cells of another size, so copy all cells.
+        # The write or a saved tensor views the bytes as another dtype, perhaps with cells of another size: copy all its
+        # cells.
         return [_whole(group) for group in groups if group not in alike and group.left] + preserved(
             alike, storage, array, whole, written, own
         )
@@ -189,8 +178,8 @@ def preserved(
         return []
     if own is not None:
         return [(Patch(written, own[0], storage=own[1]), needing)]
-    needed = sum(cells.count * written.itemsize + sum(note.nbytes for note in cells.notes) for cells, _ in parts)
-    if whole and needed > array.nbytes:  # with index arrays, the patches would be larger than a copy of all cells
+    needed = sum(cells.count * written.itemsize + sum(each.nbytes for each in cells.index_arrays) for cells, _ in parts)
+    if whole and needed > array.nbytes:
         return [(Patch(written, array.copy()), needing)]
     return [
         (Patch(cells, cells.copied(storage.buffer), sum(len(group.members) for group in part)), part)
@@ -199,7 +188,7 @@ def preserved(
 
 
 def _whole(group: SaveGroup) -> tuple[Patch, list[SaveGroup]]:
-    """Return a patch of all cells of ``group``. A cell that is also in an older patch is restored from that one."""
+    """Return a patch of all cells of ``group``. Cells that an older patch has, too, are restored from the older one."""
     group.taken = group.left
     return Patch(Cells.of(group.array), group.array.copy()), [group]
 
@@ -223,9 +212,10 @@ def _parts(groups: list[SaveGroup], written: Cells) -> tuple[list[SaveGroup], li
 def _divide(
     parts: list[tuple[int, np.ndarray, list[SaveGroup]]], begin: int, marks: np.ndarray, group: SaveGroup
 ) -> list[tuple[int, np.ndarray, list[SaveGroup]]]:
-    """Return ``parts`` divided further, for another group that needs the cells marked in ``marks``.
+    """Return ``parts`` divided further, for another ``group`` that needs the cells marked in ``marks``.
 
-    All cells of a part are needed by the same groups. The arrays of marks in the arguments are overwritten.
+    A part has a first cell, marks for the cells from there on, and the groups that need all the marked cells. The marks
+    are overwritten.
     """
     divided = []
     for start, theirs, others in parts:
@@ -245,7 +235,7 @@ def _divide(
 
 
 def add(patch: Patch, groups: list[SaveGroup]) -> None:
-    """Add a patch to ``groups``. If one of them has many, join the new patch with small ones that they all share."""
+    """Add ``patch`` to ``groups``. If one of them has many patches, join the new one with small ones that all share."""
     small: list[Patch] = []
     if patch.holders and any(len(group.patches) >= MANY for group in groups):
         shared = set.intersection(*({id(each) for each in group.patches} for group in groups))

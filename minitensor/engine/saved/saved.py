@@ -1,8 +1,8 @@
 """Values that a node saved for backward, and their state after writes.
 
-A node saves tensors by reference: an array, its storage, and the storage's version. The storage refers to the nodes
-that saved from it, its savers, by weak references, so it keeps none alive. A write
-(:mod:`minitensor.engine.saved.writing`) that overwrites saved bytes replaces the saved version: by :class:`Preserved`
+A node saves tensors by reference: an array, its storage, and the storage's version. The storage refers to its *savers*,
+the nodes that saved from it, by weak references, which keep no node alive. A write
+(:mod:`minitensor.engine.saved.writing`) that overwrites saved bytes replaces the saved version by :class:`Preserved`,
 if the bytes were copied first, or by :class:`Lost`. Backward calls :func:`recovered`, which returns the saved array
 with its old values or raises an error that explains why it cannot.
 """
@@ -31,7 +31,7 @@ FREED: Any = "freed"
 
 
 def remember(storage: Storage, node: Node, ref: Any = weakref.ref) -> None:
-    """Register ``node`` as a saver of ``storage``, so that later writes look at the tensors that it saved."""
+    """Register ``node`` as a saver of ``storage``, so that later writes check the tensors that it saved."""
     savers = storage.savers
     if savers is None:
         storage.savers = [ref(node)]
@@ -42,14 +42,14 @@ def remember(storage: Storage, node: Node, ref: Any = weakref.ref) -> None:
 
 
 def tidy(savers: list[Any]) -> None:
-    """Drop dead savers, so that the list of a storage that is read a million times stays small.
+    """Drop dead savers, so that the list of a storage that a million operations save stays small.
 
-    The cost per entry is constant: this function is called at every 64th entry, and scans the list each time that its
-    length has doubled. It changes the list only if many savers are dead.
+    ``remember`` calls this function at every 64th entry. The cost per entry is constant, because the list is scanned
+    only when its length is a power of two. It changes only if more than a quarter of the savers are dead.
     """
     count = len(savers) + 1
     if count & (count - 1) == 0:
-        with _tidying:  # another thread may append entries meanwhile, which come after those scanned here
+        with _tidying:  # another thread may append entries meanwhile, after the scanned ones
             scanned = len(savers)
             living = [link for link in savers[:scanned] if link() is not None]
             if len(living) <= count * 3 // 4:
@@ -104,25 +104,25 @@ def is_intact(saved: Saved) -> bool:
         version = version.version
     if storage.version == version:
         return True
-    # A write under "copy_on_write" preserves saved bytes. The values are right if all writes since then did.
+    # Writes under "copy_on_write" preserve saved bytes. All writes from version `first` to version `last` were such.
     first, last = getattr(storage, "preserving", (0, -1))
     return last == storage.version and first <= version
 
 
-def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
-    """Return the saved array with the values that it had when ``node`` saved it.
+def recovered(node: Node, name: str, saved: Saved) -> np.ndarray:
+    """Return the saved array with the values that it had when ``node`` saved it. Errors use its ``name`` in the rules.
 
     Raises:
         RuntimeError: if the values are or may be lost; or, under ``check_foreign_writes``, if they were written from
             outside.
     """
     if not is_intact(saved):
-        raise stale(node, what, saved)
+        raise stale(node, name, saved)
     array, _, version = saved
     if type(version) is int:
         return array
     if version.patches:
         array = restored(array, version.patches)
     if version.noted is not None:
-        version.noted.check(node, what, saved, array)
+        version.noted.check(node, name, saved, array)
     return array

@@ -6,12 +6,12 @@
 4. :func:`after_write` logs the line of the write and updates the savers.
 
 :func:`write` performs these steps. The generated code of table operations contains them, too
-(``print(minitensor.source("add_"))``). If no node saved from the storage, the first and the last only cost a test.
+(``print(minitensor.source("add_"))``). If no node saved from the storage, steps 1 and 4 only cost a test.
 
-The policy "copy_on_write" preserves exactly the bytes that a node needs, in a
-:class:`~minitensor.engine.saved.patches.Patch`. A patch is freed with the last node that needs it, so cells that
-different nodes need are in different patches. Under the other policies ("2.6", the default, and "2.5"), the saved
-tensors become :class:`~minitensor.engine.saved.saved.Lost`, which records the line of the write.
+Under the policy "copy_on_write", a write copies the bytes that saved tensors need into a
+:class:`~minitensor.engine.saved.patches.Patch`, which is freed with the last node that needs it. Under "2.6" (the
+default) and "2.5", it replaces the version of each overwritten saved tensor by a
+:class:`~minitensor.engine.saved.saved.Lost`, which records the line of the write.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def write(
 
 
 def write_failed(storage: Storage, error: BaseException) -> None:
-    """Raise the version of ``storage`` if ``error`` may have interrupted a write.
+    """Increment the version of ``storage`` if ``error`` may have interrupted a write.
 
     Invalid operands raise errors before anything is written. An interrupt may occur after some elements are written, so
     values that were saved from the storage may be wrong.
@@ -79,9 +79,9 @@ def write_failed(storage: Storage, error: BaseException) -> None:
 def raise_unless_written(
     error: BaseException, explain: Callable[..., Exception], op: str, x: Tensor, arrays: tuple[np.ndarray, ...]
 ) -> None:
-    """Handle ``error`` of a table operation that writes ``x``: raise an explained error, unless ``x`` was written.
+    """Raise an error that explains ``error`` (interrupts are raised unchanged), unless ``x`` was written all the same.
 
-    numpy raises errors about inf and nan after it has written. These are valid values, so this function then returns.
+    numpy raises errors about inf and nan after it has written. These are valid values, so the function then returns.
     """
     if isinstance(error, (FloatingPointError, RuntimeWarning)):
         return
@@ -102,11 +102,11 @@ class Plan:
 
     Attributes:
         preserves: true if the policy is "copy_on_write".
-        groups: under this policy, the savers whose bytes the write overwrites, even if these are preserved already.
+        groups: under this policy, the groups of saved tensors that share bytes with the write.
         patches: the patches that will preserve these bytes, each with the groups that need it.
-        lost: the savers whose bytes will be lost, as pairs of a node and a position in its ``saved``.
-        spoiled: the savers with patches whose remaining bytes the write does not overwrite. The new version makes them
-            stale, so their patches are freed.
+        lost: the saved tensors whose bytes will be lost, as pairs of a node and a position in its ``saved``.
+        spoiled: under another policy, the saved tensors that have patches and share no byte with the write. The new
+            version makes them stale, so their patches are freed.
     """
 
     __slots__ = ("preserves", "groups", "patches", "lost", "spoiled")
@@ -117,15 +117,15 @@ class Plan:
         self.patches: list[tuple[Patch, list[SaveGroup]]] = []
 
 
-#: Plans of writes that overwrite no needed bytes. They log the line of the write; the second sets ``preserving``, too.
+#: Plans of writes that overwrite no needed bytes: the first only logs the line, the second also sets ``preserving``.
 NOTHING_LOST, NOTHING_TO_PRESERVE = Plan(False, []), Plan(True, [])
 
 
 def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, index: Any = None) -> Plan:
     """Find the savers of the bytes that a write through ``array`` (at an advanced ``index``) is about to overwrite.
 
-    It is called only if ``storage.savers`` is not None, and changes nothing, because the write may still fail. ``own``
-    is a saved copy of ``array`` that the operation needs itself.
+    Call it only if ``storage.savers`` is not None. Saved tensors do not change yet, because the write may still fail.
+    ``own`` is a saved copy of ``array`` that the operation itself needs.
     """
     preserves = modes.policy == "copy_on_write"
     if not storage.savers:  # all saved values are lost already, but their errors may name this write
@@ -157,9 +157,9 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
 
 
 def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Member]]:
-    """Return the savers that may need bytes of ``array``, and all savers that have patches.
+    """Return the saved tensors that may need bytes of ``array``, and all saved tensors that have patches.
 
-    Savers that no longer depend on the storage are removed from its list.
+    Nodes that no longer depend on the storage are removed from its savers.
     """
     found, patched = [], []
     living: dict[Any, None] = {}
@@ -195,7 +195,7 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
 def before_write_of_part(
     storage: Storage, array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]], own: Saved | None = None
 ) -> Plan:
-    """Call :func:`before_write` for the part of ``array`` that ``part()`` describes: a view and an index into it."""
+    """Call :func:`before_write` for the part of ``array`` that ``part()`` returns: a view, and an index into it."""
     try:
         shown, index = part()
     except (ValueError, IndexError, TypeError):
@@ -204,7 +204,7 @@ def before_write_of_part(
 
 
 def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]]) -> Any:
-    """Return the part of ``array`` that was written as an advanced index (a tuple); None if no index describes it."""
+    """Return the tuple that, as an advanced index, selects the written part of ``array``; None if there is none."""
     shown, index = part()
     if shown is not array:
         return None
@@ -215,7 +215,7 @@ def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]])
 
 
 def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None:
-    """Log the write, which ``frame`` requested, and update the savers. The version has been raised."""
+    """Log a write that ``frame`` requested, and update the saved tensors. The version has been raised before."""
     frame = outside_engine(frame)
     version, code, instruction = storage.version, frame.f_code, frame.f_lasti
     write_log.append((ref(storage), version, op, code, instruction))
@@ -245,19 +245,19 @@ def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None
 
 
 def _update_members(group: SaveGroup) -> None:
-    """Store the patches in the members of ``group``. If one patch has all bytes, its storage replaces the members'."""
+    """Store the patches in the members of ``group``. If one patch has all cells, the members become views of it."""
     left = group.left - group.taken
     if left == 0 and len(group.patches) > 1 and all(p.holders == len(group.members) for p in group.patches):
         group.patches = (joined(group.patches),)
     for node, k in group.members:
         array, storage, _ = saved = node.saved[k]
-        shown = group.patches[0].shown(array) if left == 0 and len(group.patches) == 1 else None
+        view = group.patches[0].view_for(array) if left == 0 and len(group.patches) == 1 else None
         noted = getattr(saved[2], "noted", None)
-        if shown is None or (noted is not None and noted.changed(shown).any()):
+        if view is None or (noted is not None and noted.changed(view).any()):
             _replace(node, k, (array, storage, Preserved(version_saved(saved), group.patches, left, noted)))
         else:
             copy = group.patches[0].storages[0]
-            _replace(node, k, (shown, copy, copy.version))
+            _replace(node, k, (view, copy, copy.version))
             remember(copy, node)
 
 

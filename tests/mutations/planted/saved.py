@@ -183,8 +183,8 @@ patches(
 patches(
     "part-of-a-view-taken-for-all",
     "A patch counts as the whole saved tensor although it ends before it.",
-    "or wanted.begin < self.cells.begin or wanted.end > self.cells.end:",
-    "or wanted.begin < self.cells.begin:",
+    "or cells.begin < self.cells.begin or cells.end > self.cells.end:",
+    "or cells.begin < self.cells.begin:",
     "savers",
 )  # fmt: skip
 patches(
