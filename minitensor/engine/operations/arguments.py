@@ -19,7 +19,7 @@ def whole(op: str, number: Any) -> int:
     """Return ``number`` as an int.
 
     Raises:
-        TypeError: if it is not an integer; a fraction is never truncated.
+        TypeError: if it is not an integer. A float such as 2.0 is refused, too.
         ValueError: if it does not fit into 64 bits.
     """
     try:

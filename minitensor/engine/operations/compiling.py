@@ -1,14 +1,14 @@
 """Compile rows of the derivative table into the functions of a vocabulary.
 
-Each row becomes several functions, which are generated as Python source and compiled on first use: the normal
+A row becomes up to four functions, which are generated as Python source and compiled on first use: the normal
 operation, the in-place operation, backward on arrays, and backward on tensors for ``create_graph``. A generic
 dispatcher that looks up the row at every call would cost 650 ns a call, more than a small addition. ``source("sin_")``
 returns the text of a function, and tracebacks show its lines.
 
-A :class:`Compiler` creates the functions of one vocabulary. Its arguments are the vocabulary's forms of the rows
-(:class:`Form`), its tensor class and its error functions. Everything else is the same for all vocabularies, so they run
-the same code at the same cost, and no operation tests at run time to which vocabulary it belongs. The rules of the row
-alone determine which values are saved, copied, or checked before a write.
+A :class:`Compiler` creates the functions of one vocabulary, such as Paddle's names. Its arguments are the vocabulary's
+forms of the rows (:class:`Form`), its tensor class and its error functions. Everything else is the same for all
+vocabularies, so they run the same code at the same cost, and no operation tests at run time to which vocabulary it
+belongs. The rules of the row alone determine which values are saved, copied, or checked before a write.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from minitensor.engine.table import ROWS, Row
 
 PADDLE_WORDING = Wording("ValueError", "TypeError")
 
-#: The functions that explain errors, first those for operations that broadcast their operands, then those for others.
+#: The functions that explain errors: two for operations that broadcast their operands, then two for all others.
 EXPLAINED = ("explain", "explain_in_place", "explain_other", "explain_other_in_place")
 
 
@@ -74,9 +74,9 @@ class Form:
         row: the row that it computes.
         in_place: true for the in-place form of the row.
         signature: its parameters, as source text.
-        is_strict: true if parameters after ``*`` are keyword-only. If false, the signature shows the ``*``, too, but
-            the function accepts these parameters by position, which saves 10 of 300 ns in each call.
-        prologue: its first statements; ``{_}`` is the underscore of the in-place operation.
+        is_strict: true if parameters after ``*`` are keyword-only. If false, the function accepts these parameters by
+            position, too, which saves 10 of 300 ns in each call; ``help()`` shows the ``*`` nevertheless.
+        prologue: its first statements; ``{_}`` becomes the underscore of the in-place operation.
         parameters: the vocabulary's names for the row's operands and arguments, if they differ.
         grad_name: the name of its node, if that differs from ``name``.
         layout: the rule for the layout of its results, if the vocabulary has a special one for the row.
@@ -103,12 +103,12 @@ class Form:
         return bool(self.row.rules_in_place if self.in_place else self.row.rules)
 
     def text(self, called: str, in_order: str, placed: bool = False) -> str:
-        """Return the source of the function ``called`` for this form.
+        """Return the source of this function, under the name ``called``.
 
         Args:
-            called: the name of the function.
             in_order: a test in the normal operation; see :func:`normal_source`.
-            placed: true for a function that gets the calling frame as ``place``; see :meth:`Compiler.redirect`.
+            placed: true for a function that gets the calling frame as its argument ``place``; see
+                :meth:`Compiler.redirect`.
         """
         signature = self.signature if self.is_strict else self.signature.replace("*, ", "")
         row = replace(self.row, signature=signature, prologue=self.prologue)
@@ -120,7 +120,7 @@ class Form:
         place = "place, " if placed else ""
         text = text.replace(f"def {self.own}(", f"def {called}({place}", 1)
         if row.floats:
-            # The function calls itself with integers converted to floats. Its keywords are those of the vocabulary.
+            # The function calls itself after converting integers to floats. Its keywords are those of the vocabulary.
             again = rf"(?<=return ){row.name}\((.*)\)"
             text = re.sub(again, lambda found: f"{called}({place}{self._keywords(found[1])})", text)
         return text.replace("getframe(1)", "place") if placed else text
@@ -153,8 +153,6 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         """Create a vocabulary.
 
         Args:
-            module: the ``__module__`` of the functions.
-            forms: the form for each name of the vocabulary.
             calls: the globals of the generated code, including the vocabulary's tensors and errors.
             on_arrays, on_tensors: functions that return a dict of the names that rules on arrays or on tensors may use.
                 ``on_tensors`` may also be set later, as an attribute.
@@ -182,7 +180,8 @@ class Compiler(Mapping[str, Callable[..., Any]]):
             function.__name__ = function.__qualname__ = form.name
             function.__doc__ = described(form.row, form.in_place, form.signature, form.parameters, self._wording)
             if not form.is_strict and "*, " in form.signature:
-                function.__signature__ = _with_keywords(function, form.signature)  # type: ignore[attr-defined]  # for inspect
+                shown = _with_keywords(function, form.signature)
+                function.__signature__ = shown  # type: ignore[attr-defined]  # the attribute that `inspect` reads
         return function
 
     def __iter__(self) -> Iterator[str]:
@@ -204,28 +203,27 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         if form.differentiable:
             namespace["OPERATION"] = self._operation(form)
         namespace["laid_out"] = self._layout(form)
-        self.namespaces[form.name if called == form.own else called] = namespace
-        self._sources[form.name if called == form.own else called] = text = form.text(called, self._in_order(form))
+        key = form.name if called == form.own else called
+        self.namespaces[key] = namespace
+        self._sources[key] = text = form.text(called, self._in_order(form))
         return self._compile(called, text, namespace)
 
     def redirect(self, name: str, *operands: Any, **arguments: Any) -> Any:
-        """Return the result of the operation ``name``, to which another operation redirects its call.
+        """Call the operation ``name``, to which another operation redirects its call, and return the result.
 
-        This method passes the frame of the program to a version of the function that takes it as its first argument, so
-        that nodes, errors and the log of writes name the line of the program.
+        The method calls a version of the function whose first argument is the frame of the program, so that nodes,
+        errors and the log of writes name the line of the program.
         """
         form = self.forms[name]
         placed = self._placed.get(form)
         if placed is None:
-            self[name]  # compiles it, which creates its namespace
-            namespace = dict(self.namespaces[form.name])
-            placed = self._placed[form] = self._compile(
-                form.own, form.text(form.own, self._in_order(form), True), namespace
-            )
+            self[name]  # compiles the function, which creates its namespace
+            text = form.text(form.own, self._in_order(form), placed=True)
+            placed = self._placed[form] = self._compile(form.own, text, dict(self.namespaces[form.name]))
         return placed(calling_frame(), *operands, **arguments)
 
     def source(self, name: str) -> str:
-        """Return the generated text of an operation (``"sin_"``) or of its backward (``"sin_backward"``), to print it.
+        """Return the generated text of an operation, such as ``"sin_"``, or of its backward, ``"sin_backward"``.
 
         Raises:
             KeyError: if no operation of that name is generated.
@@ -255,9 +253,9 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         return form.layout or self.calls["Tensor"]._layout_of(form.row.name)
 
     def _in_order(self, form: Form) -> str:
-        """Return the source of a test that the computed array ``r`` has the right layout already.
+        """Return the source of a test that is true only if the computed array ``r`` has the right layout already.
 
-        In every vocabulary, results of contiguous operands are contiguous. By some rules, all results are contiguous.
+        In every vocabulary, the results of contiguous operands are contiguous. By some rules, all results are.
         """
         arrays = ["r"] if self._layout(form) is contiguous else ARRAYS[: len(form.row.operands)]
         return "not strided.exist or " + " and ".join(f"{a}.flags.c_contiguous" for a in arrays)
@@ -284,11 +282,11 @@ class Compiler(Mapping[str, Callable[..., Any]]):
 
 
 def _with_keywords(function: Callable[..., Any], signature: str) -> inspect.Signature:
-    """Return the signature of ``function`` in which the parameters after ``*`` in ``signature`` are keyword-only."""
+    """Return the signature of ``function``, but with the parameters after ``*`` in ``signature`` as keyword-only."""
     only = {each.partition("=")[0].strip() for each in signature.partition("*, ")[2].split(",")}
     kind = inspect.Parameter.KEYWORD_ONLY
-    given = inspect.signature(function).parameters.values()
-    return inspect.Signature([each.replace(kind=kind) if each.name in only else each for each in given])
+    parameters = inspect.signature(function).parameters.values()
+    return inspect.Signature([each.replace(kind=kind) if each.name in only else each for each in parameters])
 
 
 def _operation(form: Form, backward: Callable[..., Any]) -> Operation:
@@ -304,7 +302,7 @@ def quietly(forward: Callable[..., Any], *given: Any) -> Any:
         return forward(*given)
 
 
-#: The globals of generated operations. :mod:`minitensor.engine.operations.rules.namespaces` has those of rules.
+#: The globals of generated operations. For rules, :mod:`minitensor.engine.operations.rules.namespaces` has more.
 CALLS: dict[str, Any] = {
     "FLOATS": FLOATS,
     "FREED": FREED,
@@ -357,18 +355,8 @@ CALLS: dict[str, Any] = {
     **namespaces.public(variants),
     **namespaces.public(indices),
     **{name: getattr(in_place_inputs, name) for name in ("own_input", "alias_input", "saved_marks")},
-    **{
-        name: getattr(operands, name)
-        for name in (
-            "as_operands",
-            "as_operands_in_place",
-            "promote",
-            "into",
-            "as_float",
-            "check_target",
-            "check_on_device",
-        )
-    },
+    **{name: getattr(operands, name) for name in ("as_operands", "as_operands_in_place", "promote", "into")},
+    **{name: getattr(operands, name) for name in ("as_float", "check_target", "check_on_device")},
     "__name__": __name__,
     "__package__": __package__,
 }

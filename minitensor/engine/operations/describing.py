@@ -1,8 +1,8 @@
-"""Docstrings of operations, generated from a row in the words of a vocabulary.
+"""Generate the docstrings of operations from the rows of the table, in the words of a vocabulary.
 
 The first line is ``Row.doc``, with the vocabulary's names for operands and arguments. The rest is generated from the
-fields that also determine the code: shapes, promotion, errors and gradients. Only shapes that are not broadcast are
-described by texts in the row, ``Row.takes`` and ``Row.gives``.
+fields of the row that also determine the code. Only shapes that are not broadcast have texts in the row: ``Row.takes``
+and ``Row.gives``.
 """
 
 from __future__ import annotations
@@ -45,16 +45,17 @@ def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, st
     def called(text: str) -> str:
         return re.sub(r"\b[a-z]\w*\b(?!\()", lambda found: renamed.get(found[0], found[0]), text)
 
-    given = [x for x in row.operands if called(x) in names]
+    operands = [name for x in row.operands if (name := called(x)) in names]
     target = called(row.target)
     parts = [called(row.doc) + (f" In place: {target} is overwritten and returned." if in_place else "")]
-    if given:
-        what = _operands(row, in_place, target, called(row.takes), len(given), wording.weak)
-        parts.append(f"Args:\n    {', '.join(map(called, given))}: {what}")
+    if operands:
+        text = _operands(row, in_place, target, called(row.takes), len(operands), wording.weak)
+        parts.append(f"Args:\n    {', '.join(operands)}: {text}")
     parts.append(f"Returns:\n    {_result(row, in_place, target, called(row.gives))}")
     axes = [axis for name in row.argument_names if name in ("axis", "dim") and (axis := called(name)) in names]
-    refuses = [called(line).replace("ValueError", wording.shape, 1) for line in row.refuses]
-    parts.append(f"Raises:\n{_errors(row, in_place, target, [*_axes(target, axes), *refuses], wording)}")
+    refuses = [f"IndexError: for {axis} that is not a dimension of {target}." for axis in axes]
+    refuses += [called(line).replace("ValueError", wording.shape, 1) for line in row.refuses]
+    parts.append(f"Raises:\n{_errors(row, in_place, target, refuses, wording)}")
     rules = row.rules_in_place if in_place else row.rules
     shown = [(called(x), called(rule)) for x, rule in rules.items() if called(x) in names]
     lines = [f"    {x}: {rule}" for x, rule in shown] + [
@@ -68,7 +69,7 @@ def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, st
 
 
 def parameters_of(signature: str) -> list[str]:
-    """Return the names of parameters written as source text."""
+    """Return the names of the parameters in ``signature``, which is source text."""
     return re.findall(r"(?:^|,)\s*\**(\w+)", re.sub(r"\([^()]*\)|\[[^\[\]]*\]", "", signature))
 
 
@@ -99,18 +100,14 @@ def _result(row: Row, in_place: bool, target: str, gives: str) -> str:
     return f"A new tensor of {gives or shape}, on a new storage{dtype}."
 
 
-def _axes(target: str, axes: list[str]) -> list[str]:
-    return [f"IndexError: for {axis} that is not a dimension of {target}." for axis in axes]
-
-
-def _errors(row: Row, in_place: bool, target: str, arguments: list[str], wording: Wording) -> str:
+def _errors(row: Row, in_place: bool, target: str, refuses: list[str], wording: Wording) -> str:
     found = ["TypeError: for an operand that is not a tensor, array or number."]
     if row.takes:
         found.append(f"{wording.shape}: for other shapes.")
     elif row.elementwise and len(row.operands) > 1:
         fit = f"cannot be broadcast to that of {target}" if in_place else "cannot be broadcast against each other"
         found.append(f"{wording.shape}: for shapes that {fit}.")
-    found += arguments
+    found += refuses
     if {"index", "indices", "rows"}.intersection(row.operands):
         found.append("IndexError: for an index out of range.")
     if in_place:

@@ -49,11 +49,8 @@ def _position_of_extreme(op: str, x: Tensor, axis: int | None, keepdim: bool) ->
     where = None if axis is None else as_axis(op, axis, max(x._array.ndim, 1))
     keepdim = flag(op, "keepdim", keepdim)
     if x._array.size == 0 and (where is None or x._array.shape[where] == 0):
-        raise ValueError(
-            f"{op}: a tensor without elements has none that is largest or smallest; its shape is {x.shape}"
-        )
-    found = getattr(x._array, op)(axis=where if x.ndim else None)
-    shape = [1 if where is None or d == where else n for d, n in enumerate(x.shape)] if keepdim else None
-    found = as_array(found)
-    positions = found if shape is None else found.reshape(shape)
+        raise ValueError(f"{op}: a tensor of shape {x.shape} has no elements, so none is the largest or smallest")
+    positions = as_array(getattr(x._array, op)(axis=where if x.ndim else None))
+    if keepdim:
+        positions = positions.reshape([1 if where is None or d == where else n for d, n in enumerate(x.shape)])
     return Tensor._made(as_array(positions.astype(np.int64)), op, (x,))

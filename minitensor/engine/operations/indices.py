@@ -1,8 +1,4 @@
-"""Convert indices, masks and stored values, and choose the operation for the parameter ``reduce``.
-
-A stored value is converted to the dtype of the tensor, as in ``x[index] = value``: for integers, the fraction is cut
-off. Values that are added follow the rules of sums.
-"""
+"""Convert indices, masks, stored values and ``out``, and choose the operation for the parameter ``reduce``."""
 
 from __future__ import annotations
 
@@ -60,7 +56,9 @@ def as_mask(op: str, mask: Any, name: str = "mask") -> Tensor:
 
 
 def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
-    """Return ``x`` (as a tensor, if the operation is not in place) and ``value`` in the dtype of ``x``.
+    """Return ``x`` (as a tensor, if the operation is not in place) and ``value``, converted to the dtype of ``x``.
+
+    As in ``x[index] = value``, a conversion to integers truncates.
 
     Raises:
         ValueError: if a number does not fit into the dtype.
@@ -83,8 +81,8 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
 def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     """Combine the indices of ``index_put`` into one flat index. Return this index and the number of indexed dimensions.
 
-    A single index of integers is returned unchanged. Several are broadcast together, and a mask is replaced by the
-    indices of its true elements.
+    A single index of integers is returned unchanged. Several indices are broadcast against each other. The indices of
+    its true elements replace a mask.
 
     Raises:
         TypeError: if ``indices`` is not a tuple of index tensors or masks.
@@ -125,12 +123,12 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
 
 # ---------- choosing a row ----------
 
-#: The end of the row's name for each ``reduce`` with which ``put_along_axis`` combines values with existing elements.
+#: For each ``reduce`` of ``put_along_axis`` that combines values with the old elements, the end of its row's name.
 REDUCTIONS = {"add": "add", "mul": "multiply", "multiply": "multiply", "mean": "mean", "amin": "amin", "amax": "amax"}
 
 
 def reducing(op: str, reduce: Any) -> str:
-    """Return the name of the operation that computes ``put_along_axis`` with a ``reduce`` other than "assign".
+    """Return the name of the operation that computes ``put_along_axis`` for a ``reduce`` other than "assign".
 
     Raises:
         ValueError: if there is no such ``reduce``.

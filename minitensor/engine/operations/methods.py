@@ -1,7 +1,7 @@
-"""The operations of the derivative table as functions, as methods of Tensor, and as Python's operators.
+"""The operations of the derivative table as methods of Tensor and as Python's operators.
 
-``x + y`` makes a new tensor; ``x += y`` does the same and binds the name ``x`` to it, as in Paddle. Only the functions
-whose name ends in an underscore, and assignment to an index, work in place.
+As in Paddle, ``x += y`` makes a new tensor, like ``x + y``, and binds the name ``x`` to it. Only operations whose names
+end in an underscore work in place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from minitensor.engine.table import ROWS
 
 
 def found_in(namespace: str) -> list[str]:
-    """Return the names of the operations in a namespace: ``T`` Tensor, ``m`` minitensor, ``F`` nn.functional."""
+    """Return the names of the operations in a namespace: ``T`` for Tensor, ``m`` minitensor, ``F`` nn.functional."""
     return [
         name
         for row in ROWS.values()
@@ -65,8 +65,8 @@ def comparison_method(
 ) -> Callable[..., Any]:
     """Return the method of ``kind`` for a comparison operator.
 
-    The method calls ``function`` for an operand of the types ``operands``, and ``ufunc`` for a number, which need not
-    fit the dtype of the elements.
+    If the other operand is one of the types ``operands``, the method calls ``function``. If it is a number, which need
+    not fit the dtype of the elements, the method calls ``ufunc``.
     """
 
     def compare(x: Tensor, y: Any) -> Any:

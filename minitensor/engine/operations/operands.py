@@ -34,17 +34,10 @@ from minitensor.engine.modes import modes, paused
 NUMBERS: tuple[type[Any], ...] = (bool, int, float, np.bool_, *NUMPY_INTEGERS, np.floating)
 
 
-def _uncounted_storage() -> Storage:
-    storage = Storage.__new__(Storage)
-    # A constant is never written, so its list of savers stays empty.
-    storage.buffer, storage.nbytes, storage.version = np.empty(0), 0, 0
-    savers: Any = deque(maxlen=0)
-    storage.savers = savers
-    return storage
-
-
-#: The storage of all constants. It is never written, and its bytes are not counted.
-CONSTANT = _uncounted_storage()
+#: The storage of all constants. It is never written, so it needs no savers, and its bytes are not counted.
+CONSTANT = Storage.__new__(Storage)
+CONSTANT.buffer, CONSTANT.nbytes, CONSTANT.version = np.empty(0), 0, 0
+CONSTANT.savers = deque(maxlen=0)  # type: ignore[assignment]  # a list that stays empty
 
 #: Caches of :func:`constant`: by number, type of the number, and dtype of the other operand.
 _constants: dict[tuple[Any, ...], Tensor] = {}
@@ -54,8 +47,8 @@ _gpu_constants: dict[tuple[Any, ...], Tensor] = {}
 def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> Tensor:
     """Return a tensor without dimensions for the number ``value``, an operand beside a tensor of dtype ``partner``.
 
-    The tensor is cached, because creating it takes longer than the operation. Beside a tensor on ``gpu``, its array is
-    a numpy scalar, which has no device.
+    The constant is cached, because creating it takes longer than the operation. If the partner is on ``gpu``, the array
+    of the constant is a numpy scalar, which has no device.
     """
     key = value, type(value), partner
     dtype = _dtype_for(value, partner)
@@ -77,7 +70,7 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
 
 
 def _dtype_for(value: Any, partner: np.dtype | None) -> np.dtype:
-    """Return the dtype of a number in an operation with a tensor of dtype ``partner``, which it never widens."""
+    """Return the dtype of a number in an operation with a tensor of dtype ``partner``. It never widens the result."""
     if isinstance(value, (float, np.floating)):
         return partner if partner in FLOATS else np.dtype(np.float32)
     if isinstance(value, (bool, np.bool_)):
@@ -96,12 +89,12 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
         try:
             return x, (_constants if type(x._array) is ndarray else _gpu_constants)[y, type(y), x._array.dtype]
         except (KeyError, TypeError, ValueError):
-            pass  # `y` is no number, or its tensor is not cached yet
+            pass  # `y` is not a number, or not cached yet
     known = [value._array.dtype for value in given if isinstance(value, Tensor)]
     tensors = _tensors_or_numbers(op, given, known)
     dtypes = [t._array.dtype for t in tensors if isinstance(t, Tensor)]
     if not dtypes:
-        raise TypeError(f"{op}: at least one operand must be a Tensor or an array; there is {shown(given[0])} only")
+        raise TypeError(f"{op}: at least one operand must be a Tensor or an array; the first one is {shown(given[0])}")
     partner = dtypes[0] if len(dtypes) == 1 else promoted(dtypes[-2], dtypes[-1])
     gpu = next((gpu for t in tensors if isinstance(t, Tensor) and (gpu := gpu_of(t._array)) is not None), None)
     return tuple(t if isinstance(t, Tensor) else constant(op, t, partner, gpu) for t in tensors)
@@ -127,11 +120,11 @@ def _tensor_or_number(op: str, position: int, value: Any, partners: list[np.dtyp
 
 
 def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...]:
-    """Convert the operands of an in-place operation that writes the one at position ``target``.
+    """Convert the operands of an in-place operation to tensors. It writes the operand at position ``target``.
 
     Raises:
-        TypeError: if the written operand is not a tensor, or if another operand cannot be converted.
-        ValueError: if a number does not fit into the dtype of the written operand.
+        TypeError: if that operand is not a tensor, or if another one cannot be converted.
+        ValueError: if a number does not fit into the dtype of that operand.
     """
     x = given[target]
     if not isinstance(x, Tensor):
@@ -153,20 +146,18 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
 
 
 def storable_number(op: str, value: Any, dtype: np.dtype) -> Any:
-    """Truncate a number for a ``dtype`` of integers, or convert it to a bool. Return anything else unchanged.
+    """Return a number as a ``dtype`` of integers (truncated) or bools stores it; return anything else unchanged.
 
     Raises:
         ValueError: if the truncated number does not fit.
     """
     if dtype in FLOATS or not isinstance(value, NUMBERS):
         return value
-    fraction = isinstance(value, (float, np.floating))
-    number: Any = value
-    return stored(op, number, dtype).item() if fraction or dtype == np.bool_ else value
+    return stored(op, value, dtype).item() if isinstance(value, (float, np.floating)) or dtype == np.bool_ else value
 
 
 def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return a copy of ``array`` in another dtype. In float16, numbers beyond 65,504 become inf without a warning."""
+    """Return a copy of ``array`` in another dtype. In 16 bits, too large numbers become inf without a warning."""
     if dtype not in HALVES:
         return array.astype(dtype)
     with np.errstate(over="ignore"):
@@ -178,15 +169,12 @@ def _cast_backward(node: Any, g: np.ndarray) -> tuple[np.ndarray]:
     return (converted(g, source),)
 
 
-def _cast_jvp(node: Any, _: int, u: np.ndarray) -> np.ndarray:
-    return u  # the caller converts the gradient
-
-
-CAST = Operation("cast", _cast_backward, jvp=_cast_jvp)
+#: The operation of a conversion. The caller of its ``jvp`` converts the result.
+CAST = Operation("cast", _cast_backward, jvp=lambda node, _, u: u)
 
 
 def cast(x: Tensor, dtype: np.dtype) -> Tensor:
-    """Return ``x`` in another dtype, on a new storage; recorded between floating dtypes."""
+    """Return a copy of ``x`` in another dtype. A conversion between floating dtypes is recorded."""
     out = Tensor._made(converted(x._array, dtype), "cast", (x,))
     if dtype in FLOATS and (not paused.threads or modes.grad):
         node = x._current()
@@ -201,7 +189,7 @@ def is_wide(x: Tensor, dtype: np.dtype) -> bool:
 
 
 def promote(*operands: Tensor) -> tuple[Tensor, ...]:
-    """Return the operands in their promoted dtype. Beside 16-bit floats, a number may remain in float32."""
+    """Return the operands in their promoted dtype. Beside a tensor of 16-bit floats, a number may remain in float32."""
     tensors = [x for x in operands if x._storage is not CONSTANT]
     dtype = functools.reduce(promoted, (x._array.dtype for x in tensors or operands))
     if dtype not in HALVES:
@@ -209,7 +197,7 @@ def promote(*operands: Tensor) -> tuple[Tensor, ...]:
     return tuple(x if x._array.dtype == dtype or is_wide(x, dtype) else cast(x, dtype) for x in operands)
 
 
-#: In-place operations of both vocabularies whose integer results are the same if the other operand wraps around first.
+#: In-place operations whose integer result does not change if the other operand wraps around before the operation.
 _WRAPPING = frozenset(
     f"{name}_" for name in ("add", "subtract", "sub", "multiply", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
 )
@@ -218,9 +206,8 @@ _WRAPPING = frozenset(
 def dtype_beside(op: str, target: Tensor, other: Tensor, error: type[Exception]) -> np.dtype:
     """Return the dtype to which ``other`` is converted before an in-place operation writes ``target``.
 
-    It is the dtype of ``target``, but float32 if ``target`` has 16-bit floats and ``other`` has floats. The operation
-    then computes in float32 and rounds its result once. If ``other`` were rounded first, numbers outside the 16-bit
-    range would become inf or 0.
+    It is the dtype of ``target``, except for floats beside 16-bit floats. The operation then computes in float32 and
+    rounds its result once. If ``other`` were rounded first, numbers outside the 16-bit range would become inf or 0.
 
     Raises:
         error: if an integer of ``other`` does not fit into the dtype of ``target``, which would change the result.
@@ -234,7 +221,7 @@ def dtype_beside(op: str, target: Tensor, other: Tensor, error: type[Exception])
         if lost.size:
             raise error(
                 f"{op}: {lost.flat[0].item()} does not fit into {BY_NUMPY[want].name}, the dtype of the tensor that is "
-                f"written. Compute without the underscore, and convert the result."
+                f"written. Use the operation without an underscore, and convert its result."
             )
     return want
 
@@ -253,7 +240,7 @@ def into(op: str, target: Tensor, other: Tensor) -> Tensor:
 
 
 def as_float(x: Tensor) -> Tensor:
-    """Return ``x``, or its float32 copy if it holds integers or bools."""
+    """Return ``x``, or a float32 copy if ``x`` holds integers or bools."""
     if x._storage is CONSTANT and x._array.dtype not in FLOATS:
         # A constant has no device, and its storage is not counted.
         return Tensor._alias(x._array.astype(np.float32), CONSTANT)
@@ -264,7 +251,7 @@ def as_float(x: Tensor) -> Tensor:
 
 
 def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
-    """Check ``x``, which is on a GPU, before an in-place operation writes it. On the host, numpy does these checks.
+    """Check ``x``, which is on a GPU, before an in-place operation writes it. On the host, numpy makes these checks.
 
     Raises:
         RuntimeError: if its elements share memory, or if its memory must not be written for now.

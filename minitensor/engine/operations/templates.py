@@ -129,7 +129,7 @@ if code is not outside.code:
 node.code = code
 node.instruction = frame.f_lasti"""
 
-#: ``remember`` of :mod:`minitensor.engine.saved.saved` inlined, with one weak reference for all saved values of a node.
+#: ``remember`` of :mod:`minitensor.engine.saved.saved`, inlined. All saved values of a node share one weak reference.
 REMEMBER = """\
 savers = {storage}.savers
 if savers is None:
@@ -220,7 +220,7 @@ class _Text:
 
     @property
     def not_16_bits(self) -> str:
-        """The condition that no operand has elements of 2 bytes. If all are promoted, the test of one suffices."""
+        """The condition that no operand has elements of 2 bytes. If all operands are promoted, one test suffices."""
         arrays = [self.a] if len(self.row.promote) == len(self.row.operands) else self.array.values()
         return " and ".join(f"{a}.itemsize != 2" for a in arrays)
 
@@ -251,7 +251,7 @@ class _Text:
 
     def saved(self, entries: dict[str, str]) -> str:
         items = [entries[name] for name in self.saves] + list(self.row.saved_arguments)
-        return "(" + "".join(f"{item}, " for item in items).rstrip(" ") + ")"
+        return f"({' '.join(f'{item},' for item in items)})"
 
     def if_needed(self, name: str, statements: str) -> str:
         condition = self.need_for(name)
@@ -259,7 +259,7 @@ class _Text:
 
 
 def normal_source(row: Row, in_order: str = "True") -> str:
-    """Return the source of the normal operation. ``in_order`` tests that the computed array has the right layout."""
+    """Return the source of the normal operation. The test ``in_order`` is true if the result has the right layout."""
     text = _Text(row, in_place=False)
     pieces = {**text.common(), "in_order": in_order}
     promoted = ", ".join(row.promote)
@@ -276,8 +276,8 @@ def normal_source(row: Row, in_order: str = "True") -> str:
     if row.floats:
         floats = (f"{x}=as_float({x})" for x in row.operands)
         again = ", ".join([*floats, *(f"{argument}={argument}" for argument in row.argument_names)])
-        whole = f"r.dtype is not {text.a}.dtype and {text.a}.dtype not in FLOATS"
-        pieces["floats"] = f"    if {whole}:\n        return {row.name}({again})"
+        is_integer = f"r.dtype is not {text.a}.dtype and {text.a}.dtype not in FLOATS"
+        pieces["floats"] = f"    if {is_integer}:\n        return {row.name}({again})"
     pieces["record"] = ""
     if row.rules:
         entries = {x: text.conditional(x, text.saved_operand(x)) for x in row.operands}
@@ -318,7 +318,7 @@ def in_place_source(row: Row) -> str:
         pieces["where"] = f"index_written({a}, {part})"
     entries, keep, remember = {}, [], []
     if keeps_own:
-        # The rules use the target, so it is copied before it is overwritten.
+        # The rules need the target, so it is copied before it is overwritten.
         keep.append(f"saved_{target} = {text.conditional(target, f'own_input({call_arguments})')}")
         entries[target] = f"saved_{target}"
     for mark in text.saves:
@@ -368,14 +368,14 @@ def _takes_out_by_position(row: Row) -> bool:
 
 
 def _on_arrays(text: _Text, expression: str) -> str:
-    """Replace the operands in an expression of the row by their arrays."""
+    """Return ``expression``, which uses operands of the row, with their arrays instead."""
     for x, array in text.array.items():
         expression = re.sub(rf"\b{x}\b", array, expression)
     return expression
 
 
 def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
-    """Return the source of backward on arrays; with ``on_tensors``, on tensors, which records the rules' operations."""
+    """Return the source of backward on arrays; with ``on_tensors``, of backward on tensors, which is recorded."""
     text = _Text(row, in_place)
     unpack = [f"{''.join(f'{text.node(x)}, ' for x in text.differentiable)}= node.inputs"]
     unpack += [] if on_tensors else ["half = g if g.itemsize == 2 else None", "if half is not None: g = wide(g)"]

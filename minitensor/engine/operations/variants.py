@@ -1,4 +1,4 @@
-"""Optional parameters that redirect one operation to another: ``alpha``, ``rounding_mode``, ``dtype``."""
+"""Handle optional parameters that call another operation: ``alpha``, ``rounding_mode`` and ``dtype``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from minitensor.engine.operations.operands import NUMBERS, cast, converted
 #: A function that calls another operation of the vocabulary, given its name and its arguments.
 Redirect = Callable[..., Any]
 
-#: The rounding modes of a quotient, and the row of the table for each.
+#: The row of the table for each rounding mode of a quotient.
 ROUNDED = {"floor": "floor_divide", "trunc": "trunc_divide"}
 
 
 def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
-    """Return ``alpha * y`` for a tensor, whose product is recorded, a number, or a list of numbers.
+    """Return ``alpha * y`` for a tensor, an array, a number or a list of numbers. A product with a tensor is recorded.
 
     Anything else is returned unchanged, because the operation refuses it.
     """
@@ -42,9 +42,9 @@ def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
 
 
 def as_elements(x: Tensor, *given: Any) -> tuple[Any, ...]:
-    """Return numbers rounded to the 16-bit floats of ``x``, because Paddle rounds such arguments first.
+    """Return numbers rounded to the dtype of ``x`` if it has 16 bits, because Paddle rounds such arguments first.
 
-    Anything but a number is returned unchanged; if ``x`` has another dtype, numbers are returned unchanged, too.
+    Arguments that are not numbers are returned unchanged, as are all arguments for other dtypes.
     """
     dtype = x._array.dtype
     if dtype not in HALVES:
@@ -55,7 +55,7 @@ def as_elements(x: Tensor, *given: Any) -> tuple[Any, ...]:
 
 
 def rounded(op: str, mode: Any) -> str:
-    """Return the name of the operation for a rounded quotient, with an underscore if ``op`` works in place.
+    """Return the name of the operation that computes a rounded quotient, with an underscore if ``op`` has one.
 
     Raises:
         ValueError: if ``mode`` is neither "floor" nor "trunc".
@@ -66,7 +66,7 @@ def rounded(op: str, mode: Any) -> str:
 
 
 def in_dtype(op: str, x: Any, dtype: Any) -> Any:
-    """Convert ``x`` to the dtype of the requested result, and record that.
+    """Return ``x`` in ``dtype``, the requested dtype of the result. A conversion between floating dtypes is recorded.
 
     Raises:
         TypeError: if ``op`` works in place and ``x`` has another dtype, which never changes in place.
@@ -84,5 +84,5 @@ def in_dtype(op: str, x: Any, dtype: Any) -> Any:
 
 
 def no_activation(op: str, act: Any) -> ValueError:
-    """Error: Paddle's parameter ``act``, an activation to apply to the result, is not supported."""
+    """Return the error for Paddle's parameter ``act``, an activation of the result, which is not supported."""
     return ValueError(f"{op}: act must be None, not {shown(act)}; apply the activation to the result")

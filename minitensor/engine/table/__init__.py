@@ -8,11 +8,11 @@ and which later writes make a saved value stale. No operation has other code for
     sin        x: g * cos(x)                needs its input: in place, that input is copied first
     exp        x: g * out                   needs its result: free in place
     add        x: g    y: g                 needs nothing
-    multiply   x: g * y    y: g * x         x is needed only if y requires a gradient
+    multiply   x: g * y    y: g * x         needs x only if y requires a gradient
     clip       x: where(passed, g, 0)       needs one bit per element of its input
 
-Rules ignore broadcasting: after a rule, the engine sums the gradient to the shape of its input. The names of functions
-in a rule are operations of the table, or helpers: see :mod:`minitensor.engine.operations.rules`.
+Rules ignore broadcasting: the engine sums the gradient that a rule returns to the shape of the input. A function in a
+rule is an operation of the table, or a helper: see :mod:`minitensor.engine.operations.rules`.
 """
 
 from minitensor.engine.table import (
@@ -36,9 +36,4 @@ from minitensor.engine.table import (
 )
 from minitensor.engine.table.rows import ROWS, Row, op
 
-__all__ = [
-    *("ROWS", "Row", "op"),
-    *("activations", "arithmetic", "choosing", "comparing", "constants", "diagonals"),
-    *("functions", "indexed", "integers", "logic", "masked", "matrices"),
-    *("random", "reducing", "rounding", "scans", "special"),
-]
+__all__ = ["ROWS", "Row", "op"]

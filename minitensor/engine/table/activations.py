@@ -27,7 +27,7 @@ each("thresholded_relu", kernels.thresholded_relu, "x", "x where it is above thr
    marks={"above": "x > threshold"}, x="where(above, g, 0)", namespaces="F")  # fmt: skip
 each("log_sigmoid", kernels.log_sigmoid, "x", "The logarithm of 1 / (1 + exp(-x)).", floats=True, in_place=False,
    x="g * sigmoid(-x)", namespaces="F")  # fmt: skip
-op("softmax", kernels.softmax, "x", "exp(x) over its sum along axis; dtype, if given, is that of the result.",
+op("softmax", kernels.softmax, "x", "exp(x) divided by its sum along axis; dtype, if given, is that of the result.",
    arguments=("axis=-1",), prepare=kernels.softmax_arguments, signature="x, axis=-1, dtype=None, name=None",
    prologue="if dtype is not None: x = in_dtype('softmax{_}', x, dtype)", floats=True,
    x="softmax_gradient(g, out, axis)", namespaces="F")  # fmt: skip

@@ -71,18 +71,13 @@ each("lerp", functions.lerp, "x y weight",
 
 # ---------- nan and inf ----------
 
-op(
-    "isfinite",
-    np.isfinite,
-    "x",
-    "Where x is neither nan nor infinite; a bool tensor.",
-    not_differentiable=True,
-    in_place=False,
-)
-op("signbit", np.signbit, "x", "Where the sign of x is negative, also that of -0.0; a bool tensor.",
-   not_differentiable=True, in_place=False)  # fmt: skip
-op("isinf", np.isinf, "x", "Where x is inf or -inf; a bool tensor.", not_differentiable=True, in_place=False)
-op("isnan", np.isnan, "x", "Where x is nan; a bool tensor.", not_differentiable=True, in_place=False)
+for _name, _doc in {
+    "isfinite": "True where x is neither nan nor infinite",
+    "signbit": "True where the sign of x is negative, as that of -0.0 is",
+    "isinf": "True where x is inf or -inf",
+    "isnan": "True where x is nan",
+}.items():
+    op(_name, getattr(np, _name), "x", f"{_doc}; a bool tensor.", not_differentiable=True, in_place=False)
 op("nan_to_num", functions.nan_to_num, "x", "x with nan for nan, posinf for inf and neginf for -inf (by default the "
    "largest and lowest numbers of the dtype); replaced elements get gradient 0.",
    arguments=("nan=0.0", "posinf=None", "neginf=None"), prepare=functions.nan_to_num_arguments,

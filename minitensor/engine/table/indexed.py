@@ -12,7 +12,7 @@ from minitensor.engine.table.rows import op
 
 
 def _first(name: str, stores: str = "", x: str = "x", index: str = "index") -> str:
-    """Return a prologue that converts the index to a tensor and the operand ``stores``, if given, to the dtype of x."""
+    """Return a prologue that converts the index to a tensor, and the operand ``stores`` (if any) to the dtype of x."""
     text = f"{index} = as_index('{name}{{_}}', {index}, '{index}')"
     return text if not stores else f"{text}; {x}, {stores} = storable('{name}{{_}}', {x}, {stores})"
 
@@ -102,21 +102,22 @@ def _reduction(name: str, forward: Callable[..., Any], doc: str, *, arr: str, va
 
 
 _reduction("add", along_axis.put_along_axis_add, "values added",
-         arr="g if include_self else emptied_along(g, indices, axis, broadcast)",
-         values="taken_along(g, indices, axis, broadcast, shape)")  # fmt: skip
-_reduction("mean", along_axis.put_along_axis_mean, "the mean of values and of itself",
-         arr=f"(g if include_self else emptied_along(g, indices, axis, broadcast)) * shares_along(g, indices, "
-             f"{_ELEMENT})",
-         values=f"taken_along(g * shares_along(g, indices, {_ELEMENT}), indices, axis, broadcast, shape)")  # fmt: skip
-_reduction("multiply", along_axis.put_along_axis_multiply, "the product of values and itself",
-         arr="g * multiplied_ones(g, indices, values, axis, broadcast) if include_self "
-             "else emptied_along(g, indices, axis, broadcast)",
-         values=f"multiplied_along(g, arr, indices, values, {_ELEMENT}, shape)")  # fmt: skip
+           arr="g if include_self else emptied_along(g, indices, axis, broadcast)",
+           values="taken_along(g, indices, axis, broadcast, shape)")  # fmt: skip
+_reduction("mean", along_axis.put_along_axis_mean, "the mean of values and the old element",
+           arr="(g if include_self else emptied_along(g, indices, axis, broadcast)) "
+               f"* shares_along(g, indices, {_ELEMENT})",
+           values=f"taken_along(g * shares_along(g, indices, {_ELEMENT}), indices, axis, broadcast, shape)",
+           )  # fmt: skip
+_reduction("multiply", along_axis.put_along_axis_multiply, "the product of values and the old element",
+           arr="g * multiplied_ones(g, indices, values, axis, broadcast) if include_self "
+               "else emptied_along(g, indices, axis, broadcast)",
+           values=f"multiplied_along(g, arr, indices, values, {_ELEMENT}, shape)")  # fmt: skip
 for _name, _forward, _doc in (
-    ("amax", along_axis.put_along_axis_amax, "the largest of values and itself"),
-    ("amin", along_axis.put_along_axis_amin, "the smallest of values and itself"),
+    ("amax", along_axis.put_along_axis_amax, "the largest of values and the old element"),
+    ("amin", along_axis.put_along_axis_amin, "the smallest of values and the old element"),
 ):
     _reduction(_name, _forward, _doc,
-             marks={"kept": f"arr == put_along_axis_{_name}(arr, indices, values, {_ELEMENT})"},
-             arr=f"extreme_self(g, kept, out, indices, values, {_ELEMENT})",
-             values=f"extreme_along(g, kept, out, indices, values, {_ELEMENT}, shape)")  # fmt: skip
+               marks={"kept": f"arr == put_along_axis_{_name}(arr, indices, values, {_ELEMENT})"},
+               arr=f"extreme_self(g, kept, out, indices, values, {_ELEMENT})",
+               values=f"extreme_along(g, kept, out, indices, values, {_ELEMENT}, shape)")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Reading and writing where a mask is true. A mask has no gradient; overwritten elements have gradient 0."""
+"""Reading and writing elements where a mask is true. Masks have no gradient; overwritten elements have gradient 0."""
 
 from minitensor.engine.kernels import masked as kernels
 from minitensor.engine.table.rows import op

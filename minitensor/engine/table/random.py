@@ -1,6 +1,6 @@
-"""Overwriting with random numbers. These do not depend on the old elements, whose gradient is 0.
+"""Operations that overwrite all elements with random numbers. The gradient of the old elements is 0.
 
-``minitensor.seed`` restarts the random numbers.
+``minitensor.seed`` restarts the sequence of random numbers.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,8 @@ def _fill(name: str, forward: Callable[..., Any], doc: str, prepare: Callable[..
 
 _fill("bernoulli", kernels.bernoulli, "Every element becomes 1 with probability p (a number or a tensor), else 0.",
       kernels.bernoulli_arguments, "p=0.5", refuses=("ValueError: for p that is not a probability.",))  # fmt: skip
-_fill("cauchy", kernels.cauchy, "Numbers from the Cauchy distribution around loc; scale is half its width.",
+_fill("cauchy", kernels.cauchy,
+      "Numbers from the Cauchy distribution around loc; scale is half its width at half its height.",
       kernels.cauchy_arguments, "loc=0", "scale=1",
       refuses=("ValueError: for scale that is not above 0.", _FLOATS))  # fmt: skip
 _fill("exponential", kernels.exponential, "Numbers from the exponential distribution of rate lam (mean 1 / lam).",
@@ -30,14 +31,14 @@ _fill("geometric", kernels.geometric,
       "The number of trials with probability probs (a number or a tensor) until the first success: 1, 2, ...",
       kernels.geometric_arguments, "probs",
       refuses=("ValueError: for probs that is not a probability above 0.",))  # fmt: skip
-_fill("log_normal", kernels.log_normal, "e to the power of normal numbers of that mean and standard deviation.",
+_fill("log_normal", kernels.log_normal, "e to the power of numbers from the normal distribution of that mean and std.",
       kernels.log_normal_arguments, "mean=1.0", "std=2.0",
       refuses=("ValueError: for std below 0.", _FLOATS))  # fmt: skip
 _fill("normal", kernels.normal, "Numbers from the normal distribution of that mean and standard deviation.",
       kernels.normal_arguments, "mean=0.0", "std=1.0", refuses=("ValueError: for std below 0.", _FLOATS))  # fmt: skip
 _fill("random", kernels.random,
-      "Integers from from_ (0) up to, not including, to; without to, up to from_, or to the end of the integers that "
-      "the dtype holds exactly.",
+      "Integers from from_ (0) to before to. With from_ alone, from 0 to before from_; with neither, from 0 on, as far "
+      "as the dtype holds every integer.",
       kernels.random_arguments, "from_=0", "to=None", "generator=None",
       signature="x, from_=0, to=None, *, generator=None", namespaces="T",
       refuses=("ValueError: for from_ that is not below to.",))  # fmt: skip

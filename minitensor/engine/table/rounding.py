@@ -5,7 +5,7 @@ from minitensor.engine.table.rows import each, op
 
 each("ceil", kernels.ceil, "x", "The smallest integer not below x.", x="zeros_like(g)")
 each("floor", kernels.floor, "x", "The largest integer not above x.", x="zeros_like(g)")
-each("trunc", kernels.trunc, "input", "input without its fraction.", input="zeros_like(g)")
+each("trunc", kernels.trunc, "input", "input without its fraction, so rounded towards zero.", input="zeros_like(g)")
 each("frac", kernels.frac, "x", "The fraction of x, with the sign of x.", x="g")
 op("round", kernels.round_, "x", "x rounded to a number of decimal places (to hundreds for -2), halves away from zero.",
    arguments=("decimals=0",), prepare=kernels.round_arguments,

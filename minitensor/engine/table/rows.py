@@ -12,34 +12,34 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One operation.
+    """The description of one operation.
 
     Attributes:
         name: the name of the normal operation; in place, an underscore is appended.
         forward: ``forward(*arrays, *arguments, out=None)``.
         operands: the names of its tensor inputs.
-        target: the operand that the in-place operation overwrites; by default the first.
+        target: the operand that the in-place operation overwrites.
         arguments: source text of its other parameters, with defaults.
-        rules: for each operand the gradient, as an expression; an operand without a rule has no gradient.
-        marks: names for a bit per element that rules may use, each with the expression (of operands and arguments) that
-            computes it. In place, the bits are saved instead of the operand.
+        rules: the expression of the gradient for each operand; an operand without a rule has no gradient.
+        marks: names for bools that rules may use, each with the expression of operands and arguments that computes one
+            for every element. In place, one bit per element is saved instead of the operand.
         doc: one sentence for the docstring.
         signature: all parameters in order, as source text; by default operands, arguments, ``name=None``.
-        prologue: a first statement, such as ``if alpha != 1: ...``; ``{_}`` is the underscore of the in-place form.
+        prologue: first statements, such as ``if alpha != 1: ...``; ``{_}`` becomes the underscore of the in-place form.
         aliases: other names of the same operation.
         namespaces: the namespaces that contain it: ``T`` methods of Tensor, ``m`` minitensor, ``F`` nn.functional.
         normal, in_place: true if the normal and the in-place form of the operation exist.
         floats: true if the result is floating: integers are converted to float32.
         not_differentiable: true if the result, such as a bool, has no gradient. In place, the result is stored in the
             dtype of the target.
-        zero_slopes: the operands that get gradient 0 in that case; by default the target.
+        zero_slopes: the operands with gradient 0 if ``not_differentiable``, in place; by default the target.
         promote: the operands that are converted to one dtype first.
-        writes: for an operation that writes only a part of its target, a call (as source text) of a function in
+        writes: for an operation that writes only a part of its target, the call, as source text, of a function in
             ``kernels.written`` that returns this part.
         elementwise: true if operands are broadcast against each other; errors then mention broadcasting.
         takes, gives: the shapes of operands and of the result, for the docstring, unless they are broadcast.
-        refuses: the errors for invalid arguments, for the docstring; ValueError is replaced by the vocabulary's error.
-        by_element: true if each element of the result depends only on elements at its position, so chunks are possible.
+        refuses: the errors for invalid arguments, for the docstring; a vocabulary replaces ValueError by its own error.
+        by_element: true if an element of the result depends only on those at its position, so that chunks are possible.
         prepare: a function that checks and converts the arguments before anything is computed or saved.
     """
 
@@ -71,7 +71,7 @@ class Row:
 
     @property
     def argument_names(self) -> tuple[str, ...]:
-        """The parameters that are not tensors."""
+        """The names of the parameters that are not tensors."""
         return tuple(argument.partition("=")[0] for argument in self.arguments)
 
     @property
@@ -127,7 +127,7 @@ class Row:
 
 @functools.cache
 def names_in(expression: str) -> frozenset[str]:
-    """Return every name that a rule mentions."""
+    """Return every name in ``expression``."""
     return frozenset(compile(expression, "<rule>", "eval").co_names)
 
 
@@ -135,7 +135,7 @@ ROWS: dict[str, Row] = {}
 
 
 def op(name: str, forward: Callable[..., Any], operands: str, doc: str, **settings: Any) -> None:
-    """Add one row. A setting with the name of an operand is its rule; all others are fields of :class:`Row`.
+    """Add a row to the table. A setting with the name of an operand is its rule; all others are fields of :class:`Row`.
 
     Raises:
         ValueError: if a row already has that name, or one of the aliases.

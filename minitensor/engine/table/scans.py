@@ -1,4 +1,4 @@
-"""Sums and products of each element and those before it."""
+"""Cumulative sums and products: of each element and all elements before it."""
 
 from minitensor.engine.kernels import scans as kernels
 from minitensor.engine.table.rows import op

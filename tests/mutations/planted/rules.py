@@ -174,7 +174,7 @@ mutation(
     "minitensor/engine/operations/rules/on_arrays_along_axis.py",
     "every-assigned-value-gets-the-gradient",
     "put_along_axis: all of several values assigned to one element get its gradient.",
-    "stayed = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))",
+    "gradient = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))",
     "stayed = taken(g, flat)",
     "indexed_writes::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """The functions that gradient rules call.
 
-A rule is one line, such as ``g * cos(x)``. ``backward()`` runs it on arrays, and ``grad(..., create_graph=True)`` on
-tensors, which records the operations in it. So every name in a rule has two meanings. The name of an operation is its
-function on arrays, or the operation itself. Helpers are written twice, in
-:mod:`minitensor.engine.operations.rules.on_arrays` and :mod:`minitensor.engine.autograd.rules.on_tensors`.
+A rule is an expression, such as ``g * cos(x)``. ``backward()`` evaluates it on arrays. ``grad(..., create_graph=True)``
+evaluates it on tensors and records its operations. Therefore every function in a rule exists twice. The name of an
+operation means its function on arrays, or the operation itself. Other functions, the *helpers*, are defined both in
+:mod:`minitensor.engine.operations.rules.on_arrays` and in :mod:`minitensor.engine.autograd.rules.on_tensors`.
 """

@@ -14,11 +14,11 @@ from minitensor.engine.operations import rules
 from minitensor.engine.table import ROWS
 
 
-def helpers(package: ModuleType, half: str) -> dict[str, Any]:
-    """Return the public functions of the modules in ``package`` whose names begin with ``half``."""
+def helpers(package: ModuleType, prefix: str) -> dict[str, Any]:
+    """Return the public functions of the modules in ``package`` whose names begin with ``prefix``."""
     found: dict[str, Any] = {}
     for module in pkgutil.iter_modules(package.__path__):
-        if module.name.startswith(half):
+        if module.name.startswith(prefix):
             found.update(public(importlib.import_module(f"{package.__name__}.{module.name}")))
     return found
 
@@ -34,6 +34,6 @@ def public(module: ModuleType) -> dict[str, Any]:
 
 @functools.cache
 def on_arrays() -> dict[str, Any]:
-    """Return the operations of the table as functions on arrays, and the helpers."""
+    """Return the operations of the table as functions on arrays, and the helpers on arrays, by name."""
     operations = {row.name: row.forward for row in ROWS.values() if row.normal}
     return {**operations, "zeros_like": np.zeros_like, **helpers(rules, "on_arrays")}

@@ -1,6 +1,7 @@
 """Helpers of the rules on arrays for ``take_along_axis``, ``put_along_axis`` and ``scatter_add``.
 
-``flat`` are the positions of the indexed elements in the flattened array, in the order of the index.
+``flat`` lists the positions of the indexed elements in the flattened array, in the order of the index. ``kept`` is True
+for the elements of ``arr`` that equal the result.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Shape = tuple[int, ...]
 
 
 def fitted_to(taken_g: Array, shape: Shape, broadcast: bool) -> Array:
-    """Return the gradient of values of ``shape``: ``taken_g``, and 0 for values that the index does not cover."""
+    """Return the gradient of values of ``shape``: ``taken_g`` for the indexed values, and 0 for all others."""
     if broadcast or taken_g.ndim != len(shape) or np.prod(shape) == 1 or taken_g.shape == shape:
         return taken_g
     whole = np.zeros(shape, taken_g.dtype, like=taken_g)
@@ -41,7 +42,7 @@ def emptied_along(g: Array, indices: Array, axis: int, broadcast: bool) -> Array
 
 
 def taken_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
-    """Return the gradient of added values."""
+    """Return the gradient of the values that were added."""
     flat, spread = positions(indices, g.shape, axis, broadcast)
     return fitted_to(taken(g, flat).reshape(spread), shape, broadcast)
 
@@ -49,14 +50,14 @@ def taken_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Sha
 def last_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
     """Return the gradient of assigned values. Only the last value assigned to an element has one."""
     flat, spread = positions(indices, g.shape, axis, broadcast)
-    stayed = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))
-    return fitted_to(stayed.reshape(spread), shape, broadcast)
+    gradient = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))
+    return fitted_to(gradient.reshape(spread), shape, broadcast)
 
 
 def added_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
     """Return the gradient of the input of ``take_along_axis``. An element that was read twice gets both gradients."""
-    read = tuple(shape[d] if d == axis % len(shape) else max(n, shape[d]) for d, n in enumerate(g.shape))
-    whole = np.zeros(read if broadcast else shape, g.dtype, like=g)
+    broadcast_shape = tuple(shape[d] if d == axis % len(shape) else max(n, shape[d]) for d, n in enumerate(g.shape))
+    whole = np.zeros(broadcast_shape if broadcast else shape, g.dtype, like=g)
     flat, _ = positions(indices, whole.shape, axis, broadcast)
     if flat.size:
         added_at(*cells(whole, flat), g.reshape(-1))
@@ -67,7 +68,7 @@ def added_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Sha
 
 
 def shares_along(g: Array, indices: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
-    """Return for every element of ``g`` one over the number of values in its mean."""
+    """Return for every element of ``g`` the share of each value in its mean: 1 over the number of values."""
     flat, _ = positions(indices, g.shape, axis, broadcast)
     whole = np.ones_like(g, order="C")
     if flat.size:
@@ -79,12 +80,12 @@ def shares_along(g: Array, indices: Array, axis: int, include_self: bool, broadc
 
 
 def multiplied_ones(g: Array, indices: Array, values: Array, axis: int, broadcast: bool) -> Array:
-    """Return, in the shape of ``g``, the product of the values by which each element was multiplied."""
+    """Return for every element of ``g`` the product of the values by which it was multiplied."""
     return put_along_axis_multiply(np.ones_like(g), indices, values, axis, True, broadcast)
 
 
 def factors_along(arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
-    """Return for every value the product of the other factors of its element. There is no division, so zeros work."""
+    """Return for every value the product of the other factors of its element, without dividing by a factor."""
     flat, spread = positions(indices, arr.shape, axis, broadcast)
     factors = lined_up(beside(values, arr), spread, broadcast).reshape(-1)
     turns = turns_of(flat)
@@ -116,7 +117,7 @@ def multiplied_along(
 
 
 def winners_along(out: Array, indices: Array, values: Array, axis: int, broadcast: bool) -> Array:
-    """Return for every value True if it equals the largest or smallest that was stored."""
+    """Return for every value True if it equals the result, the largest or smallest value at its element."""
     flat, spread = positions(indices, out.shape, axis, broadcast)
     return lined_up(beside(values, out), spread, broadcast) == taken(out, flat).reshape(spread)
 
@@ -124,15 +125,15 @@ def winners_along(out: Array, indices: Array, values: Array, axis: int, broadcas
 def ties_along(
     kept: Array, out: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
 ) -> Array:
-    """Return, for each element of the result, the number of elements and values that equal it; at least 1."""
+    """Return for every element of the result how many values equal it, including that of ``arr``; at least 1."""
     flat, _ = positions(indices, out.shape, axis, broadcast)
-    number = kept.astype(out.dtype, order="C")
+    ties = kept.astype(out.dtype, order="C")
     if flat.size:
-        line = number.reshape(-1)
+        line = ties.reshape(-1)
         if not include_self:
             line[flat] = 0
         add_at(line, flat, winners_along(out, indices, values, axis, broadcast).reshape(-1).astype(out.dtype))
-    return np.maximum(number, 1)
+    return np.maximum(ties, 1)
 
 
 def extreme_self(
@@ -140,9 +141,8 @@ def extreme_self(
 ) -> Array:
     """Return the gradient of ``arr`` if the largest or smallest values were stored in it. Ties share the gradient."""
     with np.errstate(all="ignore"):
-        rest = np.where(
-            kept, g / ties_along(kept, out, indices, values, axis, include_self, broadcast), g.dtype.type(0)
-        )
+        share = g / ties_along(kept, out, indices, values, axis, include_self, broadcast)
+    rest = np.where(kept, share, g.dtype.type(0))
     return rest if include_self else emptied_along(rest, indices, axis, broadcast)
 
 
@@ -157,11 +157,10 @@ def extreme_along(
     broadcast: bool,
     shape: Shape,
 ) -> Array:
-    """Return the gradient of the values if the largest or smallest were stored. Ties share the gradient."""
+    """Return the gradient of the values if the largest or smallest of them were stored. Ties share the gradient."""
     flat, spread = positions(indices, g.shape, axis, broadcast)
     with np.errstate(all="ignore"):
-        part = g / ties_along(kept, out, indices, values, axis, include_self, broadcast)
-    part = taken(part, flat).reshape(spread)
-    return fitted_to(
-        np.where(winners_along(out, indices, values, axis, broadcast), part, g.dtype.type(0)), shape, broadcast
-    )
+        share = g / ties_along(kept, out, indices, values, axis, include_self, broadcast)
+    share = taken(share, flat).reshape(spread)
+    wins = winners_along(out, indices, values, axis, broadcast)
+    return fitted_to(np.where(wins, share, g.dtype.type(0)), shape, broadcast)

@@ -19,9 +19,7 @@ SINC_SERIES = tuple((-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range
 
 
 def sinc_slope(x: Array) -> Array:
-    """Return the slope of sinc. Near 0 a series computes it, because the closed form would lose all digits by
-    cancellation.
-    """
+    """Return the slope of sinc. Near 0, where the closed form would lose all digits, it is computed by a series."""
     u = x * math.pi
     near = abs(u) < 1
     small, large = np.where(near, u, 0), np.where(near, 1, u)
@@ -32,17 +30,17 @@ def sinc_slope(x: Array) -> Array:
 
 
 def logit_gradient(g: Array, x: Array, eps: float) -> Array:
-    """Return ``g / (x * (1 - x))``: 0 outside ``eps`` and ``1 - eps``; without eps, nan outside 0 and 1."""
+    """Return ``g / (x * (1 - x))``; 0 outside ``eps`` and ``1 - eps``, or nan outside 0 and 1 without ``eps``."""
     low, beyond = (0.0, math.nan) if eps == NO_BOUND else (eps, 0.0)
     outside = (x < low) | (x > 1 - low)
-    # The absolute value of -0.0 is 0.0, where the slope is inf and not -inf.
+    # The absolute value changes -0.0 to 0.0, so that the slope is inf and not -inf.
     inner = np.where(outside, x.dtype.type(0.5), np.absolute(x))
     with np.errstate(all="ignore"):
         return np.where(outside, x.dtype.type(beyond), g / (inner * (1 - inner)))
 
 
 def no_slope(op: str) -> NoReturn:
-    """Raise RuntimeError, because the gradient of an incomplete gamma function for x is not a known function."""
+    """Raise RuntimeError, because no known function is the slope of an incomplete gamma function along x."""
     raise RuntimeError(
         f"{op} has a gradient for y only: its slope along x is not a known function, but this x requires a gradient. "
         f"Give {op} an x with stop_gradient=True, or its `detach()`."
@@ -75,9 +73,9 @@ def _product(a: Array, b: Array) -> Array:
 def cumprod_gradient(g: Array, x: Array, axis: int | None) -> Array:
     """Return the gradient of cumprod, computed without division, so that zeros work.
 
-    It is ``g[k] + x[k + 1] * (g[k + 1] + x[k + 2] * (...))`` times the product of ``x[:k]``. The sum is computed in
-    passes. After a pass, the sum of the terms and the product of the factors are known for stretches of 1, 2, 4, ...
-    elements; the next pass joins neighbouring stretches.
+    The gradient of ``x[k]`` is ``g[k] + x[k + 1] * (g[k + 1] + x[k + 2] * (...))`` times the product of ``x[:k]``. The
+    sum is computed in passes. After a pass, the sum of the terms and the product of the factors are known for stretches
+    of 1, 2, 4, ... elements; the next pass joins neighbouring stretches.
     """
     shape = x.shape
     if axis is None or not shape:

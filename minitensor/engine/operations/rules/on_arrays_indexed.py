@@ -22,24 +22,24 @@ Array = Any  # numpy's, or a device's
 
 
 def added_rows(g: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:
-    """Return the gradient of the input of ``index_select`` or ``gather``. A part that was read twice gets both."""
+    """Return the gradient of the input of ``index_select`` or ``gather``, a sum for parts that were read twice."""
     g = np.expand_dims(g, axis) if g.ndim < len(shape) else g
     return kernels.index_add(np.zeros(shape, g.dtype, like=g), index, g, axis, 1)
 
 
 def emptied_rows(g: Array, index: Array, axis: int) -> Array:
-    """Return ``g`` with 0 in the parts along ``axis`` that ``index`` lists."""
+    """Return ``g`` with 0 in the parts that ``index`` lists along ``axis``."""
     return kernels.index_fill(g, index, np.zeros((), g.dtype, like=g), axis)
 
 
 def rows_once(g: Array, index: Array, axis: int) -> Array:
-    """Return the parts of ``g`` that ``index`` lists, each once."""
+    """Return the parts of ``g`` that ``index`` lists along ``axis``, each once."""
     rows = np.unique(checked(index.reshape(-1), g.shape[axis], axis))
     return np.take(g, rows, axis=axis)
 
 
 def written_rows(g: Array, index: Array, overwrite: bool, shape: tuple[int, ...]) -> Array:
-    """Return the gradient of the updates of ``scatter``. If a row was assigned twice, the last update gets it."""
+    """Return the gradient of the updates of ``scatter``: 0 if another update has overwritten the row later."""
     rows = checked(index.reshape(-1), g.shape[0], 0)
     taken = g[rows]
     if overwrite:

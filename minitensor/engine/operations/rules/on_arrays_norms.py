@@ -13,12 +13,12 @@ Array = Any  # numpy's, or a device's
 
 
 def renorm_gradient(g: Array, x: Array, p: float, axis: int, max_norm: float) -> Array:
-    """Return renorm's gradient: ``g`` where the norm was small enough, else that of ``x * max_norm / norm``."""
+    """Return the gradient of renorm: ``g`` if the norm is small enough, else that of ``x * max_norm / norm``."""
     axis = from_front(axis, x.ndim)
     norms = slice_norms(x, p, axis)
     others = tuple(d for d in range(x.ndim) if d != axis)
     with np.errstate(all="ignore"):
-        # The slope of the norm along x, which is taken as 0 at x = 0.
+        # `slope` is that of the norm along x. At x = 0 it is taken as 0.
         slope = np.where(x == 0, x.dtype.type(0), np.sign(x) * (np.abs(x) / norms) ** (p - 1))
         along = np.sum(g * x, axis=others, keepdims=True) / norms
         return np.where(norms > max_norm, (g - along * slope) * (max_norm / norms), g).astype(g.dtype)
