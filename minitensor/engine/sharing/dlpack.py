@@ -2,8 +2,8 @@
 
 ``np.from_dlpack(x)``, ``torch.from_dlpack(x)`` and similar functions return an array on the memory of a tensor;
 :func:`from_dlpack` returns a tensor on the memory of another library's array. No byte is copied. For host memory, numpy
-creates and reads the DLPack capsules. The rules for lifetimes, counted bytes and versions are in
-:mod:`minitensor.engine.sharing.numpy_memory`.
+creates and reads the *capsules*, in which DLPack describes an array. :mod:`minitensor.engine.sharing.numpy_memory` has
+the rules for lifetimes, counted bytes and versions.
 """
 
 from __future__ import annotations
@@ -29,13 +29,6 @@ CPU, CUDA = 1, 2
 _HAS_VERSIONS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
-def _refuse_gradient(x: Tensor, what: str) -> None:
-    if not x.stop_gradient:
-        raise BufferError(
-            f"{what}: this tensor requires a gradient, and autograd would not notice outside writes. Use `x.detach()`."
-        )
-
-
 def _refuse_simulated(x: Tensor, what: str) -> None:
     gpu = gpu_of(x._array)
     if gpu is not None and gpu.name.endswith(":sim"):
@@ -45,7 +38,7 @@ def _refuse_simulated(x: Tensor, what: str) -> None:
 
 
 def dlpack_device(x: Tensor) -> tuple[int, int]:
-    """Return the device's type and number in DLPack: (1, 0) for the host.
+    """Return the type and the number of the device in DLPack: (1, 0) for the host.
 
     Raises:
         BufferError: if the tensor is on a simulated GPU.
@@ -64,19 +57,23 @@ def dlpack(
 ) -> Any:
     """Return a DLPack capsule of the memory of ``x``, with a version and flags if ``max_version`` allows them.
 
-    ``np.from_dlpack(x)`` and ``torch.from_dlpack(x)`` call it as ``x.__dlpack__``. The capsule and all arrays that are
-    created from it keep the storage alive.
+    ``np.from_dlpack(x)`` and ``torch.from_dlpack(x)`` call this function as ``x.__dlpack__``. The capsule keeps the
+    storage alive, and so do all arrays that are created from it.
 
     Args:
-        stream: must be None on the host; on a CUDA device it is passed to CuPy.
-        dl_device: the device that the consumer requests, which must be that of the tensor.
-        copy: True for a copy, which shares nothing.
+        stream: None on the host; on a CUDA device it is passed to CuPy.
+        dl_device: None or, on the host, (1, 0): the device that the caller requests.
+        copy: True, on the host, for a capsule of a copy, which shares nothing.
 
     Raises:
         BufferError: if the tensor requires a gradient, is on a simulated GPU, or is read-only while the capsule has no
             flag for that.
     """
-    _refuse_gradient(x, "__dlpack__")
+    if not x.stop_gradient:
+        raise BufferError(
+            "__dlpack__: this tensor requires a gradient, and autograd would not notice writes from outside. Use "
+            "`x.detach()`."
+        )
     _refuse_simulated(x, "__dlpack__")
     if gpu_of(x._array) is not None:
         entry_of(x._storage).for_good = True
@@ -89,24 +86,26 @@ def dlpack(
     is_versioned = _HAS_VERSIONS and max_version is not None and max_version[0] >= 1
     if not is_versioned and not array.flags.writeable:
         raise BufferError(
-            "__dlpack__: this tensor is read-only, and a capsule without a version cannot mark it. Use `x.clone()`, or "
-            "a consumer that asks for max_version (1, 0)."
+            "__dlpack__: this tensor is read-only, and a capsule without a version cannot record that. Use "
+            "`x.clone()`, or a library that requests max_version (1, 0)."
         )
-    named: dict[str, Any] = {"max_version": max_version} if is_versioned else {}
+    options: dict[str, Any] = {"max_version": max_version} if is_versioned else {}
     if array.dtype not in HALVES or array.dtype == np.float16:
-        return array.__dlpack__(**named)
-    return _relabel(array.view(np.uint16).__dlpack__(**named), BFLOAT)
+        return array.__dlpack__(**options)
+    capsule = array.view(np.uint16).__dlpack__(**options)
+    _code_of(capsule).value = BFLOAT  # bfloat16 has as many bits as uint16
+    return capsule
 
 
 # ---------- bfloat16, for which numpy makes no capsules ----------
 
-#: DLPack's type codes, and for each name of a capsule the offset of the type code in the capsule's structure.
+#: Type codes of DLPack, and the byte offset of the type code in the structure of a capsule, by the name of the capsule.
 UINT, BFLOAT = 1, 4
 _CODE_AT = {b"dltensor": 20, b"dltensor_versioned": 52}
 
 
 def _code_of(capsule: Any) -> Any:
-    """Return the type code of a capsule as a ctypes byte. To assign its ``value`` changes the capsule."""
+    """Return the type code of a capsule as a ctypes byte. An assignment to its ``value`` changes the capsule."""
     python = ctypes.pythonapi
     python.PyCapsule_GetName.restype, python.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
     python.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -117,18 +116,12 @@ def _code_of(capsule: Any) -> Any:
     return ctypes.c_uint8.from_address(python.PyCapsule_GetPointer(capsule, name) + _CODE_AT[name])
 
 
-def _relabel(capsule: Any, code: int) -> Any:
-    """Overwrite the type code of ``capsule`` and return it. The new type has as many bits as the old one."""
-    _code_of(capsule).value = code
-    return capsule
-
-
 class _Capsule:
-    """An object with ``__dlpack__`` that returns an existing capsule, for ``np.from_dlpack``, which takes no capsule.
+    """An argument of ``np.from_dlpack``, whose ``__dlpack__`` returns an existing capsule.
 
     Attributes:
-        is_bfloat16: True if the capsule has bfloat16. Its type code is then changed to uint16, because numpy cannot
-            read bfloat16 from a capsule.
+        is_bfloat16: True if the capsule had bfloat16. Its type code is changed to uint16, because numpy cannot read
+            bfloat16 from a capsule.
     """
 
     def __init__(self, capsule: Any) -> None:
@@ -141,19 +134,19 @@ class _Capsule:
         return self.capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return CPU, 0  # numpy reads the actual device from the capsule
+        return CPU, 0  # numpy reads the device of the memory from the capsule
 
 
 def from_dlpack(source: Any) -> Tensor:
     """Return a tensor that shares the memory of ``source``, which has ``__dlpack__`` or is a capsule.
 
-    The tensor requires no gradient. It is read-only if the producer marks the memory as read-only. A capsule without a
-    version has no such mark; then the tensor is read-only if numpy's array of the capsule is.
+    The tensor requires no gradient. It is read-only if the library that created the capsule marks the memory as
+    read-only. A capsule without a version has no such mark; then the tensor is read-only if numpy's array of it is.
 
     Raises:
         TypeError: for any other object, and for dtypes that tensors do not support.
-        BufferError: if the memory is not on the host, or the producer refuses.
-        ValueError: as in :func:`from_numpy`.
+        BufferError: if the memory is not on the host, or if ``source`` refuses to share it.
+        ValueError: as in :func:`~minitensor.engine.sharing.numpy_memory.from_numpy`.
     """
     if isinstance(source, np.ndarray):
         return borrow("from_dlpack", as_plain_array("from_dlpack", source))
@@ -185,7 +178,7 @@ def from_dlpack(source: Any) -> Tensor:
 
 
 def _capsule_of(source: Any) -> Any:
-    """Return the capsule of an object, with a version if the object and numpy support one."""
+    """Return the capsule of ``source``, with a version if both ``source`` and numpy support versions."""
     if _HAS_VERSIONS:
         with suppress(TypeError):
             return source.__dlpack__(max_version=(1, 0))
@@ -196,7 +189,7 @@ def _capsule_of(source: Any) -> Any:
 
 
 def cuda_array_interface(x: Tensor) -> dict[str, Any]:
-    """Return a description of the tensor's memory on a CUDA device, for CuPy, Numba and torch.
+    """Return a description of the memory of ``x`` on a CUDA device, for CuPy, Numba and torch.
 
     Raises:
         AttributeError: if the tensor is not on a CUDA device.
@@ -207,7 +200,7 @@ def cuda_array_interface(x: Tensor) -> dict[str, Any]:
         raise AttributeError(f"only a tensor on a CUDA device has __cuda_array_interface__; this one is on {x.place}")
     if not x.stop_gradient:
         raise RuntimeError("__cuda_array_interface__: this tensor requires a gradient; use `x.detach()`")
-    entry_of(x._storage).for_good = True  # a library that has the address does not report when it stops using it
+    entry_of(x._storage).for_good = True  # a library does not report when it no longer uses the address
     return dict(found)
 
 

@@ -1,13 +1,13 @@
 """Detect writes from outside the engine before backward uses the overwritten values.
 
-Shared memory (:mod:`minitensor.engine.sharing.numpy_memory`) can be written by numpy or another library without
-changing a version. A backward that needs the old values would then be silently wrong. With
-:class:`check_foreign_writes`, saved tensors on shared memory are also copied, and backward compares them before it uses
-them. If they differ, it raises an error that names the operation that saved, and the elements that changed.
+numpy or another library can write shared memory (:mod:`minitensor.engine.sharing.numpy_memory`) without changing a
+version. A backward that needs the old values would then be silently wrong. With :class:`check_foreign_writes`, an
+operation that saves a tensor on shared memory also copies it, and backward compares the tensor with the copy before it
+uses the tensor. If they differ, backward raises an error that names the operation and the changed elements.
 
-The check compares copies instead of checksums, because making a copy takes no longer, misses no change, and keeps the
-old value for the message. Only tensors on shared storages are copied. The copies are not counted, so that the memory
-counters show the same values as without the check. If the check is off, operations do no additional work.
+The check compares copies instead of checksums, because a copy takes no longer, misses no change, and has the old value
+for the message. Only tensors on shared storages are copied. The copies are not counted, so that the memory counters
+show the same values as without the check. If the check is off, operations do no additional work.
 """
 
 from __future__ import annotations
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 class Checking:
     """The state of the check. ``on`` is true if saved tensors on shared memory are copied."""
 
-    __slots__ = ("on",)
-
-    def __init__(self) -> None:
-        self.on = False
+    on = False
 
 
 checking = Checking()
@@ -58,28 +55,29 @@ class SavedCopy:
         bits = np.dtype(f"u{now.itemsize}")
         return now.view(bits) != self.array.view(bits)
 
-    def check(self, node: Node, what: str, saved: Saved, now: np.ndarray) -> None:
-        """Compare the copy with ``now`` before backward uses it.
-
-        Raises:
-            RuntimeError: if an element differs.
-        """
+    def check(self, node: Node, name: str, saved: Saved, now: np.ndarray) -> None:
+        """Raise RuntimeError if an element of ``now``, which backward is about to use, differs from the copy."""
         changed = self.changed(now)
         if changed.any():
-            raise written_outside(node, what, saved, self.array, now, changed)
+            raise written_outside(node, name, saved, self.array, now, changed)
 
 
 def written_outside(
-    node: Node, what: str, saved: Saved, then: np.ndarray, now: np.ndarray, changed: np.ndarray
+    node: Node, name: str, saved: Saved, then: np.ndarray, now: np.ndarray, changed: np.ndarray
 ) -> RuntimeError:
-    """Return the error for a saved value that was overwritten from outside the engine."""
+    """Return the error for a saved tensor that was overwritten from outside the engine.
+
+    Args:
+        name: its name in the gradient rules.
+        then, now: its elements when it was saved, and now.
+        changed: a mask of the elements that differ.
+    """
     array, storage, version = saved
-    which = {"out": "output", "x": "first input", "y": "second input"}.get(what, what)
-    if what == "x" and len(node.inputs) == 1:
-        which = "input"
+    first_input = "input" if len(node.inputs) == 1 else "first input"
+    which = {"out": "output", "x": first_input, "y": "second input"}.get(name, name)
     count = int(np.count_nonzero(changed))
     first = tuple(int(i) for i in np.argwhere(changed)[0])
-    name = f"element {list(first)}" if first else "its element"
+    where = f"element {list(first)}" if first else "its element"
     at = address(array) + sum(i * stride for i, stride in zip(first, array.strides, strict=True))
     byte = at - byte_bounds(storage.buffer)[0]
     others = f"; {count - 1} more of its {array.size} elements changed" if count > 1 else ""
@@ -87,7 +85,7 @@ def written_outside(
         f"A tensor of shape {list(array.shape)} that backward needs was overwritten from outside the engine, by "
         f"another user of its memory, so its version did not change.\n"
         f"  saved:   {node.op.name} saved its {which} at version {version.version} ({node.place})\n"
-        f"  changed: {name} (bytes {byte} to {byte + array.itemsize - 1} of the storage) was {then[first].item()} and "
+        f"  changed: {where} (bytes {byte} to {byte + array.itemsize - 1} of the storage) was {then[first].item()} and "
         f"is {now[first].item()}{others}\n"
         f"Ways out: let numpy or the other library write before the operation, or after backward; write through a "
         f"tensor, as in `x[...] = value`, so that the version changes; or compute with a copy (`to_tensor`, `clone()`)."
@@ -98,24 +96,24 @@ def written_outside(
 
 
 class CopyingSavers(list[Any]):
-    """A list of savers for a storage. When a node is appended, the tensors that it saved are copied."""
+    """The savers of a shared storage. When a node is appended, the tensors that it saved are copied."""
 
     def __init__(self, storage: Storage) -> None:
         super().__init__(storage.savers or ())
         self.storage = weakref.ref(storage)
-        #: The copies by address and layout, because many operations save the same tensor.
+        #: The copies by address and layout. Operations that save the same tensor share a copy.
         self.copies: weakref.WeakValueDictionary[Any, SavedCopy] = weakref.WeakValueDictionary()
         for link in self:
             self._copy_saved(link())
 
     def append(self, link: Any) -> None:
-        """Append a node, and copy the tensors that it saved."""
+        """Append ``link``, a weak reference to a node, and copy the tensors that the node saved."""
         super().append(link)
         self._copy_saved(link())
 
     def _copy_saved(self, node: Node | None) -> None:
         storage = self.storage()
-        # The guard of a user-defined layer saves tensors only to be notified of writes. No backward reads them.
+        # The guard node of a user-defined layer saves tensors to be notified of writes. Backward does not read them.
         if node is None or type(node.saved) is not tuple or node.op.name == "guard":
             return
         if storage is None or not numpy_memory.is_shared(storage):
@@ -144,9 +142,9 @@ _copying: weakref.WeakSet[Storage] = weakref.WeakSet()
 
 
 def _copy_from_now(storage: Storage) -> None:
-    """If the check is on, copy every tensor that is saved from the shared ``storage`` from now on."""
+    """If the check is on, copy every tensor that is saved from ``storage``, which is shared, from now on."""
     if checking.on and gpu_of(storage.buffer) is None:
-        # Do this even if the storage was shared before, because tensors that were saved in between have no copy.
+        # Replace the list even if it is a CopyingSavers: a tensor saved while the storage was not shared has no copy.
         storage.savers = CopyingSavers(storage)
         _copying.add(storage)
 
@@ -169,14 +167,14 @@ numpy_memory.when_shared.append(_copy_from_now)
 class check_foreign_writes:
     """Make backward raise if it would use a value that was overwritten from outside since it was saved.
 
-    The check starts with the call. As a context manager, it restores the former state at the end. It covers
-    tensors on shared memory that are saved while it is on. Tensors saved earlier are covered from the time when the
-    check began or their memory was first shared. When the check ends, existing copies are kept, because the backward
-    that compares them may run later.
+    The check starts with the call. As a context manager, it restores the former state at the end. It covers the tensors
+    on shared memory that operations save while it is on. For tensors saved earlier, it detects writes after the check
+    began, or after their memory was first shared. When the check ends, existing copies remain for backwards that run
+    later.
 
-    The error is a RuntimeError. It names the operation and the line that saved, the first element that changed, its
-    bytes in the storage, and the values before and after. Values that backward does not need may be written at any
-    time, and all values may be written after it has run.
+    The error is a RuntimeError. It names the operation and the line that saved the tensor, the first changed element,
+    its bytes in the storage, and its values before and after. Values that backward does not need may be written at any
+    time, and all values may be written after backward has run.
 
     Args:
         on: False to stop copying.

@@ -1,15 +1,15 @@
 """Memory shared with numpy, and with every library that supports DLPack.
 
-Sharing is always explicit: :func:`from_numpy`, :func:`from_dlpack`, ``x.numpy(share=True)``, ``x.__dlpack__()``. They
-copy no byte. Everything else (``to_tensor``, ``x.numpy()``, ``np.asarray(x)``) copies.
+Only four functions share memory, and copy no byte: :func:`from_numpy`, ``from_dlpack``, ``x.numpy(share=True)`` and
+``x.__dlpack__()``. All others, such as ``to_tensor``, ``x.numpy()`` and ``np.asarray(x)``, copy.
 
 * If an outside object uses the memory of a tensor, this memory stays allocated and counted as long as the object lives.
 * If a tensor uses the memory of an outside object, this memory is not counted, because the engine did not allocate it.
-  The tensor keeps it alive.
+  The tensor keeps the memory alive.
 * A range of memory belongs to one storage. If it is shared again, in whole or in part, the new tensor uses the same
   storage, so that the version counts every write by the engine. If that is impossible, sharing is refused.
-* Memory that is read-only outside is read-only in the engine, and the other way round.
-* The engine does not see writes from outside: see :mod:`minitensor.engine.sharing.foreign_writes`.
+* Memory that is read-only outside is read-only in the engine, and vice versa.
+* The engine does not notice writes from outside; :mod:`minitensor.engine.sharing.foreign_writes` can detect them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from minitensor.engine.events import StorageCreated, TensorCreated, watch
 
 
 class Window:
-    """The owner of a shared array's memory. The array and its views keep it alive, and it keeps ``keeps`` alive."""
+    """The ``base`` of a shared array. It keeps ``keeps``, the owner of the memory, alive as long as the array lives."""
 
     __slots__ = ("__array_interface__", "_dtype", "keeps", "__weakref__")
 
@@ -64,13 +64,13 @@ class Window:
 
 
 class _Shared:
-    """State of a storage that is or was shared.
+    """Entry of the registry for a storage that is or was shared.
 
     Attributes:
-        storage: a weak reference to it.
+        storage: a weak reference to the storage.
         begin, end: the address range of its memory; an empty range if it has no bytes or is on a GPU.
-        for_good: True if other code got its address without a window, so that the end of this use is unknown.
-        windows: the windows through which other code uses it.
+        for_good: True if other code uses the memory without a window, so that the end of this use is unknown.
+        windows: the windows through which other code uses the memory.
     """
 
     __slots__ = ("storage", "begin", "end", "for_good", "windows")
@@ -85,7 +85,7 @@ class _Shared:
 
 
 _by_id: dict[int, _Shared] = {}
-#: The entries with bytes on the host, sorted by address. Their ranges never overlap.
+#: The entries with bytes on the host, sorted by address. Their ranges do not overlap.
 _by_address: list[_Shared] = []
 
 #: Functions that are called with each storage that is about to be shared.
@@ -114,7 +114,7 @@ def _forget(key: int) -> None:
 
 
 def _overlapping(begin: int, end: int) -> list[_Shared]:
-    """Return the entries that have a byte between two addresses."""
+    """Return the entries with a byte from address ``begin`` to before ``end``."""
     first = bisect_right(_by_address, begin, key=_begin)
     if first and _by_address[first - 1].end > begin:
         first -= 1
@@ -122,7 +122,7 @@ def _overlapping(begin: int, end: int) -> list[_Shared]:
 
 
 def storage_around(begin: int, end: int) -> Storage | None:
-    """Return the shared storage that has all bytes between two addresses; None if there is none."""
+    """Return the shared storage that has all bytes from address ``begin`` to before ``end``; None if there is none."""
     for shared in _overlapping(begin, end):
         storage = shared.storage()
         if storage is not None and shared.begin <= begin and end <= shared.end:
@@ -137,7 +137,7 @@ def is_shared(storage: Storage) -> bool:
 
 
 def shared_storages() -> list[Storage]:
-    """Return the living storages that are shared."""
+    """Return the storages that are shared now."""
     storages = [shared.storage() for shared in _by_id.values()]
     return [storage for storage in storages if storage is not None and is_shared(storage)]
 
@@ -158,16 +158,16 @@ def from_numpy(array: np.ndarray) -> Tensor:
     share memory, the tensor is read-only. Its bytes are not counted, because numpy owns them.
 
     Raises:
-        TypeError: if ``array`` is not an array, has a meaning beyond its elements (as masked arrays do), or has a dtype
-            or byte order that tensors do not support.
-        ValueError: if its elements are not aligned to their size, or if part of its memory is shared already, or all of
-            it with another dtype.
+        TypeError: if ``array`` is not an array, or of a subclass that may hold more than numbers, such as a masked
+            array; or if tensors do not support its dtype or byte order.
+        ValueError: if its elements are not aligned to their size; or if only a part of its memory is shared already, or
+            all of it with another dtype.
     """
     return borrow("from_numpy", as_plain_array("from_numpy", array))
 
 
 def as_plain_array(op: str, array: Any) -> np.ndarray:
-    """Return ``array`` as a plain array with a dtype of tensors, on the same memory.
+    """Return ``array``, or a view of it, as a plain array with a dtype that tensors support.
 
     Raises:
         TypeError, ValueError: as in :func:`from_numpy`.
@@ -183,8 +183,8 @@ def as_plain_array(op: str, array: Any) -> np.ndarray:
         )
     if not array.dtype.isnative:
         raise TypeError(
-            f"{op}: dtype {array.dtype.str} has the bytes of each number in an order that is not this computer's, and "
-            f"sharing converts nothing; to_tensor copies and converts"
+            f"{op}: the numbers of dtype {array.dtype.str} do not have the byte order of this computer, and sharing "
+            f"converts nothing; to_tensor copies and converts them"
         )
     if not is_supported(array.dtype):
         raise TypeError(
@@ -194,8 +194,8 @@ def as_plain_array(op: str, array: Any) -> np.ndarray:
     size = array.itemsize
     if array.size and (address(array.view(np.ndarray)) % size or any(s % size for s in array.strides)):
         raise ValueError(
-            f"{op}: the elements are not aligned to their size ({size} bytes), as in a field of a structured "
-            f"array or behind a header of another length; to_tensor copies them"
+            f"{op}: the elements are not aligned to their size ({size} bytes), as those of a field of a structured "
+            f"array; to_tensor copies them"
         )
     return array.view(BY_NUMPY[array.dtype].numpy, np.ndarray)
 
@@ -224,11 +224,11 @@ def borrow(op: str, array: np.ndarray) -> Tensor:
 
 
 def _storage_at(op: str, array: np.ndarray) -> Storage | None:
-    """Return the storage that has the memory of ``array`` already; None if there is none.
+    """Return the shared storage that has the memory of ``array``; None if there is none.
 
     Raises:
-        ValueError: if a storage has only a part of it, or has it with another dtype, because versions would miss
-            writes.
+        ValueError: if a storage has only a part of the memory, or has another dtype, because its version would not
+            count all writes.
     """
     if array.size == 0:
         return None
@@ -244,15 +244,15 @@ def _storage_at(op: str, array: np.ndarray) -> Storage | None:
             )
         if begin < shared.begin or shared.end < end:
             raise ValueError(
-                f"{op}: a part of this memory is shared already. Share all of it first, and then the part; or copy it "
-                f"with to_tensor"
+                f"{op}: only a part of this memory is shared already. Share all of it before the part, or copy it with "
+                f"to_tensor"
             )
         return storage
     return None
 
 
 def _around(array: np.ndarray) -> np.ndarray:
-    """Return all memory of the owner of ``array`` in one dimension, or only that of ``array`` if the owner is unknown.
+    """Return the memory of ``array`` and, if possible, all other memory of its owner, as a one-dimensional array.
 
     Other parts of this memory that are shared later will then use the same storage.
     """
@@ -269,7 +269,7 @@ def _around(array: np.ndarray) -> np.ndarray:
 
 
 def _owned_range(array: np.ndarray) -> tuple[int, int]:
-    """Return the address range of the memory that the owner of ``array`` has."""
+    """Return the address range of all memory of the owner of ``array``; that of ``array`` if its size is unknown."""
     owner, base = array, array.base
     while base is not None:
         if isinstance(base, np.ndarray):
@@ -291,8 +291,8 @@ def _owned_range(array: np.ndarray) -> tuple[int, int]:
 def numpy(x: Tensor, share: bool = False) -> np.ndarray:
     """Return the elements as an array: a copy, as in Paddle, or with ``share=True`` an array on the tensor's memory.
 
-    Writing into a copy changes no tensor. A write into shared memory is visible in every tensor on it, but does not
-    change the version, so a backward that needs the old values would be wrong (see ``check_foreign_writes``).
+    A write into shared memory is visible in every tensor on it, but does not change the version, so a backward that
+    needs the old values would be wrong (see ``check_foreign_writes``).
 
     Raises:
         RuntimeError: if ``share`` is set and the tensor requires a gradient.
@@ -304,8 +304,8 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
         raise TypeError(f"numpy: share is True or False, not {shown(share)}")
     if gpu_of(x._array) is not None:
         raise TypeError(
-            f"numpy(share=True): this tensor is on {place_of(gpu_of(x._array))}, and numpy reads the memory of the "
-            f"host only. Use `x.numpy()`, or share the copy that `x.cpu()` makes."
+            f"numpy(share=True): this tensor is on {place_of(gpu_of(x._array))}, and numpy reads only memory of the "
+            f"host. Use `x.numpy()`, or share the copy that `x.cpu()` makes."
         )
     if not x.stop_gradient:
         raise RuntimeError(

@@ -95,7 +95,7 @@ def _plain_entries(index: Any, array: np.ndarray) -> tuple[Any, bool]:
 
 
 def _check_on_host(index: tuple[Any, ...], shape: tuple[int, ...]) -> None:
-    """Raise IndexError if ``index`` is out of bounds for ``shape``, because a GPU would not report that."""
+    """Raise IndexError if ``index`` is out of range for ``shape``. A GPU would not report it."""
     try:
         np.broadcast_to(np.False_, shape)[index]
     except IndexError as error:
@@ -107,8 +107,8 @@ def _index_array(entry: Any) -> np.ndarray:
         found = np.array(entry)
     except ValueError:
         raise IndexError(f"the lists of an index must be equally long; {shown(entry)} is ragged") from None
-    # In a browser, numpy converts Python's integers to 32 bits. The bytes of an index are counted, and must be the same
-    # everywhere.
+    # In a browser, numpy stores Python's integers in 32 bits. Convert them, so that an index has as many counted bytes
+    # as on other machines.
     return found.astype(np.int64, copy=False) if found.dtype == np.intp and isinstance(entry, list) else found
 
 
@@ -119,7 +119,7 @@ def _whole(entry: Any) -> int:
         raise TypeError(
             f"an index is an integer, a slice, None, ..., or an array or list of integers or bools, not {shown(entry)}"
         ) from None
-    # Clip to numpy's limit. No dimension is that long, so the index is out of range before and after.
+    # Limit the number to numpy's range. No dimension is that long, so the index is out of range before and after.
     return max(-sys.maxsize, min(int(number), sys.maxsize))
 
 
@@ -148,7 +148,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def _saved_index(plain: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the values that a node saves for an index: the index, and storages that count the bytes of its arrays."""
+    """Return the values that a node saves for an index: the index, and a storage to count each of its arrays."""
     return plain, [new_storage(entry) for entry in plain if hasattr(entry, "dtype")]
 
 
@@ -156,7 +156,7 @@ def _gather_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     if node.saved is FREED:
         raise freed(node)
     whole = np.zeros(node.inputs[0].shape, g.dtype, like=g)  # type: ignore[union-attr]  # recorded for this input
-    add_at(whole, node.saved[0], g)  # an element that was read twice receives both gradients
+    add_at(whole, node.saved[0], g)  # the gradient of an element that was read twice is a sum
     return (whole,)
 
 
@@ -212,10 +212,9 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
 
 
 def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
-    """Overwrite ``x`` with the elements of ``other``, broadcast to its shape. ``other`` receives a gradient.
+    """Overwrite ``x`` with the elements of ``other``, broadcast to the shape of ``x``. ``other`` gets a gradient.
 
-    A tensor on another device is copied from there, and the copy is complete when the call returns, whether or not
-    ``blocking`` is set.
+    ``other`` may be on another device. The copy is complete when the call returns, whether or not ``blocking`` is set.
 
     Raises:
         ValueError: if ``other`` cannot be broadcast to the shape of ``x``; if ``x`` is a leaf that requires a gradient,
@@ -264,7 +263,7 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
 
 
 def _select(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]:
-    """Return ``index`` for numpy, True if it is advanced, the selected elements, and a function that selects them."""
+    """Return the index for numpy, True if it is advanced, the selected elements, and the function that selects them."""
     try:
         plain, advanced = _plain(index, x._array)
         pick = Pick(plain) if not advanced else (lambda array: array[plain])
@@ -274,9 +273,9 @@ def _select(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]
 
 
 def set_part(x: Tensor, target: np.ndarray, yn: Node | None, pick: Any = None) -> None:
-    """Record a write into the group of ``x``: ``target`` now holds the value of node ``yn`` (None: a constant).
+    """Record a write into the group of ``x``: ``target``, a view of ``x``, now has the value of node ``yn``.
 
-    ``pick`` is the selection that made ``target`` from ``x``, if there is one.
+    ``yn`` is None for a value without a gradient. ``pick`` is the function that selected ``target`` from ``x``, if any.
     """
     history = group_of(x)
     region = pick if isinstance(pick, Pick) and x._array is history.base else history.region_of(target)
@@ -299,16 +298,17 @@ def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
         fits = False
     if not fits:
         text = (
-            f"{op}: a value of shape {y.shape} does not fit into the {list(target.shape)} that the index picks "
-            f"from a tensor of shape {x.shape}"
+            f"{op}: a value of shape {y.shape} cannot be broadcast to shape {list(target.shape)}, which the index "
+            f"selects from a tensor of shape {x.shape}"
         )
         raise unsuitable(op, x, ValueError(text))
 
 
 def set_value(x: Tensor, value: Any) -> None:
-    """Overwrite ``x`` with ``value``, as Paddle loads weights. It may be used on a leaf, and raises the version.
+    """Overwrite ``x`` with ``value``, as Paddle does when it loads weights. The write increments the version.
 
-    A leaf stays a leaf. For any other tensor the value is a constant, so the previous value receives a gradient of 0.
+    A leaf may be written, even if it requires a gradient, and stays a leaf. For any other tensor, ``value`` is a
+    constant, and the gradient of the previous value is 0.
 
     Raises:
         ValueError: if the shapes differ.

@@ -113,7 +113,7 @@ def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor
 # ---------- split ----------
 
 
-#: The operation of a copied part, which has the gradient of a view of the part.
+#: The operation of a copied part. Its gradient is that of a view of the part.
 SPLIT = Operation("split", part_backward, jvp=part_jvp)
 
 
@@ -124,14 +124,14 @@ def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = Non
         num_or_sections: the number of equal parts, or a list of lengths, of which one may be -1 (the rest).
 
     Raises:
-        ValueError: if the parts do not make up the dimension.
+        ValueError: if the parts do not fill the dimension, or if it cannot be divided into that many equal parts.
         IndexError: if ``x`` does not have that axis.
     """
     return _split("split", x, num_or_sections, axis)
 
 
 def _split(op: str, x: Tensor, num_or_sections: Any, axis: int) -> list[Tensor]:
-    """Split ``x``. Errors name ``op``."""
+    """Split ``x`` into copies. Errors name ``op``."""
     need_tensor(op, x)
     axis = as_axis(op, axis, x._array.ndim)
     length = x._array.shape[axis]
@@ -145,7 +145,7 @@ def _split(op: str, x: Tensor, num_or_sections: Any, axis: int) -> list[Tensor]:
         if lengths.count(-1) == 1:
             lengths[lengths.index(-1)] = length - (sum(lengths) + 1)
         if sum(lengths) != length or min(lengths, default=-1) < 0:
-            raise ValueError(f"{op}: parts of {num_or_sections} do not make up a dimension of length {length}")
+            raise ValueError(f"{op}: parts of lengths {num_or_sections} do not fill a dimension of length {length}")
     parts, start = [], 0
     for n in lengths:
         pick = Pick((slice(None),) * axis + (slice(start, start + n),))
@@ -156,10 +156,7 @@ def _split(op: str, x: Tensor, num_or_sections: Any, axis: int) -> list[Tensor]:
 
 
 def chunk(x: Tensor, chunks: int, axis: int = 0, name: str | None = None) -> list[Tensor]:
-    """Return copies of ``chunks`` equal parts along ``axis``.
-
-    Returns:
-        A list of tensors of the shape of ``x``, shorter along ``axis``.
+    """Return copies of the ``chunks`` equal parts of ``x`` along ``axis``.
 
     Raises:
         ValueError: if the dimension cannot be divided into that many equal parts.
@@ -171,19 +168,12 @@ def chunk(x: Tensor, chunks: int, axis: int = 0, name: str | None = None) -> lis
 # ---------- repeat ----------
 
 
-def _pass_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
-    return (g,)  # the engine sums `g` to the shape of the input
-
-
-def _expand_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
-    return repeated(u, node.shape)
-
-
-EXPAND = Operation("expand", _pass_backward, jvp=_expand_jvp)
+#: The operation of a repeated copy. The engine sums the gradient to the shape of the input.
+EXPAND = Operation("expand", lambda node, g: (g,), jvp=lambda node, _, u: repeated(u, node.shape))
 
 
 def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
-    """Return a copy of ``x`` repeated to ``shape``; -1 keeps a dimension.
+    """Return a copy of ``x`` repeated to ``shape``; a length of -1 keeps the dimension.
 
     Raises:
         ValueError: if a dimension is neither 1 nor of the length in ``shape``.
@@ -192,7 +182,7 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 
 
 def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
-    """Expand ``x``. Errors name ``op``."""
+    """Return a copy of ``x`` repeated to ``shape``. Errors name ``op``."""
     need_tensor(op, x)
     have = x._array.shape
     if isinstance(shape, Tensor):

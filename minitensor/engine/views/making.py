@@ -88,7 +88,7 @@ def refuse_leaf(x: Tensor, op: Reshaping) -> None:
 
 
 def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...] = ()) -> Tensor:
-    """Give ``x`` the layout of ``array``, a view of its storage. Nothing is written, so the version stays the same."""
+    """Replace the layout of ``x`` by that of ``array``, a view of the same elements. Nothing is written."""
     node = x._current()
     refuse_leaf(x, op)
     if type(node) is Leaf:

@@ -41,7 +41,7 @@ def part(x: Tensor, pick: Pick, op: Operation) -> Tensor:
 
 
 def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
-    """Return a view of ``x`` from ``starts`` to ``ends`` along ``axes``; bounds past an end are clipped.
+    """Return a view of ``x`` from ``starts`` to ``ends`` along ``axes``. Bounds outside a dimension are clipped.
 
     Args:
         axes, starts, ends: lists of integers, equally long.
@@ -98,14 +98,13 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
     first, second = as_axis("diagonal", axis1, x._array.ndim), as_axis("diagonal", axis2, x._array.ndim)
     if first == second:
         raise ValueError(f"diagonal: axis1 and axis2 must differ; both are {first}")
-    offset = max(
-        -x._array.shape[first], min(whole("diagonal", offset), x._array.shape[second])
-    )  # an offset beyond the edge gives an empty diagonal
+    # Beyond the edges, the diagonal is empty for every offset.
+    offset = max(-x._array.shape[first], min(whole("diagonal", offset), x._array.shape[second]))
     return part(x, _Diagonal(offset, first, second), DIAGONAL)
 
 
 def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
-    """Return one view per position along ``axis``, without that dimension.
+    """Return a view for each position along ``axis``, without that dimension.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -116,7 +115,7 @@ def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
     return [part(x, Pick((*before, i)), UNBIND) for i in range(x._array.shape[axis])]
 
 
-#: The operation of ``as_strided``. It reads from the group's memory, as ``READ`` does.
+#: The operation of ``as_strided``. Like ``READ``, it reads from the memory of the whole group.
 AS_STRIDED = Operation("as_strided", READ.backward, jvp=READ.jvp)
 
 
@@ -126,7 +125,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     Elements may share memory; such a tensor is read-only.
 
     Raises:
-        ValueError: if it would reach outside the memory of the tensor's group.
+        ValueError: if it would reach outside the memory of the tensor or, if ``x`` is a view, of its base.
     """
     need_tensor("as_strided", x)
     if not isinstance(stride, (list, tuple)):
@@ -161,11 +160,8 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
 
 #: The functions, which are also methods of Tensor.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "slice": slice_,
-    "diagonal": diagonal,
-    "unbind": unbind,
-    "as_strided": as_strided,
-}
+    "slice": slice_, "diagonal": diagonal, "unbind": unbind, "as_strided": as_strided,
+}  # fmt: skip
 
 for _name, _function in FUNCTIONS.items():
     setattr(Tensor, _name, _function)

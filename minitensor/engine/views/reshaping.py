@@ -23,22 +23,18 @@ from minitensor.engine.views.making import Reshaping, refuse_leaf, reshaped, vie
 from minitensor.engine.views.other_dtype import view_as_dtype
 
 
-def _reshape_forward(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return array.reshape(shape)
-
-
 def _reshape_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (g.reshape(node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
 
 
 VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
-    Reshaping(name, _reshape_forward, _reshape_backward)
+    Reshaping(name, lambda array, shape: array.reshape(shape), _reshape_backward)
     for name in ("view", "reshape", "squeeze", "unsqueeze", "reshape_", "squeeze_", "unsqueeze_", "flatten_")
 )
 
 
 def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
-    """Return ``shape`` with a computed length instead of -1, and the old length instead of 0, as in Paddle."""
+    """Return ``shape`` with the computed length in place of -1 and, as in Paddle, the old length in place of 0."""
     have = x._array.shape
     given = as_lengths(op, shape)
     wanted = list(given)
@@ -70,7 +66,7 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
     ``reshape(3, 1)`` is ``reshape([3, 1])``.
 
     Args:
-        shape: integers. One may be -1, which is computed; as in Paddle, 0 keeps the length of the dimension.
+        shape: integers. One may be -1 and is then computed. As in Paddle, 0 keeps the length of the dimension.
 
     Raises:
         ValueError: if the elements do not fill ``shape``.
@@ -108,8 +104,9 @@ def view(x: Tensor, shape_or_dtype: Any, *more: Any, name: str | None = None) ->
     """Return a view of the elements in another shape, or of the bytes as another dtype, always on the same storage.
 
     Args:
-        shape_or_dtype: integers, one of which may be -1, which is computed; or a dtype, as in ``x.view("int32")``.
-            Such a view requires no gradient. Its last dimension is longer or shorter if the sizes of the dtypes differ.
+        shape_or_dtype: integers, of which one may be -1 and is then computed; or a dtype, as in ``x.view("int32")``. A
+            view of another dtype requires no gradient. Its last dimension has another length if its elements have
+            another size.
 
     Raises:
         ValueError: if the view needs a copy, if the elements do not fill the shape, or if the bytes do not divide into
@@ -139,14 +136,14 @@ def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Change the shape of ``x`` in place. Nothing is written.
 
     Raises:
-        ValueError: if the shape needs a copy, because reshaping in place never changes the storage.
-        ValueError: if the elements do not fill ``shape``; for a leaf that requires a gradient, in grad mode.
+        ValueError: if the elements do not fill ``shape``; if the shape needs a copy, because reshaping in place never
+            changes the storage; for a leaf that requires a gradient, in grad mode.
     """
     need_tensor("reshape_", x)
-    return _reshape(x, _full_shape("reshape_", x, shape), RESHAPE_)
+    return _reshape_in_place(x, _full_shape("reshape_", x, shape), RESHAPE_)
 
 
-def _reshape(x: Tensor, shape: tuple[int, ...], op: Reshaping) -> Tensor:
+def _reshape_in_place(x: Tensor, shape: tuple[int, ...], op: Reshaping) -> Tensor:
     refuse_leaf(x, op)
     array = _same_memory(x._array, shape)
     if array is None:
@@ -157,7 +154,7 @@ def _reshape(x: Tensor, shape: tuple[int, ...], op: Reshaping) -> Tensor:
     return reshaped(x, array, op, (shape,))
 
 
-def _squeeze(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
+def _squeeze_shape(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
     need_tensor(op, x)
     shape = x._array.shape
     if axis is None:
@@ -173,7 +170,7 @@ def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """
-    shape = _squeeze("squeeze", x, axis)
+    shape = _squeeze_shape("squeeze", x, axis)
     return view_of(x, x._array.reshape(shape), SQUEEZE, (shape,))
 
 
@@ -184,10 +181,10 @@ def squeeze_(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
         IndexError: if ``x`` does not have that axis.
         ValueError: for a leaf that requires a gradient, in grad mode.
     """
-    return _reshape(x, _squeeze("squeeze_", x, axis), SQUEEZE_)
+    return _reshape_in_place(x, _squeeze_shape("squeeze_", x, axis), SQUEEZE_)
 
 
-def _unsqueeze(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
+def _unsqueeze_shape(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
     need_tensor(op, x)
     shape = list(x._array.shape)
     for a in axis if isinstance(axis, (list, tuple)) else [axis]:
@@ -202,7 +199,7 @@ def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
         IndexError: if the result does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """
-    shape = _unsqueeze("unsqueeze", x, axis)
+    shape = _unsqueeze_shape("unsqueeze", x, axis)
     return view_of(x, x._array.reshape(shape), UNSQUEEZE, (shape,))
 
 
@@ -213,10 +210,10 @@ def unsqueeze_(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
         IndexError: if the result does not have that axis.
         ValueError: for a leaf that requires a gradient, in grad mode.
     """
-    return _reshape(x, _unsqueeze("unsqueeze_", x, axis), UNSQUEEZE_)
+    return _reshape_in_place(x, _unsqueeze_shape("unsqueeze_", x, axis), UNSQUEEZE_)
 
 
-def _flatten(op: str, x: Tensor, start_axis: Any, stop_axis: Any) -> tuple[int, ...]:
+def _flatten_shape(op: str, x: Tensor, start_axis: Any, stop_axis: Any) -> tuple[int, ...]:
     need_tensor(op, x)
     shape = x._array.shape
     if not shape:
@@ -235,27 +232,24 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """
-    return reshape(x, _flatten("flatten", x, start_axis, stop_axis))
+    return reshape(x, _flatten_shape("flatten", x, start_axis, stop_axis))
 
 
 def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
     """Merge the dimensions from ``start_axis`` to ``stop_axis`` in place. Nothing is written.
 
     Raises:
-        ValueError: if ``start_axis`` comes after ``stop_axis``, or if the shape needs a copy.
+        ValueError: if ``start_axis`` comes after ``stop_axis``; if the shape needs a copy; for a leaf that requires a
+            gradient, in grad mode.
         IndexError: if ``x`` does not have that axis.
-        ValueError: for a leaf that requires a gradient, in grad mode.
     """
-    return _reshape(x, _flatten("flatten_", x, start_axis, stop_axis), FLATTEN_)
+    return _reshape_in_place(x, _flatten_shape("flatten_", x, start_axis, stop_axis), FLATTEN_)
 
 
 #: Available as functions and as methods of tensors.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
-    for function in (
-        *(reshape, view, squeeze, unsqueeze, flatten),
-        *(reshape_, squeeze_, unsqueeze_, flatten_),
-    )
+    for function in (reshape, view, squeeze, unsqueeze, flatten, reshape_, squeeze_, unsqueeze_, flatten_)
 }
 
 for _name, _function in FUNCTIONS.items():

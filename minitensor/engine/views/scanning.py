@@ -1,6 +1,6 @@
-"""Paddle's ``cumsum_`` and ``cumprod_``, which flatten the tensor if no axis is given, and convert it to ``dtype``.
+"""Paddle's ``cumsum_`` and ``cumprod_``. Without an axis they flatten the tensor; with ``dtype`` they convert it.
 
-A conversion moves the tensor to a new storage, as ``cast_`` does; its views keep the old storage.
+A conversion moves the tensor to a new storage, as ``cast_`` does. Views of the tensor keep the old storage.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from minitensor.engine.views.set_resize_cast import cast_
 
 
 def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
-    """Convert and flatten ``x`` if requested, then scan it in place. Errors are raised before anything changes."""
+    """Convert and flatten ``x`` if requested, then call ``op`` of the table. Errors are raised before ``x`` changes."""
     need_tensor(op, x)
     if axis is not None:
         axis = as_axis(op, axis, max(x.ndim, 1))

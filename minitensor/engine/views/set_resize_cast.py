@@ -1,8 +1,8 @@
 """In-place functions that replace a tensor's storage, dtype or size; also ``apply_`` and ``requires_grad_``.
 
-``cast_`` gives a tensor another dtype, ``resize_`` another number of elements, ``set_`` another storage. The tensor
-object stays the same, so the change is visible under every name of it. Other tensors keep their data: views and
-detached aliases still use the old storage, and tensors that were saved from it for backward remain valid.
+``cast_`` changes the dtype of a tensor, ``resize_`` the number of elements, ``set_`` the storage. The tensor object
+stays the same, so every variable that refers to it shows the change. Other tensors keep their data: views and detached
+aliases still use the old storage, and tensors that operations saved from it for backward remain valid.
 
 =================  ==============================  ==========================  =====================================
 name               storage                         version                     history
@@ -44,8 +44,8 @@ from minitensor.engine.views.indexing import store_at
 from minitensor.engine.views.parts import as_strided
 
 
-def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:
-    """Move ``x`` to ``array`` on a new storage, one version later. Other tensors keep the old storage."""
+def _move_to(x: Tensor, array: np.ndarray, op: str) -> None:
+    """Move ``x`` to a new storage for ``array``, whose version is one higher. Other tensors keep the old storage."""
     storage = new_storage(array)
     storage.version = x._storage.version
     x._array, x._storage = register_layout(array), storage
@@ -53,7 +53,7 @@ def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:
 
 
 def _refuse_read_only(x: Tensor, op: str) -> None:
-    """Raise RuntimeError if ``x`` is in read-only memory, because a new storage would silently end the sharing."""
+    """Raise RuntimeError if the memory of ``x`` is read-only. A new storage would silently end its sharing."""
     if not writeable(x._array) and read_only(x._array):
         raise read_only_target(op, x)
 
@@ -62,17 +62,15 @@ def _refuse_read_only(x: Tensor, op: str) -> None:
 
 
 def cast_(x: Tensor, dtype: Any) -> Tensor:
-    """Convert ``x`` in place to another dtype, on a new storage.
+    """Convert ``x`` in place to another dtype, on a new storage. The shape stays the same.
 
-    If it already has that dtype, nothing happens. No bytes are overwritten: views and aliases keep the old storage and
-    no longer share memory with ``x``. Gradients pass through a conversion between floating dtypes. A leaf that requires
-    a gradient is refused in grad mode; under ``no_grad`` it stays a leaf, and its gradient is converted, too. The shape
-    stays the same.
+    If ``x`` already has that dtype, nothing happens. No bytes are overwritten: views and aliases keep the old storage
+    and no longer share memory with ``x``. Gradients pass through a conversion between floating dtypes. Under
+    ``no_grad``, a leaf that requires a gradient stays a leaf, and its gradient is converted, too.
 
     Raises:
         ValueError: for a leaf that requires a gradient, in grad mode.
-        TypeError: if a gradient is required and the dtype is not floating.
-        TypeError: if a tensor cannot have that dtype.
+        TypeError: if a tensor cannot have that dtype, or if a gradient is required and the dtype is not floating.
     """
     need_tensor("cast_", x)
     wanted = dtype_of(dtype)
@@ -88,13 +86,13 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
                 f"cast_: a tensor of dtype {wanted.name} cannot require a gradient, and this one does. Nothing was "
                 f"changed. Use `astype({wanted.name!r})`, which makes a new tensor, or call `detach_()` first."
             )
-    old = x.dtype
-    _moved_to(x, x._array.astype(wanted.numpy, order="C"), "cast_")
+    old = x._array.dtype
+    _move_to(x, x._array.astype(wanted.numpy, order="C"), "cast_")
     x._history = None
     if type(node) is Leaf:
-        _cast_leaf(x, node, old, wanted)
+        _cast_leaf(x, node, wanted)
     elif node is not None:
-        x._node = new_node(CAST, (node,), (old.numpy,), x._array.shape)
+        x._node = new_node(CAST, (node,), (old,), x._array.shape)
         move_boxes(node, x._node)
         extra = getattr(x, "_extra", None)
         if extra is not None and extra.box is not None and extra.box.gradient is not None:
@@ -104,8 +102,8 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
     return x
 
 
-def _cast_leaf(x: Tensor, leaf: Leaf, old: DType, wanted: DType) -> None:
-    """Make ``x`` a leaf of its new dtype, to which the old leaf passes its gradients, converted."""
+def _cast_leaf(x: Tensor, leaf: Leaf, wanted: DType) -> None:
+    """Make ``x`` a new leaf. ``leaf``, its former node, converts later gradients and passes them on to the new one."""
     new = new_leaf(x._array.shape)
     if leaf.saved is not None:
         new.saved = cast(leaf.saved.detach(), wanted.numpy)
@@ -121,9 +119,9 @@ def _cast_leaf(x: Tensor, leaf: Leaf, old: DType, wanted: DType) -> None:
 def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = None) -> Tensor:
     """Change the shape of ``x`` in place, even the number of elements. The first elements, in reading order, are kept.
 
-    A contiguous tensor that does not grow keeps its storage and uses the front of it: nothing is written, its views
-    still share it, and the version stays the same. Otherwise ``x`` gets a new storage, one version later, and its
-    former views keep the old one.
+    A contiguous tensor that does not grow keeps its storage and uses the front of it. Nothing is written, its views
+    still share the storage, and the version stays the same. Otherwise ``x`` gets a new storage, whose version is one
+    higher, and its former views keep the old storage.
 
     Args:
         fill_zero: ignored, because added elements are always 0: uninitialized memory would differ from run to run.
@@ -148,7 +146,7 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
         array = np.zeros(lengths, x._array.dtype, like=x._array)
         kept = min(size, x._array.size)
         array.reshape(-1)[:kept] = x._array.reshape(-1)[:kept]
-        _moved_to(x, array, "resize_")
+        _move_to(x, array, "resize_")
         x._history = None
     if watch.listener is not None:
         watch.listener(MetadataChanged(x, "resize_", (x,)))
@@ -168,26 +166,26 @@ def set_(
 ) -> Tensor:
     """Make ``x`` equal to ``source.as_strided(shape, stride, offset)``, which shares the storage of ``source``.
 
-    Nothing is written. ``x`` leaves its group and joins that of ``source``, including dtype and history; under
-    ``no_grad`` it becomes a detached alias. Its former views keep the old storage. The version is the new storage's.
+    Nothing is written. ``x`` leaves its group and joins that of ``source``, with its dtype, version and history; under
+    ``no_grad``, ``x`` becomes a detached alias. Former views of ``x`` keep the old storage.
 
     Args:
-        source: the tensor to share with; without one, ``x`` becomes empty (shape [0], on a storage of 0 bytes).
+        source: the tensor whose storage ``x`` will share. None makes ``x`` empty (shape [0], on a storage of 0 bytes).
         shape: that of ``source`` by default.
-        stride: in elements; by default that of ``source``, or dense if a shape is given.
-        offset: in elements from the start of the storage; by default that of ``source``, unless a shape or stride is
-            given.
+        stride: in elements; by default that of ``source``, or contiguous if a shape is given.
+        offset: in elements from the start of the storage; by default that of ``source``, unless a shape is given.
 
     Raises:
         ValueError: if ``x`` is a leaf that requires a gradient, because its gradient belongs to its current value.
-        TypeError: if ``source`` is neither a tensor nor None, or ``offset`` is not an integer.
+        TypeError: if ``source`` is neither a tensor nor None, or is on another device; or if ``offset`` is not an
+            integer.
     """
     need_tensor("set_", x)
     _refuse_read_only(x, "set_")
     if type(x._current()) is Leaf:
         raise ValueError(
-            f"set_: Leaf Var ({x.name}) requires a gradient, which belongs to the numbers that it has. Nothing "
-            f"was changed. Use `set_value` to load numbers, or set `stop_gradient=True` first."
+            f"set_: Leaf Var ({x.name}) requires a gradient, which belongs to its current numbers. Nothing was "
+            f"changed. Use `set_value` to load numbers, or set `stop_gradient=True` first."
         )
     if source is None:
         if shape is not None or stride is not None or checks.integer("set_", "offset", offset) != 0:
@@ -231,7 +229,7 @@ def apply(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
 
     Raises:
         RuntimeError: if ``x`` requires a gradient, in grad mode, because the work of ``func`` may not be recorded.
-        TypeError, ValueError: if ``func`` returns something else.
+        TypeError, ValueError: if ``func`` returns anything but a tensor of the shape of ``x``.
     """
     return _apply("apply", x, func)
 

@@ -1,4 +1,4 @@
-"""Views with the dimensions in another order, and their in-place variants, which write nothing: transpose, t, T."""
+"""Views with the dimensions in another order: transpose, t and T. The in-place variants write nothing."""
 
 from __future__ import annotations
 
@@ -15,10 +15,6 @@ from minitensor.engine.operations.arguments import as_axis, need_tensor
 from minitensor.engine.views.making import Reshaping, reshaped, view_of
 
 
-def _transpose_forward(array: np.ndarray, perm: tuple[int, ...]) -> np.ndarray:
-    return array.transpose(perm)
-
-
 def _transpose_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     (perm,) = node.saved
     back = [0] * len(perm)
@@ -28,7 +24,8 @@ def _transpose_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
 
 
 TRANSPOSE, TRANSPOSE_, T_, T_IN_PLACE = (
-    Reshaping(name, _transpose_forward, _transpose_backward) for name in ("transpose", "transpose_", "t", "t_")
+    Reshaping(name, lambda array, perm: array.transpose(perm), _transpose_backward)
+    for name in ("transpose", "transpose_", "t", "t_")
 )
 
 
@@ -77,7 +74,7 @@ def transpose_(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     return reshaped(x, x._array.transpose(axes), TRANSPOSE_, (axes,))
 
 
-def _permute(op: str, x: Tensor) -> tuple[int, ...]:
+def _axes_of_t(op: str, x: Tensor) -> tuple[int, ...]:
     need_tensor(op, x)
     ndim = x._array.ndim
     if ndim > 2:
@@ -86,13 +83,13 @@ def _permute(op: str, x: Tensor) -> tuple[int, ...]:
 
 
 def t(input: Tensor, name: str | None = None) -> Tensor:
-    """Return a view [m, n] of a matrix [n, m]. A tensor with less than two dimensions keeps its shape.
+    """Return a view [m, n] of a matrix [n, m]. A tensor with fewer than two dimensions keeps its shape.
 
     Raises:
         ValueError: if there are more than two dimensions.
         TypeError: if ``input`` is not a tensor.
     """
-    axes = _permute("t", input)
+    axes = _axes_of_t("t", input)
     return view_of(input, input._array.transpose(axes), T_, (axes,))
 
 
@@ -102,7 +99,7 @@ def t_(input: Tensor, name: str | None = None) -> Tensor:
     Raises:
         ValueError: if there are more than two dimensions; for a leaf that requires a gradient, in grad mode.
     """
-    axes = _permute("t_", input)
+    axes = _axes_of_t("t_", input)
     return reshaped(input, input._array.transpose(axes), T_IN_PLACE, (axes,))
 
 
@@ -111,7 +108,7 @@ def _reverse_dimensions(x: Tensor) -> Tensor:
     return transpose(x, tuple(range(x._array.ndim))[::-1])
 
 
-#: Functions, all of which but T are also methods of Tensor.
+#: The functions, which are also methods of Tensor.
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in (transpose, t, transpose_, t_)}
 
 for _name, _function in FUNCTIONS.items():

@@ -12,7 +12,7 @@ from tests.support.engine.differences import leaf
 @pytest.mark.parametrize("index", [slice(0, 2), [0, 1], (), 1], ids=str)
 def test_a_value_that_does_not_fit_is_named_with_both_shapes(index):
     x = mt.zeros([3, 4])
-    with pytest.raises(ValueError, match=r"setitem: a value of shape \[2, 5\] does not fit into the \[.*4\]"):
+    with pytest.raises(ValueError, match=r"setitem: a value of shape \[2, 5\] cannot be broadcast to shape \[.*4\]"):
         x[index] = mt.ones([2, 5])
     assert x.inplace_version == 0 and not x.numpy().any()
 

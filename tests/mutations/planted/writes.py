@@ -25,7 +25,7 @@ indexing(
 indexing(
     "repeated-read-counts-once",
     "An element that an index reads twice gets only one gradient.",
-    "add_at(whole, node.saved[0], g)  # an element that was read twice receives both gradients",
+    "add_at(whole, node.saved[0], g)  # the gradient of an element that was read twice is a sum",
     "whole[node.saved[0]] = g",
     "indexing::test_the_gradient_of_reading_is_that_of_central_differences",
 )  # fmt: skip
