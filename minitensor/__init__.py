@@ -61,23 +61,11 @@ __version__ = "0.2.0"
 # inf and nan are valid values, as in Paddle and PyTorch, so numpy's warnings about them are silenced in the engine.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
 
-globals().update(
-    {
-        **set_resize_cast.FUNCTIONS,
-        **scanning.FUNCTIONS,
-        **reshaping.FUNCTIONS,
-        **transposing.FUNCTIONS,
-        **parts.FUNCTIONS,
-        **joining.FUNCTIONS,
-        **drawing.FUNCTIONS,
-        **inspection.FUNCTIONS,
-        **ordering.FUNCTIONS,
-        **products.FUNCTIONS,
-        **contractions.FUNCTIONS,
-        **counting.FUNCTIONS,
-    }
-)
-
+for _module in (
+    *(set_resize_cast, scanning, reshaping, transposing, parts, joining, drawing),
+    *(inspection, ordering, products, contractions, counting),
+):
+    globals().update(_module.FUNCTIONS)
 
 _OPERATIONS = frozenset(operations.found_in("m"))
 _LATER = frozenset({*_OPERATIONS, *paddle.NAMES, *paddle.MODULES})
@@ -89,10 +77,7 @@ def __getattr__(name: str) -> object:
         from minitensor.paddle.missing import missing
 
         raise missing(__name__, name, __dir__())
-    if name in _OPERATIONS:
-        found: object = operations.FUNCTIONS[name]
-    else:
-        found = paddle.found(name)
+    found: object = operations.FUNCTIONS[name] if name in _OPERATIONS else paddle.found(name)
     globals()[name] = found
     return found
 

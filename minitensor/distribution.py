@@ -44,13 +44,13 @@ def _parameters(op: str, **given: Any) -> list[Tensor]:
     return [x if x._array.shape == shape else expand(x, list(shape)) for x in found]
 
 
-def _tensor(op: str, value: Any) -> Tensor:
+def _need_tensor(op: str, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
         raise TypeError(f"{op}: value is a Tensor, not {shown(value)}")
     return value
 
 
-def _together(op: str, value: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _broadcast_shape(op: str, value: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape of ``value`` broadcast against the parameters, whose shape is ``shape``."""
     try:
         return broadcast_shapes(value._array.shape, shape)
@@ -61,22 +61,18 @@ def _together(op: str, value: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]
 
 
 def _value(op: str, value: Any, shape: tuple[int, ...]) -> Tensor:
-    """Return a tensor of numbers that can be broadcast against the parameters, whose shape is ``shape``."""
-    if _tensor(op, value)._array.dtype.kind == "b":
+    """Return ``value``, after checking that it holds numbers and can be broadcast to parameters of ``shape``."""
+    if _need_tensor(op, value)._array.dtype.kind == "b":
         raise TypeError(f"{op}: value holds numbers, not bools")
-    _together(op, value, shape)
+    _broadcast_shape(op, value, shape)
     return value
 
 
 class Distribution:
-    """A probability distribution, or a batch of them.
-
-    Attributes:
-        batch_shape: the shape of the parameters.
-        event_shape: the shape of one outcome.
+    """A probability distribution, or a batch of distributions.
 
     Raises:
-        TypeError, ValueError: if one of them is not a shape.
+        TypeError, ValueError: if ``batch_shape`` or ``event_shape`` is not a shape.
     """
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = ()) -> None:
@@ -100,10 +96,10 @@ class Distribution:
         return list(as_shape(op, [*as_shape(op, shape), *self._batch_shape]))
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
-        """Return random outcomes without a gradient, of ``shape`` followed by that of the parameters.
+        """Return random outcomes without a gradient, of ``shape`` followed by the shape of the parameters.
 
         Args:
-            seed: is not used; ``minitensor.seed`` seeds the generator.
+            seed: has no effect; ``minitensor.seed`` seeds the generator.
         """
         integer(f"{type(self).__name__}.sample", "seed", seed)
         return self.rsample(shape).detach()
@@ -117,11 +113,11 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__}.rsample: its outcomes have no gradient; use sample()")
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability (density) at ``value``."""
+        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
         raise undefined(self, "log_prob")
 
     def probs(self, value: Tensor) -> Tensor:
-        """Return the probability (density) at ``value``."""
+        """Return the probability (density) at ``value``, broadcast against the parameters."""
         return FUNCTIONS["exp"](self.log_prob(value))
 
     prob = probs
@@ -139,18 +135,18 @@ class Distribution:
         """
         if type(other) is not type(self):
             raise NotImplementedError(
-                f"kl_divergence of {type(self).__name__} and {type(other).__name__}: both are of one kind"
+                f"kl_divergence of {type(self).__name__} and {type(other).__name__}: both must be of one class"
             )
         try:
-            broadcast_shapes(self._outcomes, other._outcomes)
+            broadcast_shapes(self._parameter_shape, other._parameter_shape)
         except ValueError:
-            shapes = f"{list(self._outcomes)} and {list(other._outcomes)}"
+            shapes = f"{list(self._parameter_shape)} and {list(other._parameter_shape)}"
             raise ValueError(f"kl_divergence: the shapes {shapes} of the parameters cannot be broadcast") from None
         return self._divergence(other)
 
     @property
-    def _outcomes(self) -> tuple[int, ...]:
-        """The shape of the parameters, with the dimension of categories."""
+    def _parameter_shape(self) -> tuple[int, ...]:
+        """The shape of the parameters, including a dimension for categories."""
         return self._batch_shape
 
     def _divergence(self, other: Any) -> Tensor:
@@ -185,18 +181,15 @@ class Normal(Distribution):
         return self.scale
 
     def rsample(self, shape: Any = ()) -> Tensor:
-        """Return random outcomes through which the parameters get gradients."""
         noise = randn(self._shape(shape), self.loc.dtype)
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
         distance: Any = _value("Normal.log_prob", value, self._batch_shape) - self.loc
         spread = -FUNCTIONS["square"](distance) / (2.0 * self.variance)
         return spread - FUNCTIONS["log"](self.scale) - math.log(math.sqrt(2.0 * math.pi))
 
     def entropy(self) -> Tensor:
-        """Return the entropy of each distribution, in nats."""
         return FUNCTIONS["log"](self.scale) + (0.5 + 0.5 * math.log(2.0 * math.pi))
 
     def _divergence(self, other: Normal) -> Tensor:
@@ -228,22 +221,19 @@ class Uniform(Distribution):
         return FUNCTIONS["square"](self.high - self.low) / 12.0
 
     def rsample(self, shape: Any = ()) -> Tensor:
-        """Return random outcomes through which the parameters get gradients."""
         return self.low + rand(self._shape(shape), self.low.dtype) * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
         value = _value("Uniform.log_prob", value, self._batch_shape)
         inside = FUNCTIONS["logical_and"](self.low < value, value < self.high).astype(self.low.dtype)
         return FUNCTIONS["log"](inside) - FUNCTIONS["log"](self.high - self.low)
 
     def entropy(self) -> Tensor:
-        """Return the entropy of each distribution, in nats."""
         return FUNCTIONS["log"](self.high - self.low)
 
 
 class Bernoulli(Distribution):
-    """The numbers 1, with probability ``probs``, and 0.
+    """The distribution of 1, with probability ``probs``, and 0, with probability ``1 - probs``.
 
     Raises:
         TypeError: if ``probs`` is neither a number nor a tensor.
@@ -271,12 +261,13 @@ class Bernoulli(Distribution):
         return self._given * (1.0 - self._given)
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
-        """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
         integer("Bernoulli.sample", "seed", seed)
         return bernoulli(expand(self._given.detach(), self._shape(shape, "sample")))
 
     def rsample(self, shape: Any = (), temperature: float = 1.0) -> Tensor:
-        """Return numbers from 0 to 1 that approach outcomes as ``temperature`` approaches 0 (Maddison et al. 2016).
+        """Return numbers from 0 to 1 through which ``probs`` gets a gradient (Maddison et al. 2016).
+
+        The lower the ``temperature``, the closer the numbers are to 0 or 1.
 
         Raises:
             TypeError, ValueError: if ``temperature`` is not a number above 0.
@@ -287,13 +278,11 @@ class Bernoulli(Distribution):
         return FUNCTIONS["sigmoid"]((self._logits + noise) / temperature)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
         value = _value("Bernoulli.log_prob", value, self._batch_shape)
         right = FUNCTIONS["log_sigmoid"](self._logits) * value
         return right + FUNCTIONS["log_sigmoid"](-self._logits) * (1.0 - value)
 
     def entropy(self) -> Tensor:
-        """Return the entropy of each distribution, in nats."""
         return -(
             self._probs * FUNCTIONS["log_sigmoid"](self._logits)
             + (1.0 - self._probs) * FUNCTIONS["log_sigmoid"](-self._logits)
@@ -306,10 +295,10 @@ class Bernoulli(Distribution):
 
 
 class Categorical(Distribution):
-    """The numbers 0, 1, 2, ..., with probabilities that ``logits`` determine along their last dimension.
+    """The distribution of 0, 1, 2, ... with probabilities that ``logits`` determine along their last dimension.
 
-    As in Paddle, ``sample``, ``log_prob`` and ``probs`` divide the logits, which must not be negative, by their sum.
-    ``entropy`` and ``kl_divergence``, in contrast, use them as logarithms.
+    As in Paddle, ``sample``, ``log_prob`` and ``probs`` divide the logits, which must not be negative, by their sum. In
+    contrast, ``entropy`` and ``kl_divergence`` use the logits as logarithms.
 
     Raises:
         TypeError: if ``logits`` is not a tensor, list or array.
@@ -324,11 +313,10 @@ class Categorical(Distribution):
         self._prob = self.logits / FUNCTIONS["sum"](self.logits, -1, True)
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
-        """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
         integer("Categorical.sample", "seed", seed)
         whole, chances = self._shape(shape, "sample"), host_array(self._prob._array)
         if not (chances >= 0).all():
-            raise ValueError("Categorical.sample: logits are not negative, because they are divided by their sum")
+            raise ValueError("Categorical.sample: logits must not be negative, because they are divided by their sum")
         bounds = chances.reshape(-1, chances.shape[-1]).astype(np.float64).cumsum(-1)
         lead = whole[: len(whole) - len(self._batch_shape)]
         drawn = source.generator.random((math.prod(lead), len(bounds)))
@@ -336,11 +324,11 @@ class Categorical(Distribution):
         return Tensor._made(like(found.reshape(whole), self._prob._array), "sample")
 
     @property
-    def _outcomes(self) -> tuple[int, ...]:
+    def _parameter_shape(self) -> tuple[int, ...]:
         return self.logits._array.shape
 
     def _probability(self, op: str, value: Tensor) -> Tensor:
-        value = _tensor(op, value)
+        value = _need_tensor(op, value)
         index = value if value._array.dtype.kind == "i" else value.astype("int64")
         count = self.logits.shape[-1]
         numbers = host_array(index._array)
@@ -353,20 +341,17 @@ class Categorical(Distribution):
             return FUNCTIONS["take_along_axis"](self._prob, index, -1)
         if list(index.shape[:-1]) == list(self._batch_shape):
             return FUNCTIONS["take_along_axis"](self._prob, index, -1)
-        shape = _together(op, index, self._batch_shape)
+        shape = _broadcast_shape(op, index, self._batch_shape)
         rows = expand(self._prob, [*shape, count])
         return squeeze(FUNCTIONS["take_along_axis"](rows, unsqueeze(expand(index, list(shape)), -1), -1), -1)
 
     def probs(self, value: Tensor) -> Tensor:
-        """Return the probability of ``value``, broadcast against the parameters."""
         return self._probability("Categorical.probs", value)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
         return FUNCTIONS["log"](self._probability("Categorical.log_prob", value))
 
     def entropy(self) -> Tensor:
-        """Return the entropy of each distribution, in nats."""
         logs: Any = log_softmax(self.logits, -1)
         return -FUNCTIONS["sum"](FUNCTIONS["exp"](logs) * logs, -1)
 
@@ -376,7 +361,7 @@ class Categorical(Distribution):
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """Return the divergence of ``p`` from ``q`` (Kullback and Leibler 1951), of the shape of their parameters.
+    """Return the divergence of ``p`` from ``q`` (Kullback and Leibler 1951), in the broadcast shape of the parameters.
 
     Raises:
         NotImplementedError: if the two distributions are of different classes.

@@ -18,7 +18,8 @@ class RanksDifferError(RuntimeError):
     """Raised if the parameters of the ranks have different values.
 
     Attributes:
-        ranks: the ranks that differ from the majority; without a majority, those that wrote more often, or all.
+        ranks: the ranks that differ from the majority. Without a majority, the ranks that wrote the parameter more
+            often than others, or all ranks if the numbers of writes are equal.
         parameter: the name of the first parameter that differs.
     """
 
@@ -66,17 +67,14 @@ def _difference(entries: Iterable[tuple[str, str, int]]) -> RanksDifferError:
         odd = [rank for rank, each in enumerate(sums) if each != most]
     else:  # without a majority, report the ranks that wrote more often, because the others lack those writes
         odd = [rank for rank, each in enumerate(versions) if each > min(versions)] or list(range(len(sums)))
-    all_odd = len(odd) == len(sums)
-    text = f"The ranks do not agree about `{names[odd[0]]}`: " + (
-        "it cannot be decided which of them is right."
-        if all_odd
-        else f"{ranks_text(odd)} differ{'s' * (len(odd) == 1)}."
-    )
-    text += "\n" + "\n".join(
-        f"  rank {rank}: checksum {sums[rank]}, written {versions[rank]} times" for rank in range(len(sums))
-    )
-    if len(set(versions)) > 1:
-        text += "\nThe numbers of writes differ: an in-place operation ran on some ranks only."
+    if len(odd) == len(sums):
+        verdict = "it cannot be decided which of them is right"
     else:
-        text += "\nThe numbers of writes are equal: one of the writes, or the initial values, differed."
-    return RanksDifferError(text, odd, names[odd[0]])
+        verdict = f"{ranks_text(odd)} differ{'s' * (len(odd) == 1)}"
+    lines = [f"The ranks do not agree about `{names[odd[0]]}`: {verdict}."]
+    lines += [f"  rank {rank}: checksum {sums[rank]}, written {versions[rank]} times" for rank in range(len(sums))]
+    if len(set(versions)) > 1:
+        lines.append("The numbers of writes differ: an in-place operation ran on some ranks only.")
+    else:
+        lines.append("The numbers of writes are equal: one of the writes, or the initial values, differed.")
+    return RanksDifferError("\n".join(lines), odd, names[odd[0]])

@@ -35,8 +35,8 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
     """Overwrite ``tensor`` on every rank with the elementwise sum over all ranks, in one versioned write.
 
     Args:
-        tensor: of one shape and dtype on all ranks. Except under ``no_grad`` it must not need a gradient, because its
-            history cannot contain the computation of other ranks: see :func:`sum_over_ranks`.
+        tensor: of one shape and dtype on all ranks. In grad mode it must not need a gradient, because a history cannot
+            contain the computation of other ranks: see :func:`sum_over_ranks`.
         op: one of :class:`ReduceOp`; SUM by default.
 
     Returns:
@@ -48,17 +48,16 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
         ValueError: if ``op`` is unknown, or if shapes or dtypes differ between ranks. Nothing is written then.
         TypeError: if ``tensor`` is not a tensor of numbers.
     """
-    if not isinstance(op, str) or op not in _OPERATIONS:
-        raise ValueError(f"all_reduce: op is one of {', '.join(_OPERATIONS)}, not {shown(op)}")
+    checks.choice("all_reduce", "op", op, _OPERATIONS)
     link = _check_ranks("all_reduce", [tensor])
     if op == ReduceOp.AVG and tensor._array.dtype not in FLOATS:
-        raise TypeError(f"all_reduce: an average of {tensor.dtype.name} is not of that dtype; sum them instead")
+        raise TypeError(f"all_reduce: the average of {tensor.dtype.name} numbers is not of that dtype; use op 'sum'")
     _reduce(link, tensor, op, "all_reduce")
     return tensor
 
 
 def broadcast(tensor: Tensor, src: int) -> Tensor:
-    """Overwrite ``tensor`` on every rank with that of rank ``src``, in one versioned write, also on rank ``src``.
+    """Overwrite ``tensor`` on every rank with the tensor of rank ``src``, in one versioned write, also on rank ``src``.
 
     Returns:
         ``tensor`` itself.
@@ -92,8 +91,10 @@ def average_gradients(parameters: Iterable[Tensor]) -> None:
 
 
 def gather(value: Any) -> list[Any]:
-    """Return on every rank a list of the values of all ranks, ordered by rank: numbers, text, lists or arrays, not
-    tensors.
+    """Return on every rank a list of the values of all ranks, ordered by rank.
+
+    Args:
+        value: a number, text, list or array, but not a tensor.
 
     Raises:
         RuntimeError: before ``init_parallel_env``, or if a rank does not call this function.
@@ -111,7 +112,7 @@ def barrier() -> None:
 
 
 class _SumOverRanks(PyLayer):
-    """The sum over ranks. An input is part of every rank's sum, so its gradient is the sum of all ranks' gradients."""
+    """The sum over ranks. An input is a part of the sum on every rank, so backward sums the gradients of all ranks."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -125,7 +126,7 @@ class _SumOverRanks(PyLayer):
 def sum_over_ranks(x: Tensor) -> Tensor:
     """Return the sum of ``x`` over all ranks as a new tensor. Autograd records the operation.
 
-    Backward computes the gradient of the sum of all ranks' losses, and all ranks have to run it together.
+    Backward computes the gradient of the sum of the losses of all ranks. Every rank has to run it.
 
     Args:
         x: of one shape and dtype on all ranks; the result has the same.
@@ -146,7 +147,7 @@ def _check_ranks(op: str, tensors: list[Tensor]) -> Link:
     link = link_for(op)
     for x in tensors:
         if not isinstance(x, Tensor):
-            raise TypeError(f"{op}: a Tensor is reduced in place, not {type(x).__name__}")
+            raise TypeError(f"{op}: a Tensor is needed, not {type(x).__name__}")
         if x._array.dtype == np.bool_:
             raise TypeError(f'{op}: bools are not numbers; convert them with `x.astype("int32")`')
         if modes.grad and x._current() is not None:
@@ -167,7 +168,7 @@ def _check_ranks(op: str, tensors: list[Tensor]) -> Link:
 
 
 def _list_differences(everyone: list[Any]) -> str:
-    """Return one line for each distinct argument, with the ranks that gave it."""
+    """Return one line for each distinct call, with the ranks that made it."""
     lines: dict[str, list[int]] = {}
     for rank, (op, given) in enumerate(everyone):
         lines.setdefault(f"{op} of {', '.join(given) or 'nothing'}", []).append(rank)
@@ -187,7 +188,7 @@ def _reduce(link: Link, tensor: Tensor, op: str, what: str) -> None:
 
 
 def _store(what: str, tensor: Tensor, overwrite: Any) -> None:
-    """Call ``overwrite`` on the memory of ``tensor`` or, if that is not contiguous, on a copy that is stored back."""
+    """Call ``overwrite`` with the array of ``tensor`` or, if it is not contiguous, with a copy that is then stored."""
     array = tensor._array
 
     def store() -> None:

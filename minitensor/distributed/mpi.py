@@ -1,7 +1,7 @@
 """Arrays and small messages between ranks, through a communicator of mpi4py.
 
-All ranks have to make the same calls in the same order. Every call has a name: a rank that has waited longer than the
-timeout exchanges it with the other waiting ranks, so that each can report the missing ranks.
+All ranks have to make the same calls in the same order. Every call has a name (``what``). A rank that has waited longer
+than the timeout exchanges the name with the other waiting ranks, so that each of them can report the missing ranks.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from minitensor.engine.device.arrays import gpu_of
 
 Array = Any
 
-#: Three times in seconds: a rank polls so long without a pause, then sleeps so long between polls. After its timeout it
-#: waits at least so long for the messages of other waiting ranks.
+#: Times in seconds: how long a rank polls without a pause; how long it sleeps between later polls; and how long, at
+#: least, it waits for the messages of other waiting ranks after its timeout.
 AT_ONCE, SLEEP, LISTENING = 2e-4, 2e-4, 1.0
-#: The MPI tag of messages about waiting. A program must use other tags.
+#: The MPI tag of the messages of waiting ranks. A program must use other tags.
 WAITING = 32_000
 
 
@@ -49,7 +49,7 @@ class Mpi:
         self._on_buffer(array, lambda buffer: self._wait(self.comm.Ibcast(buffer, source), what))
 
     def _on_buffer(self, array: Array, send: Any) -> None:
-        """Call ``send`` with memory that MPI can access: for a GPU a copy on the host, unless MPI is CUDA-aware."""
+        """Call ``send`` with memory that MPI can access: on a GPU a copy on the host, unless MPI is CUDA-aware."""
         gpu = gpu_of(array)
         if gpu is None:
             send(array)
@@ -69,13 +69,13 @@ class Mpi:
         return list(self.comm.allgather(value))
 
     def all_equal(self, number: int, what: str) -> bool:
-        """True if the number, of at most 62 bits, is the same on every rank."""
+        """True if ``number``, of at most 62 bits, is the same on every rank."""
         ends = np.array([number, -number], np.int64)
         self._wait(self.comm.Iallreduce(self._mpi.IN_PLACE, ends, self._mpi.MAX), what)
         return bool(ends[0] == -ends[1])
 
     def barrier(self, what: str) -> None:
-        """Wait until every rank has made this call."""
+        """Wait until every rank has called this method."""
         self._wait(self.comm.Ibarrier(), what)
 
     # ---------- waiting with a timeout ----------
@@ -92,7 +92,7 @@ class Mpi:
                 time.sleep(SLEEP)
 
     def _missing(self, what: str, waited: float) -> str:
-        """Return a text that names the missing ranks, after exchanging the names of calls with the waiting ones."""
+        """Exchange the names of calls with the other waiting ranks, and return a text that names the missing ranks."""
         others = [rank for rank in range(self.size) if rank != self.rank]
         sent = [self.comm.isend(what, rank, WAITING) for rank in others]
         received: dict[int, str] = {}
@@ -102,7 +102,7 @@ class Mpi:
                 if rank not in received and self.comm.Iprobe(rank, WAITING):
                     received[rank] = self.comm.recv(source=rank, tag=WAITING)
             time.sleep(SLEEP)
-        del sent  # a rank that has ended does not receive them
+        del sent  # do not wait for these requests, because a rank that has ended receives nothing
         absent = [rank for rank in others if rank not in received]
         elsewhere = [f"rank {rank} waits in {where}" for rank, where in received.items() if where != what]
         missing = [f"{ranks_text(absent)} did not arrive"] if absent else []

@@ -15,18 +15,8 @@ from minitensor.engine.device.arrays import gpu_of
 Array = Any
 
 #: NCCL's numbers for dtypes and operations, from nccl.h.
-DTYPES = {
-    np.dtype(name): number
-    for name, number in {
-        "int8": 0,
-        "uint8": 1,
-        "int32": 2,
-        "int64": 4,
-        "float16": 6,
-        "float32": 7,
-        "float64": 8,
-    }.items()
-}
+_NAMES = {0: "int8", 1: "uint8", 2: "int32", 4: "int64", 6: "float16", 7: "float32", 8: "float64"}
+DTYPES = {np.dtype(name): number for number, name in _NAMES.items()}
 OPERATIONS = {"sum": 0, "prod": 1, "max": 2, "min": 3}
 
 
@@ -60,11 +50,10 @@ class Nccl:
 
     def _describe(self, array: Array, what: str) -> tuple[int, int, int]:
         if gpu_of(array) is None or not hasattr(array, "data"):
-            raise TypeError(f'{what}: backend "nccl" takes tensors on a CUDA device; this one is not on one')
+            raise TypeError(f'{what}: backend "nccl" takes tensors on a CUDA device, and this one is not')
         if array.dtype not in DTYPES:
-            raise TypeError(
-                f'{what}: backend "nccl" sends one of {", ".join(map(str, DTYPES))}, not {array.dtype.name}'
-            )
+            allowed = ", ".join(map(str, DTYPES))
+            raise TypeError(f'{what}: backend "nccl" sends one of the dtypes {allowed}, not {array.dtype.name}')
         return array.data.ptr, array.size, DTYPES[array.dtype]
 
     def gather(self, value: Any, what: str) -> list[Any]:
@@ -72,9 +61,9 @@ class Nccl:
         return self._mpi.gather(value, what)
 
     def all_equal(self, number: int, what: str) -> bool:
-        """True if the number, of at most 62 bits, is the same on every rank."""
+        """True if ``number``, of at most 62 bits, is the same on every rank."""
         return self._mpi.all_equal(number, what)
 
     def barrier(self, what: str) -> None:
-        """Wait until every rank has made this call."""
+        """Wait until every rank has called this method."""
         self._mpi.barrier(what)

@@ -1,4 +1,4 @@
-"""Connect the processes that train together, and number them. One such process is called a rank."""
+"""Connect and number the processes that train together. Each of these processes is called a rank."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from minitensor.engine.views.joining import stack
 
 
 class TensorDataset(datasets.Rows):
-    """Row i of each of ``tensors`` is sample i: a view, or a copy with ``share=False`` (an addition of minitensor).
+    """A data set whose sample i has row i of each tensor: a view, or with ``share=False`` (minitensor only) a copy.
 
     Raises:
         TypeError, AssertionError: if an element is not a tensor, or if the first dimensions differ in length.
@@ -64,7 +64,7 @@ class RandomSampler(samplers.Shuffled):
 
 
 class BatchSampler(samplers.Batches):
-    """Lists of ``batch_size`` indices: those of a data set, or those that a sampler yields.
+    """Lists of ``batch_size`` indices, which are those of a data set or those that a sampler yields.
 
     Raises:
         ValueError: if ``batch_size`` is not a positive integer; if both a data set and a sampler are given, or neither.
@@ -89,7 +89,7 @@ class BatchSampler(samplers.Batches):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[datasets.Subset]:
-    """Split ``dataset`` at random into parts of the given ``lengths``, or shares of the data set that sum to 1.
+    """Split ``dataset`` at random into parts with the given ``lengths``, or with the given shares, which sum to 1.
 
     Raises:
         ValueError: if ``lengths`` sum neither to the length of the data set nor to 1.
@@ -114,7 +114,7 @@ def _join(samples: list[Any]) -> Any:
 
 
 class DataLoader(Loader):
-    """Batches of ``dataset``, one after the other.
+    """An iterable of the batches of ``dataset``.
 
     Args:
         dataset: a Dataset, an IterableDataset, or anything with ``__getitem__`` and ``__len__``.

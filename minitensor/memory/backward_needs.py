@@ -1,6 +1,6 @@
 """Find the tensors that the backward of an in-place operation needs, and the reasons, in the derivative table.
 
-Which tensors an operation really saved is read from its node in the graph.
+:func:`new_saves_of` finds in a recorded node the copies that the operation really saved.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minitensor.engine.table import ROWS, Row
 from minitensor.engine.table.rows import names_in
 from minitensor.engine.views.indexing import SET_AT
 
-#: Derivative rules of in-place operations that have no row in the table, in the table's notation.
+#: Derivative rules, in the table's notation, of in-place operations that have no row.
 _RULES: dict[str, dict[str, str]] = {
     "setitem": {"x": "g, and 0 where it was written", "value": "g where it was written"},
     "copy_": {"x": "0", "other": "g"},
@@ -26,12 +26,12 @@ _RULES: dict[str, dict[str, str]] = {
 
 
 def row_of(op: str) -> Row | None:
-    """Return the row from which the in-place ``op`` is compiled; None if it is not a row of the table."""
+    """Return the row of the in-place operation ``op``; None if the table has none."""
     return ROWS.get(op[:-1]) if op.endswith("_") else None
 
 
 def normal_twin(op: str) -> str:
-    """Return the name of the normal operation that computes the same as the in-place ``op``; "" if there is none."""
+    """Return the name of the normal operation with the same result as the in-place ``op``; "" if there is none."""
     row = row_of(op)
     return row.name if row is not None and row.normal else ""
 
@@ -41,7 +41,7 @@ class Reason(NamedTuple):
 
     Attributes:
         text: the sentence, with placeholders such as ``{names}``.
-        values: for each placeholder its name, and the names or pieces of code that replace it, joined in a list.
+        values: pairs of the name of a placeholder and the texts that replace it, written as a list: "x, y and z".
     """
 
     text: str
@@ -59,7 +59,7 @@ class Needs:
         rules: the rules that will run, as in the table: ``x: g * cos(x)``.
         what: the tensors that these rules need, in words; empty if they need none.
         reasons: sentences that explain why the rules need these tensors, or why they need none.
-        own: the operands whose gradients need the old value of the overwritten operand.
+        own: the operands whose gradients need the old value of the overwritten operand, which is therefore saved.
         marks: the number of bits per element that the rules need instead of the old value, or 0.
         output: True if the rules need the result.
     """
@@ -165,14 +165,14 @@ def node_of_write(x: Tensor) -> Node | None:
     return node
 
 
-def wanted_of(op: str, node: Node) -> list[str]:
-    """Return the operands of the recorded in-place ``op`` that need a gradient."""
+def _operands_with_rules(op: str) -> list[str]:
     row = row_of(op)
-    if row is None:
-        operands = list(_RULES.get(op, {}))
-    else:
-        operands = [x for x in row.operands if x in row.rules_in_place]
-    return [x for x, parent in zip(operands, node.inputs, strict=False) if parent is not None]
+    return list(_RULES.get(op, {})) if row is None else [x for x in row.operands if x in row.rules_in_place]
+
+
+def wanted_of(op: str, node: Node) -> list[str]:
+    """Return the operands of the in-place ``op``, recorded as ``node``, that need a gradient."""
+    return [x for x, parent in zip(_operands_with_rules(op), node.inputs, strict=False) if parent is not None]
 
 
 def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
@@ -181,17 +181,16 @@ def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
     Args:
         nodes: for each operand with a derivative rule, its node, or None if it needs no gradient.
     """
-    row = row_of(op)
-    if row is None or not nodes:
+    if row_of(op) is None or not nodes:
         return None
-    operands = [x for x in row.operands if x in row.rules_in_place]
-    return [x for x, node in zip(operands, nodes, strict=True) if node is not None]
+    return [x for x, node in zip(_operands_with_rules(op), nodes, strict=True) if node is not None]
 
 
 def new_saves_of(op: str, node: Node, inputs: tuple[Any, ...]) -> NewSaves:
-    """Return the memory that ``node``, created by the in-place ``op`` on ``inputs``, allocated for its saved tensors.
+    """Return the memory that ``node`` allocated for its saved tensors. Tensors saved without a copy do not count.
 
-    Tensors that were saved without a copy do not count.
+    Args:
+        op, inputs: the in-place operation that recorded the node, and its operands.
     """
     if node.saved is FREED or not node.saved:
         return NewSaves()

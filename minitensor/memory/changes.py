@@ -44,8 +44,8 @@ class MemoryChange(NamedTuple):
 def change_of(event: Event) -> MemoryChange | None:
     """Return the change of allocated bytes that ``event`` reports; None if it reports none.
 
-    On the host, the bytes of storages are allocated, and those of gradients in flight, which backward has computed and
-    not yet passed on, and which have no storage. On a GPU, the bytes of the allocator's blocks are allocated.
+    On the host, the allocated bytes are those of storages and of gradients in flight: backward has computed these, but
+    not passed them on yet, and they have no storage. On a GPU, the allocated bytes are those of the allocator's blocks.
     """
     match event:
         case StorageCreated(storage) | StorageReleased(storage):
@@ -75,10 +75,9 @@ def address_in(storage: Storage) -> int:
 def bytes_written(x: Tensor, where: Any) -> int:
     """Return the number of bytes that a write through ``x`` covered.
 
-    An element that the index contains twice counts twice.
-
     Args:
-        where: the attribute of that name of the event :class:`TensorWritten`.
+        where: the attribute of that name of the event :class:`TensorWritten`. An element that an index contains twice
+            counts twice.
     """
     if where is None:
         return x._array.nbytes
@@ -93,7 +92,7 @@ def bytes_written(x: Tensor, where: Any) -> int:
 
 
 class SavedReference(NamedTuple):
-    """A tensor that an operation saved for backward: its name there, its array, its storage and the saved version."""
+    """A tensor that an operation saved for backward: its name in the rules, array, storage and saved version."""
 
     what: str
     array: Any
@@ -102,7 +101,7 @@ class SavedReference(NamedTuple):
 
 
 def saved_by(node: Node) -> list[SavedReference]:
-    """Return the tensors that ``node`` saved for backward, without saved numbers; [] if backward has freed them."""
+    """Return the tensors, without constants, that ``node`` saved for backward; [] if backward has freed them."""
     if node.saved is FREED or not isinstance(node.saved, tuple):
         return []
     return [
@@ -113,19 +112,18 @@ def saved_by(node: Node) -> list[SavedReference]:
 
 
 class NewNodes:
-    """Find in the sequence of events the nodes that operations have just recorded.
+    """Find the nodes that operations record, in the sequence of events.
 
     Some operations emit the event of a new tensor before they record its node. At the next event, :meth:`late` examines
-    that tensor again. Until then, only a weak reference to the tensor is stored.
+    that tensor again. Until then, only a weak reference to the tensor is stored. Both methods return a list of at most
+    one pair: the node, and the argument ``where`` of :meth:`on_event`.
     """
 
     def __init__(self) -> None:
         self._late: tuple[weakref.ref[Tensor], Any] | None = None
 
     def late(self, event: Event | None = None) -> list[tuple[Node, Any]]:
-        """Return a list of the node that was recorded between the previous event and ``event``, and of that event's
-        ``where``; [] if there is no such node.
-        """
+        """Return the node that was recorded after the previous event, and before ``event``."""
         if self._late is None:
             return []
         (link, where), self._late = self._late, None
@@ -136,7 +134,7 @@ class NewNodes:
         return [(node, where)] if node is not None and _is_operation(node) else []
 
     def on_event(self, event: Event, where: Any) -> list[tuple[Node, Any]]:
-        """Return a list of the node that the operation of ``event`` has recorded, and ``where``; [] if none."""
+        """Return the node that the operation of ``event`` recorded before it."""
         if not isinstance(event, (TensorCreated, TensorWritten)):
             return []
         x, created = event.tensor, type(event) is TensorCreated

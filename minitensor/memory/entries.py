@@ -1,7 +1,7 @@
-"""The data of a recording: pieces of memory, and the events that concern them.
+"""The data of a recording: pieces of memory, and events about them.
 
 The name of a tensor is often found only after an event. Therefore an event refers to a :class:`TrackedMemory`, which
-has the best name so far. It lives as long as its storage, or longer if a recorded event refers to it.
+has the best name found so far.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.memory_log import MemoryEvent
 from minitensor.memory.naming import asked_name
 
-#: Where a name was read, from the least to the most reliable source: an expression that uses the tensor, an assignment,
-#: or ``x.name``, which the program set.
+#: The sources of a name, from the least to the most reliable: an expression that uses the tensor, an assignment, and
+#: ``x.name``, if the program has set it.
 SHOWN, ASSIGNED, ASKED = 1, 2, 3
 
 
 class TrackedMemory:
-    """A piece of memory in the events, with the information found so far.
+    """A piece of memory, with the information found so far.
 
     Attributes:
-        device, address: its device, and its address there.
-        storage: the number of its storage; 0 if it has none.
-        size, requested: its size in bytes, and the bytes that were requested, which an allocator may round up.
-        version: the version of its storage at the last event.
-        op, category: the operation that allocated it, and its purpose ("gradient" or "saved").
+        device, address: the device, and the address on that device.
+        storage: the number of the storage; 0 if there is none.
+        size, requested: the size in bytes, and the requested bytes, which an allocator may have rounded up.
+        version: the version of the storage at the last event.
+        op, category: the operation that allocated the memory, and the purpose: "gradient", "saved" or "".
     """
 
     __slots__ = (
@@ -42,12 +42,12 @@ class TrackedMemory:
         self._tensor: weakref.ref[Tensor] | None = None
 
     def set_name(self, name: str, rank: int) -> None:
-        """Set the name if ``rank``, the reliability of its source, is higher than that of the present name."""
+        """Set the name if its source is more reliable (has a higher ``rank``) than that of the present name."""
         if name and rank > self._rank:
             self._name, self._rank = name, rank
 
     def drop_name(self, name: str) -> None:
-        """Remove ``name`` if it was read from an assignment. Called when it belongs to another piece of memory."""
+        """Remove ``name``, which belongs to another piece of memory, if it was read from an assignment."""
         if self._rank == ASSIGNED and self._name == name:
             self._name, self._rank = "", 0
 
@@ -64,9 +64,8 @@ class TrackedMemory:
 
     def as_event(self) -> MemoryEvent:
         """Return the allocation of this memory as an event, without line and time."""
-        more: dict[str, Any] = {"category": self.category, "device": self.device, "storage": self.storage}
-        more["version"] = self.version
-        return MemoryEvent("alloc", self.address, self.size, self.requested, self.name, self.op, **more)
+        own: Any = {name: getattr(self, name) for name in ("category", "device", "storage", "version")}
+        return MemoryEvent("alloc", self.address, self.size, self.requested, self.name, self.op, **own)
 
     @property
     def name(self) -> str:
@@ -95,25 +94,11 @@ class RecordedEvent(NamedTuple):
 
 
 def as_memory_event(entry: RecordedEvent) -> MemoryEvent:
-    """Return ``entry`` as a public event, with the name and the purpose of its memory that are known by now."""
-    memory = entry.memory
-    name, category, storage, op = "", "", 0, entry.op
+    """Return ``entry`` as a public event, with the present name and purpose of its memory."""
+    kind, memory, address, size, requested, version, op, file, line, time_us, device_free, device = entry
+    name, category, storage = "", "", 0
     if memory is not None:
         name, category, storage = memory.name, memory.category, memory.storage
-        op = op or (memory.op if entry.kind == "alloc" else "")
-    return MemoryEvent(
-        entry.kind,
-        entry.address,
-        entry.size,
-        entry.requested,
-        name,
-        op,
-        entry.file,
-        entry.line,
-        entry.time_us,
-        category,
-        entry.device_free,
-        entry.device,
-        storage,
-        entry.version,
-    )
+        op = op or (memory.op if kind == "alloc" else "")
+    where = file, line, time_us, category, device_free, device, storage, version
+    return MemoryEvent(kind, address, size, requested, name, op, *where)

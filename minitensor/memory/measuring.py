@@ -1,7 +1,6 @@
 """Measure the bytes that a region of a program allocates: ``with memory.measure() as m: ...``.
 
-A measure adds up the engine's events while it is open. It neither reads nor resets the counters of
-:mod:`minitensor.device`.
+A measure counts the engine's events. It neither reads nor resets the counters of :mod:`minitensor.device`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class Bytes:
         allocated: the increase of the allocated bytes since the start (negative for a decrease).
         peak: the maximum of that increase since the start; 0 or more.
         allocations: the number of allocations.
-        extra_bytes: the sum of all allocations, also of memory that was freed again; 0 for work in place only.
+        extra_bytes: the sum of all allocations, even if the memory was freed again; 0 if all work was in place.
     """
 
     __slots__ = ("allocated", "peak", "allocations", "extra_bytes")
@@ -31,7 +30,7 @@ class Bytes:
         self.allocated = self.peak = self.allocations = self.extra_bytes = 0
 
     def add(self, change: MemoryChange) -> None:
-        """Add one allocation or release."""
+        """Count one change of the allocated bytes."""
         self.allocated += change.nbytes
         if change.is_allocation:
             self.allocations += 1

@@ -2,8 +2,7 @@
 
 A name that the program set (``x.name = "weights"``) has priority. Otherwise the name is read from the source text: in
 ``h = x @ w`` the result is called ``h``, and in ``h.add_(1.0)`` the written tensor is ``h``. Local variables of running
-functions are read only for a snapshot and at the start of a recording. Before Python 3.13, this stores a copy in the
-frame, which is emptied at once so that it keeps no tensor alive.
+functions are read only for a snapshot and at the start of a recording.
 """
 
 from __future__ import annotations
@@ -16,10 +15,9 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-from minitensor.engine.core.storage import CallSite
 from minitensor.engine.core.tensor import Tensor
 from minitensor.memory.reachable_names import tensors_in
-from minitensor.memory.source_lines import Site, Sources, is_engines
+from minitensor.memory.source_lines import Site, Sources, is_engines, position_in, position_of
 
 #: The prefix of the names that :attr:`Tensor.name` generates if the program has set no name.
 _GENERATED = "generated_tensor_"
@@ -41,15 +39,11 @@ class Naming:
         self._known: dict[tuple[str, CodeType, int, str], str] = {}
 
     def written(self, site: Site, op: str) -> str:
-        """Return the name of the tensor that the in-place ``op``, called at ``site``, writes; empty if it cannot be
-        determined.
-        """
+        """Return the name of the tensor that the in-place ``op``, called at ``site``, writes; empty if unknown."""
         return self._cached_name("write", site, op)
 
     def viewed(self, site: Site, op: str) -> str:
-        """Return the name of the tensor of which ``op``, called at ``site``, is a view; empty if it cannot be
-        determined.
-        """
+        """Return the name of the tensor of which ``op``, called at ``site``, returns a view; empty if unknown."""
         return self._cached_name("view", site, op)
 
     def _cached_name(self, what: str, site: Site, op: str) -> str:
@@ -64,7 +58,7 @@ class Naming:
     def made(self, frame: FrameType | None) -> str:
         """Return the variable to which the value computed in ``frame`` is assigned; empty if there is none.
 
-        If a function returns the value, the variable is searched in the caller.
+        If the function returns the value, the variable is that of its caller.
         """
         while frame is not None:
             while is_engines(frame) and frame.f_back is not None:
@@ -86,17 +80,15 @@ class Naming:
         return self._assigned[file]
 
 
-#: The marker in place of a name for an expression whose value a function returns.
+#: In place of a name: a function returns the value of the expression.
 _RETURNED = "\0returned"
-
-_Span = tuple[int, int, int, int]
 
 
 class _Assignments:
     """The variables to which the expressions of a file are assigned, by position; on Python 3.10 by line only."""
 
     def __init__(self, lines: list[str]) -> None:
-        self._at: dict[_Span, str] = {}
+        self._at: dict[tuple[Any, ...], str] = {}
         self._on_line: dict[int, tuple[int, str]] = {}  # by line: the id of the value's syntax node, and the variable
         try:
             tree = ast.parse("".join(lines))
@@ -111,7 +103,7 @@ class _Assignments:
             elif isinstance(node, ast.AugAssign):
                 self._note(node.target, node, node)
             elif isinstance(node, ast.Return) and node.value is not None:
-                self._at[_span(node.value)] = _RETURNED
+                self._at[position_of(node.value)] = _RETURNED
                 self._on_line[node.lineno] = id(node.value), _RETURNED
 
     def _note(self, target: ast.expr, value: ast.AST, statement: ast.AST) -> None:
@@ -121,7 +113,7 @@ class _Assignments:
                     self._note(each, part, part)
             return
         if isinstance(target, (ast.Name, ast.Attribute)):
-            self._at[_span(value)] = name = ast.unparse(target)
+            self._at[position_of(value)] = name = ast.unparse(target)
             if isinstance(value, (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp, ast.Lambda)):
                 return
             last = statement.end_lineno or statement.lineno  # type: ignore[attr-defined]  # statements have lines
@@ -131,20 +123,11 @@ class _Assignments:
                 self._on_line[line] = id(value), name if other == id(value) else ""
 
     def target(self, code: CodeType, instruction: int) -> str:
-        """Return the variable to which the expression at this instruction is assigned; ``_RETURNED`` if a function
-        returns it, and empty otherwise.
-        """
-        positions = getattr(code, "co_positions", None)
-        if positions is None:
-            return self._on_line.get(CallSite(code, instruction).line, (0, ""))[1]
-        for i, (first, last, column, end) in enumerate(positions()):
-            if i == instruction // 2:
-                return self._at.get((first, column, last, end), "") if None not in (first, last, column, end) else ""
-        return ""
-
-
-def _span(node: Any) -> _Span:
-    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+        """Return the variable to which the expression at ``instruction`` is assigned, or ``_RETURNED``, or ""."""
+        line, position = position_in(code, instruction)
+        if not hasattr(code, "co_positions"):
+            return self._on_line.get(line, (0, ""))[1]
+        return "" if position is None else self._at.get(position, "")
 
 
 # ---------- variables of running functions ----------
@@ -169,9 +152,9 @@ def names_in_reach(frame: FrameType | None) -> Iterator[tuple[str, Tensor]]:
 def _locals_of(frame: FrameType) -> list[tuple[str, Tensor]]:
     values = frame.f_locals
     found = list(_named(values))
-    # Before Python 3.13, `frame.f_locals` is a copy that the frame stores until it ends, so it would keep tensors
-    # alive. The copy is emptied unless the program uses it, too (`d = locals()`). Without such a use, the copy has
-    # three references: one from the frame, one from `values` and one from the call of getrefcount.
+    # Before Python 3.13, `frame.f_locals` is a copy, which the frame stores until it ends. It would keep tensors alive,
+    # so it is emptied unless the program uses it, too (`d = locals()`). Without such a use, the copy has three
+    # references: one from the frame, one from `values` and one from the call of getrefcount.
     if isinstance(values, dict) and sys.getrefcount(values) <= 3:
         values.clear()
     return found

@@ -52,11 +52,11 @@ class ProfileRow:
 
     Attributes (bytes, unless stated otherwise):
         line: the number of the line in the file; None for the return, which frees the variables of the function.
-        text: the source text of the line, without its line break.
+        text: the source text of the line.
         allocations: the number of allocations.
         allocated: the increase of the allocated bytes; negative if the line freed more than it allocated.
-        peak: the maximum of the allocated bytes while the line ran, minus those at the start of the function; None if
-            the line emitted no events.
+        peak: the maximum of the allocated bytes while the line ran, minus the allocated bytes at the start of the
+            function; None if the line emitted no events.
         written: the bytes written in place.
         saved: the bytes of the tensors that the line's operations saved for backward. A saved tensor is a reference:
             saving it allocates nothing, but prevents it from being freed.
@@ -166,7 +166,7 @@ class LineProfiler(Subscription):
         super().close()
 
     def _row(self) -> ProfileRow:
-        """Return the row of the running line; in a recursive call, of the line that the innermost call runs."""
+        """Return the row of the running line of the function; in a recursion, that of the innermost call."""
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code not in self._codes:
             frame = frame.f_back
@@ -212,7 +212,7 @@ def profile(function: Callable[..., Any] | None = None, /, *, device: Any = None
 
     The wrapped function has an attribute ``table``: the :class:`Table` of the last call, or None before the first call.
     If a call raises an error, the table covers the events until then, and the error is raised as usual. Recursive calls
-    are counted in the table of the outermost call, and the memory of other functions for the lines that call them.
+    are counted in the table of the outermost call. The memory of other functions counts for the lines that call them.
 
     Args:
         function: a Python function or method. If it is omitted, as in ``@profile(show=False)``, a decorator is
@@ -231,17 +231,17 @@ def profile(function: Callable[..., Any] | None = None, /, *, device: Any = None
 
     @functools.wraps(function)
     def profiled(*args: Any, **kwargs: Any) -> Any:
-        held, names = [*args, *kwargs.values()][::-1], tuple(kwargs)
+        arguments, names = [*args, *kwargs.values()][::-1], tuple(kwargs)
         del args, kwargs
-        call = _forwarding(len(held) - len(names), names)
+        call = _forwarding(len(arguments) - len(names), names)
         if running:
-            return call(function, held)
+            return call(function, arguments)
         watcher = LineProfiler(inner.__qualname__, inner.__code__, name_of("profile", device))
         profiled.table = watcher.table  # type: ignore[attr-defined]  # a function's attribute
         running.append(watcher)
         watcher.open()
         try:
-            return call(function, held)
+            return call(function, arguments)
         except BaseException as error:
             watcher.table.error = f"{type(error).__name__}: {error}"
             raise
@@ -280,16 +280,16 @@ def _describe(what: Any) -> str:
 
 @functools.cache
 def _forwarding(count: int, names: tuple[str, ...]) -> Callable[..., Any]:
-    """Return ``call(function, held)``, which removes the arguments from the end of ``held`` and calls ``function``.
+    """Return a function ``call(function, arguments)``, which takes all arguments from a list and calls ``function``.
 
-    The first ``count`` arguments are passed by position, the others by the given names. During the call neither the
-    list nor the profiler refers to an argument, so an argument that the function deletes is freed at once, as without
-    the profiler.
+    The list is in reverse order. Its last ``count`` arguments are passed by position, the others by ``names``. During
+    the call neither the list nor the profiler refers to an argument, so an argument that the function deletes is freed
+    at once, as without the profiler.
     """
     if not all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
-        return lambda function, held: function(
-            *[held.pop() for _ in range(count)], **{name: held.pop() for name in names}
+        return lambda function, arguments: function(
+            *[arguments.pop() for _ in range(count)], **{name: arguments.pop() for name in names}
         )
-    given = ", ".join(["held.pop()"] * count + [f"{name}=held.pop()" for name in names])
+    given = ", ".join(["arguments.pop()"] * count + [f"{name}=arguments.pop()" for name in names])
     # The text contains only names, which were checked above.
-    return eval(f"lambda function, held: function({given})", {"__package__": __package__})
+    return eval(f"lambda function, arguments: function({given})", {"__package__": __package__})

@@ -1,4 +1,4 @@
-"""Track tensors that share a storage, with their names in the program, by weak references."""
+"""Track the tensors that share a storage, by weak references, and find the names of tensors that a call can reach."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_leaf(x: Tensor) -> bool:
 
 
 def memory_of(x: Tensor) -> Storage:
-    """Return the storage of ``x``; for an alias ``y.data``, which has a separate version, the storage of ``y``."""
+    """Return the storage with the memory of ``x``; if ``x`` is an alias ``y.data``, the storage of ``y``."""
     return getattr(x._storage, "of", x._storage)
 
 
@@ -41,7 +41,7 @@ class _Registered:
 
 
 class Sharing:
-    """The registered tensors, by the id of their storage, which identifies a storage until it is freed."""
+    """The registered tensors, by the id of their storage."""
 
     def __init__(self) -> None:
         self._on: dict[int, dict[int, _Registered]] = {}
@@ -66,7 +66,7 @@ class Sharing:
         self.register(x).base = f"view of {noun}" if is_view else f"detached alias of {noun}"
 
     def on_freed(self, storage: Storage) -> None:
-        """Forget the tensors on ``storage``, which is being freed."""
+        """Unregister the tensors on ``storage``, which is being freed."""
         self._on.pop(id(storage), None)
 
     def _known(self, x: Tensor) -> _Registered | None:
@@ -124,7 +124,7 @@ def _shares_bytes(a: np.ndarray, b: np.ndarray) -> bool:
 def in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
     """Yield the tensors in the arguments of a call and in the outer variables that the function uses, with names.
 
-    Tensors directly inside a list, tuple, dict or object are included.
+    Tensors directly inside a list, tuple, dict or object of these are included.
     """
     code = getattr(function, "__code__", None)
     parameters = code.co_varnames[: code.co_argcount] if code is not None else ()

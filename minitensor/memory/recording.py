@@ -1,7 +1,7 @@
 """Record memory events in order: ``with memory.record() as recording: ...``.
 
-* Each event is a :class:`~minitensor.engine.device.memory_log.MemoryEvent` with its kind, bytes, operation and line,
-  and the name of the tensor in the program.
+* Each event is a :class:`~minitensor.engine.device.memory_log.MemoryEvent` with a kind, bytes, operation and line, and
+  the name of the tensor in the program.
 * A recording has the last ``limit`` events; ``dropped`` is the number of earlier ones.
 * A recording keeps no tensor alive, because it contains only numbers, text and weak references. It does not change
   values, versions, lifetimes, bytes or peak.
@@ -60,14 +60,14 @@ class Recording(Subscription):
         self._naming = Naming()
         self._files: dict[str, str] = {}
         self._leaves: weakref.WeakKeyDictionary[Node, TrackedMemory] = weakref.WeakKeyDictionary()
-        # On Python 3.10, where a name was last read from an assignment, and the memory that got it.
+        # On Python 3.10: the line and the name of the last assignment, its instruction, and the memory with the name.
         self._last: tuple[tuple[CodeType, int, str], int, TrackedMemory] | None = None
 
     # ---------- results ----------
 
     @property
     def events(self) -> list[MemoryEvent]:
-        """The last events, oldest first, with the names that are known by now."""
+        """The last events, oldest first, with the names found so far."""
         self._add_saved(self._nodes.late())
         return [as_memory_event(entry) for entry in self._log.events]
 
@@ -82,7 +82,7 @@ class Recording(Subscription):
         return self._log.recorded
 
     def live(self, device: str) -> dict[int, MemoryEvent]:
-        """Return for each address in use on ``device`` the event that allocated it, if it was recorded."""
+        """Return the known allocations on ``device`` that are alive, as events without line and time, by address."""
         in_flight = [memory for group in self._flight.values() for memory in group]
         known = [*self._live.values(), *self._blocks.values(), *in_flight]
         return {memory.address: memory.as_event() for memory in known if memory.device == device}
@@ -141,7 +141,7 @@ class Recording(Subscription):
         self._storages += 1
         if type(storage) is not Storage:
             block = self._block_of(storage)
-            if block.storage:  # a sum of gradients has replaced the first one
+            if block.storage:  # a sum of gradients has taken over the block of the first gradient
                 key = block.device, block.address
                 block = self._blocks[key] = TrackedMemory(*key, block.size, block.requested)
             block.storage = self._storages
@@ -253,21 +253,10 @@ class Recording(Subscription):
             op = op or _operation(frame)
         while is_engines(frame) and frame.f_back is not None:
             frame = frame.f_back
-        entry = RecordedEvent(
-            kind,
-            memory,
-            of.address if address is None else address,
-            of.size if size is None else size,
-            requested,
-            0 if memory is None else memory.version,
-            op,
-            self._file(frame.f_code.co_filename),
-            frame.f_lineno or 0,
-            now_us(),
-            0 if event is None else event.device_free,
-            of.device,
-        )
-        self._log.add(entry)
+        data = (kind, memory, of.address if address is None else address, of.size if size is None else size, requested)
+        version, device_free = 0 if memory is None else memory.version, 0 if event is None else event.device_free
+        where = (self._file(frame.f_code.co_filename), frame.f_lineno or 0, now_us(), device_free, of.device)
+        self._log.add(RecordedEvent(*data, version, op, *where))
 
     def _file(self, path: str) -> str:
         """Return the file's name without its folder; empty for code that is not in a file."""
@@ -279,7 +268,7 @@ class Recording(Subscription):
     # ---------- registry ----------
 
     def _of(self, storage: Storage) -> TrackedMemory:
-        """Return the memory of ``storage``, after registering a storage that is older than the recording."""
+        """Return the memory of ``storage``. A storage that is older than the recording is registered first."""
         memory = self._live.get(id(storage))
         if memory is None:
             self._storages += 1
@@ -311,8 +300,8 @@ class Recording(Subscription):
         if not name:
             return
         if not hasattr(frame.f_code, "co_positions"):
-            # Python 3.10 has no columns, so every value computed on the line would get the name. Only the last value
-            # keeps the name.
+            # Python 3.10 stores no columns, so every value computed on the line would get the name. Only the last one
+            # keeps it.
             code, instruction, _ = site = Site.of(frame)
             position = code, site.place.line, name
             if self._last is not None and self._last[0] == position and self._last[1] < instruction:
@@ -325,14 +314,10 @@ def _operation(frame: FrameType | None) -> str:
     """Return the name of the engine's function that the program called; empty if it called none."""
     name = ""
     while frame is not None and is_engines(frame):
-        if not _is_watcher(frame):
+        if frame.f_globals.get("__package__") not in watching and frame.f_code not in skipped_in_tracebacks:
             name = frame.f_code.co_name
         frame = frame.f_back
     return name.removeprefix("reflected_").strip("<>")
-
-
-def _is_watcher(frame: FrameType) -> bool:
-    return frame.f_globals.get("__package__") in watching or frame.f_code in skipped_in_tracebacks
 
 
 #: The open recordings, in the order in which they were opened.

@@ -37,9 +37,8 @@ SNAPSHOT_VERSION = 1
 def snapshot() -> dict[str, Any]:
     """Return devices, live storages with their tensors and the nodes that saved them, and the events of a recording.
 
-    The result is plain data for ``json.dumps``; ``snapshot.schema.json``, next to this module, describes it. Live
-    objects are found through the garbage collector, which does not list objects that the program has frozen
-    (``gc.freeze()``).
+    The result is plain data for ``json.dumps``; ``snapshot.schema.json``, next to this module, describes it. Objects
+    that the program has frozen with ``gc.freeze()`` are missing, because the garbage collector does not list them.
     """
     frame = sys._getframe(1)
     recording = running()
@@ -104,7 +103,7 @@ class _StorageSegments:
 
 
 def _with_segment(event: MemoryEvent) -> list[MemoryEvent]:
-    """Return ``event`` and, if it is about a piece of memory, the event of its segment, in their order."""
+    """Return ``event`` and, if it allocates or frees a block, the event of the block's segment, in their order."""
     if event.kind not in ("alloc", "free"):
         return [event]
     segment = MemoryEvent(f"segment_{event.kind}", event.address, event.size, event.size, time_us=event.time_us)
@@ -115,7 +114,7 @@ def _with_segment(event: MemoryEvent) -> list[MemoryEvent]:
 
 
 class _LiveObjects:
-    """The live storages and tensors of the program, with their names."""
+    """The storages and tensors of the program that are alive, with their names."""
 
     def __init__(self, frame: FrameType | None, recording: Recording | None) -> None:
         self.recording = recording
@@ -158,7 +157,7 @@ class _LiveObjects:
 
     @property
     def gpus(self) -> list[Any]:
-        """The current GPUs, and replaced ones on which memory is still in use."""
+        """The current GPUs, and earlier GPUs on which memory is still in use."""
         used = [gpu_of(storage.buffer) for storage in self.storages if type(storage) is not Storage]
         found = {id(gpu): gpu for gpu in (current.gpu, current.simulated, *used) if gpu is not None}
         return list(found.values())
@@ -170,7 +169,7 @@ class _LiveObjects:
         return list(dict.fromkeys([*filter(None, [asked_name(x)]), *self._names.get(id(x), [])]))
 
     def name_of(self, storage: Storage) -> str:
-        """Return the recorded name of ``storage``, or a name of its largest named tensor; empty if it has none."""
+        """Return the recorded name of ``storage``, or the name of its largest named tensor; empty if it has neither."""
         shown = sorted(self._tensors.get(id(storage), []), key=lambda x: -x._array.size)
         names = [name for x in shown for name in self.names_of(x)]
         memory = self.recording.memory_of(storage) if self.recording is not None else None
@@ -215,7 +214,7 @@ class _LiveObjects:
         }
 
     def live(self, device: str) -> dict[int, MemoryEvent]:
-        """Return for each address in use on ``device`` the event that allocated it, with a name."""
+        """Return the allocations on ``device`` that are alive, as events with names, by address."""
         known = self.recording.live(device) if self.recording is not None else {}
         for storage in self.storages:
             if device_of(storage) == device and storage.nbytes:

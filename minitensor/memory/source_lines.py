@@ -38,7 +38,7 @@ _CALLERS = (
 
 
 def caller_in_package(frame: FrameType | None) -> str:
-    """Return "a layer" or "an optimizer" if one of them called the operation for the program; otherwise ""."""
+    """Return "a layer" or "an optimizer" if the program called one of them, and it called the operation; else ""."""
     found = ""
     while frame is not None and is_engines(frame):
         module = frame.f_globals.get("__name__", "")
@@ -105,9 +105,9 @@ class Sources:
         return self._expression(site, base)
 
     def _expression(self, site: Site, pick: Callable[[ast.expr], ast.expr | None]) -> str:
-        line, position = _position(site.code, site.instruction)
+        line, position = position_in(site.code, site.instruction)
         on_line = [node for node in self._nodes(site) if node.lineno <= line <= (node.end_lineno or line)]
-        exact = [node for node in on_line if _position_of(node) == position]
+        exact = [node for node in on_line if position_of(node) == position]
         for nodes in (exact, on_line):
             texts = {_text(part) for node in nodes if (part := pick(node)) is not None}
             if len(texts) == 1:
@@ -128,8 +128,8 @@ class Sources:
         return self._trees[file]
 
 
-def _position(code: CodeType, instruction: int) -> tuple[int, tuple[Any, ...] | None]:
-    """Return the line of an instruction, and its exact position if Python provides it (3.11 or newer)."""
+def position_in(code: CodeType, instruction: int) -> tuple[int, tuple[Any, ...] | None]:
+    """Return the line of an instruction, and its exact position if Python provides it (3.11 or newer); else None."""
     line = CallSite(code, instruction).line
     positions = getattr(code, "co_positions", None)
     if positions is None:
@@ -138,7 +138,8 @@ def _position(code: CodeType, instruction: int) -> tuple[int, tuple[Any, ...] | 
     return line, None if None in (first, last, column, end) else (first, column, last, end)
 
 
-def _position_of(node: ast.expr) -> tuple[Any, ...]:
+def position_of(node: Any) -> tuple[Any, ...]:
+    """Return the position of a syntax node: its first line and column, and its last line and end column."""
     return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 
 

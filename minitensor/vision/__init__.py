@@ -1,7 +1,4 @@
-"""Transform pictures given as tensors, like ``paddle.vision.transforms`` and ``torchvision.transforms``, also in place.
-
-The package downloads nothing and has no pretrained models.
-"""
+"""Transform tensors of pictures, like ``paddle.vision.transforms`` and ``torchvision.transforms``, also in place."""
 
 import importlib
 

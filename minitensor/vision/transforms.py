@@ -1,8 +1,8 @@
-"""Flips, crops, colours and normalization of pictures [..., channels, height, width], as tensors of both frameworks.
+"""Flip, crop, colour and normalize pictures: tensors [..., channels, height, width] of Paddle's or PyTorch's names.
 
-Paddle and torchvision share the names and arguments. ``inplace`` is an addition of minitensor, except in ``normalize``,
-where torchvision has it. With ``inplace=False`` a function copies the picture and writes into the copy, so both
-settings run the same operations and give the same values.
+Paddle and torchvision share the names and arguments. Only minitensor has ``inplace``, except in ``normalize``, where
+torchvision has it, too. With ``inplace=False`` a function copies the picture and writes into the copy, so both settings
+run the same operations and return the same values.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _target(op: str, img: Any, inplace: bool, channels: int | None = None) -> An
 
 
 def hflip(img: Any, inplace: bool = False) -> Any:
-    """Mirror a picture horizontally. In place, too, a mirrored copy is made before the picture is overwritten.
+    """Mirror a picture horizontally. Even in place, a mirrored copy is made first, which then overwrites the picture.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
@@ -61,7 +61,7 @@ def hflip(img: Any, inplace: bool = False) -> Any:
 
 
 def vflip(img: Any, inplace: bool = False) -> Any:
-    """Mirror a picture vertically. In place, too, a mirrored copy is made before the picture is overwritten.
+    """Mirror a picture vertically. Even in place, a mirrored copy is made first, which then overwrites the picture.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
@@ -99,7 +99,8 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
     height, width = checks.integer("crop", "height", height), checks.integer("crop", "width", width)
     if min(top, left) < 0 or min(height, width) < 1 or top + height > rows or left + width > columns:
         raise ValueError(
-            f"crop: {height} x {width} pixels from ({top}, {left}) on are not inside a picture of {rows} x {columns}"
+            f"crop: {height} x {width} pixels from row {top} and column {left} on are not inside a picture of {rows} x "
+            f"{columns} pixels"
         )
     return img[..., top : top + height, left : left + width]
 
@@ -157,10 +158,10 @@ def adjust_saturation(img: Any, saturation_factor: float, inplace: bool = False)
 def color_jitter(
     img: Any, brightness: float = 0.0, contrast: float = 0.0, saturation: float = 0.0, inplace: bool = False
 ) -> Any:
-    """Change brightness, contrast and saturation, in this order, each by a random factor from ``1 - s`` to ``1 + s``,
-    where ``s`` is the argument of that name.
+    """Change brightness, contrast and saturation, in this order, by random factors.
 
-    The engine's generator draws the factors; ``minitensor.seed`` seeds it.
+    A factor is between ``1 - s`` (at least 0) and ``1 + s``, where ``s`` is the argument of that name. The engine's
+    generator draws the factors; ``minitensor.seed`` seeds it.
 
     Args:
         img: a picture of floats, of shape [..., 3, height, width]; the result has that shape. If only the brightness
@@ -212,15 +213,14 @@ def normalize(img: Any, mean: Sequence[float], std: Sequence[float], inplace: bo
         TypeError: if ``img`` is not a tensor.
     """
     channels = _check_picture("normalize", img).shape[-3]
+    mean, std = (checks.elements("normalize", name, given, "numbers") for name, given in (("mean", mean), ("std", std)))
     for name, numbers in (("mean", mean), ("std", std)):
-        numbers = [
-            checks.real("normalize", name, each) for each in checks.elements("normalize", name, numbers, "numbers")
-        ]
+        for each in numbers:
+            checks.real("normalize", name, each)
         if len(numbers) not in (1, channels):
-            raise ValueError(f"normalize: {name} has one number for each of {channels} channels, not {list(numbers)}")
-    mean, std = list(mean), list(std)
+            raise ValueError(f"normalize: {name} has one number for each of {channels} channels, not {numbers}")
     if any(each == 0 for each in std):
-        raise ValueError("normalize: a deviation of 0 divides by 0; std is " + str(list(std)))
+        raise ValueError(f"normalize: a deviation of 0 divides by 0; std is {std}")
     out = _target("normalize", img, inplace)
     means, deviations = (Tensor._made(_per_channel(out, numbers)) for numbers in (mean, std))
     return FUNCTIONS["divide_"](FUNCTIONS["subtract_"](out, means), deviations)
@@ -237,9 +237,9 @@ def _per_channel(out: Any, numbers: Sequence[float]) -> Any:
 def instance_normalize(img: Any, eps: float = 1e-5, inplace: bool = False) -> Any:
     """Normalize each channel of each picture to mean 0 and variance 1, as style transfer networks do with features.
 
-    If the picture needs no gradient, the function allocates two numbers for each channel besides the result. If the
-    picture needs a gradient, use ``nn.functional.instance_norm`` instead: here backward raises an error, because the
-    function overwrites elements that the gradient of the variance needs.
+    If the picture needs no gradient, the function allocates only two numbers for each channel besides the result. If it
+    needs one, use ``nn.functional.instance_norm``: here backward raises an error, because the function overwrites
+    elements that the gradient of the variance needs.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.

@@ -117,7 +117,7 @@ def test_outcomes_that_are_counted_have_no_rsample(kind):
         (
             lambda: paddle.kl_divergence(paddle.Normal(0.0, 1.0), paddle.Uniform(0.0, 1.0)),
             NotImplementedError,
-            "one kind",
+            "must be of one class",
         ),
     ],
 )

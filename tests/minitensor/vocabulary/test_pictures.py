@@ -140,10 +140,16 @@ def test_backward_of_features_normalized_in_place_is_refused_or_right():
         gradient("2.6", True)
 
 
+def test_the_means_and_deviations_may_be_iterators():
+    picture = mt.to_tensor(photographs()[0])
+    mean, std = [0.5, 0.25, 0.125], [0.5, 0.25, 2.0]
+    assert T.normalize(picture, iter(mean), iter(std)).tolist() == T.normalize(picture, mean, std).tolist()
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda x: T.crop(x, 3, 0, 2, 2), ValueError, r"2 x 2 pixels from \(3, 0\) on are not inside .* 4 x 5"),
+        (lambda x: T.crop(x, 3, 0, 2, 2), ValueError, "from row 3 and column 0 on are not inside .* 4 x 5"),
         (lambda x: T.normalize(x, [0.5, 0.5], [1.0]), ValueError, "one number for each of 3 channels, not"),
         (lambda x: T.normalize(x, [0.5], [0.0]), ValueError, "a deviation of 0 divides by 0"),
         (lambda x: T.adjust_brightness(x, -1.0), ValueError, "a number from 0 on, not -1.0"),
