@@ -13,7 +13,7 @@ from minitensor.engine.layers.custom_operation import floats_of
 from minitensor.engine.operations.arguments import need_tensor
 from minitensor.nn.initializer import Normal
 from minitensor.nn.layer import Layer
-from minitensor.nn.layers import Linear, count, need_attrs
+from minitensor.nn.layers import Linear, need_attrs
 
 
 def scaled_dot_product_attention(
@@ -69,7 +69,7 @@ class Embedding(Layer):
     ) -> None:
         super().__init__()
         rows, length = (
-            count("Embedding", name, given)
+            checks.integer("Embedding", name, given, 1)
             for name, given in (("num_embeddings", num_embeddings), ("embedding_dim", embedding_dim))
         )
         need_attrs(weight_attr)
@@ -90,11 +90,13 @@ class Embedding(Layer):
 
 
 class MultiHeadAttention(Layer):
-    """Attention with ``num_heads`` heads (Vaswani et al. 2017). Inputs and result have the shape [batch, time,
-    embed_dim].
+    """Attention with ``num_heads`` heads (Vaswani et al. 2017).
+
+    The query and the result have the shape [batch, time, embed_dim], the key [batch, time, kdim] and the value [batch,
+    time, vdim].
 
     Raises:
-        ValueError: if ``embed_dim`` is not a multiple of ``num_heads``, ``need_weights`` is true, or an input has
+        ValueError: if ``embed_dim`` is not a multiple of ``num_heads``, if ``need_weights`` is true, or if an input has
             another shape.
         TypeError: if an input is not a tensor of floats.
     """
@@ -112,18 +114,18 @@ class MultiHeadAttention(Layer):
     ) -> None:
         super().__init__()
         need_attrs(weight_attr, bias_attr)
-        embed_dim = count("MultiHeadAttention", "embed_dim", embed_dim)
+        embed_dim = checks.integer("MultiHeadAttention", "embed_dim", embed_dim, 1)
         if not 0 <= checks.real("MultiHeadAttention", "dropout", dropout) <= 1:
             raise ValueError(f"MultiHeadAttention: dropout is a probability from 0 to 1, not {shown(dropout)}")
         inner = [
-            embed_dim if given is None else count("MultiHeadAttention", name, given)
+            embed_dim if given is None else checks.integer("MultiHeadAttention", name, given, 1)
             for name, given in (("kdim", kdim), ("vdim", vdim))
         ]
         if checks.flag("MultiHeadAttention", "need_weights", need_weights):
-            raise ValueError("MultiHeadAttention: need_weights must be False; the weights are not kept")
-        if embed_dim % count("MultiHeadAttention", "num_heads", num_heads):
+            raise ValueError("MultiHeadAttention: need_weights must be False; the weights cannot be returned")
+        if embed_dim % checks.integer("MultiHeadAttention", "num_heads", num_heads, 1):
             raise ValueError(f"MultiHeadAttention: embed_dim {embed_dim} is not a multiple of num_heads {num_heads}")
-        for length in inner:  # too large a length is refused before the first layer draws random numbers
+        for length in inner:  # refuse too large a length before the first layer draws random numbers
             as_shape("MultiHeadAttention", [length, embed_dim])
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.q_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr)

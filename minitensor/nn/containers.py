@@ -11,7 +11,7 @@ from minitensor.nn.layer import Layer
 
 
 class _Listed(Layer):
-    """A list of layers, named by their positions."""
+    """Base class of lists of layers."""
 
     def __len__(self) -> int:
         return len(self._sub_layers)
@@ -47,7 +47,7 @@ class Sequential(_Listed):
 
     Raises:
         TypeError: if an argument is not a layer.
-        IndexError: for a position without a layer.
+        IndexError: if an index is out of range.
     """
 
     def __init__(self, *layers: Any) -> None:
@@ -72,7 +72,7 @@ class LayerList(_Listed):
 
     Raises:
         TypeError: if an argument is not a layer.
-        IndexError: for a position without a layer.
+        IndexError: if an index is out of range.
         NotImplementedError: on a call.
     """
 

@@ -1,4 +1,4 @@
-"""``nn.functional``: activations and other operations of the derivative table, and the functions that layers call."""
+"""``nn.functional``: activations and other operations of the derivative table, and functions that layers call."""
 
 import importlib
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 from minitensor.engine.operations import FUNCTIONS, found_in
 from minitensor.paddle.missing import missing
 
-#: For each module, the names of its functions, which are not operations of the derivative table.
+#: For each module, the names of its functions. They are not operations of the derivative table.
 _DEFINED = {
     "minitensor.engine.layers.activations": (
         *("cosine_similarity", "dropout", "gelu", "hardsigmoid", "hardswish", "log_softmax", "mish", "normalize"),

@@ -1,7 +1,7 @@
-"""Initializers under Paddle's names: they draw the numbers with which parameters start.
+"""Initializers under Paddle's names: they draw the initial numbers of parameters.
 
 The numbers are drawn on the host, by the generator that ``minitensor.seed`` seeds. An initializer that is called with a
-tensor writes the numbers into it with ``set_value``, in one versioned write.
+tensor writes the numbers into the tensor with ``set_value``, in one versioned write.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Initializer:
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """Return a new array on the host, of that shape and dtype."""
+        """Return the initial numbers of a parameter as a new array of ``shape`` and ``dtype`` on the host."""
         raise checks.undefined(self, "drawn")
 
     def __call__(self, param: Tensor) -> Tensor:
@@ -38,7 +38,7 @@ class Initializer:
 
 
 class Constant(Initializer):
-    """Every element is ``value``, in the shape and dtype of the parameter."""
+    """Set every element to ``value``, in the shape of the parameter."""
 
     def __init__(self, value: float = 0.0) -> None:
         self.value = checks.real("Constant", "value", value)
@@ -49,7 +49,7 @@ class Constant(Initializer):
 
 
 class Assign(Initializer):
-    """The numbers of an array, a list or a tensor, of the shape of the parameter.
+    """Copy the numbers of an array, a list or a tensor that has the shape of the parameter.
 
     Raises:
         ValueError: on a call, if the parameter has another shape.
@@ -66,7 +66,7 @@ class Assign(Initializer):
 
 
 class Uniform(Initializer):
-    """Numbers drawn uniformly from ``low`` to ``high``, in the shape of the parameter.
+    """Draw numbers uniformly between ``low`` and ``high``, in the shape of the parameter.
 
     Raises:
         ValueError: if ``low`` is above ``high``.
@@ -82,7 +82,7 @@ class Uniform(Initializer):
 
 
 class Normal(Initializer):
-    """Numbers from the normal distribution of mean ``mean`` and deviation ``std``, in the shape of the parameter.
+    """Draw normal numbers of mean ``mean`` and standard deviation ``std``, in the shape of the parameter.
 
     Raises:
         ValueError: if the standard deviation is negative.
@@ -98,22 +98,17 @@ class Normal(Initializer):
 
 
 def _drawable(op: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """Return ``shape`` as a tuple of lengths, and ``dtype`` as a numpy dtype of floats.
-
-    Raises:
-        TypeError, ValueError: if ``shape`` is not a shape, or ``dtype`` is not a floating-point one.
-    """
+    """Return ``shape`` as a tuple of lengths, and ``dtype`` as a numpy dtype; raise an error if it is not floating."""
     return as_shape(op, shape), float_dtype(op, dtype)
 
 
 def _fan(op: str, name: str, given: Any) -> Any:
-    """Return the argument ``name``, a number above 0 or None; raise TypeError or ValueError if it is anything else."""
+    """Return ``given``, a number above 0 or None; raise TypeError or ValueError if it is anything else."""
     return None if given is None else checks.real(op, name, given, above=0)
 
 
 class TruncatedNormal(Initializer):
-    """Numbers from the normal distribution between ``mean + a * std`` and ``mean + b * std``, in the shape of the
-    parameter.
+    """Draw normal numbers between ``mean + a * std`` and ``mean + b * std``, in the shape of the parameter.
 
     Raises:
         ValueError: if the standard deviation is not above 0, or ``a`` is not below ``b``.
@@ -137,10 +132,10 @@ class TruncatedNormal(Initializer):
 
 
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return ``fan_in`` and ``fan_out`` of a weight [in, out] or of kernels [out, in, ...].
+    """Return the fans of a weight [in, out] or of kernels [out, in, ...].
 
-    They are the number of inputs on which an output depends, and the number of outputs that depend on an input. For a
-    shape of one dimension [n] both are n; for [] both are 1.
+    ``fan_in`` is the number of inputs on which an output depends, and ``fan_out`` the number of outputs that depend on
+    an input. For a shape [n] both are n; for [] both are 1.
 
     Raises:
         TypeError, ValueError: if ``shape`` is not a shape.
@@ -155,14 +150,13 @@ def fans(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 class XavierUniform(Initializer):
-    """Numbers drawn uniformly between plus and minus ``gain * sqrt(6 / (fan_in + fan_out))`` (Glorot and Bengio, 2010).
+    """Draw numbers uniformly between plus and minus ``gain * sqrt(6 / (fan_in + fan_out))`` (Glorot and Bengio, 2010).
 
     Args:
-        fan_in, fan_out: by default those of the parameter's shape, a matrix [in, out] or kernels [out, in, ...]
-            (:func:`fans`).
+        fan_in, fan_out: by default those of the parameter's shape (:func:`fans`).
 
     Raises:
-        TypeError: on a call, if the argument is not a tensor.
+        TypeError, ValueError: if an argument is not a number, if a fan is not above 0, or if ``gain`` is below 0.
     """
 
     def __init__(self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0) -> None:
@@ -182,15 +176,13 @@ class XavierUniform(Initializer):
 
 @checks.with_own_methods
 class XavierNormal(XavierUniform):
-    """Numbers from the normal distribution of standard deviation ``gain * sqrt(2 / (fan_in + fan_out))`` (Glorot and
-    Bengio, 2010).
+    """Draw normal numbers of standard deviation ``gain * sqrt(2 / (fan_in + fan_out))`` (Glorot and Bengio, 2010).
 
     Args:
-        fan_in, fan_out: by default those of the parameter's shape, a matrix [in, out] or kernels [out, in, ...]
-            (:func:`fans`).
+        fan_in, fan_out: by default those of the parameter's shape (:func:`fans`).
 
     Raises:
-        TypeError: on a call, if the argument is not a tensor.
+        TypeError, ValueError: as :class:`XavierUniform` does.
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -198,15 +190,15 @@ class XavierNormal(XavierUniform):
 
 
 class KaimingUniform(Initializer):
-    """Numbers drawn uniformly between plus and minus ``gain * sqrt(3 / fan_in)`` (He and others, 2015).
+    """Draw numbers uniformly between plus and minus ``gain * sqrt(3 / fan_in)`` (He and others, 2015).
 
-    The gain is ``sqrt(2 / (1 + negative_slope ** 2))``, for layers that a ReLU follows.
+    The gain is ``sqrt(2 / (1 + negative_slope ** 2))``, which suits layers before a ReLU or leaky ReLU.
 
     Args:
-        fan_in: by default that of the parameter's shape, a matrix [in, out] or kernels [out, in, ...] (:func:`fans`).
+        fan_in: by default that of the parameter's shape (:func:`fans`).
 
     Raises:
-        TypeError: on a call, if the argument is not a tensor.
+        TypeError, ValueError: if an argument is not a number, or if ``fan_in`` is not above 0.
     """
 
     def __init__(self, fan_in: float | None = None, negative_slope: float = 0.0) -> None:
@@ -224,13 +216,15 @@ class KaimingUniform(Initializer):
 
 @checks.with_own_methods
 class KaimingNormal(KaimingUniform):
-    """Numbers from the normal distribution of standard deviation ``gain / sqrt(fan_in)`` (He and others, 2015).
+    """Draw normal numbers of standard deviation ``gain / sqrt(fan_in)`` (He and others, 2015).
+
+    The gain is that of :class:`KaimingUniform`.
 
     Args:
-        fan_in: by default that of the parameter's shape, a matrix [in, out] or kernels [out, in, ...] (:func:`fans`).
+        fan_in: by default that of the parameter's shape (:func:`fans`).
 
     Raises:
-        TypeError: on a call, if the argument is not a tensor.
+        TypeError, ValueError: as :class:`KaimingUniform` does.
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

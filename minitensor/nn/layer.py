@@ -1,4 +1,4 @@
-"""Layer: the base class of networks, which finds parameters, buffers and inner layers by their attribute names."""
+"""Layer: the base class of networks, which registers parameters, buffers and inner layers under attribute names."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from minitensor.nn.moving import in_dtype
 from minitensor.nn.parameter import Parameter, as_attr, create_parameter
 from minitensor.nn.states import load_into, state_of
 
-#: The number of layers created so far, by the first part of their names.
+#: The number of layers created so far, by the first part of the layers' names.
 _created: Counter[str] = Counter()
 
 
 class Layer:
-    """A part of a network: its parameters, the layers inside it, and ``forward``.
+    """A part of a network: parameters, inner layers, and ``forward``.
 
     A :class:`Parameter` or a layer that becomes an attribute is registered under the attribute's name. Any other tensor
     remains a plain attribute, unless ``register_buffer`` registers it as a tensor that is saved but not trained.
@@ -76,8 +76,7 @@ class Layer:
     # ---------- registered attributes ----------
 
     def __setattr__(self, name: str, value: Any) -> None:
-        kinds: dict[Any, str] = {Parameter: "_parameters", Layer: "_sub_layers"}
-        kind = kinds.get(_kind_of(value))
+        kind = "_parameters" if isinstance(value, Parameter) else "_sub_layers" if isinstance(value, Layer) else None
         places = [place for place in ("_parameters", "_buffers", "_sub_layers") if place in self.__dict__]
         if kind is not None:
             if not places:
@@ -92,8 +91,8 @@ class Layer:
                 if value is not None and not (place == "_buffers" and isinstance(value, Tensor)):
                     what = {"_parameters": "Parameter", "_buffers": "Tensor", "_sub_layers": "Layer"}[place]
                     raise TypeError(
-                        f"{type(self).__name__}.{name} is a registered {what}: it can be set to another or None, not "
-                        f"to {type(value).__name__}. Load numbers into it with `set_value`."
+                        f"{type(self).__name__}.{name} is a registered {what}: it can be set to another {what} or to "
+                        f"None, not to {type(value).__name__}. Load numbers into it with `set_value`."
                     )
                 self.__dict__[place][name] = value
                 return
@@ -152,7 +151,7 @@ class Layer:
         return parameter
 
     def add_sublayer(self, name: str, sublayer: Layer) -> Layer:
-        """Register a layer under a name."""
+        """Register a layer under ``name``."""
         checks.text("add_sublayer", "name", name)
         if not isinstance(sublayer, Layer):
             raise TypeError(f"add_sublayer: {name!r} must be a Layer, not {type(sublayer).__name__}")
@@ -258,13 +257,11 @@ class Layer:
     def set_state_dict(
         self, state_dict: Mapping[str, Any], use_structured_name: bool = True
     ) -> tuple[list[str], list[str]]:
-        """Load values with ``set_value``, in one versioned write each.
+        """Load values with ``set_value``, in one versioned write each. Nothing is written if a value does not fit.
 
         Args:
-            state_dict: tensors or arrays by path.
+            state_dict: tensors or arrays by path. A missing path causes a warning.
             use_structured_name: False if the keys are the names of the parameters instead of their paths.
-
-        A path that ``state_dict`` lacks causes a warning. If a value does not fit, nothing is written.
 
         Returns:
             Two lists: the paths that ``state_dict`` lacks, and those that the layer lacks.
@@ -272,7 +269,6 @@ class Layer:
         Raises:
             ValueError: if a shape differs.
             TypeError: if a dtype differs, or ``state_dict`` is not a dict.
-            The message lists all paths whose values differ, are missing or are unknown.
         """
         return load_into(self, state_dict, checks.flag("set_state_dict", "use_structured_name", use_structured_name))
 
@@ -292,7 +288,3 @@ class Layer:
         if not inside:
             return f"{type(self).__name__}({extra})"
         return f"{type(self).__name__}({extra}\n  " + "\n  ".join(inside) + "\n)"
-
-
-def _kind_of(value: Any) -> type | None:
-    return Parameter if isinstance(value, Parameter) else Layer if isinstance(value, Layer) else None

@@ -1,8 +1,7 @@
 """Layers under Paddle's names: each has parameters or settings and calls a function of ``nn.functional``.
 
 Activations and losses have no parameters; :mod:`minitensor.engine.layers.declared` declares them. An activation with
-``inplace=True`` overwrites its input and returns it. Paddle's layers have no such argument, but functions such as
-``relu_`` do the same.
+``inplace=True``, an argument that Paddle's layers lack, overwrites its input and returns it, as ``relu_`` does.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.layers.convolution import conv2d, pair
 from minitensor.engine.layers.declared import PADDLE, classes
 from minitensor.engine.layers.linear import linear
-from minitensor.engine.operations.arguments import need_tensor, whole
+from minitensor.engine.operations.arguments import need_tensor
 from minitensor.nn import functional as F
 from minitensor.nn.initializer import Normal
 from minitensor.nn.layer import Layer
@@ -26,22 +25,15 @@ from minitensor.nn.parameter import as_attr
 def need_attrs(*attributes: Any) -> None:
     """Raise TypeError unless every argument is a ParamAttr, an initializer, a name, a bool or None.
 
-    A layer checks its settings before it draws random numbers.
+    A layer calls this function before it draws random numbers.
     """
     for each in attributes:
         if each is not False:
             as_attr(each)
 
 
-def count(op: str, name: str, number: Any) -> int:
-    """Return ``number``; raise ValueError or TypeError unless it is an integer of at least 1."""
-    if whole(f"{op}: {name}", number) < 1:
-        raise ValueError(f"{op}: {name} is at least 1, not {number}")
-    return int(number)
-
-
 class Linear(Layer):
-    """Return ``x @ weight + bias``, or without bias if ``bias_attr`` is False.
+    """Return ``x @ weight + bias``, or ``x @ weight`` if ``bias_attr`` is False.
 
     ``x`` has the shape [..., in_features], ``weight`` [in_features, out_features], and the result [..., out_features].
 
@@ -63,8 +55,8 @@ class Linear(Layer):
     ) -> None:
         super().__init__()
         need_attrs(weight_attr, bias_attr)
-        self.in_features = in_features = count("Linear", "in_features", in_features)
-        self.out_features = out_features = count("Linear", "out_features", out_features)
+        self.in_features = in_features = checks.integer("Linear", "in_features", in_features, 1)
+        self.out_features = out_features = checks.integer("Linear", "out_features", out_features, 1)
         self.weight = self.create_parameter([in_features, out_features], weight_attr)
         self.bias = self.create_parameter([out_features], bias_attr, is_bias=True)
 
@@ -101,10 +93,10 @@ class Conv2D(Layer):
     ) -> None:
         super().__init__()
         need_attrs(weight_attr, bias_attr)
-        self.in_channels = in_channels = count("Conv2D", "in_channels", in_channels)
-        self.out_channels = out_channels = count("Conv2D", "out_channels", out_channels)
+        self.in_channels = in_channels = checks.integer("Conv2D", "in_channels", in_channels, 1)
+        self.out_channels = out_channels = checks.integer("Conv2D", "out_channels", out_channels, 1)
         self.kernel_size = pair("Conv2D", "kernel_size", kernel_size, 1)
-        groups = count("Conv2D", "groups", groups)
+        groups = checks.integer("Conv2D", "groups", groups, 1)
         for name, given, least in (("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1)):
             pair("Conv2D", name, given, least)
         self.settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
@@ -147,7 +139,7 @@ class Flatten(Layer):
 class Dropout(Layer):
     """Set elements to 0 with probability ``p`` in training and divide the others by ``1 - p``.
 
-    The input may have any shape, which the result has, too.
+    The result has the shape of the input.
 
     Raises:
         ValueError: if ``p`` is not a probability; if ``inplace`` is true and ``x`` is a leaf that needs a gradient, in

@@ -10,7 +10,7 @@ from minitensor.engine.creation.making import as_shape
 from minitensor.engine.layers.normalization import batch_norm, group_norm, instance_norm, layer_norm
 from minitensor.nn.initializer import Constant
 from minitensor.nn.layer import Layer
-from minitensor.nn.layers import count, need_attrs
+from minitensor.nn.layers import need_attrs
 
 
 class _BatchNorm(Layer):
@@ -33,7 +33,7 @@ class _BatchNorm(Layer):
         super().__init__()
         need_attrs(weight_attr, bias_attr)
         op = type(self).__name__
-        self.num_features = num_features = count(op, "num_features", num_features)
+        self.num_features = num_features = checks.integer(op, "num_features", num_features, 1)
         self.momentum, self.epsilon = checks.real(op, "momentum", momentum), checks.real(op, "epsilon", epsilon)
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
@@ -126,8 +126,8 @@ class GroupNorm(Layer):
     ) -> None:
         super().__init__()
         need_attrs(weight_attr, bias_attr)
-        num_channels = count("GroupNorm", "num_channels", num_channels)
-        num_groups = count("GroupNorm", "num_groups", num_groups)
+        num_channels = checks.integer("GroupNorm", "num_channels", num_channels, 1)
+        num_groups = checks.integer("GroupNorm", "num_groups", num_groups, 1)
         if num_channels % num_groups:
             raise ValueError(f"GroupNorm: {num_channels} channels do not make {num_groups} groups")
         self.num_groups, self.num_channels = num_groups, num_channels
@@ -161,7 +161,7 @@ class InstanceNorm2D(Layer):
     ) -> None:
         super().__init__()
         need_attrs(weight_attr, bias_attr)
-        self.num_features = num_features = count("InstanceNorm2D", "num_features", num_features)
+        self.num_features = num_features = checks.integer("InstanceNorm2D", "num_features", num_features, 1)
         self.epsilon = checks.real("InstanceNorm2D", "epsilon", epsilon)
         self.scale = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)

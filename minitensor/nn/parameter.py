@@ -17,10 +17,9 @@ from minitensor.nn.initializer import Constant, Initializer, XavierUniform
 
 
 class Parameter(Tensor):
-    """A tensor that a :class:`~minitensor.nn.Layer` registers when it becomes an attribute of the layer.
+    """A tensor of floats that a :class:`~minitensor.nn.Layer` registers when it becomes an attribute of the layer.
 
-    It may have any shape and holds floats. :func:`create_parameter` creates one. Operations on parameters return
-    ordinary tensors.
+    :func:`create_parameter` creates a parameter of any shape. Operations on parameters return ordinary tensors.
 
     Raises:
         TypeError: if a program calls the class, ``Parameter(...)``.
@@ -51,10 +50,10 @@ class Parameter(Tensor):
 
 
 def _parameter_on(array: np.ndarray, stop_gradient: bool) -> Parameter:
-    """Return a parameter that takes over the memory of ``array``."""
-    made: Any = Parameter._made(array, "create_parameter")
-    made.stop_gradient = stop_gradient
-    return made
+    """Return a parameter that owns the memory of ``array``."""
+    parameter: Any = Parameter._made(array, "create_parameter")
+    parameter.stop_gradient = stop_gradient
+    return parameter
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class ParamAttr:
 
     Attributes:
         name: the parameter's name in error messages.
-        initializer: draws the numbers with which the parameter starts.
+        initializer: draws the initial numbers of the parameter.
         trainable: True if the parameter needs a gradient.
     """
 
@@ -91,7 +90,7 @@ def create_parameter(
 
     Args:
         shape: a list of integers.
-        dtype: float32 (the default) or float64.
+        dtype: a floating dtype; float32 by default.
         name: the parameter's name in error messages.
         attr: a :class:`ParamAttr`, an initializer, a name, or None.
         is_bias: True to start with zeros if there is no initializer; otherwise ``XavierUniform`` draws the numbers.
@@ -110,10 +109,10 @@ def create_parameter(
     is_bias = checks.flag("create_parameter", "is_bias", is_bias)
     initializer = settings.initializer or default_initializer or (Constant() if is_bias else XavierUniform())
     array = initializer.drawn(as_shape("create_parameter", shape), float_dtype("create_parameter", dtype))
-    made = _parameter_on(array if current.gpu is None else current.gpu.put(array), not settings.trainable)
+    parameter = _parameter_on(array if current.gpu is None else current.gpu.put(array), not settings.trainable)
     if own_name:
-        made.name = own_name
-    return made
+        parameter.name = own_name
+    return parameter
 
 
 def as_attr(attr: Any) -> ParamAttr:

@@ -1,4 +1,4 @@
-"""Recurrent layers with one layer and one direction, under Paddle's names."""
+"""Recurrent layers under Paddle's names, of one layer and one direction."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from minitensor.engine.layers import recurrent
 from minitensor.engine.operations.arguments import need_tensor
 from minitensor.nn.initializer import Uniform
 from minitensor.nn.layer import Layer
-from minitensor.nn.layers import count
 
 
 class _Cell(Layer):
-    """Base class of cells, with the weights of one step, drawn uniformly between plus and minus 1/sqrt(hidden_size).
+    """Base class of cells. Weights are drawn uniformly between plus and minus ``1 / sqrt(hidden_size)``.
 
     Attributes:
-        gates: the number of blocks of rows in each weight.
+        gates: the number of blocks of ``hidden_size`` rows in each weight.
     """
 
     gates = 1
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
-        self.input_size = input_size = count(type(self).__name__, "input_size", input_size)
-        self.hidden_size = hidden_size = count(type(self).__name__, "hidden_size", hidden_size)
+        self.input_size = input_size = checks.integer(type(self).__name__, "input_size", input_size, 1)
+        self.hidden_size = hidden_size = checks.integer(type(self).__name__, "hidden_size", hidden_size, 1)
         bound = 1 / math.sqrt(hidden_size)
         rows = self.gates * hidden_size
         for name, shape in (
@@ -84,8 +83,8 @@ class _Cell(Layer):
 
 
 class SimpleRNNCell(_Cell):
-    """One step: ``tanh(x @ weight_ih.T + bias_ih + state @ weight_hh.T + bias_hh)``, as output and as state
-    (Elman 1990).
+    """One step of a simple recurrent network (Elman 1990). Its result is both the output and the new state:
+    ``tanh(x @ weight_ih.T + bias_ih + state @ weight_hh.T + bias_hh)``.
 
     The inputs are [batch, input_size] and the states [batch, hidden_size], by default zeros. ``weight_ih`` has the
     shape [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].
@@ -109,7 +108,7 @@ class SimpleRNNCell(_Cell):
 @checks.with_own_methods
 class LSTMCell(_Cell):
     """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
-    Cummins 2000): the output, and (output, cell) as states.
+    Cummins 2000). It returns the output and, as states, the pair (output, cell).
 
     The inputs are [batch, input_size] and both states [batch, hidden_size], by default zeros. ``weight_ih`` has the
     shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
@@ -130,7 +129,7 @@ class LSTMCell(_Cell):
 
 @checks.with_own_methods
 class GRUCell(_Cell):
-    """One step of a gated recurrent unit (Cho and others 2014): the new state, as output and as state.
+    """One step of a gated recurrent unit (Cho and others 2014). The new state is also the output.
 
     The inputs are [batch, input_size] and the states [batch, hidden_size], by default zeros. ``weight_ih`` has the
     shape [3 * hidden_size, input_size], ``weight_hh`` [3 * hidden_size, hidden_size].
@@ -165,9 +164,9 @@ def _check_one_layer(name: str, num_layers: int, direction: str) -> None:
 
 
 class SimpleRNN(_OneState):
-    """A SimpleRNNCell over [batch, time, input_size]: all outputs, and the last state [1, batch, hidden_size].
+    """Run a SimpleRNNCell over inputs [batch, time, input_size].
 
-    The outputs have the shape [batch, time, hidden_size].
+    The result is all outputs [batch, time, hidden_size], and the last state [1, batch, hidden_size].
 
     Raises:
         ValueError: for more than one layer or another direction, if a size is below 1, or if the inputs have other
@@ -193,9 +192,9 @@ class SimpleRNN(_OneState):
 
 
 class GRU(_OneState):
-    """A GRUCell over [batch, time, input_size]: all outputs, and the last state [1, batch, hidden_size].
+    """Run a GRUCell over inputs [batch, time, input_size].
 
-    The outputs have the shape [batch, time, hidden_size].
+    The result is all outputs [batch, time, hidden_size], and the last state [1, batch, hidden_size].
 
     Raises:
         ValueError: for more than one layer or another direction, if a size is below 1, or if the inputs have other
@@ -213,9 +212,9 @@ class GRU(_OneState):
 
 
 class LSTM(Layer):
-    """An LSTMCell over [batch, time, input_size]: all outputs, and the last states [1, batch, hidden_size].
+    """Run an LSTMCell over inputs [batch, time, input_size].
 
-    The outputs have the shape [batch, time, hidden_size].
+    The result is all outputs [batch, time, hidden_size], and a pair of the last states [1, batch, hidden_size].
 
     Raises:
         ValueError: for more than one layer or another direction, if a size is below 1, or if the inputs have other

@@ -1,4 +1,4 @@
-"""``paddle.nn.utils``: limit gradients in place."""
+"""``paddle.nn.utils``: functions that limit gradients in place."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def clip_grad_norm_(
         if error_if_nonfinite and not math.isfinite(total.item()):
             raise RuntimeError(
                 f"The total norm of {float(norm_type)} order of the gradients from `parameters` is {total.item()}, so "
-                f"it cannot be clipped. Set `error_if_nonfinite=False` to scale them by it all the same."
+                f"it cannot be clipped. Set `error_if_nonfinite=False` to scale the gradients by it anyway."
             )
         factor = float(max_norm) / (total.item() + 1e-6)
         for each in gradients:

@@ -15,7 +15,7 @@ from minitensor.optimizer.optimizer import Array, Optimizer, add_penalty
 
 
 class Adam(Optimizer):
-    """Move each element by its average gradient, divided by the root of its average squared gradient
+    """Change each element by its average gradient, divided by the root of its average squared gradient
     (Kingma and Ba, 2015).
 
     Parameters may have any shape. A step writes each of them once, and updates two averages of its shape. See
@@ -51,7 +51,7 @@ class Adam(Optimizer):
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         first, second = self._betas
-        # The averages start at 0, so those of the first steps are too small. Division by these factors corrects that.
+        # The averages start at 0, so they are too small in the first steps. Dividing by these factors corrects them.
         correction, root_correction = 1 - first**step, math.sqrt(1 - second**step)
         rate, epsilon = self._rate * root_correction / correction, self._epsilon * root_correction
         return first, 1 - first, second, 1 - second, rate, epsilon, self._decay, 1 - self._rate * self._decay

@@ -18,7 +18,7 @@ class Clip:
     """Base class of rules that limit gradients."""
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
-        """Return a new array for each gradient that is too large, and any other gradient itself."""
+        """Return the limited gradients. A gradient that is not too large may be returned itself, not as a copy."""
         raise checks.undefined(self, "__call__")
 
 
@@ -38,7 +38,6 @@ class ClipGradByValue(Clip):
             raise ValueError(f"ClipGradByValue: min {self.min} is above max {self.max}")
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
-        """Return the limited gradients."""
         gradients = _arrays("ClipGradByValue", gradients)
         return [np.minimum(np.maximum(each, self.min), self.max) for each in gradients]
 
@@ -56,7 +55,6 @@ class ClipGradByNorm(Clip):
         self.clip_norm = _positive(clip_norm, "ClipGradByNorm")
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
-        """Return the limited gradients."""
         gradients = _arrays("ClipGradByNorm", gradients)
         # A norm of nan is not <= clip_norm, so the gradient becomes nan.
         return [
@@ -79,7 +77,6 @@ class ClipGradByGlobalNorm(Clip):
         self.clip_norm = _positive(clip_norm, "ClipGradByGlobalNorm")
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
-        """Return the gradients, scaled by one factor."""
         gradients = _arrays("ClipGradByGlobalNorm", gradients)
         norm = _norm(gradients)
         return [_scale(each, self.clip_norm / norm if norm > self.clip_norm else 1.0) for each in gradients]

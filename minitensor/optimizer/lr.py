@@ -1,6 +1,6 @@
 """Learning-rate schedulers under Paddle's names. Each computes the rate of a step; steps are counted from 0.
 
-Pass a scheduler to an optimizer as ``learning_rate``, and call the scheduler's ``step()`` to advance the rate.
+Pass a scheduler to an optimizer as ``learning_rate``. After each step of training, call the scheduler's ``step()``.
 """
 
 from __future__ import annotations
@@ -88,7 +88,6 @@ class StepDecay(LRScheduler):
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
-        """Return the rate of this step."""
         return self.base_lr * self.gamma ** (self.last_epoch // self.step_size)
 
 
@@ -106,7 +105,6 @@ class CosineAnnealingDecay(LRScheduler):
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
-        """Return the rate of this step."""
         cosine = math.cos(math.pi * self.last_epoch / self.T_max)
         return self.eta_min + (self.base_lr - self.eta_min) * (1 + cosine) / 2
 
@@ -143,7 +141,6 @@ class LinearWarmup(LRScheduler):
         super().__init__(start_lr, last_epoch)
 
     def get_lr(self) -> float:
-        """Return the rate of this step."""
         if self.last_epoch < self.warmup_steps:
             return self.start_lr + (self.end_lr - self.start_lr) * self.last_epoch / self.warmup_steps
         if isinstance(self.after_warmup, LRScheduler):
@@ -165,7 +162,6 @@ class NoamDecay(LRScheduler):
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
-        """Return the rate of this step."""
         step = checks.integer("NoamDecay", "the step", self.last_epoch, least=0)
         decay = 1.0 if step == 0 else step**-0.5
         return self.base_lr * self.d_model**-0.5 * min(decay, self.warmup_steps**-1.5 * step)
@@ -190,7 +186,6 @@ class PiecewiseDecay(LRScheduler):
         super().__init__(self.values[0], last_epoch)
 
     def get_lr(self) -> float:
-        """Return the rate of this step."""
         return float(self.values[sum(self.last_epoch >= each for each in self.boundaries)])
 
 
@@ -211,7 +206,6 @@ class NaturalExpDecay(_GammaDecay):
     """
 
     def get_lr(self) -> float:
-        """Return the rate of this step."""
         return self.base_lr * math.exp(-self.gamma * self.last_epoch)
 
 
@@ -224,7 +218,6 @@ class InverseTimeDecay(_GammaDecay):
     """
 
     def get_lr(self) -> float:
-        """Return the rate of this step."""
         return self.base_lr / (1 + self.gamma * self.last_epoch)
 
 
@@ -237,7 +230,6 @@ class ExponentialDecay(_GammaDecay):
     """
 
     def get_lr(self) -> float:
-        """Return the rate of this step."""
         return self.base_lr * self.gamma**self.last_epoch
 
 
@@ -267,7 +259,6 @@ class PolynomialDecay(LRScheduler):
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
-        """Return the rate of this step."""
         step, length = self.last_epoch, self.decay_steps
         if self.cycle:
             length *= max(math.ceil(step / length), 1)
@@ -291,7 +282,6 @@ class MultiStepDecay(LRScheduler):
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
-        """Return the rate of this step."""
         return self.base_lr * self.gamma ** sum(self.last_epoch >= each for each in self.milestones)
 
 
@@ -308,7 +298,6 @@ class LambdaDecay(LRScheduler):
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
-        """Return the rate of this step."""
         return self.base_lr * checks.real("LambdaDecay", "the result of lr_lambda", self.lr_lambda(self.last_epoch))
 
 
@@ -325,7 +314,6 @@ class MultiplicativeDecay(LRScheduler):
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
-        """Return the rate of this step."""
         rate = self.base_lr
         for step in range(1, self.last_epoch + 1):
             rate = rate * checks.real("MultiplicativeDecay", "the result of lr_lambda", self.lr_lambda(step))
@@ -338,11 +326,11 @@ class ReduceOnPlateau(LRScheduler):
 
     Args:
         mode: "min" if a smaller measure is better, or "max".
-        threshold: the improvement that counts, relative to the best measure, or absolute with
+        threshold: the smallest improvement that counts, relative to the best measure, or absolute with
             ``threshold_mode="abs"``.
-        cooldown: the number of steps after a change of the rate that are ignored.
+        cooldown: the number of steps after a change of the rate whose measures are ignored.
         min_lr: the lowest rate.
-        epsilon: the smallest change of the rate; a smaller one is omitted.
+        epsilon: the rate does not change if the change would be at most this number.
 
     Raises:
         ValueError: if ``factor`` is 1 or above, a mode is unknown, or ``learning_rate`` is not a number of at least 0.
@@ -379,7 +367,6 @@ class ReduceOnPlateau(LRScheduler):
         super().__init__(learning_rate, -1)
 
     def get_lr(self) -> float:
-        """Return the current rate."""
         return self.last_lr
 
     def _improves(self, measure: float, best: float) -> bool:

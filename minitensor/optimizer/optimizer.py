@@ -1,7 +1,7 @@
 """Base class of optimizers. A step writes each parameter that has a gradient once, in place.
 
-The write changes data and version of the parameter, but not its history, like a write under ``no_grad``. A large
-parameter is updated in pieces, so that the temporary arrays have only the size of a piece.
+Like a write under ``no_grad``, this write changes the data and the version of the parameter, but not its history. A
+large parameter is updated in pieces, so that the temporary arrays have only the size of a piece.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ from minitensor.optimizer.lr import LRScheduler
 
 Array = Any
 
-#: The largest number of elements of a piece, on the host and on a GPU. A step with momentum on 2**24
-#: elements took 74 ms in one piece and 48 ms in pieces of 2**15. Larger pieces are up to 8 % faster, but need more
-#: memory.
+#: The largest number of elements in a piece, on the host and on a GPU. A step with momentum on 2**24 elements took 74
+#: ms in one piece and 48 ms in pieces of 2**15. Somewhat larger pieces are up to 8 % faster, but need more memory.
 PIECE, PIECE_ON_GPU = 1 << 15, 1 << 22
 
 
@@ -66,7 +65,7 @@ class Optimizer:
         self._schedule = learning_rate if isinstance(learning_rate, LRScheduler) else None
         self._rate = self._number("learning_rate", learning_rate if self._schedule is None else self._schedule())
         if grad_clip is not None and not isinstance(grad_clip, Clip):
-            raise TypeError(f"{self._name}: grad_clip is nn.ClipGradByNorm or one of its like, not {shown(grad_clip)}")
+            raise TypeError(f"{self._name}: grad_clip is a Clip such as nn.ClipGradByNorm, not {shown(grad_clip)}")
         self._clip = grad_clip
         self._decay = 0.0 if weight_decay is None else self._number("weight_decay", weight_decay)
         self._parameters = self._check_parameters(parameters)
@@ -100,11 +99,11 @@ class Optimizer:
     # ---------- a step ----------
 
     def step(self) -> None:
-        """Update every parameter that has a gradient, with one write each. If a parameter cannot be written, none is
-        written.
+        """Update every parameter that has a gradient, with one write each.
 
         Raises:
-            RuntimeError: if a parameter's elements share memory, or if its memory is read-only.
+            RuntimeError: if the elements of a parameter share memory, or if its memory is read-only. Nothing is written
+                then.
         """
         self._step(None)
 
@@ -127,7 +126,7 @@ class Optimizer:
             if key not in longest or piece > longest[key][0]:
                 longest[key] = piece, array
         self._rate = self.get_lr()
-        # All memory is allocated before the first write, so that nothing is written if memory does not suffice.
+        # Allocate all memory before the first write, so that nothing is written if memory does not suffice.
         with np.errstate(all="ignore"):  # inf and nan are valid values
             gradients = self._gradients(ready)
         for position, parameter, *_ in ready:
@@ -139,7 +138,7 @@ class Optimizer:
         }
         numbers: dict[Any, list[Any]] = {}
         frame = calling_frame()
-        # An interrupt between two writes would leave a parameter and its averages at different steps.
+        # An interrupt between two writes would leave the parameters and their averages at different steps.
         with uninterrupted(), np.errstate(all="ignore"):
             for (position, parameter, gradient, key, piece), limited in zip(ready, gradients, strict=True):
                 array, storage, kept = parameter._array, parameter._storage, self._kept[position]
@@ -156,7 +155,7 @@ class Optimizer:
                     watch.listener(TensorWritten(parameter, self._op, (parameter, gradient), None))
 
     def _gradients(self, ready: list[Any]) -> list[Array]:
-        """Return the limited gradients that the step uses. None shares memory with its parameter."""
+        """Return the arrays of the gradients, limited if there is a rule. No array shares memory with its parameter."""
         arrays = [gradient._array for _, _, gradient, *_ in ready]
         if self._clip is not None:
             arrays = self._clip(arrays)
@@ -178,7 +177,7 @@ class Optimizer:
             self._write(numbers, *[line[begin : begin + piece] for line in lines], *buffer)
 
     def _numbers(self, step: int) -> tuple[float, ...]:
-        """Return the numbers that ``_write`` uses in the step of a parameter with the number ``step``."""
+        """Return the arguments ``numbers`` of ``_write`` for a parameter's step number ``step``, counted from 1."""
         raise checks.undefined(self, "_numbers")
 
     def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *averages_and_buffers: Array) -> None:
@@ -251,8 +250,8 @@ class Optimizer:
         network twice, because the parameters of the second network have other names.
 
         Raises:
-            ValueError: if a parameter has only some of its averages, if one has another shape than its parameter, or if
-                the scheduler's state is missing. The message lists all faults, and nothing is loaded.
+            ValueError: if some averages of a parameter are missing, if an average has another shape than its parameter,
+                or if the scheduler's state is missing. Nothing is loaded then.
         """
         op = f"{self._name}.set_state_dict"
         checks.instance(op, "state_dict", state_dict, Mapping, "a dict, as state_dict() returns it")
@@ -277,25 +276,19 @@ class Optimizer:
             raise ValueError(f"{self._name}.set_state_dict: {'; '.join(wrong)}. Nothing was loaded.")
         if strangers := [str(name) for name in state_dict if name not in known]:
             warnings.warn(
-                f"{self._name}.set_state_dict: no parameter of this optimizer is meant by {', '.join(strangers)}: they "
-                "were not loaded",
+                f"{self._name}.set_state_dict: {', '.join(strangers)} belong to no parameter of this optimizer. They "
+                "were not loaded.",
                 stacklevel=2,
             )
         for position, parameter in enumerate(self._parameters):
-            kept = [state_dict[f"{parameter.name}_{slot}_0"] for slot in self.slots
-                    if f"{parameter.name}_{slot}_0" in state_dict]  # fmt: skip
-            if len(kept) == len(self.slots):
+            names = [f"{parameter.name}_{slot}_0" for slot in self.slots]
+            if all(name in state_dict for name in names):
                 array = parameter._array
-                self._kept[position] = [Tensor._made(_like(each, array)) for each in kept]
+                copies = [like(np.array(state_dict[name], array.dtype, order="C"), array) for name in names]
+                self._kept[position] = [Tensor._made(each) for each in copies]
                 self._steps[position] = int(state_dict.get(f"{parameter.name}_steps", self._steps[position]))
         if self._schedule is not None and "LR_Scheduler" in state_dict:
             self._schedule.set_state_dict(state_dict["LR_Scheduler"])
-
-
-def _like(given: Any, array: Array) -> Array:
-    """Return a copy of ``given``, a tensor or an array, with the dtype and on the device of ``array``."""
-    host = np.array(given, array.dtype, order="C")
-    return like(host, array)
 
 
 def _piece(array: Array) -> int:
@@ -303,7 +296,7 @@ def _piece(array: Array) -> int:
     if not array.flags.c_contiguous:
         return array.size
     most = PIECE if type(array) is np.ndarray else PIECE_ON_GPU
-    # The pieces have equal sizes, rounded up.
+    # Divide into the fewest pieces that are not too large. All have the same size, rounded up.
     return array.size if array.size <= most else -(-array.size // -(-array.size // most))
 
 

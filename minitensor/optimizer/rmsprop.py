@@ -15,8 +15,7 @@ from minitensor.optimizer.optimizer import Array, Optimizer, add_penalty
 
 
 class RMSProp(Optimizer):
-    """Move each element by its gradient, divided by the root of its average squared gradient, optionally with momentum
-    (Hinton, 2012).
+    """Change each element by its gradient, divided by the root of its average squared gradient (Hinton, 2012).
 
     Parameters may have any shape. A step writes each of them once, and updates averages of its shape. See
     :class:`Optimizer` for the other arguments.

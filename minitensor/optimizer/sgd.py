@@ -39,8 +39,7 @@ class SGD(Optimizer):
 class Momentum(Optimizer):
     """``velocity = momentum * velocity + gradient``; ``parameter -= learning_rate * velocity`` (Polyak, 1964).
 
-    With ``use_nesterov`` the parameter moves by ``learning_rate * (gradient + momentum * velocity)`` (Nesterov,
-    1983).
+    With ``use_nesterov``, ``parameter -= learning_rate * (gradient + momentum * velocity)`` (Nesterov, 1983).
 
     Parameters may have any shape, and a step writes each of them once. See :class:`Optimizer` for the other arguments.
 

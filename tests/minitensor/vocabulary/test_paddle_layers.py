@@ -212,7 +212,7 @@ def test_a_training_loop_needs_no_garbage_collector():
 
 def test_invalid_uses_of_a_layer_are_refused():
     for make, words in (
-        (lambda: nn.Linear(0, 2), "in_features is at least 1"),
+        (lambda: nn.Linear(0, 2), "in_features must be at least 1, not 0"),
         (lambda: nn.Conv2D(3, 4, 3, groups=2), "do not make 2 groups"),
         (lambda: nn.Conv2D(3, 4, (3, 3, 3)), "one integer or two"),
         (lambda: nn.BatchNorm2D(3)(paddle.ones([2, 3])), "x has 4 dimensions"),
@@ -221,5 +221,5 @@ def test_invalid_uses_of_a_layer_are_refused():
             make()
     with pytest.raises(TypeError, match="weight_attr or bias_attr is"):
         nn.Linear(1, 1, weight_attr=3)
-    with pytest.raises(TypeError, match=r"an integer is needed, not 2.5"):
+    with pytest.raises(TypeError, match=r"in_features must be an integer, not 2.5"):
         nn.Linear(2.5, 1)

@@ -499,5 +499,5 @@ def test_an_optimizer_loads_nothing_of_a_state_that_does_not_fit():
         adam.set_state_dict({"v_moment1_0": paddle.ones([9]), "v_moment2_0": paddle.ones([2])})
     with pytest.raises(ValueError, match="'v_moment2_0' is missing"):
         adam.set_state_dict({"v_moment1_0": paddle.ones([2]), "LR_Scheduler": {"last_epoch": 0, "last_lr": 0.1}})
-    with pytest.warns(UserWarning, match="no parameter .* is meant by u_moment1_0"):
+    with pytest.warns(UserWarning, match="u_moment1_0.* belong to no parameter"):
         paddle.optimizer.Adam(0.1, parameters=[v]).set_state_dict({"u_moment1_0": paddle.ones([2])})
