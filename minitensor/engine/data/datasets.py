@@ -48,7 +48,7 @@ class Rows(Dataset):
 
     Raises:
         TypeError: if an element is not a tensor.
-        AssertionError: if the lengths differ.
+        AssertionError: if the lengths differ, or if there is no tensor.
     """
 
     def __init__(self, tensors: Sequence[Any], share: bool) -> None:
@@ -94,7 +94,7 @@ class ConcatDataset(Dataset):
     """Several data sets, one after the other.
 
     Raises:
-        AssertionError: if the list is empty.
+        AssertionError: if the list is empty, or contains an :class:`IterableDataset`.
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:

@@ -19,8 +19,8 @@ class Loader:
     Attributes:
         dataset: the source of the samples.
         batches: an iterable of lists of indices; None if samples are read one by one, in the order of the loader.
-        batch_size: in that case, the number of samples that are combined into a batch; None for single samples.
-        drop_last: in that case, True to drop the last batch if it is shorter.
+        batch_size: for ``batches=None``: the number of samples that make a batch; None for single samples.
+        drop_last: for ``batches=None``: True to drop the last batch if it is shorter.
         collate: combines a list of samples into a batch.
         share: True if batches are views of the tensors of a TensorDataset; False if batches and single samples are
             always copied. None as in Paddle and PyTorch: batches are copies unless the program's ``collate`` returns
@@ -33,7 +33,7 @@ class Loader:
     drop_last: bool
     collate: Callable[[list[Any]], Any]
     share: bool | None
-    _own_collate = False
+    _own_collate = False  # True if the program passed a `collate`
 
     def _check(self, num_workers: Any) -> None:
         """Raise ValueError or TypeError for unsupported settings."""
@@ -87,10 +87,9 @@ class Loader:
         return self.dataset[index]
 
     def _batch(self, indices: Any) -> Any:
-        """Return the batch of the samples at ``indices``."""
         indices = checks.elements(type(self).__name__, "batch_sampler", indices, "lists of indices")
         if self.share:
-            rows = run_of(indices)
+            rows = run_of(type(self).__name__, indices, len(self.dataset))
             if rows is None:
                 raise ValueError(
                     f"{type(self).__name__}: share=True returns views, and the rows of a view are consecutive; "
@@ -98,16 +97,15 @@ class Loader:
                 )
             return [each[rows] for each in self.dataset.tensors]
         dataset: Any = self.dataset
-        rows_of = indices
+        positions = indices
         while type(dataset) is Subset:
-            dataset, rows_of = dataset.dataset, [dataset.indices[index] for index in rows_of]
-        has_rows = type(dataset) is self._rows
-        if has_rows and not self._own_collate:
-            return [_gather(each, rows_of) for each in dataset.tensors]
+            dataset, positions = dataset.dataset, [dataset.indices[index] for index in positions]
+        if type(dataset) is self._rows and not self._own_collate:
+            return [_gather(each, positions) for each in dataset.tensors]
         return self._combined([self._sample(index) for index in indices])
 
     #: The framework's class of data sets of tensors. The rows of a batch are read from such a data set in one step.
-    _rows: type = Rows
+    _rows: type[Any] = Rows
 
     def _combined(self, samples: list[Any]) -> Any:
         batch = self.collate(samples)

@@ -7,6 +7,7 @@ from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.checks import shown
+from minitensor.engine.data.datasets import position
 
 
 class Sampler:
@@ -94,7 +95,8 @@ class Batches(Sampler):
     """Lists of ``batch_size`` indices; the last may be shorter, unless ``drop_last`` removes it.
 
     Raises:
-        ValueError: if ``batch_size`` is not a positive integer.
+        ValueError: if ``batch_size`` is not a positive integer, or ``drop_last`` is not a bool.
+        TypeError: if ``sampler`` is not iterable.
     """
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
@@ -122,9 +124,16 @@ class Batches(Sampler):
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
-def run_of(indices: Sequence[Any]) -> slice | None:
-    """Return the slice that selects these indices, or None if they are not consecutive."""
+def run_of(op: str, indices: Sequence[Any], length: int) -> slice | None:
+    """Return the slice that selects these indices of ``length`` samples, or None if they are not consecutive.
+
+    Raises:
+        IndexError: if there is no such sample.
+    """
+    if not indices:
+        return slice(0, 0)
     first = indices[0]
     if any(index != first + step for step, index in enumerate(indices)):
         return None
-    return slice(first, first + len(indices))
+    begin, last = position(op, first, length), position(op, indices[-1], length)
+    return slice(begin, last + 1) if begin <= last else None

@@ -105,7 +105,23 @@ def test_a_batch_is_a_view_on_request(v, device):
 
 
 @both
+@pytest.mark.parametrize("rows", [[], [0, 1, 2], [5], [-1], [-3, -2], [-2, -1]], ids=str)
+def test_a_view_has_the_rows_of_the_copy(v, rows):
+    copied, shared = (list(v.Loader(six(v), batch_sampler=[rows], share=share)) for share in (None, True))
+    assert [[x.tolist() for x in batch] for batch in shared] == [[x.tolist() for x in batch] for batch in copied]
+
+
+@both
+@pytest.mark.parametrize("share", [None, True])
+def test_a_batch_with_a_row_beyond_the_data_is_refused(v, share):
+    with pytest.raises(IndexError):
+        list(v.Loader(six(v), batch_sampler=[[5, 6]], share=share))
+
+
+@both
 def test_a_view_of_rows_that_are_not_consecutive_is_refused(v):
+    with pytest.raises(ValueError, match="the rows of a view are consecutive"):
+        list(v.Loader(six(v), batch_sampler=[[-1, 0]], share=True))
     with pytest.raises(ValueError, match=r"the rows of a view are consecutive; this batch has the rows \[5, 0\]"):
         list(v.Loader(six(v), batch_sampler=[[5, 0]], share=True))
     with pytest.raises(TypeError, match="views of the tensors of a TensorDataset; the data set is a list"):
