@@ -1,8 +1,8 @@
 """Read and write single elements along an axis: the index has as many dimensions as the array.
 
-With ``broadcast``, the index is broadcast to the other dimensions of the array; without it, the index covers these
-dimensions only as far as it is long. ``flat`` holds the positions of the indexed elements in the flattened array, in
-the order of the index.
+With ``broadcast``, the index is broadcast to the other dimensions of the array; without it, the index may be shorter
+than the array along these dimensions. With ``include_self``, an element is one of the values that are combined at its
+position. ``flat`` holds the positions of the indexed elements in the flattened array, in the order of the index.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def positions(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) 
 
 
 def lined_up(values: Array, wanted: tuple[int, ...], broadcast: bool) -> Array:
-    """Return ``values`` in the shape ``wanted`` of the index: broadcast, or without ``broadcast`` cut off."""
+    """Return ``values`` in the shape ``wanted`` of the index: broadcast to it, or cut off if ``broadcast`` is False."""
     if not broadcast and values.ndim == len(wanted) and values.size != 1:
         if any(have < need for have, need in zip(values.shape, wanted, strict=True)):
             raise ValueError(f"values of shape {list(values.shape)} are fewer than the index of shape {list(wanted)}")
@@ -120,8 +120,8 @@ def taken(a: Array, flat: Array) -> Array:
     return where[at].reshape(-1) if flat.size else np.zeros((0,), a.dtype, like=a)
 
 
-def _start(a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None) -> Any:
-    """Return the target of a write, the positions ``flat`` in it, and the values, in one dimension."""
+def _prepare(a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None) -> Any:
+    """Return the target of a write, and the positions ``flat`` in it and the values, both in one dimension."""
     flat, shape = positions(index, a.shape, axis, broadcast)
     values = lined_up(beside(values, a), shape, broadcast)
     target = a.copy() if out is None else out
@@ -134,7 +134,7 @@ def put_along_axis(
     a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None = None
 ) -> Array:
     """``a``, with ``values`` at the elements that ``index`` lists; if one is listed twice, the last value counts."""
-    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     where, at = cells(out, flat)
     if flat.size:
         assign(where, at if isinstance(at, tuple) else (at,), values)
@@ -193,7 +193,7 @@ def put_along_axis_add(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
     """``a``, with ``values`` added at the elements that ``index`` lists."""
-    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     return _accumulate(np.add, 0, out, flat, values, include_self)
 
 
@@ -201,12 +201,11 @@ def put_along_axis_multiply(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
     """``a``, with the elements that ``index`` lists multiplied by ``values``."""
-    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     return _accumulate(np.multiply, 1, out, flat, values, include_self)
 
 
 def _limit_of(dtype: np.dtype, lowest: bool) -> Any:
-    """Return the lowest or the highest value of ``dtype``."""
     if dtype in FLOATS:
         return -np.inf if lowest else np.inf
     if dtype == np.bool_:
@@ -217,16 +216,16 @@ def _limit_of(dtype: np.dtype, lowest: bool) -> Any:
 def put_along_axis_amax(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, where each element that ``index`` lists is the largest of its ``values`` and, on request, of itself."""
-    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    """``a``, where each element that ``index`` lists is the largest of its ``values``."""
+    out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     return _accumulate(np.maximum, _limit_of(out.dtype, True), out, flat, values, include_self)
 
 
 def put_along_axis_amin(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, where each element that ``index`` lists is the smallest of its ``values`` and, on request, of itself."""
-    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    """``a``, where each element that ``index`` lists is the smallest of its ``values``."""
+    out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     return _accumulate(np.minimum, _limit_of(out.dtype, False), out, flat, values, include_self)
 
 
@@ -240,12 +239,12 @@ def counts(flat: Array, include_self: bool) -> Array:
 def put_along_axis_mean(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, where each element that ``index`` lists is the mean of its ``values`` and, on request, of itself."""
+    """``a``, where each element that ``index`` lists is the mean of its ``values``."""
     if a.dtype not in FLOATS:
         if out is not None:
             raise TypeError(f"a mean cannot be stored in dtype {out.dtype.name}, and the dtype never changes in place")
         a, values = a.astype(np.float32), values.astype(np.float32)
-    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    out, flat, values = _prepare(a, index, values, axis, broadcast, out)
     # A device may run out of memory between the two writes, so the first one writes a copy.
     mean = out if type(out) is np.ndarray else out.copy()
     _accumulate(np.add, 0, mean, flat, values, include_self)

@@ -2,8 +2,8 @@
 
 If an operation computes each element of its result from the elements at the same position, it can be computed in
 chunks. This speeds up big arrays: an operation of several steps (sigmoid, elu, a gradient rule) finds the result of
-the last step in the cache instead of in memory; several threads compute at the same time; and a new result is written
-into a buffer that was used before (:mod:`minitensor.engine.device.host_buffer_cache`).
+the previous step in the cache instead of in memory; several threads compute at the same time; and a new result is
+written into a buffer that was used before (:mod:`minitensor.engine.device.host_buffer_cache`).
 
 * The result is bitwise the same, because numpy computes an element independently of its position in an array.
 * Everything else is computed in one call: layouts other than C order, GPU arrays, integers, and operands that overlap
@@ -42,7 +42,7 @@ class Large:
             longer than it saves.
         chunk: the bytes of the result in one chunk, for an operation of several steps. With two operands and a
             temporary, a chunk uses 1 MiB. With smaller chunks, the calls of numpy take a larger share of the time.
-        long: the same as ``chunk`` for an operation that numpy computes in one step.
+        long: the bytes of the result in one chunk, for an operation that numpy computes in one step.
     """
 
     __slots__ = ("nbytes", "chunk", "long")
@@ -135,22 +135,24 @@ def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array 
 def in_chunks(
     forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = (), out: Array | None = None
 ) -> Array:
-    """Return ``forward(*arrays, *arguments)``, written into ``out`` if that is given; ``out`` is one of ``arrays``.
+    """Return ``forward(*arrays, *arguments)``; write it into ``out`` if that is given, which is one of ``arrays``.
 
     16-bit floats are computed in float32, chunk by chunk.
     """
     forward = rounded(forward, arrays)
     if out is not None:
         with uninterrupted():
-            _write(forward, arrays, arguments, out)
+            _compute_in_place(forward, arrays, arguments, out)
         return out
     parts = _parts(forward, arrays, None)
     if parts is None:
         return forward(*arrays, *arguments)
-    return _made(forward, parts, arguments, copied=forward in _NEED_THEIR_OPERAND)
+    return _compute_new(forward, parts, arguments, copied=forward in _NEED_THEIR_OPERAND)
 
 
-def _write(forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...], out: Array) -> None:
+def _compute_in_place(
+    forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...], out: Array
+) -> None:
     parts = _parts(forward, arrays, out)
     if parts is None:
         forward(*arrays, *arguments, out=out)
@@ -170,10 +172,10 @@ def copied(array: Array) -> Array:
 def rule_in_chunks(rule: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = ()) -> Array:
     """Return the result of ``rule(*arrays, *arguments)``, an elementwise expression."""
     parts = _parts(rule, arrays, None)
-    return rule(*arrays, *arguments) if parts is None else _made(rule, parts, arguments, copied=True)
+    return rule(*arrays, *arguments) if parts is None else _compute_new(rule, parts, arguments, copied=True)
 
 
-def _made(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...], copied: bool) -> Array:
+def _compute_new(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...], copied: bool) -> Array:
     with np.errstate(all="ignore"):
         first = forward(*parts.at(0)[0], *arguments)
     out = host_buffer_cache.empty(parts.shape, first.dtype)

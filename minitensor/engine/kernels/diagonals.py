@@ -56,7 +56,7 @@ def fill_diagonal_arguments(value: Any, offset: Any, wrap: Any) -> tuple[Any, ..
 
 
 def main_diagonal(a: Array, offset: int, wrap: bool) -> tuple[Array, ...]:
-    """Return an index of the main diagonal, with each cell moved by ``offset`` columns; cells outside are left out."""
+    """Return an index of the main diagonal, moved by ``offset`` columns. Cells outside the array are left out."""
     shape = a.shape
     if len(shape) < 2:
         raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(shape)}")
@@ -75,7 +75,10 @@ def main_diagonal(a: Array, offset: int, wrap: bool) -> tuple[Array, ...]:
 
 
 def fill_diagonal(a: Array, value: Any, offset: int, wrap: bool, out: Array | None = None) -> Array:
-    """``a``, with ``value`` on a diagonal."""
+    """``a``, with ``value`` on its main diagonal, moved by ``offset`` columns.
+
+    With ``wrap``, the diagonal begins again below, in a matrix with more rows than columns.
+    """
     cells = main_diagonal(a, offset, wrap)
     one = stored("value", value, a.dtype)[()]
     out = a.copy() if out is None else out
@@ -109,7 +112,7 @@ def diagonal_of(a: Array, offset: int, dim1: int, dim2: int) -> Array:
 
 
 def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, out: Array | None = None) -> Array:
-    """``a``, with ``b`` on the diagonals of its matrices in two dimensions. They are the last dimension of ``b``."""
+    """``a``, with ``b`` on the diagonals of its matrices in two dimensions. A diagonal is a row of ``b``."""
     target = a.copy() if out is None else out
     matrices, at = matrix_diagonal(target, offset, dim1, dim2)
     wanted = (*matrices.shape[:-2], at[1].size)

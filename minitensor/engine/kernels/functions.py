@@ -60,7 +60,7 @@ def logit_arguments(eps: Any) -> tuple[Any, ...]:
 
 
 def logit(a: Array, eps: float, out: Array | None = None) -> Array:
-    """``log(a / (1 - a))``, with ``a`` clipped to ``eps`` and ``1 - eps`` first."""
+    """``log(a / (1 - a))``, with ``a`` clipped to the range from ``eps`` to ``1 - eps`` first."""
     a = floating(a, out)
     out = output_like(a, out)
     with np.errstate(all="ignore"):

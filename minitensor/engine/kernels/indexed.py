@@ -95,17 +95,17 @@ def checked(index: Array, length: int, axis: int) -> Array:
     return index
 
 
-def _one_row(index: Array) -> Array:
+def _one_dimensional(index: Array) -> Array:
     if index.ndim > 1:
         raise ValueError(f"the index must have one dimension; its shape is {list(index.shape)}")
     return index.reshape(-1)
 
 
-def last_turn(places: Array) -> Array:
-    """Return, for each entry of the one-dimensional ``places``, the position of the last entry with the same value."""
-    turns = np.arange(places.size, like=places)
+def last_of_each(places: Array) -> Array:
+    """Return a mask of the last entry of each value in the one-dimensional ``places``."""
     if not places.size:
-        return turns
+        return np.zeros_like(places, dtype=np.bool_)
+    turns = np.arange(places.size, like=places)
     if type(places) is np.ndarray:
         # This array may be large, but most of its memory is not touched. Sorting a million places instead would take 50
         # times as long.
@@ -114,17 +114,13 @@ def last_turn(places: Array) -> Array:
     else:  # a device assigns in no fixed order
         seen = np.zeros_like(places, shape=(int(places.max()) + 1,))
         raise_at(seen, places, turns)
-    return seen[places]
-
-
-def last_of_each(places: Array) -> Array:
-    """Mark the last entry of each value in the one-dimensional ``places``."""
-    return last_turn(places) == np.arange(places.size, like=places)
+    return seen[places] == turns
 
 
 def turns_that_stay(array: Array, index: Any) -> tuple[Array, Array]:
-    """Number the elements of ``array[index]``. Return the numbers and, for each element, the highest number of those at
-    the same position: the number of the value that an assignment keeps.
+    """Return a number for each element of ``array[index]``, and for each the highest number at the same position.
+
+    If an assignment ``array[index] = values`` lists a position twice, the value with the highest number stays.
     """
     order = np.full_like(array, -1, dtype=np.int64)
     shape = order[index].shape
@@ -153,7 +149,7 @@ def copy_if_shared(values: Array, out: Array) -> Array:
     return values.copy() if may_share(values, out) else values
 
 
-def _first(a: Array, axis: int) -> Array:
+def _axis_first(a: Array, axis: int) -> Array:
     """Move ``axis`` of ``a`` to the front."""
     return a if axis == 0 else np.moveaxis(a, axis, 0)
 
@@ -162,7 +158,7 @@ def _target(a: Array, out: Array | None) -> Array:
     return a.copy() if out is None else out
 
 
-def _fits(what: str, values: Array, wanted: tuple[int, ...]) -> None:
+def _check_shape(what: str, values: Array, wanted: tuple[int, ...]) -> None:
     if values.shape != wanted:
         raise ValueError(f"{what} has shape {list(values.shape)}; the index picks the shape {list(wanted)}")
 
@@ -173,22 +169,22 @@ def _fits(what: str, values: Array, wanted: tuple[int, ...]) -> None:
 def index_select(a: Array, index: Array, axis: int) -> Array:
     """The parts of ``a`` along ``axis`` that ``index`` lists, concatenated."""
     axis = from_front(axis, a.ndim)
-    return np.take(a, checked(_one_row(index), a.shape[axis], axis), axis=axis)
+    return np.take(a, checked(_one_dimensional(index), a.shape[axis], axis), axis=axis)
 
 
 def gather(a: Array, index: Array, axis: int) -> Array:
     """The same as ``index_select``; an index without dimensions reads one part and drops the axis."""
     axis = from_front(axis, a.ndim)
     if index.ndim > 1:
-        _one_row(index)
+        _one_dimensional(index)
     return np.take(a, checked(index, a.shape[axis], axis), axis=axis)
 
 
 def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: Array | None = None) -> Array:
     """``a``, with ``alpha * value`` added to the parts along ``axis`` that ``index`` lists."""
     axis = from_front(axis, a.ndim)
-    rows = checked(_one_row(index), a.shape[axis], axis)
-    _fits("value", value, (*a.shape[:axis], rows.size, *a.shape[axis + 1 :]))
+    rows = checked(_one_dimensional(index), a.shape[axis], axis)
+    _check_shape("value", value, (*a.shape[:axis], rows.size, *a.shape[axis + 1 :]))
     if a.dtype not in FLOATS:
         alpha = without_fraction(alpha)
         if isinstance(alpha, float) or (a.dtype == np.bool_ and alpha != 1):
@@ -196,7 +192,7 @@ def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: 
     with np.errstate(all="ignore"):
         value = value if alpha == 1 else value * a.dtype.type(alpha)
         out = _target(a, out)
-        added_at(_first(out, axis), rows, _first(copy_if_shared(value, out), axis))
+        added_at(_axis_first(out, axis), rows, _axis_first(copy_if_shared(value, out), axis))
     return out
 
 
@@ -247,12 +243,12 @@ def _add_in_memory(out: Array, index: tuple[Array, ...], values: Array) -> None:
 def index_fill(a: Array, index: Array, value: Array, axis: int, out: Array | None = None) -> Array:
     """``a``, with ``value`` (one number) in the parts along ``axis`` that ``index`` lists."""
     axis = from_front(axis, a.ndim)
-    rows = checked(_one_row(index), a.shape[axis], axis)
+    rows = checked(_one_dimensional(index), a.shape[axis], axis)
     if value.size != 1:
         raise ValueError(f"value must be one number; its shape is {list(value.shape)}")
     one = value.reshape(())[()] if value.ndim else value[()]
     out = _target(a, out)
-    _first(out, axis)[rows] = one
+    _axis_first(out, axis)[rows] = one
     return out
 
 
@@ -260,10 +256,10 @@ def scatter(a: Array, index: Array, updates: Array, overwrite: bool, out: Array 
     """``a``, with its rows at ``index`` replaced by ``updates``, or by the sum of the updates for each row."""
     if a.ndim == 0:
         raise ValueError("a tensor without dimensions has no rows")
-    rows = checked(_one_row(index), a.shape[0], 0)
+    rows = checked(_one_dimensional(index), a.shape[0], 0)
     if index.ndim == 0 and updates.ndim == a.ndim - 1:
         updates = updates[None]
-    _fits("updates", updates, (rows.size, *a.shape[1:]))
+    _check_shape("updates", updates, (rows.size, *a.shape[1:]))
     out = _target(a, out)
     updates = copy_if_shared(updates, out)
     if overwrite:
@@ -283,7 +279,7 @@ def scatter(a: Array, index: Array, updates: Array, overwrite: bool, out: Array 
 
 
 def places_of(rows: Array, shape: tuple[int, ...], depth: int) -> tuple[Array, ...]:
-    """Return index arrays for the first ``depth`` dimensions of ``shape``, of which ``rows`` are flat positions."""
+    """Return the flat positions ``rows`` in the first ``depth`` dimensions of ``shape`` as one index per dimension."""
     length = int(np.prod(shape[:depth], dtype=np.int64))
     flat = checked(rows, length, 0)
     return (flat,) if depth == 1 else np.unravel_index(flat, shape[:depth])

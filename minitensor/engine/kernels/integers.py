@@ -16,7 +16,7 @@ def _only_integers(a: Array, b: Array) -> None:
 
 
 def gcd(a: Array, b: Array, out: Array | None = None) -> Array:
-    """The greatest common divisor, never negative; 0 of 0 and 0."""
+    """The greatest common divisor, never negative; 0 where both operands are 0."""
     _only_integers(a, b)
     return np.gcd(a, b, out=out)
 

@@ -20,7 +20,7 @@ def number(op: str, name: str, given: Any) -> int | float:
     """Return ``given`` as a Python number.
 
     Raises:
-        TypeError: if it is not one number.
+        TypeError: if it is not one number, or if it is a tensor that requires a gradient.
         ValueError: if it is an integer beyond the largest float.
     """
     if not getattr(given, "stop_gradient", True):
@@ -43,7 +43,10 @@ def refuse_bools(*arrays: Array) -> None:
 
 
 def without_fraction(n: int | float) -> int | float:
-    """Return a whole float as an int, because Paddle's default scale 1.0 must not turn integers into floats."""
+    """Return a whole float as an int, and any other number unchanged.
+
+    Without this, Paddle's default scale 1.0 would turn integers into floats.
+    """
     return int(n) if isinstance(n, float) and n.is_integer() else n
 
 

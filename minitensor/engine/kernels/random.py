@@ -70,7 +70,7 @@ def _scale_and_shift(out: Array, scale: float, shift: float) -> Array:
 
 
 def finite(op: str, name: str, given: Any) -> float:
-    """Return ``given`` as a number that is neither infinite nor nan."""
+    """Return ``given`` as a float; raise ValueError if it is infinite or nan."""
     value = number(op, name, given)
     if not math.isfinite(value):
         raise ValueError(f"{op}: {name} is a finite number, not {value}")
@@ -233,7 +233,7 @@ def geometric(a: Array, probs: Any, out: Array) -> Array:
 
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
-    """Check two integers, or one, which is then the end, or none; and that ``generator`` is None."""
+    """Check the two bounds, of which one alone is the end, and that ``generator`` is None."""
     if generator is not None:
         raise TypeError("random_: generator must be None; minitensor.seed restarts the random numbers")
     start = whole("random_: from_", from_)
@@ -245,7 +245,7 @@ def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
 def random(a: Array, from_: int, to: int | None, generator: None, out: Array) -> Array:
     """Fill ``out`` with integers from ``from_`` up to, not including, ``to``.
 
-    If ``to`` is None, they end where the dtype no longer holds every integer.
+    If ``to`` is None, the integers end where the dtype no longer holds every integer.
     """
     _need_writeable(out, only_floats=False)
     if out.dtype in FLOATS:

@@ -127,7 +127,7 @@ def mean(a: Array, axis: Any, keepdim: bool) -> Array:
         return a.mean(axis=over, keepdims=keepdim)
     summed = total(a, over, keepdim)
     count = math.prod([a.shape[i] for i in over])
-    return np.divide(summed, count, out=summed) if summed.ndim and a.dtype in FLOATS else summed / count
+    return np.divide(summed, count, out=summed) if summed.ndim else summed / count
 
 
 def prod_long(a: Array, axis: Any, keepdim: bool) -> Array:

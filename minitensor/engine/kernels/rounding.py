@@ -56,7 +56,7 @@ def round_arguments(decimals: Any) -> tuple[Any, ...]:
 
 
 def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
-    """``a`` rounded to ``decimals`` places (hundreds for -2), halves away from zero; numpy rounds halves to even."""
+    """``a`` rounded to ``decimals`` places (-2: to hundreds), halves away from zero; numpy rounds halves to even."""
     refuse_bools(a)
     if a.dtype not in FLOATS:
         return _round_whole(a, decimals, out)
@@ -82,7 +82,7 @@ def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
 
 
 def _to_nearest(a: Array, out: Array) -> Array:
-    """The nearest integer, halves away from zero.
+    """Return the nearest integer; halves are rounded away from zero.
 
     The number just below 0.5 is added instead of 0.5, because the sum of 0.49999997 and 0.5 would be rounded to 1.
     """
@@ -105,7 +105,7 @@ def _round_whole(a: Array, decimals: int, out: Array | None) -> Array:
 # ---------- division with a remainder ----------
 
 
-def _divisible(a: Array, b: Array) -> None:
+def _check_divisor(a: Array, b: Array) -> None:
     refuse_bools(a, b)
     if b.dtype not in FLOATS and a.size and not b.all():
         raise ValueError("integers cannot be divided by 0, and the divisor has a 0")
@@ -117,7 +117,7 @@ def floor_divide(a: Array, b: Array, out: Array | None = None) -> Array:
     Raises:
         ValueError: if integers are divided by 0.
     """
-    _divisible(a, b)
+    _check_divisor(a, b)
     with np.errstate(all="ignore"):
         return np.floor_divide(a, b, out=out)
 
@@ -128,7 +128,7 @@ def trunc_divide(a: Array, b: Array, out: Array | None = None) -> Array:
     Raises:
         ValueError: if integers are divided by 0.
     """
-    _divisible(a, b)
+    _check_divisor(a, b)
     with np.errstate(all="ignore"):
         if a.dtype in FLOATS:
             return np.trunc(np.divide(a, b, out=out), out=out)
@@ -142,7 +142,7 @@ def remainder(a: Array, b: Array, out: Array | None = None) -> Array:
     Raises:
         ValueError: if integers are divided by 0.
     """
-    _divisible(a, b)
+    _check_divisor(a, b)
     with np.errstate(all="ignore"):
         return np.remainder(a, b, out=out)
 
@@ -153,6 +153,6 @@ def fmod(a: Array, b: Array, out: Array | None = None) -> Array:
     Raises:
         ValueError: if integers are divided by 0.
     """
-    _divisible(a, b)
+    _check_divisor(a, b)
     with np.errstate(all="ignore"):
         return np.fmod(a, b, out=out)

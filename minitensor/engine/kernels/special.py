@@ -107,9 +107,11 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
 
 
 def _reflect(a: Array, n: int, mirrored: Array) -> Array:
-    """polygamma of ``a`` from that of ``1 - a``: they differ by the n-th derivative of ``pi / tan(pi a)`` (DLMF 5.15).
+    """Return polygamma of ``a`` from ``mirrored``, that of ``1 - a``, by the reflection formula (DLMF 5.15).
 
-    With ``c = 1 / tan(pi a)``, the derivative of c is ``-pi (1 + c * c)``, so each derivative is a polynomial in c.
+    The two differ by the n-th derivative of ``pi / tan(pi a)``, apart from a sign.
+
+    The derivative of ``c = 1 / tan(pi a)`` is ``-pi (1 + c * c)``, so each further derivative is a polynomial in c.
     """
     polynomial = np.polynomial.Polynomial([0.0, math.pi])
     for _ in range(n):

@@ -1,6 +1,7 @@
-"""Functions that return the elements that an operation writes: a view of its target and an advanced index into it.
+"""Locate the elements that an operation writes, as a view of its target and an advanced index into this view.
 
-Operations call them if a node saved the target, to preserve no other elements, and to describe the write to a listener.
+Operations call these functions if a node saved the target, so that only these elements are preserved, and to describe
+the write to a listener.
 """
 
 from __future__ import annotations
@@ -41,16 +42,15 @@ def where_true(a: Array, mask: Array) -> Written:
 
 
 def side(a: Array, diagonal: int, upper: bool) -> Written:
-    """Return the elements above ``diagonal`` if ``upper`` is true, else those below it."""
-    dropped = above(a, diagonal) if upper else ~above(a, diagonal - 1)
-    return a, (..., dropped)
+    """Return the elements above ``diagonal`` if ``upper`` is true, else the elements below it."""
+    return a, (..., above(a, diagonal) if upper else ~above(a, diagonal - 1))
 
 
 def main(a: Array, offset: int, wrap: bool) -> Written:
-    """Return the main diagonal."""
+    """Return the main diagonal, moved by ``offset`` columns."""
     return a, main_diagonal(a, offset, wrap)
 
 
 def diagonal(a: Array, offset: int, dim1: int, dim2: int) -> Written:
-    """Return a diagonal of the matrices in two dimensions."""
+    """Return the diagonal of each matrix in the dimensions ``dim1`` and ``dim2``."""
     return matrix_diagonal(a, offset, dim1, dim2)
