@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.checks import shown
@@ -23,7 +22,7 @@ def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
     """Return ``x * sigmoid(x)`` (Elfwing, Uchibe and Doya 2017).
 
     Args:
-        x: float32 or float64, of any shape; the result has its shape and dtype.
+        x: floats, of any shape; the result has its shape and dtype.
         inplace: overwrite ``x`` and return it. If a gradient is required, this saves no memory, because the gradient
             needs the input, which is copied first.
 
@@ -32,7 +31,7 @@ def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
         ValueError: with ``inplace``, for a leaf that requires a gradient, in grad mode.
     """
     inplace = checks.flag("silu", "inplace", inplace)
-    (x,) = floats_of("silu", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("silu", x=x)
     if not inplace:
         return FUNCTIONS["multiply"](x, FUNCTIONS["sigmoid"](x))
     copy = x if x.stop_gradient or not modes.grad else x.clone()
@@ -43,25 +42,24 @@ def gelu(x: Tensor, approximate: bool = False, name: str | None = None) -> Tenso
     """Return ``x`` times the probability that a standard normal number is below ``x`` (Hendrycks and Gimpel 2016).
 
     Args:
-        x: float32 or float64, of any shape; the result has its shape and dtype.
+        x: floats, of any shape; the result has its shape and dtype.
         approximate: use tanh, as in the paper, instead of the error function.
 
     Raises:
         TypeError: if ``x`` is not a tensor of floats.
     """
     approximate = checks.flag("gelu", "approximate", approximate)
-    (x,) = floats_of("gelu", x=x)  # type: ignore[assignment]  # one result per argument
-    a: Any = x
+    (x,) = floats_of("gelu", x=x)
     if approximate:
-        inner = FUNCTIONS["tanh"]((a + a * a * a * 0.044715) * math.sqrt(2 / math.pi))
+        inner = FUNCTIONS["tanh"]((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi))
     else:
-        inner = FUNCTIONS["erf"](a * math.sqrt(0.5))
-    return a * 0.5 * (inner + 1.0)
+        inner = FUNCTIONS["erf"](x * math.sqrt(0.5))
+    return x * 0.5 * (inner + 1.0)
 
 
 _ANY_SHAPE = """
     Args:
-        x: float32 or float64, of any shape; the result has its shape and dtype.
+        x: floats, of any shape; the result has its shape and dtype.
 
     Raises:
         TypeError: if ``x`` is not a tensor of floats.
@@ -70,23 +68,23 @@ _ANY_SHAPE = """
 
 def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0, name: str | None = None) -> Tensor:
     """Return ``log(1 + exp(beta * x)) / beta``, or ``x`` where ``beta * x`` is above ``threshold``."""
-    (x,) = floats_of("softplus", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("softplus", x=x)
     beta, threshold = checks.real("softplus", "beta", beta, above=0), checks.real("softplus", "threshold", threshold)
     scaled = FUNCTIONS["multiply"](x, float(beta))
     large = FUNCTIONS["greater_than"](scaled, float(threshold))
-    small: Any = FUNCTIONS["where"](large, 0.0, scaled)
+    small = FUNCTIONS["where"](large, 0.0, scaled)
     return FUNCTIONS["where"](large, x, -FUNCTIONS["log_sigmoid"](-small) / float(beta))
 
 
 def softsign(x: Tensor, name: str | None = None) -> Tensor:
     """Return ``x / (1 + abs(x))``."""
-    (x,) = floats_of("softsign", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("softsign", x=x)
     return FUNCTIONS["divide"](x, FUNCTIONS["add"](FUNCTIONS["abs"](x), 1.0))
 
 
 def mish(x: Tensor, name: str | None = None) -> Tensor:
     """Return ``x * tanh(softplus(x))`` (Misra 2019)."""
-    (x,) = floats_of("mish", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("mish", x=x)
     return FUNCTIONS["multiply"](x, FUNCTIONS["tanh"](softplus(x)))
 
 
@@ -96,14 +94,14 @@ SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 def selu(x: Tensor, scale: float = SELU_SCALE, alpha: float = SELU_ALPHA, name: str | None = None) -> Tensor:
     """Return ``scale * x`` where ``x`` is positive, else ``scale * alpha * (exp(x) - 1)`` (Klambauer et al. 2017)."""
-    (x,) = floats_of("selu", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("selu", x=x)
     scale, alpha = checks.real("selu", "scale", scale), checks.real("selu", "alpha", alpha, least=0)
     return FUNCTIONS["multiply"](FUNCTIONS["elu"](x, float(alpha)), float(scale))
 
 
 def hardsigmoid(x: Tensor, slope: float = 1 / 6, offset: float = 0.5, name: str | None = None) -> Tensor:
     """Return ``slope * x + offset``, clipped to the range from 0 to 1."""
-    (x,) = floats_of("hardsigmoid", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("hardsigmoid", x=x)
     slope, offset = checks.real("hardsigmoid", "slope", slope), checks.real("hardsigmoid", "offset", offset)
     line = FUNCTIONS["add"](FUNCTIONS["multiply"](x, float(slope)), float(offset))
     return FUNCTIONS["hardtanh"](line, 0.0, 1.0)
@@ -111,13 +109,13 @@ def hardsigmoid(x: Tensor, slope: float = 1 / 6, offset: float = 0.5, name: str 
 
 def hardswish(x: Tensor, name: str | None = None) -> Tensor:
     """Return ``x * min(max(x + 3, 0), 6) / 6`` (Howard and others 2019)."""
-    (x,) = floats_of("hardswish", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("hardswish", x=x)
     return FUNCTIONS["multiply"](x, FUNCTIONS["relu6"](FUNCTIONS["add"](x, 3.0))) * (1 / 6)
 
 
 def swish(x: Tensor, name: str | None = None) -> Tensor:
     """Return ``x * sigmoid(x)``: another name of :func:`silu`."""
-    (x,) = floats_of("swish", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("swish", x=x)
     return silu(x)
 
 
@@ -129,13 +127,13 @@ def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, na
     """Return ``x`` divided by its p-norm along ``axis``, or by ``epsilon`` if the norm is smaller.
 
     Args:
-        x: float32 or float64; the result has its shape and dtype.
+        x: floats; the result has its shape and dtype.
 
     Raises:
         TypeError: if ``x`` is not a tensor of floats.
         IndexError: if ``x`` does not have that axis.
     """
-    (x,) = floats_of("normalize", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("normalize", x=x)
     p, epsilon = checks.real("normalize", "p", p, above=0), checks.real("normalize", "epsilon", epsilon)
     length = norm_along(x, float(p), as_axis("normalize", axis, x._array.ndim))
     return FUNCTIONS["divide"](x, FUNCTIONS["maximum"](float(epsilon), length))
@@ -166,10 +164,11 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
         A tensor of the broadcast shape without ``axis``.
 
     Raises:
+        ValueError: if the shapes cannot be broadcast.
         TypeError: if an argument is not a tensor of floats.
         IndexError: if there is no such axis.
     """
-    x1, x2 = floats_of("cosine_similarity", x1=x1, x2=x2)  # type: ignore[assignment]  # one result per argument
+    x1, x2 = floats_of("cosine_similarity", x1=x1, x2=x2)
     eps = checks.real("cosine_similarity", "eps", eps)
     ndim = max(1, x1._array.ndim, x2._array.ndim)
     axis = as_axis("cosine_similarity", axis, ndim)
@@ -190,41 +189,40 @@ def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
     """Return the logarithm of softmax along ``axis``, without overflow in between.
 
     Args:
-        x: float32 or float64, of any shape; the result has its shape and dtype.
+        x: floats, of any shape; the result has its shape and dtype.
 
     Raises:
         TypeError: if ``x`` is not a tensor of floats, or ``axis`` is not an integer.
         IndexError: if ``x`` does not have that axis.
     """
-    (x,) = floats_of("log_softmax", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("log_softmax", x=x)
     axis = as_axis("log_softmax", axis, max(x.ndim, 1))
     # Slices without elements have no maximum. Their sum, 0, replaces it; no result depends on it.
     highest = FUNCTIONS["max" if x.size else "sum"](x.detach(), axis, True)
-    shifted: Any = FUNCTIONS["subtract"](x, highest)
+    shifted = FUNCTIONS["subtract"](x, highest)
     return shifted - FUNCTIONS["log"](FUNCTIONS["sum"](FUNCTIONS["exp"](shifted), axis, True))
 
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False, name: str | None = None) -> Tensor:
-    """Set elements to 0 with probability ``p`` in training, and divide the others by ``1 - p``.
-
-    Without ``training``, return ``x`` (Srivastava and others 2014).
+    """Set elements to 0 with probability ``p``, and divide the others by ``1 - p`` (Srivastava and others 2014).
 
     Args:
-        x: float32 or float64, of any shape; the result has its shape and dtype.
+        x: floats, of any shape; the result has its shape and dtype.
+        training: False to return ``x`` itself.
         inplace: overwrite ``x`` and return it.
 
     Raises:
-        ValueError: if ``p`` is not a probability.
+        ValueError: if ``p`` is not a probability; with ``inplace``, for a leaf that requires a gradient, in grad mode.
         TypeError: if ``x`` is not a tensor of floats.
     """
     if not isinstance(p, (int, float)) or not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout: p must be a probability from 0 to 1, not {shown(p)}")
     training, inplace = checks.flag("dropout", "training", training), checks.flag("dropout", "inplace", inplace)
-    (x,) = floats_of("dropout", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("dropout", x=x)
     if not training or p == 0:
         return x
     if inplace and modes.grad and not x.stop_gradient:  # raise errors before random numbers are drawn
         check_target(x, "multiply_")
-    is_kept: Any = bernoulli(full_like(x.detach(), 1.0 - p))
+    is_kept = bernoulli(full_like(x.detach(), 1.0 - p))
     mask = FUNCTIONS["scale_"](is_kept, 1.0 / (1.0 - p)) if p < 1 else is_kept
     return FUNCTIONS["multiply_" if inplace else "multiply"](x, mask)

@@ -24,7 +24,9 @@ def embedding(x: Tensor, weight: Tensor, padding_idx: int | None = None, name: s
         padding_idx: the index of a row that receives no gradient.
 
     Raises:
-        TypeError, IndexError: if ``x`` does not hold integers, or if one of them is not the index of a row.
+        TypeError: if ``x`` does not hold integers.
+        ValueError: if ``weight`` has another number of dimensions.
+        IndexError: if an element of ``x``, or ``padding_idx``, is not the index of a row.
     """
     need_tensor("embedding", x)
     need_tensor("embedding", weight, "weight")
@@ -65,11 +67,12 @@ def attend(
 
     Raises:
         ValueError: if the shapes do not fit, or if both a mask and ``is_causal`` are given.
+        TypeError: if query, key or value is not a tensor of floats, or the mask is not a tensor.
     """
     is_causal = checks.flag("attention", "is_causal", is_causal)
     if mask is not None:
         need_tensor("attention", mask, "mask")
-    query, key, value = floats_of("attention", query=query, key=key, value=value)  # type: ignore[assignment]  # one result per argument
+    query, key, value = floats_of("attention", query=query, key=key, value=value)
     if (
         min(query.ndim, key.ndim, value.ndim) < 2
         or query.shape[-1] != key.shape[-1]
@@ -79,7 +82,7 @@ def attend(
                          f"shapes are {query.shape}, {key.shape} and {value.shape}")  # fmt: skip
     if mask is not None and is_causal:
         raise ValueError("attention: give a mask or is_causal=True, not both")
-    scores: Any = FUNCTIONS["matmul"](query, key, False, True) * (1 / math.sqrt(query.shape[-1]))
+    scores = FUNCTIONS["matmul"](query, key, False, True) * (1 / math.sqrt(query.shape[-1]))
     if is_causal:
         mask = FUNCTIONS["tril"](full([query.shape[-2], key.shape[-2]], 1.0)) > 0.0
     if mask is not None:

@@ -87,9 +87,9 @@ def _pad(x: Array, windows: Windows) -> Array:
     (top, left), (height, width) = windows.padding, x.shape[2:]
     if top == left == 0:
         return x
-    room = np.zeros_like(x, order="C", shape=(*x.shape[:2], height + 2 * top, width + 2 * left))
-    _inner(room, windows)[...] = x
-    return room
+    padded = np.zeros_like(x, order="C", shape=(*x.shape[:2], height + 2 * top, width + 2 * left))
+    _inner(padded, windows)[...] = x
+    return padded
 
 
 def _inner(padded: Array, windows: Windows) -> Array:
@@ -140,20 +140,20 @@ def _input_slope(w: Array, g: Array, windows: Windows) -> Array:
     turned = np.swapaxes(_kernels(w, windows), -1, -2)
     (rows, columns), (apart_down, apart_right), (height, width) = windows.stride, windows.dilation, windows.out
     top, left = windows.padding
-    room = None
+    padded = None
     for first, last in _blocks(windows, g):
         parts = np.matmul(turned, _by_group(g[first:last], windows))
         parts = parts.reshape(last - first, windows.x_shape[1], *windows.w_shape[2:], height, width)
         shape = (last - first, windows.x_shape[1], windows.x_shape[2] + 2 * top, windows.x_shape[3] + 2 * left)
-        if room is None or room.shape != shape:
-            room = np.empty_like(g, order="C", shape=shape)
-        room.fill(0)
+        if padded is None or padded.shape != shape:
+            padded = np.empty_like(g, order="C", shape=shape)
+        padded.fill(0)
         for i in range(windows.w_shape[2]):
             for j in range(windows.w_shape[3]):
                 down, right = i * apart_down, j * apart_right
-                seen = room[:, :, down : down + rows * height : rows, right : right + columns * width : columns]
-                np.add(seen, parts[:, :, i, j], out=seen)
-        gx[first:last] = _inner(room, windows)
+                target = padded[:, :, down : down + rows * height : rows, right : right + columns * width : columns]
+                np.add(target, parts[:, :, i, j], out=target)
+        gx[first:last] = _inner(padded, windows)
     return gx
 
 
@@ -259,7 +259,7 @@ def conv2d(
         TypeError: unless all are tensors of floats on one device.
     """
     need_tensor("conv2d", weight, "weight")
-    x, weight, bias = floats_of("conv2d", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
+    x, weight, bias = floats_of("conv2d", x=x, weight=weight, bias=bias)
     windows = Windows(
         pair("conv2d", "stride", stride, 1),
         pair("conv2d", "padding", padding, 0),

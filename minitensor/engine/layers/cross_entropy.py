@@ -1,8 +1,8 @@
 """Cross entropy of a softmax as one operation, which keeps no array of probabilities between forward and backward.
 
-For each row, two numbers are kept: the largest score, and the sum of the exponentials of all scores. From these,
-backward computes the probabilities again, in two passes. Scores of any size are possible, because the largest score is
-subtracted before the exponentials are computed.
+Two numbers are kept for each row: the highest score, and the sum of the exponentials of all scores. From these numbers
+and the input, backward computes the probabilities again, in two passes. Scores of any size are possible, because the
+highest score is subtracted before the exponentials are computed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Settings(NamedTuple):
 
     Attributes:
         ignored: the label of rows that the loss ignores; None if there are no such rows.
-        rows: the number of all other rows.
+        rows: the divisor of a mean, which is the number of all other rows.
         soft: true if labels are probabilities.
         axis, reduction: as for :func:`cross_entropy`.
     """
@@ -74,17 +74,17 @@ def _positions_of_classes(label: Array, shape: tuple[int, ...], settings: Settin
 
 
 def _reduced_losses(a: Array, label: Array, settings: Settings) -> tuple[Any, Array, Array]:
-    """Return the loss, or one loss per row, and for each row the largest score and the sum of the exponentials."""
-    losses, most, powers = _losses(a, label, settings)
+    """Return the loss, or one loss per row; and for each row the highest score and the sum of the exponentials."""
+    losses, highest, sums = _losses(a, label, settings)
     if settings.reduction != "none":
         losses = total(losses, None, False)
         if settings.reduction == "mean":
             losses = np.divide(losses, settings.rows)  # nan if there is no row
-    return losses, most, powers
+    return losses, highest, sums
 
 
 def _losses(a: Array, label: Array, settings: Settings) -> tuple[Array, Array, Array]:
-    """Return the loss of each row, with length 1 along the axis; its largest score, and its sum of exponentials."""
+    """Return the loss, the highest score and the sum of the exponentials of each row, with length 1 along the axis."""
     parts = blocks(a, settings.axis)
     if len(parts) == 1:
         return _losses_of(a, label, settings)
@@ -94,21 +94,21 @@ def _losses(a: Array, label: Array, settings: Settings) -> tuple[Array, Array, A
 
 def _losses_of(a: Array, label: Array, settings: Settings) -> tuple[Array, Array, Array]:
     ignored, soft, axis = settings.ignored, settings.soft, settings.axis
-    most = largest(a, axis, True)
-    room = np.subtract(a, most, out=np.empty_like(a, order="C"))
+    highest = largest(a, axis, True)
+    shifted = np.subtract(a, highest, out=np.empty_like(a, order="C"))
     if soft:
-        right = total(np.multiply(label, room), axis, True)
+        of_class = total(np.multiply(label, shifted), axis, True)
     else:
-        right = room.reshape(-1).take(_positions_of_classes(label, a.shape, settings)).reshape(most.shape)
-    np.exp(room, room)
-    powers = total(room, axis, True)
-    losses = np.log(powers)
+        of_class = shifted.reshape(-1).take(_positions_of_classes(label, a.shape, settings)).reshape(highest.shape)
+    np.exp(shifted, shifted)
+    sums = total(shifted, axis, True)
+    losses = np.log(sums)
     if soft:
         np.multiply(losses, total(label, axis, True), losses)
-    np.subtract(losses, right, losses)
+    np.subtract(losses, of_class, losses)
     if ignored is not None:
         losses = np.where(np.not_equal(label, ignored), losses, 0)
-    return losses, most, powers
+    return losses, highest, sums
 
 
 def _row_gradients(g: Any, settings: Settings, ndim: int) -> Any:
@@ -125,32 +125,32 @@ def _row_gradients(g: Any, settings: Settings, ndim: int) -> Any:
 
 
 def _on_arrays(node: Node, g: Array, input: Array, label: Array) -> Any:
-    settings, most, powers, _ = arguments_of(node)
+    settings, highest, sums, _ = arguments_of(node)
     label = _with_axis(label, input, settings.axis)
     share = _row_gradients(g, settings, input.ndim)
     gradient = np.empty_like(input, order="C")
     parts = blocks(input, settings.axis)
     if len(parts) == 1:
-        _gradient(input, label, most, powers, share, settings, gradient)
+        _gradient(input, label, highest, sums, share, settings, gradient)
         return gradient, None
     for part in parts:
         part_share = share if len(share) == 1 else share[part]
-        _gradient(input[part], label[part], most[part], powers[part], part_share, settings, gradient[part])
+        _gradient(input[part], label[part], highest[part], sums[part], part_share, settings, gradient[part])
     return gradient, None
 
 
-def _gradient(a: Array, label: Array, most: Array, powers: Array, share: Any, settings: Settings, out: Array) -> None:
-    """Write the gradient of the losses of some rows, multiplied by the rows' shares, into ``out``."""
-    np.subtract(a, most, out)
+def _gradient(a: Array, label: Array, highest: Array, sums: Array, share: Any, settings: Settings, out: Array) -> None:
+    """Write the gradient of some rows into ``out``: that of their losses, multiplied by the gradients ``share``."""
+    np.subtract(a, highest, out)
     np.exp(out, out)
     if settings.soft:
-        np.multiply(out, total(label, settings.axis, True) / powers, out)
+        np.multiply(out, total(label, settings.axis, True) / sums, out)
         np.subtract(out, label, out)
         np.multiply(out, share, out)
     else:
-        np.multiply(out, share / powers, out)
-        line, right = out.reshape(-1), _positions_of_classes(label, a.shape, settings)
-        line[right] = line.take(right) - share.reshape(-1)
+        np.multiply(out, share / sums, out)
+        line, positions = out.reshape(-1), _positions_of_classes(label, a.shape, settings)
+        line[positions] = line.take(positions) - share.reshape(-1)
         # Ignored rows get 0 by assignment, because a product with 0 would keep nan.
         if settings.ignored is not None:
             np.copyto(out, 0, where=np.equal(label, settings.ignored))
@@ -187,8 +187,8 @@ def cross_entropy(
 ) -> Tensor:
     """Return the negative log-probability of the right class, under a softmax of ``input``.
 
-    ``input`` and ``label`` are saved by reference for backward, and two numbers for each row. The gradient of a row is
-    its probabilities, minus 1 at the right class.
+    For backward, ``input`` and ``label`` are saved by reference, and two numbers are saved for each row. The gradient
+    of a row is its probabilities, minus 1 at the right class.
 
     Args:
         input: scores, of shape [rows, classes], or with more dimensions and the classes along ``axis``.
@@ -201,28 +201,29 @@ def cross_entropy(
     Raises:
         ValueError: if the shapes do not fit.
         IndexError: if a label is not a class.
-        TypeError: if the input does not hold floats, or the labels do not hold integers.
+        TypeError: if the input does not hold floats, or the labels do not hold integers; if soft labels require a
+            gradient.
     """
     need_tensor("cross_entropy", label, "label")
     soft_label = checks.flag("cross_entropy", "soft_label", soft_label)
     if soft_label:
-        scores, label = floats_of("cross_entropy", input=input, label=label)  # type: ignore[assignment]  # one result per argument
+        scores, label = floats_of("cross_entropy", input=input, label=label)
     else:
         (scores,) = floats_of("cross_entropy", input=input)
-    a, given = scores._array, label._array  # type: ignore[union-attr]  # tensors by now
+    a, given = scores._array, label._array
     if a.ndim == 0:
         raise ValueError("cross_entropy: input has a dimension for the classes; it has shape []")
     axis = as_axis("cross_entropy", axis, a.ndim)
     ignored = whole("cross_entropy: ignore_index", ignore_index)
     if not isinstance(reduction, str) or reduction not in REDUCTIONS:
         raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', not {checks.shown(reduction)}")
-    read = (_soft_labels if soft_label else _classes)(scores, label, ignored, axis)  # type: ignore[arg-type]  # tensors by now
-    settings = Settings(*read, soft_label, axis, reduction)
-    out, most, powers = computed(_reduced_losses, a, _with_axis(given, a, axis), settings)
+    ignored_and_rows = (_check_soft_labels if soft_label else _check_classes)(scores, label, ignored, axis)
+    settings = Settings(*ignored_and_rows, soft_label, axis, reduction)
+    out, highest, sums = computed(_reduced_losses, a, _with_axis(given, a, axis), settings)
     if reduction == "none" and given.ndim != a.ndim:
         out = out.reshape(given.shape)
-    counted = () if scores.stop_gradient else (new_storage(most), new_storage(powers))  # type: ignore[union-attr]  # a tensor by now
-    return recorded(out, CROSS_ENTROPY, (scores, label), ((0,), (0,)), settings, most, powers, counted)
+    counted = () if scores.stop_gradient else (new_storage(highest), new_storage(sums))
+    return recorded(out, CROSS_ENTROPY, (scores, label), ((0,), (0,)), settings, highest, sums, counted)
 
 
 def softmax_with_cross_entropy(
@@ -250,7 +251,8 @@ def softmax_with_cross_entropy(
     return (losses, FUNCTIONS["softmax"](logits, axis)) if return_softmax else losses
 
 
-def _soft_labels(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[None, int]:
+def _check_soft_labels(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[None, int]:
+    """Check labels that are probabilities; return ``ignored`` and ``rows`` of :class:`Settings`."""
     if not label.stop_gradient:
         raise TypeError("cross_entropy: no gradient is computed for soft labels; pass `label.detach()`")
     if label.shape != input.shape:
@@ -258,7 +260,8 @@ def _soft_labels(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple
     return None, max(input.size // max(input.shape[axis], 1), 1)
 
 
-def _classes(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[int | None, int]:
+def _check_classes(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[int | None, int]:
+    """Check labels that are classes; return ``ignored`` and ``rows`` of :class:`Settings`."""
     a, given = input._array, label._array
     if gpu_of(a) is not gpu_of(given):
         raise devices_differ("cross_entropy", (a, given))

@@ -57,19 +57,15 @@ def operation(name: str, saved_names: tuple[str, ...], on_arrays: Gradients, on_
     def backward_on_tensors(node: Node, g: Tensor) -> Sequence[Any]:
         if node.saved is FREED:
             raise freed(node)
-        sources = dict(zip(saved_names, node.inputs, strict=False))
         tensors = [
-            None if saved is None else revived(node, what, saved, sources[what]) for what, saved in _saved_by_name(node)
+            None if saved is None else revived(node, what, saved, source)
+            for what, saved, source in zip(saved_names, node.saved, node.inputs, strict=False)
         ]
         return on_tensors(node, g, *tensors)
 
     op = Operation(name, backward, saved_names)
     op.later = lambda: backward_on_tensors
     return op
-
-
-def _saved_by_name(node: Node) -> Any:
-    return zip(node.op.saved_names, node.saved, strict=False)
 
 
 def arguments_of(node: Node) -> tuple[Any, ...]:
@@ -141,8 +137,8 @@ def computed(function: Callable[..., Any], *given: Any) -> Any:
 OPTIONAL = frozenset(("weight", "bias", "pos_weight"))
 
 
-def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
-    """Return the tensors of an operation in one floating dtype. Those in :data:`OPTIONAL` may be None.
+def floats_of(op: str, **given: Tensor | None) -> tuple[Any, ...]:
+    """Return the tensors of an operation in one floating dtype; None for one in :data:`OPTIONAL` that is None.
 
     Raises:
         TypeError: if one is not a tensor of floats, or if they are on different devices.

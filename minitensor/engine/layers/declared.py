@@ -300,12 +300,12 @@ _OF_CLASSES = (
     (
         "ValueError: on a call, if the shapes do not fit or ``reduction`` is unknown.",
         "IndexError: if an element of ``{y}`` is not a class.",
-        "TypeError: if an input is not a tensor, or ``{y}`` is not of integers.",
+        "TypeError: if an input is not a tensor, or ``{y}`` does not hold integers.",
     ),
     (
-        "ValueError: on a call, if ``{y}`` has not one class for each row or ``reduction`` is unknown.",
+        "ValueError: on a call, if ``{y}`` does not have one class for each row, or if ``reduction`` is unknown.",
         "IndexError: if an element of ``{y}`` is not a class.",
-        "RuntimeError: if ``{y}`` is not of int64, or for other shapes.",
+        "RuntimeError: if ``{y}`` does not hold int64, or for other shapes.",
     ),
 )
 

@@ -62,9 +62,7 @@ def einsum(op: str, equation: str, operands: tuple[Tensor, ...]) -> Tensor:
 
 
 def _in_order_of_result(left: Term, right: Term, output: tuple[Label, ...]) -> tuple[Term, Term]:
-    """Return the two terms of a product, exchanged if the result then has its dimensions in order, without a transposed
-    view.
-    """
+    """Return the terms of a product, exchanged if this spares a transposed view of the result."""
     rows = [label for label in output if label in left.labels and label not in right.labels]
     columns = [label for label in output if label in right.labels and label not in left.labels]
     batch = [label for label in output if label in left.labels and label in right.labels]
@@ -114,7 +112,6 @@ def _labels(op: str, equation: str, part: str, ndim: int) -> tuple[Label, ...]:
 
 
 def _lengths(op: str, equation: str, inputs: list[tuple[Label, ...]], operands: tuple[Tensor, ...]) -> dict[Label, int]:
-    """Return the length of each label."""
     lengths: dict[Label, int] = {}
     for labels, x in zip(inputs, operands, strict=True):
         own: dict[Label, int] = {}

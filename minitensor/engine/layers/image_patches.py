@@ -1,4 +1,4 @@
-"""Patches of images: each as a column of a matrix, and columns added back to images."""
+"""Unfold images into patches, each of which is a column of a matrix, and add such columns back to images."""
 
 from __future__ import annotations
 
@@ -44,6 +44,17 @@ def _counts(op: str, shape: Any, kernel: Sizes, strides: Sizes, borders: Any, di
     return found[0], found[1]
 
 
+def with_border(x: Tensor, borders: tuple[int, int, int, int], fill: float = 0.0) -> Tensor:
+    """Return images with a border (top, left, bottom, right) of ``fill``, or ``x`` itself if all widths are 0."""
+    if borders == (0, 0, 0, 0):
+        return x
+    (top, left, bottom, right), (images, channels, height, width) = borders, x._array.shape
+    shape = images, channels, height + top + bottom, width + left + right
+    room = Tensor._made(np.full_like(x._array, fill, order="C", shape=shape))
+    room[:, :, top : top + height, left : left + width] = x
+    return room
+
+
 def unfold(
     x: Tensor, kernel_sizes: Any, strides: Any = 1, paddings: Any = 0, dilations: Any = 1, name: str | None = None
 ) -> Tensor:
@@ -61,19 +72,14 @@ def unfold(
         ValueError: if no window fits, or ``x`` has another number of dimensions.
         TypeError: if ``x`` is not a tensor of floats.
     """
-    (x,) = floats_of("unfold", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("unfold", x=x)
     if x.ndim != 4:
         raise ValueError(f"unfold: x is [images, channels, height, width]; its shape is {x.shape}")
     kernel, steps = pair("unfold", "kernel_sizes", kernel_sizes, 1), pair("unfold", "strides", strides, 1)
     gaps, borders = pair("unfold", "dilations", dilations, 1), _borders("unfold", paddings)
     images, channels, height, width = x._array.shape
     rows, columns = _counts("unfold", (height, width), kernel, steps, borders, gaps)
-    top, left, bottom, right = borders
-    padded: Any = x
-    if any(borders):
-        shape = (images, channels, height + top + bottom, width + left + right)
-        padded = Tensor._made(np.zeros_like(x._array, order="C", shape=shape))
-        padded[:, :, top : top + height, left : left + width] = x
+    padded = with_border(x, borders)
     itemsize = padded._array.itemsize
     of_image, of_channel, of_row, of_column = (step // itemsize for step in padded._array.strides)
     patches = as_strided(
@@ -108,7 +114,7 @@ def fold(
         ValueError: if the number of patches, or their size, does not fit.
         TypeError: if ``x`` is not a tensor of floats.
     """
-    (x,) = floats_of("fold", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("fold", x=x)
     height, width = pair("fold", "output_sizes", output_sizes, 1)
     kernel, steps = pair("fold", "kernel_sizes", kernel_sizes, 1), pair("fold", "strides", strides, 1)
     gaps, borders = pair("fold", "dilations", dilations, 1), _borders("fold", paddings)
@@ -127,5 +133,5 @@ def fold(
     cells = (down[:, None, :, None] * wide + across[None, :, None, :]).reshape(-1)
     flat = Tensor._made(np.zeros_like(x._array, order="C", shape=(images * channels, tall * wide)))
     added = FUNCTIONS["index_add"](flat, Tensor._made(cells), 1, reshape(x, [images * channels, cells.size]))
-    whole_images: Any = reshape(added, [images, channels, tall, wide])
+    whole_images = reshape(added, [images, channels, tall, wide])
     return whole_images[:, :, top : top + height, left : left + width] if any(borders) else whole_images

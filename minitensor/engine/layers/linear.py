@@ -32,14 +32,14 @@ def _rows(x: np.ndarray) -> np.ndarray:
     return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
-def _on_tensors(node: Node, g: Tensor, x: Tensor | None, weight: Tensor | None) -> Any:
+def _on_tensors(node: Node, g: Tensor, x: Any, weight: Any) -> Any:
     matmul, total_of = FUNCTIONS["matmul"], FUNCTIONS["sum"]
-    rows: Any = g.reshape([-1, g.shape[-1]])
+    rows = g.reshape([-1, g.shape[-1]])
     return wanted_gradients(
         node,
         (
             lambda: matmul(g, weight, False, True),
-            lambda: matmul(x.reshape([-1, x.shape[-1]]), rows, True, False),  # type: ignore[union-attr]  # only called if x was saved
+            lambda: matmul(x.reshape([-1, x.shape[-1]]), rows, True, False),
             lambda: total_of(rows, 0),
         ),
     )
@@ -63,7 +63,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
         TypeError: unless all are tensors of floats on one device.
     """
     need_tensor("linear", weight, "weight")
-    x, weight, bias = floats_of("linear", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
+    x, weight, bias = floats_of("linear", x=x, weight=weight, bias=bias)
     a, b = x._array, weight._array
     if a.ndim < 1 or b.ndim != 2 or a.shape[-1] != b.shape[0]:
         raise ValueError(

@@ -1,4 +1,7 @@
-"""Loss functions of a prediction and its label."""
+"""Loss functions of a prediction and its label.
+
+They raise TypeError unless both are tensors of floats on one device; but the labels of ``nll_loss`` are integers.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,26 @@ from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.arguments import need_tensor
 
 
+def _floats_of_one_shape(op: str, **given: Tensor | None) -> tuple[Any, ...]:
+    """Return the tensors of a loss in one floating dtype; raise ValueError unless the first two have one shape."""
+    floats = floats_of(op, **given)
+    first, second = floats[:2]
+    if first._array.shape != second._array.shape:
+        names = " and ".join(list(given)[:2])
+        raise ValueError(f"{op}: {names} have one shape; theirs are {first.shape} and {second.shape}")
+    return floats
+
+
 def _loss_of_difference(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any) -> Tensor:
     """Return the operation ``distance`` of ``input - label``, or its mean or sum."""
     _check_reduction(op, reduction)
-    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # one result per argument
-    if input.shape != label.shape:
-        raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
+    input, label = _floats_of_one_shape(op, input=input, label=label)
     losses = FUNCTIONS[distance](FUNCTIONS["subtract"](input, label))
     return losses if reduction == "none" else FUNCTIONS[reduction](losses)
 
 
 def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """Return the mean of the squares of ``input - label``; their sum, or each of them, as ``reduction`` says.
+    """Return the squares of ``input - label``, reduced to their mean or sum, or unreduced (``"none"``).
 
     Raises:
         ValueError: if ``reduction`` is unknown, or if the shapes differ, because a loss that is broadcast by accident
@@ -39,7 +50,7 @@ def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | 
 
 
 def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """Return the mean of the absolute values of ``input - label``; their sum, or each of them, as ``reduction`` says.
+    """Return the absolute values of ``input - label``, reduced to their mean or sum, or unreduced (``"none"``).
 
     Raises:
         ValueError: if ``reduction`` is unknown, or if the shapes differ.
@@ -68,15 +79,14 @@ def binary_cross_entropy_with_logits(
         ValueError: if the shapes differ, or if ``reduction`` is unknown.
     """
     op = "binary_cross_entropy_with_logits"
-    logit, label, weight, pos_weight = floats_of(op, logit=logit, label=label, weight=weight, pos_weight=pos_weight)  # type: ignore[assignment]  # one result per argument
-    if logit.shape != label.shape:
-        raise ValueError(f"{op}: logit and label have one shape; theirs are {logit.shape} and {label.shape}")
-    x: Any = logit
+    given = {"logit": logit, "label": label, "weight": weight, "pos_weight": pos_weight}
+    x, y, weight, pos_weight = _floats_of_one_shape(op, **given)
     logarithm = FUNCTIONS["log_sigmoid"](x)
     if pos_weight is not None:
-        logarithm = logarithm * (1.0 + (pos_weight - 1.0) * label)
-    losses = (1.0 - label) * x - logarithm
-    return _reduce(op, losses if weight is None else losses * weight, reduction)
+        logarithm = logarithm * (1.0 + (pos_weight - 1.0) * y)
+    losses = (1.0 - y) * x - logarithm
+    _check_reduction(op, reduction)
+    return _reduce(losses if weight is None else losses * weight, reduction)
 
 
 def _bce_on_arrays(node: Node, g: Any, x: Any, label: Any) -> Any:
@@ -90,8 +100,7 @@ def _bce_on_tensors(node: Node, g: Any, x: Any, label: Any) -> Any:
     log, bounded = FUNCTIONS["log"], FUNCTIONS["clip"]
     spread = bounded(x * (1.0 - x), 1e-12)
     return wanted_gradients(
-        node,
-        (lambda: g * (x - label) / spread, lambda: g * (bounded(log(1.0 - x), -100.0) - bounded(log(x), -100.0))),
+        node, (lambda: g * (x - label) / spread, lambda: g * (bounded(log(1.0 - x), -100.0) - bounded(log(x), -100.0)))
     )
 
 
@@ -117,9 +126,7 @@ def binary_cross_entropy(
         ValueError: if the shapes differ, ``reduction`` is unknown, or an input is not a probability.
     """
     op = "binary_cross_entropy"
-    input, label, weight = floats_of(op, input=input, label=label, weight=weight)  # type: ignore[assignment]  # one result per argument
-    if input.shape != label.shape:
-        raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
+    input, label, weight = _floats_of_one_shape(op, input=input, label=label, weight=weight)
     x, y = input._array, label._array
     if x.size and not (x.min() >= 0 and x.max() <= 1):
         raise ValueError(
@@ -128,8 +135,9 @@ def binary_cross_entropy(
         )
     x, y = wide(x), wide(y)
     out = -(y * _bounded_log(x) + (1 - y) * _bounded_log(1 - x))
-    losses: Any = recorded(out, BINARY_CROSS_ENTROPY, (input, label), ((0, 1), (0, 1)))
-    return _reduce(op, losses if weight is None else losses * weight, reduction)
+    losses = recorded(out, BINARY_CROSS_ENTROPY, (input, label), ((0, 1), (0, 1)))
+    _check_reduction(op, reduction)
+    return _reduce(losses if weight is None else losses * weight, reduction)
 
 
 def smooth_l1_loss(
@@ -138,7 +146,7 @@ def smooth_l1_loss(
     """Return Huber's loss (1964): quadratic for differences below ``delta``, linear for others.
 
     For a difference of size d it is ``d * d / 2`` below ``delta``, and ``delta * d - delta**2 / 2`` above, as in
-    Paddle; PyTorch's loss of this name divides that by ``delta``.
+    Paddle; PyTorch's loss of this name is divided by ``delta``.
 
     Raises:
         ValueError: if the shapes differ, or if ``reduction`` is unknown.
@@ -146,13 +154,11 @@ def smooth_l1_loss(
     op = "smooth_l1_loss"
     delta = checks.real(op, "delta", delta)
     _check_reduction(op, reduction)
-    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # one result per argument
-    if input.shape != label.shape:
-        raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
-    distance: Any = FUNCTIONS["subtract"](input, label)
+    input, label = _floats_of_one_shape(op, input=input, label=label)
+    distance = FUNCTIONS["subtract"](input, label)
     # As a product with the clipped distance, the loss has the slope of its linear part even at a distance of inf.
     near = FUNCTIONS["clip"](distance, -delta, delta)
-    return _reduce(op, near * (distance - 0.5 * near), reduction)
+    return _reduce(near * (distance - 0.5 * near), reduction)
 
 
 def nll_loss(
@@ -177,7 +183,7 @@ def nll_loss(
     ignore_index = checks.integer("nll_loss", "ignore_index", ignore_index)
     _check_reduction("nll_loss", reduction)
     need_tensor("nll_loss", label, "label")
-    input, weight = floats_of("nll_loss", input=input, weight=weight)  # type: ignore[assignment]  # one result per argument
+    input, weight = floats_of("nll_loss", input=input, weight=weight)
     if input.ndim != 2 or label.shape != input.shape[:1]:
         raise ValueError(f"nll_loss: input is [rows, classes] and label [rows]; their shapes are {input.shape} and "
                          f"{label.shape}")  # fmt: skip
@@ -193,14 +199,14 @@ def nll_loss(
     if wrong.size:
         raise IndexError(f"nll_loss: label {int(wrong[0])} is not a class; classes are from 0 to {input.shape[1] - 1}")
     classes = FUNCTIONS["where"](Tensor._made(like(counts, input._array)), label, FUNCTIONS["multiply"](label, 0))
-    share: Any = Tensor._made(like(counts.astype(input._array.dtype), input._array))
+    share = Tensor._made(like(counts.astype(input._array.dtype), input._array))
     if weight is not None:
         share = share * FUNCTIONS["index_select"](weight, classes, 0)
     right = FUNCTIONS["take_along_axis"](input, classes.unsqueeze(1), 1).squeeze(1)
     losses = FUNCTIONS["where"](Tensor._made(like(counts, input._array)), -right * share, 0.0)
     if reduction == "mean":
         return FUNCTIONS["sum"](losses) / FUNCTIONS["sum"](share)
-    return _reduce("nll_loss", losses, reduction)
+    return _reduce(losses, reduction)
 
 
 def kl_div(
@@ -219,11 +225,7 @@ def kl_div(
         ValueError: if the shapes differ, or if ``reduction`` is unknown.
     """
     log_target = checks.flag("kl_div", "log_target", log_target)
-    input, label = floats_of("kl_div", input=input, label=label)  # type: ignore[assignment]  # one result per argument
-    if input.shape != label.shape:
-        raise ValueError(f"kl_div: input and label have one shape; theirs are {input.shape} and {label.shape}")
-    x: Any = input
-    y: Any = label
+    x, y = _floats_of_one_shape("kl_div", input=input, label=label)
     if log_target:
         losses = FUNCTIONS["exp"](y) * (y - x)
     else:
@@ -231,10 +233,11 @@ def kl_div(
         likely = FUNCTIONS["where"](positive, y, 1.0)
         losses = FUNCTIONS["where"](positive, y * (FUNCTIONS["log"](likely) - x), 0.0)
     if isinstance(reduction, str) and reduction == "batchmean":
-        if input.ndim == 0:
+        if x.ndim == 0:
             raise ValueError("kl_div: reduction='batchmean' divides by the number of rows, and input has no dimension")
-        return FUNCTIONS["sum"](losses) / input.shape[0]
-    return _reduce("kl_div", losses, reduction)
+        return FUNCTIONS["sum"](losses) / x.shape[0]
+    _check_reduction("kl_div", reduction)
+    return _reduce(losses, reduction)
 
 
 def _check_reduction(op: str, reduction: Any) -> None:
@@ -242,6 +245,5 @@ def _check_reduction(op: str, reduction: Any) -> None:
         raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {checks.shown(reduction)}")
 
 
-def _reduce(op: str, losses: Any, reduction: Any) -> Tensor:
-    _check_reduction(op, reduction)
+def _reduce(losses: Any, reduction: str) -> Tensor:
     return losses if reduction == "none" else FUNCTIONS[reduction](losses)

@@ -1,4 +1,4 @@
-"""Normalization to mean 0 and variance 1 over a batch, a layer, a group or an image, with a scale and a shift."""
+"""Normalize to mean 0 and variance 1 over a batch, a layer, a group or an image, then scale and shift."""
 
 from __future__ import annotations
 
@@ -97,19 +97,14 @@ def batch_norm(
     given = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     if isinstance(x, Tensor) and x.ndim < 2:
         raise ValueError(f"batch_norm: x is [rows, channels, ...]; it has shape {x.shape}")
-    floats = floats_of("batch_norm", x=x, **given)
-    for what, each in given.items():
-        if each is not None and list(each.shape) != [x.shape[1]]:
-            raise ValueError(
-                f"batch_norm: {what} has shape {each.shape}; x of shape {x.shape} has {x.shape[1]} channels"
-            )
-    x, mean, variance, weight, bias = floats  # type: ignore[assignment]  # five were given
+    x, mean, variance, weight, bias = floats_of("batch_norm", x=x, **given)
+    _check_channels("batch_norm", x, **given)
     if training:
         return of_batch(x, weight, bias, epsilon, running_mean, running_var, 1 - momentum)
     beside = _beside(x.ndim)
-    scale: Any = FUNCTIONS["rsqrt"](variance + epsilon)  # type: ignore[operator]  # tensors by now
+    scale = FUNCTIONS["rsqrt"](variance + epsilon)
     scale = scale if weight is None else scale * weight
-    shift = -mean * scale if bias is None else bias - mean * scale  # type: ignore[operator]  # tensors by now
+    shift = -mean * scale if bias is None else bias - mean * scale
     return x * scale.reshape(beside) + shift.reshape(beside)
 
 
@@ -128,6 +123,9 @@ def of_batch(
     Args:
         running_mean, running_var: if given, each is moved by ``share`` towards the value of the batch, in one write.
         larger: a factor for the variance in this update, because PyTorch divides the squares by the count minus 1.
+
+    Raises:
+        ValueError: if the batch has no elements.
     """
     a, axes, beside = wide(x._array), _axes(x.ndim), _beside(x.ndim)
     if a.size == 0:
@@ -178,11 +176,11 @@ def layer_norm(
         weight, bias: shape ``normalized_shape``.
 
     Raises:
-        ValueError: if ``x`` does not end in these dimensions.
+        ValueError: if ``x`` does not end in these dimensions, or if ``weight`` or ``bias`` has another shape.
     """
     shape = list(as_shape("layer_norm", normalized_shape))
     epsilon = checks.real("layer_norm", "epsilon", epsilon)
-    x, weight, bias = floats_of("layer_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
+    x, weight, bias = floats_of("layer_norm", x=x, weight=weight, bias=bias)
     for what, each in (("weight", weight), ("bias", bias)):
         if each is not None and list(each.shape) != shape:
             raise ValueError(f"layer_norm: {what} has the shape {shape} of normalized_shape, not {each.shape}")
@@ -210,14 +208,14 @@ def group_norm(
     """
     num_groups = checks.integer("group_norm", "num_groups", num_groups)
     epsilon = checks.real("group_norm", "epsilon", epsilon)
-    x, weight, bias = floats_of("group_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
+    x, weight, bias = floats_of("group_norm", x=x, weight=weight, bias=bias)
     if x.ndim < 2 or num_groups < 1 or x.shape[1] % num_groups:
         raise ValueError(f"group_norm: the channels of x, [images, channels, ...], make {num_groups} groups; its shape "
                          f"is {x.shape}")  # fmt: skip
-    _check_channels("group_norm", x, weight, bias)
+    _check_channels("group_norm", x, weight=weight, bias=bias)
     if 0 in x.shape[1:]:
         raise ValueError(f"group_norm: channels without elements have no mean; x has shape {x.shape}")
-    grouped: Any = x.reshape([x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups])
+    grouped = x.reshape([x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups])
     return _scale_and_shift(_normal(grouped, [2], epsilon).reshape(x.shape), weight, bias, _beside(x.ndim))
 
 
@@ -243,22 +241,21 @@ def instance_norm(
     uses_input = checks.flag("instance_norm", "use_input_stats", use_input_stats)
     if running_mean is not None or running_var is not None or not uses_input:
         raise ValueError("instance_norm: it normalizes by the image's own statistics; running ones are not kept")
-    x, weight, bias = floats_of("instance_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
+    x, weight, bias = floats_of("instance_norm", x=x, weight=weight, bias=bias)
     if x.ndim < 3:
         raise ValueError(f"instance_norm: x is [images, channels, ...]; its shape is {x.shape}")
-    _check_channels("instance_norm", x, weight, bias)
+    _check_channels("instance_norm", x, weight=weight, bias=bias)
     return _scale_and_shift(_normal(x, list(range(2, x.ndim)), eps), weight, bias, _beside(x.ndim))
 
 
-def _check_channels(op: str, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> None:
-    """Raise ValueError unless weight and bias, if they are given, have one number for each channel."""
-    for what, each in (("weight", weight), ("bias", bias)):
-        if each is not None and list(each.shape) != [x.shape[1]]:
-            raise ValueError(f"{op}: {what} has shape {each.shape}; x of shape {x.shape} has {x.shape[1]} channels")
+def _check_channels(op: str, x: Tensor, **given: Tensor | None) -> None:
+    """Raise ValueError unless each tensor in ``given`` that is not None has one number for each channel."""
+    for name in given:
+        if (each := given[name]) is not None and each._array.shape != x._array.shape[1:2]:
+            raise ValueError(f"{op}: {name} has shape {each.shape}; x of shape {x.shape} has {x.shape[1]} channels")
 
 
 def _scale_and_shift(normal: Any, weight: Any, bias: Any, shape: list[int]) -> Any:
-    """Return ``normal`` times ``weight``, plus ``bias``, if they are given."""
     if weight is not None:
         normal = normal * weight.reshape(shape)
     return normal if bias is None else normal + bias.reshape(shape)

@@ -11,6 +11,7 @@ from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.layers.convolution import pair
 from minitensor.engine.layers.custom_operation import floats_of
+from minitensor.engine.layers.image_patches import with_border
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.extreme_positions import argmax
 from minitensor.engine.views.joining import stack
@@ -29,7 +30,7 @@ def _windows(op: str, x: Tensor, kernel: tuple[int, int], stride: Any, padding: 
         raise ValueError(f"{op}: x is [images, channels, height, width]; its shape is {x.shape}")
     if 2 * top > kernel[0] or 2 * left > kernel[1]:
         raise ValueError(f"{op}: a padding of {[top, left]} is more than half of the kernel {list(kernel)}")
-    x = _pad(x, top, left, fill)
+    x = with_border(x, (top, left, top, left), fill)
     images, channels, height, width = x._array.shape
     rows, columns = (height - kernel[0]) // down + 1, (width - kernel[1]) // right + 1
     if min(rows, columns) < 1:
@@ -42,18 +43,6 @@ def _windows(op: str, x: Tensor, kernel: tuple[int, int], stride: Any, padding: 
         [of_image, of_channel, down * of_row, right * of_column, of_row, of_column],
         x.offset,
     )
-
-
-def _pad(x: Tensor, top: int, left: int, fill: float) -> Tensor:
-    """Return ``x`` with a border of ``fill``, or ``x`` itself without padding."""
-    if top == left == 0:
-        return x
-    images, channels, height, width = x._array.shape
-    room: Any = Tensor._made(
-        np.full_like(x._array, fill, order="C", shape=(images, channels, height + 2 * top, width + 2 * left))
-    )
-    room[:, :, top : top + height, left : left + width] = x
-    return room
 
 
 def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, name: str | None = None) -> Tensor:
@@ -71,7 +60,7 @@ def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0
         ValueError: if no window fits, or if the padding is more than half of the kernel.
         TypeError: if ``x`` is not a tensor of floats.
     """
-    (x,) = floats_of("max_pool2d", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("max_pool2d", x=x)
     windows = _windows("max_pool2d", x, pair("max_pool2d", "kernel_size", kernel_size, 1), stride, padding, -np.inf)
     each = windows.reshape([*windows.shape[:4], math.prod(windows.shape[4:])])
     if each.size == 0:  # without images there are no positions of maxima
@@ -81,12 +70,7 @@ def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0
 
 
 def avg_pool2d(
-    x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    exclusive: bool = True,
-    name: str | None = None,
+    x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, exclusive: bool = True, name: str | None = None
 ) -> Tensor:
     """Return the mean of each window.
 
@@ -103,7 +87,7 @@ def avg_pool2d(
         TypeError: if ``x`` is not a tensor of floats.
     """
     exclusive = checks.flag("avg_pool2d", "exclusive", exclusive)
-    (x,) = floats_of("avg_pool2d", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("avg_pool2d", x=x)
     kernel = pair("avg_pool2d", "kernel_size", kernel_size, 1)
     means = FUNCTIONS["mean"](_windows("avg_pool2d", x, kernel, stride, padding, 0.0), [4, 5])
     if not exclusive or max(pair("avg_pool2d", "padding", padding, 0)) == 0:
@@ -128,7 +112,7 @@ def adaptive_avg_pool2d(x: Tensor, output_size: Any, name: str | None = None) ->
         ValueError: if ``x`` has another shape, or if a size is below 1.
         TypeError: if ``x`` is not a tensor of floats.
     """
-    (x,) = floats_of("adaptive_avg_pool2d", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("adaptive_avg_pool2d", x=x)
     if x.ndim != 4:
         raise ValueError(f"adaptive_avg_pool2d: x is [images, channels, height, width]; its shape is {x.shape}")
     rows, columns = pair("adaptive_avg_pool2d", "output_size", output_size, 1)

@@ -1,4 +1,4 @@
-"""Functions that repeat, reorder or reduce elements: tiles, grids of coordinates, the k-th smallest, differences."""
+"""Repeat, reorder or reduce elements: tiles, grids of coordinates, the k-th smallest element, differences."""
 
 from __future__ import annotations
 
@@ -108,7 +108,10 @@ def window_strides(op: str, x: Tensor, axis: Any, size: Any, step: Any) -> tuple
 
 
 def row_norms(difference: Tensor, p: float) -> Tensor:
-    """Return the p-norm over the last dimension. Where the norm is 0, its gradient is 0."""
+    """Return the p-norm over the last dimension; for p = 0, the number of elements other than 0.
+
+    Where the norm is 0, its gradient is 0.
+    """
     last = difference._array.ndim - 1
     if p == 0:
         return FUNCTIONS["sum"](FUNCTIONS["abs"](FUNCTIONS["sign"](difference)), last)
@@ -147,7 +150,7 @@ def reduced(op: str, reduction: str, x: Tensor, axis: Any, keepdim: Any) -> Tens
 
 def logsumexp(x: Tensor, axis: Any, keepdim: bool) -> Tensor:
     """Return the logarithm of the sum of exponentials over ``axis`` (None: all), without overflow in between."""
-    (x,) = floats_of("logsumexp", x=x)  # type: ignore[assignment]  # one result per argument
+    (x,) = floats_of("logsumexp", x=x)
     keepdim = checks.flag("logsumexp", "keepdim", keepdim)
     highest = reduced("logsumexp", "max" if x._array.size else "sum", x.detach(), axis, True)
     # An infinite maximum is not subtracted, because inf - inf is nan.

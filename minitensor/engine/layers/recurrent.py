@@ -30,9 +30,9 @@ def lstm_step(x: Any, state: tuple[Any, Any], weights: Weights) -> tuple[Any, An
     gates = linear(x, w, b) + linear(output, u, c)
     size = cell.shape[-1]
     sigmoid, tanh = FUNCTIONS["sigmoid"], FUNCTIONS["tanh"]
-    take_in, forget, candidate, give_out = (gates[:, i * size : (i + 1) * size] for i in range(4))
-    cell = sigmoid(forget) * cell + sigmoid(take_in) * tanh(candidate)
-    return sigmoid(give_out) * tanh(cell), cell
+    input_gate, forget_gate, candidate, output_gate = (gates[:, i * size : (i + 1) * size] for i in range(4))
+    cell = sigmoid(forget_gate) * cell + sigmoid(input_gate) * tanh(candidate)
+    return sigmoid(output_gate) * tanh(cell), cell
 
 
 def gru_step(x: Any, state: Any, weights: Weights) -> Any:

@@ -13,7 +13,7 @@ OPTIMIZERS = "tests/minitensor/vocabulary/test_paddle_optimizers.py"
 cross_entropy(
     "right-class-gets-the-probability",
     "The gradient of a row's right class is its probability, without subtracting 1.",
-    "line[right] = line.take(right) - share.reshape(-1)",
+    "line[positions] = line.take(positions) - share.reshape(-1)",
     "line[right] = line.take(right)",
     FUNCTIONS,
 )
