@@ -1,8 +1,8 @@
-"""Automatic casts of operands: the operations that get other dtypes, and a cache of cast parameters.
+"""Cast operands automatically: which operations get 16-bit or float32 operands, and a cache of cast parameters.
 
-Inside a context, the operations of one list get operands of 16 bits, and those of another list get float32. All other
-operations get their operands unchanged. The contexts themselves are in :mod:`minitensor.torch.amp` and
-:mod:`minitensor.amp`.
+Inside a context, the operations of one list get 16-bit operands, and the operations of another list get float32
+operands. All other operations get their operands unchanged. The contexts themselves are in
+:mod:`minitensor.torch.amp` and :mod:`minitensor.amp`.
 
 A parameter is cast once for each version, and the copy is reused until the outermost context ends. Matrix products save
 the copy for backward. The optimizer writes the parameter itself, the float32 master copy. If a parameter is written
@@ -30,38 +30,38 @@ class Lists(NamedTuple):
 
     Attributes:
         low: the operations that get 16-bit operands, because they multiply matrices.
-        wide: the operations that get float32 operands, because they add many numbers or their results need the range or
-            the digits of float32.
+        wide: the operations that get float32 operands, because they add many numbers, or because their results need the
+            range or the digits of float32.
     """
 
     low: frozenset[str]
     wide: frozenset[str]
 
 
-_PRODUCTS = ("matmul", "mm", "bmm", "addmm", "baddbmm", "linear", "conv2d", "attention")
-_LOSSES = ("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "l1_loss")
-_MORE_LOSSES = ("mse_loss", "nll_loss", "smooth_l1_loss")
-
 #: PyTorch on a CPU, as recorded in facts/autocasting.json.
-TORCH_CPU = Lists(frozenset(_PRODUCTS), frozenset((*_LOSSES, *_MORE_LOSSES, "prod")))
+TORCH_CPU = Lists(
+    frozenset(("matmul", "mm", "bmm", "addmm", "baddbmm", "linear", "conv2d", "attention")),
+    frozenset().union(
+        ("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "l1_loss"),
+        ("mse_loss", "nll_loss", "smooth_l1_loss", "prod"),
+    ),
+)
 #: PyTorch on CUDA: https://docs.pytorch.org/docs/2.13/amp.html#cuda-op-specific-behavior
 TORCH_CUDA = Lists(
     (TORCH_CPU.low | {"mv"}) - {"attention"},
     TORCH_CPU.wide.union(
-        *(("acos", "asin", "cosh", "cumprod", "cumsum", "erfinv", "exp", "expm1", "group_norm", "layer_norm"),),
-        *(("log", "log10", "log1p", "log2", "log_softmax", "norm", "pow", "reciprocal", "renorm", "rsqrt"),),
-        *(("sinh", "softmax", "sum", "tan"),),
+        ("acos", "asin", "cosh", "cumprod", "cumsum", "erfinv", "exp", "expm1", "group_norm", "layer_norm"),
+        ("log", "log10", "log1p", "log2", "log_softmax", "norm", "pow", "reciprocal", "renorm", "rsqrt"),
+        ("sinh", "softmax", "sum", "tan"),
     ),
 )
 #: Paddle's lists of level O1, as recorded in facts/autocasting.json; they apply on a GPU.
 PADDLE = Lists(
     frozenset(("conv2d", "linear", "matmul")),
-    frozenset(
-        (
-            *("acos", "asin", "atanh", "cosh", "cross_entropy", "cumprod", "cumsum", "erfinv", "exp", "expm1"),
-            *("group_norm", "layer_norm", "log", "log10", "log2", "log_softmax", "mean", "nll_loss", "pow", "prod"),
-            *("reciprocal", "renorm", "rsqrt", "sinh", "softmax", "square", "sum", "tan"),
-        )
+    frozenset().union(
+        ("acos", "asin", "atanh", "cosh", "cross_entropy", "cumprod", "cumsum", "erfinv", "exp", "expm1"),
+        ("group_norm", "layer_norm", "log", "log10", "log2", "log_softmax", "mean", "nll_loss", "pow", "prod"),
+        ("reciprocal", "renorm", "rsqrt", "sinh", "softmax", "square", "sum", "tan"),
     ),
 )
 
@@ -99,9 +99,10 @@ class Casts:
         if not self._has_cache or copies is None or x.stop_gradient or not x.is_leaf or not modes.grad:
             return self._cast(x, self.low)
         key = x._node, self.low
-        entry = copies.get(key)
-        if entry is not None and entry[0]() is x._array and entry[1] == x._storage.version:
-            return entry[2]
+        if key in copies:
+            array, version, copy = copies[key]
+            if array() is x._array and version == x._storage.version:
+                return copy
         copy = self._cast(x, self.low)
         copies[key] = weakref.ref(x._array), x._storage.version, copy
         return copy

@@ -24,7 +24,7 @@ NUMPY_INTEGERS: Any = (
 )
 
 LARGEST = 2**63  # exclusive bound of integers that numpy accepts
-LONGEST = 10**30  # exclusive bound of integers that errors show; Python refuses to print those of 4,300 digits
+LONGEST = 10**30  # exclusive bound of integers that errors show; Python cannot print more than 4,300 digits
 
 
 def shown(given: Any) -> str:
@@ -58,10 +58,9 @@ def _is_short(given: Any, depth: int) -> bool:
 
 
 def refused(op: str, name: str, allowed: str, given: Any) -> TypeError:
-    """Return a TypeError about an argument of the wrong kind."""
-    return TypeError(
-        f"{op}: {name} must be {allowed}, not {shown(given)}" if op else f"{name} must be {allowed}, not {shown(given)}"
-    )
+    """Return a TypeError about an argument of the wrong kind; ``op`` may be empty."""
+    message = f"{name} must be {allowed}, not {shown(given)}"
+    return TypeError(f"{op}: {message}" if op else message)
 
 
 def undefined(owner: object, method: str) -> NotImplementedError:
@@ -78,7 +77,7 @@ def real(op: str, name: str, given: Any, least: float | None = None, above: floa
 
     Raises:
         TypeError: if it is not a number.
-        ValueError: if it is too small, or if it is nan and there is a bound.
+        ValueError: if it is too small, nan although there is a bound, or an integer that does not fit into 64 bits.
     """
     value = given.item() if isinstance(given, np.generic) else given
     if not isinstance(value, (int, float)):
@@ -93,7 +92,7 @@ def real(op: str, name: str, given: Any, least: float | None = None, above: floa
 
 
 def integer(op: str, name: str, given: Any, least: int | None = None) -> int:
-    """Return an integer as ``int``. A number with a fraction is refused.
+    """Return an integer as ``int``. A float is refused, even a whole one.
 
     Raises:
         TypeError: if it is not an integer.
@@ -133,7 +132,7 @@ def is_iterable(given: Any) -> bool:
 
 
 def has_methods(given: Any, *names: str) -> bool:
-    """True if the class of ``given`` defines all these methods. Unlike ``hasattr``, it ignores those of a metaclass."""
+    """True if the class of ``given`` defines or inherits all these methods. Attributes of ``given`` do not count."""
     return all(any(name in vars(cls) for cls in type(given).__mro__) for name in names)
 
 
@@ -286,6 +285,7 @@ def numpy_dtype(op: str, given: Any) -> np.dtype:
     Raises:
         TypeError: if it is not a dtype.
     """
+    # A DType is recognized by its attributes, because the module `dtypes` imports this one.
     of_minitensor = getattr(type(given), "__slots__", ()) and getattr(given, "numpy", None)
     if isinstance(of_minitensor, np.dtype):
         return of_minitensor

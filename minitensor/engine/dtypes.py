@@ -113,7 +113,7 @@ class ByNumpyDType(dict[np.dtype, Value], Generic[Value]):
 
 BY_NUMPY: ByNumpyDType[DType] = ByNumpyDType(lambda dtype: dtype)
 #: Floats of 16 bits. Operations compute on them in float32 and round the result once, as processors and frameworks do.
-#: The sets contain bfloat16 as soon as a program uses it.
+#: ``HALVES`` and ``FLOATS`` contain bfloat16 as soon as a program uses it.
 HALVES = {float16.numpy}
 FLOATS = {*HALVES, float32.numpy, float64.numpy}
 INTEGERS = frozenset(dtype.numpy for dtype in (uint8, int8, int16, int32, int64))
@@ -124,7 +124,6 @@ INDICES = frozenset((int32.numpy, int64.numpy))
 
 
 def _load_bfloat16() -> np.dtype:
-    """Import ml_dtypes, and return its bfloat16."""
     try:
         dtype = np.dtype(import_module("ml_dtypes").bfloat16)
     except ImportError:
@@ -185,5 +184,5 @@ def promoted(a: np.dtype, b: np.dtype) -> np.dtype:
 
 
 def limits(dtype: np.dtype) -> Any:
-    """Return the limits of a floating dtype, as ``np.finfo`` gives them."""
+    """Return the ``finfo`` of a floating dtype, which has its limits."""
     return import_module("ml_dtypes").finfo(dtype) if dtype.name == bfloat16.name else np.finfo(dtype)

@@ -251,7 +251,10 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def _remove_closed() -> None:
-    """Remove the current listener while it is closed. A closed one remains if another listener was set after it."""
+    """Remove the current listener if it is closed, then the one before it, and so on.
+
+    A closed listener remains if another one was set after it.
+    """
     while isinstance(last := getattr(watch.listener, "__self__", None), Subscription) and not last._open:
         # The closed listener keeps its `_before`, so it still forwards an event that it is receiving now.
         watch.listener = last._before
@@ -311,7 +314,7 @@ def emits(event: type[OperationRefused] | type[BackwardRefused]) -> Callable[[Ma
 
     def decorate(make: Maker) -> Maker:
         @functools.wraps(make)
-        def making(*arguments: Any, **named: Any) -> Exception:
+        def make_and_emit(*arguments: Any, **named: Any) -> Exception:
             error = make(*arguments, **named)
             # If the function got the error from another decorated function, the event has been emitted already.
             if watch.listener is not None and not hasattr(error, "_emitted"):
@@ -319,6 +322,6 @@ def emits(event: type[OperationRefused] | type[BackwardRefused]) -> Callable[[Ma
                 watch.listener(event(error, make.__name__, arguments))
             return error
 
-        return making  # type: ignore[return-value]  # it has the signature of `make`
+        return make_and_emit  # type: ignore[return-value]  # it has the signature of `make`
 
     return decorate

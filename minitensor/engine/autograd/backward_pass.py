@@ -1,11 +1,12 @@
 """The backward pass: each node receives the gradient of its value and sends gradients to its inputs.
 
 :func:`propagate` fixes the order: a node is processed once all gradients of its value have arrived. A
-:class:`GradientPropagation` defines the type of a gradient, how two of them are added, and which events are emitted.
-There are two: ``OnArrays`` in this module, and ``OnTensors`` in ``higher_order.py``, whose gradients are recorded.
+:class:`GradientPropagation` defines the type of a gradient, how gradients are added, and which events are emitted.
+Two classes implement it: ``OnArrays`` in this module, and ``OnTensors`` in ``higher_order.py``, which records the
+computation of the gradients.
 
-``x.backward()`` and ``grad`` (:mod:`minitensor.engine.autograd.gradients`) start it with a given gradient or with ones.
-The rules of a node are ``node.op.backward``, compiled from its row of the derivative table at the first call:
+``x.backward()`` and ``grad`` (:mod:`minitensor.engine.autograd.gradients`) start the pass with a given gradient or with
+ones. The rules of a node are ``node.op.backward``, compiled from its row of the derivative table at the first call:
 ``print(minitensor.source("sin_backward"))``. If a saved tensor was overwritten, the rules call
 :func:`minitensor.engine.saved.saved.recovered`, which restores the tensor or raises an error.
 
@@ -34,8 +35,8 @@ from minitensor.engine.saved.saved import FREED
 
 # ---------- order ----------
 
-#: State of a node in a backward pass: the number of gradients that have not arrived yet, the sum of the others, and the
-#: node. None instead marks a node that :mod:`minitensor.engine.autograd.pruning` excluded from the pass.
+#: State of a node in a backward pass: the number of gradients that have not arrived yet, the sum of those that have
+#: arrived, and the node; or None for a node that :mod:`minitensor.engine.autograd.pruning` excluded from the pass.
 Pending = list[Any] | None
 
 
@@ -71,7 +72,8 @@ class GradientPropagation(Protocol):
     def add(self, so_far: Any, more: Any, parent: Node, g: Any) -> Any:
         """Return the sum of ``so_far`` (None: nothing has arrived yet) and ``more``, in the shape of ``parent``.
 
-        ``g`` is the gradient to which the rules were applied. They may return it unchanged, even for several inputs.
+        ``g`` is the gradient to which the rules were applied. The rules may return it unchanged, even for several
+        inputs.
         """
 
     def keep(self, g: Any) -> None:
@@ -92,9 +94,9 @@ def propagate(
     wanted: frozenset[Node] = frozenset(),
     ends: frozenset[Node] = frozenset(),
 ) -> dict[Node, Any]:
-    """Send the gradients ``roots`` back through the graph; return those that arrive at leaves and ``wanted`` nodes.
+    """Send the gradients ``roots`` back through the graph; return the gradients of leaves and of ``wanted`` nodes.
 
-    The pass continues beyond a wanted node, unless the node is one of ``ends``, as in ``pending``.
+    The pass continues beyond a wanted node, unless the node is one of ``ends``. All of ``ends`` must be wanted.
     """
     with np.errstate(all="ignore"):  # inf and nan are valid values
         return _propagate(roots, pending, retain_graph, propagation, wanted, ends)
@@ -191,7 +193,7 @@ class OnArrays:
 
     def __init__(self) -> None:
         self.retained: dict[GradientBox, np.ndarray] = {}
-        self._sizes: dict[int, int] = {}
+        self._sizes: dict[int, int] = {}  # the bytes of each counted buffer, by the id of the array that owns it
         self._more: dict[int, int] = {}  # the number of references beyond the first
 
     def __enter__(self) -> OnArrays:
@@ -206,18 +208,18 @@ class OnArrays:
         self._more.clear()
 
     def start(self, node: Node, g: np.ndarray) -> np.ndarray:
-        """Count and return the first gradient."""
+        """Count ``g``, the gradient with which the pass begins at ``node``, and return it."""
         self.keep(g)
         if watch.listener is not None:
             watch.listener(BackwardStarted(node, g))
         return g
 
     def observe(self, node: Node, g: np.ndarray) -> NodeEvents:
-        """Return the observer of ``node``, which emits its events."""
+        """Return the object that emits the events of ``node``."""
         return NodeEvents(node, g)
 
     def run_hooks(self, node: Node, g: np.ndarray) -> np.ndarray:
-        """Call the hooks on copies of the gradient, and fill the boxes: PyTorch's, which add, after all hooks."""
+        """Call the hooks with copies of ``g``, and store it in the boxes. Boxes that add come last, as in PyTorch."""
         for hook in sorted(node.hooks or (), key=lambda each: type(each) is GradientBox and each.adds):
             if type(hook) is GradientBox:
                 self.retained[hook] = g
@@ -254,16 +256,16 @@ class OnArrays:
                 if now > cpu_meter.peak:
                     cpu_meter.peak = now
             return more
-        free = so_far is not None and so_far is not g and self.is_exclusive(so_far)
+        in_place = so_far is not None and so_far is not g and self.is_exclusive(so_far)
         if type(more) is not ndarray or more.shape != parent.shape:
-            if so_far is not None and free and type(more) is PartGradient and more.add_to(so_far):
+            if so_far is not None and in_place and type(more) is PartGradient and more.add_to(so_far):
                 return so_far
             more = as_gradient_of(parent, more)
         ready: np.ndarray = more
         if so_far is None:
             self.keep(ready)
             return ready
-        if free:
+        if in_place:
             add(so_far, more, so_far)
             return so_far
         total: np.ndarray = as_array(so_far + more)
@@ -342,7 +344,7 @@ def copy_to_tensor(g: np.ndarray) -> Tensor:
 
 
 class NodeEvents:
-    """Emits the events of one node. The gradients in them are copies on the host, which no GPU counts."""
+    """Emitter of the events of one node. Gradients that its rules may overwrite, or return, are copied to the host."""
 
     __slots__ = ("_node", "_given", "_sent")
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from minitensor.engine.autograd.higher_order import revived
 from minitensor.engine.checks import shown
-from minitensor.engine.core.history import Node, Operation
+from minitensor.engine.core.history import LEAF, Node, Operation, new_node
 from minitensor.engine.core.regions import lend, take_back
 from minitensor.engine.core.storage import CallSite, write_that_made
 from minitensor.engine.core.tensor import Tensor
@@ -27,11 +27,8 @@ from minitensor.engine.saved.saved import remember
 CONSTANT, INTERMEDIATE = ("constant", 0), ("intermediate", 0)
 
 
-def _no_gradients(node: Node, g: np.ndarray) -> tuple[()]:
-    return ()
-
-
-GUARD = Operation("guard", _no_gradients)
+#: The operation of a guard node. Like a leaf, it sends no gradients.
+GUARD = Operation("guard", LEAF.backward)
 
 
 class LayerCall:
@@ -59,10 +56,7 @@ class LayerCall:
         self.dirty: list[tuple[Tensor, int]] = []
         self.saved: list[tuple[Tensor | None, int]] | None = None
         self.constants: list[Tensor] = []
-        self.guard = Node()
-        self.guard.op, self.guard.inputs, self.guard.shape, self.guard.hooks = GUARD, (), (), None
-        self.guard.code, self.guard.instruction = node.code, node.instruction
-        self.guard.saved = ()
+        self.guard = new_node(GUARD, (), (), (), (node.code, node.instruction))
         if recording:
             guarded = [x if n is not None else None for x, n in zip(inputs, node.inputs, strict=True)]
             self.guard.saved = tuple(None if x is None else _reference(x) for x in guarded)
@@ -96,7 +90,7 @@ class LayerCall:
             )
         if self.is_dirty(x):
             return
-        late = self.was_written(k) and not self._is_touched(x)
+        late = self.was_written(k) and not self._shares_with_announced(x)
         if late and not self.late_announcements:
             raise RuntimeError(
                 f"{self.name}: mark_dirty came after {written_by(x)} had written input {k}. Announce a write before "
@@ -111,8 +105,7 @@ class LayerCall:
         if self.recording:
             self.guard.saved = tuple(None if self.inputs[i] is x else entry for i, entry in enumerate(self.guard.saved))
 
-    def _is_touched(self, x: Tensor) -> bool:
-        """True if ``x`` may share memory with an announced input."""
+    def _shares_with_announced(self, x: Tensor) -> bool:
         return any(
             x._storage is other._storage and np.may_share_memory(x._array, other._array) for other, _ in self.dirty
         )
@@ -157,14 +150,12 @@ class LayerCall:
             if x._storage.version == version:
                 raise RuntimeError(f"{self.name}: input {k} was announced by mark_dirty, but forward did not write it")
         for k, x in enumerate(self.inputs):
-            wanted = self.recording and self.node.inputs[k] is not None
-            returned = any(x is out for out in outputs)
-            if self.is_dirty(x) or self._is_touched(x) or not (wanted or returned) or not self.was_written(k):
-                continue
-            raise RuntimeError(
-                f"{self.name}: forward wrote input {k} of shape {x.shape} (by {written_by(x)}) without announcing it. "
-                f"Call ctx.mark_dirty before the write and return the tensor, or write into a clone()."
-            )
+            matters = (self.recording and self.node.inputs[k] is not None) or any(x is out for out in outputs)
+            if matters and not (self.is_dirty(x) or self._shares_with_announced(x)) and self.was_written(k):
+                raise RuntimeError(
+                    f"{self.name}: forward wrote input {k} of shape {x.shape} (by {written_by(x)}) without announcing "
+                    f"it. Call ctx.mark_dirty before the write and return the tensor, or write into a clone()."
+                )
         for x in self.constants:
             if not any(x is out for out in outputs):
                 raise ValueError(
@@ -204,7 +195,7 @@ def written_by(x: Tensor) -> str:
 
 
 class PyLayerContext:
-    """The ``ctx`` that passes state from forward to backward. Anything but inputs and outputs may be its attribute.
+    """The ``ctx`` that passes state from forward to backward. Its attributes may be anything but inputs and outputs.
 
     In forward: :meth:`save_for_backward`, :meth:`mark_dirty`, :meth:`mark_non_differentiable`,
     :meth:`set_materialize_grads`. In backward: :meth:`saved_tensor`.
@@ -262,7 +253,7 @@ class PyLayerContext:
 
         Raises:
             ValueError: for a leaf that requires a gradient, for a view of one, and for a tensor that is not an input.
-            RuntimeError: if the write has already happened.
+            RuntimeError: outside forward, or if the write has already happened.
         """
         call = self._running_call("mark_dirty")
         for x in tensors:
@@ -293,8 +284,9 @@ class PyLayerContext:
         Under ``create_graph`` they have the history that they had in forward.
 
         Raises:
-            RuntimeError: if a saved tensor was overwritten; or, under ``create_graph``, if a saved floating tensor is
-                neither input nor output of forward, because its dependence on the inputs was not recorded.
+            RuntimeError: outside backward; if a saved tensor was overwritten; or, under ``create_graph``, if a saved
+                floating tensor is neither input nor output of forward, because its dependence on the inputs was not
+                recorded.
         """
         node = self._node
         if node is None:
@@ -320,7 +312,7 @@ class PyLayerContext:
             self._lent_arrays.append(x._array)
         return x
 
-    def _take_back(self) -> None:
+    def _unlock_saved(self) -> None:
         """Make saved tensors on a GPU writeable again after the layer's backward."""
         while self._lent_arrays:
             take_back(self._lent_arrays.pop())

@@ -84,6 +84,6 @@ def slopes(function: Callable[[Arrays], Arrays], arrays: Arrays, eps: float) -> 
 
 
 def weights(seed: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Return fixed numbers between 0.5 and 1.5 with alternating signs, so that no two errors cancel."""
+    """Return fixed numbers of different sizes, 0.5 to 1.5, and alternating signs, so that errors hardly ever cancel."""
     sizes = np.random.default_rng(seed).uniform(0.5, 1.5, shape)
     return sizes * np.where(np.arange(sizes.size) % 2, 1.0, -1.0).reshape(shape)

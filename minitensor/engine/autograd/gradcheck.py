@@ -63,7 +63,9 @@ def gradcheck(
         raise ValueError(f"gradcheck: order is 1 or 2, not {shown(order)}")
     for what, number in (("eps", eps), ("atol", atol), ("rtol", rtol)):
         if not isinstance(number, (int, float)) or number < 0 or (what == "eps" and number == 0):
-            raise ValueError(f"gradcheck: {what} is a number above 0, not {shown(number)}")
+            raise ValueError(
+                f"gradcheck: {what} is a number {'above' if what == 'eps' else 'not below'} 0, not {shown(number)}"
+            )
     checked = _Function(function, inputs)
     try:
         with enable_grad():
@@ -92,7 +94,7 @@ class _Function:
             if x._array.dtype != np.float64:
                 raise TypeError(
                     f"gradcheck: input {k} has dtype {x.dtype.name}; differences need float64. "
-                    f"Make it by to_tensor(..., dtype='float64', stop_gradient=False)."
+                    f"Create it by to_tensor(..., dtype='float64', stop_gradient=False)."
                 )
             self.places[k] = next((i for i, other in enumerate(seen) if other is x), len(seen))
             if self.places[k] == len(seen):
@@ -118,11 +120,11 @@ class _Function:
         """Return the outputs as arrays on the host."""
         return [host_array(out._array) for out in self.run(arrays)[1]]
 
-    def repeatable(self) -> list[Tensor]:
-        """Check that a second call returns the same outputs, and return them.
+    def run_twice(self) -> list[Tensor]:
+        """Call the function twice, and return the outputs of the first call.
 
         Raises:
-            GradientMismatch: if the outputs differ, or if the function has changed an input.
+            GradientMismatch: if the second outputs differ, or if the function has changed an input.
         """
         leaves, outputs = self.run(self.arrays)
         first = [out.numpy() for out in outputs]
@@ -158,10 +160,9 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
     return np.array_equal(a, b, equal_nan=a.dtype in FLOATS)
 
 
-def _gradients(outputs: list[Tensor], leaves: list[Tensor], starts: Arrays, **options: Any) -> list[Tensor]:
+def _gradients(outputs: list[Tensor], leaves: list[Tensor], starts: list[Tensor], **options: Any) -> list[Tensor]:
     """Return the gradients of the leaves, zeros for a leaf on which no output depends."""
-    initial = [_constant(start, out) for start, out in zip(starts, outputs, strict=True)]
-    found = grad(outputs, leaves, initial, allow_unused=True, **options)
+    found = grad(outputs, leaves, starts, allow_unused=True, **options)
     return [_constant(np.zeros(x._array.shape), x) if g is None else g for x, g in zip(leaves, found, strict=True)]
 
 
@@ -174,17 +175,17 @@ def _constant(array: np.ndarray, beside: Tensor) -> Tensor:
 
 
 def _first_order(checked: _Function, eps: float) -> Iterator[Comparison]:
-    outputs = checked.repeatable()
-    wanting = [k for k, out in enumerate(outputs) if not out.stop_gradient]
-    for k in wanting:
+    outputs = checked.run_twice()
+    recorded = [k for k, out in enumerate(outputs) if not out.stop_gradient]
+    for k in recorded:
         if outputs[k]._array.dtype != np.float64:
             raise TypeError(f"gradcheck: output {k} has dtype {outputs[k].dtype.name}; differences need float64")
     numeric = slopes(checked.values, checked.arrays, eps)
-    if not wanting:
+    if not recorded:
         yield from _constants(checked, outputs, numeric)
         return
     leaves, outputs = checked.run(checked.arrays)
-    for k in wanting:
+    for k in recorded:
         analytic = _jacobian(checked, leaves, outputs[k], k)
         for i, name in enumerate(checked.names):
             yield Comparison(f"output {k}", name, analytic[i], numeric[k][i], outputs[k]._array.ndim)
@@ -204,16 +205,20 @@ def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> 
     Raises:
         GradientMismatch: if a second run differs, or backward is not linear in its incoming gradient.
     """
+
+    def gradients(start: np.ndarray) -> Arrays:
+        found = _gradients([out], leaves, [_constant(start, out)], retain_graph=True)
+        return [host_array(g._array) for g in found]
+
     shape = out._array.shape
     rows = [np.zeros(shape + leaf._array.shape) for leaf in leaves]
     for at in np.ndindex(shape):
         start = np.zeros(shape)
         start[at] = 1
-        for row, g in zip(rows, _gradients([out], leaves, [start], retain_graph=True), strict=True):
-            row[at] = host_array(g._array)
+        for row, g in zip(rows, gradients(start), strict=True):
+            row[at] = g
     weight = weights(k, shape)
-    once = [host_array(g._array) for g in _gradients([out], leaves, [weight], retain_graph=True)]
-    again = [host_array(g._array) for g in _gradients([out], leaves, [weight], retain_graph=True)]
+    once, again = gradients(weight), gradients(weight)
     for name, row, one, other in zip(checked.names, rows, once, again, strict=True):
         if not _same(one, other):
             raise GradientMismatch(
@@ -237,13 +242,9 @@ def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
 
     def first(arrays: Arrays, **options: Any) -> tuple[list[Tensor], list[Tensor]]:
         leaves, outputs = checked.run(arrays[:count])
-        wanting = [out for out in outputs if not out.stop_gradient]
-        starts = [_leaf(array, gpu_of(out._array)) for array, out in zip(arrays[count:], wanting, strict=True)]
-        found = grad(wanting, leaves, list(starts), allow_unused=True, **options)
-        return [*leaves, *starts], [
-            _constant(np.zeros(leaf._array.shape), leaf) if g is None else g
-            for leaf, g in zip(leaves, found, strict=True)
-        ]
+        recorded = [out for out in outputs if not out.stop_gradient]
+        starts = [_leaf(array, gpu_of(out._array)) for array, out in zip(arrays[count:], recorded, strict=True)]
+        return [*leaves, *starts], _gradients(recorded, leaves, starts, **options)
 
     shapes = [out._array.shape for out in checked.run(checked.arrays)[1] if not out.stop_gradient]
     if not shapes:

@@ -1,6 +1,6 @@
 """Compute gradients: ``backward`` adds them to the ``grad`` of leaves, and ``grad`` returns them.
 
-All gradients are computed before one is stored, so an error leaves every ``grad`` unchanged.
+All gradients are computed before the first is stored, so an error leaves every ``grad`` unchanged.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.autograd import higher_order
 from minitensor.engine.autograd.backward_pass import OnArrays, Pending, copy_to_tensor, pending_counts, propagate
+from minitensor.engine.autograd.higher_order import OnTensors, as_engine_tensor
 from minitensor.engine.autograd.pruning import restrict_to
-from minitensor.engine.autograd.refusals import refuse_other_shape, refuse_unaddable
 from minitensor.engine.checks import shown
-from minitensor.engine.core.errors import leaf_reshaped_by_hook
+from minitensor.engine.core.errors import gradient_reshaped, leaf_reshaped_by_hook, not_writeable
 from minitensor.engine.core.history import Leaf, Node
 from minitensor.engine.core.layout_rules import gradient_orders
+from minitensor.engine.core.regions import writeable
 from minitensor.engine.core.storage import Storage, calling_frame
 from minitensor.engine.core.tensor import AfterHook, Tensor
 from minitensor.engine.device.arrays import as_array, gpu_of
 from minitensor.engine.events import LeafUpdated, TensorWritten, watch
+from minitensor.engine.modes import enable_grad
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.operands import cast
 from minitensor.engine.saved.writing import Plan, after_write, before_write
@@ -106,7 +107,9 @@ def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
                 new_gradients.append((node, _to_tensor(g, propagation, node)))
                 continue
             array, storage = node.saved._array, node.saved._storage
-            refuse_unaddable(node.saved, g)
+            if not writeable(array):
+                raise not_writeable("backward", node.saved)
+            _refuse_other_shape(node.saved, g)
             additions.append((node, g))
             if storage not in plans:
                 plans[storage] = None if storage.savers is None else before_write(storage, array)
@@ -151,10 +154,17 @@ def _to_tensor(g: np.ndarray, propagation: OnArrays, leaf: Leaf | None = None) -
 
 def _sum(before: Tensor, g: np.ndarray, propagation: OnArrays) -> Tensor:
     """Return the sum of ``before`` and ``g`` in new memory: a retained gradient is replaced and never written."""
-    refuse_other_shape(before, g)
+    _refuse_other_shape(before, g)
     total = Tensor._made(as_array(before._array + g))
     propagation.release(g)
     return total
+
+
+def _refuse_other_shape(gradient: Tensor, g: np.ndarray) -> None:
+    """Raise RuntimeError unless ``gradient`` has the shape of ``g``, or this shape after dimensions of length 1."""
+    have = gradient._array.shape
+    if have != (1,) * (len(have) - g.ndim) + g.shape:
+        raise gradient_reshaped(have, g.shape)
 
 
 def _add(leaf: Leaf, g: np.ndarray, plans: dict[Storage, Plan | None]) -> None:
@@ -223,7 +233,10 @@ def gradients_of(
     ends: frozenset[Node],
     without: frozenset[Node] = frozenset(),
 ) -> list[Tensor | None]:
-    """Return the gradients for :func:`grad`; none passes through ``ends``. Inputs in ``without`` count as unused."""
+    """Return the gradients for :func:`grad`, none of which passes through ``ends``.
+
+    Inputs whose nodes are in ``without`` count as unused.
+    """
     retain_graph = create_graph if retain_graph is None else bool(retain_graph)
     many_outputs: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     many_inputs: list[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
@@ -242,7 +255,7 @@ def gradients_of(
     ends = restrict_to(frozenset(wanted) - without, pending, ends)
 
     if create_graph:
-        found = _recorded(starts, given, pending, retain_graph, wanted, ends)
+        found = _recorded_gradients(starts, given, pending, retain_graph, wanted, ends)
         return [None if node in without else g for node, g in zip(wanted, found, strict=True)]
 
     with OnArrays() as propagation:
@@ -271,7 +284,7 @@ def sum_by_node(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
     return roots
 
 
-def _recorded(
+def _recorded_gradients(
     starts: list[Start],
     given: list[Any],
     pending: dict[Node, Pending],
@@ -286,12 +299,13 @@ def _recorded(
         if g is None:
             tensor = Tensor._made(start)
         elif g._array.dtype != start.dtype:
-            tensor = cast(higher_order.as_engine_tensor(g), start.dtype)
+            tensor = cast(as_engine_tensor(g), start.dtype)
         else:
             tensor = g
             taken.add(g._storage)
         roots[node] = tensor if node not in roots else FUNCTIONS["add"](roots[node], tensor)
-    arrived = higher_order.propagate_on_tensors(roots, pending, retain_graph, ends.union(wanted), ends)
+    with enable_grad():
+        arrived = propagate(roots, pending, retain_graph, OnTensors(), ends.union(wanted), ends)
     results: list[Tensor | None] = []
     for node in wanted:
         g = arrived.get(node)

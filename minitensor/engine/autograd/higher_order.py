@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from minitensor.engine.autograd.backward_pass import Pending, as_gradient_of, call_hook, propagate
+from minitensor.engine.autograd.backward_pass import as_gradient_of, call_hook
 from minitensor.engine.autograd.rules.on_tensors import summed_to
 from minitensor.engine.core.history import Node, Operation, Saved, new_node
 from minitensor.engine.core.storage import new_storage
 from minitensor.engine.core.tensor import Tensor
-from minitensor.engine.modes import enable_grad, modes
+from minitensor.engine.modes import modes
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.saved.saved import recovered
 
@@ -68,8 +68,8 @@ def gradients(node: Node, g: Tensor) -> list[Tensor | None]:
         return [linear(op.name, g, transposed, function)]
     if op.jvp is None:
         return list(op.on_tensors(node, g))
-    # The recorded gradients need the saved values even after a backward pass has freed those of the node.
-    pinned = _pin(node)
+    # The recorded gradients need the saved values even after a backward pass has freed those of the node, so copy it.
+    pinned = new_node(op, node.inputs, node.saved, node.shape, (node.code, node.instruction))
     return [None if parent is None else _input_gradient(pinned, i, parent, g) for i, parent in enumerate(node.inputs)]
 
 
@@ -83,14 +83,6 @@ def _input_gradient(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
         return node.op.jvp(node, i, array)  # type: ignore[misc]  # the caller checked that there is one
 
     return linear(f"{node.op.name}_backward", g, pull, push)
-
-
-def _pin(node: Node) -> Node:
-    """Return a copy of ``node`` that keeps the saved values when backward frees those of ``node``."""
-    pinned = Node()
-    pinned.op, pinned.inputs, pinned.saved, pinned.shape = node.op, node.inputs, node.saved, node.shape
-    pinned.hooks, pinned.code, pinned.instruction = None, node.code, node.instruction
-    return pinned
 
 
 # ---------- the backward pass ----------
@@ -111,13 +103,13 @@ class OnTensors:
     __slots__ = ()
 
     def start(self, node: Node, g: Tensor) -> Tensor:
-        """Return the first gradient."""
+        """Return ``g``, the gradient with which the pass begins, as a plain tensor of the engine."""
         return as_engine_tensor(g)
 
     def run_hooks(self, node: Node, g: Tensor) -> Tensor:
         """Return the gradient of the value after its hooks have run."""
         for hook in list(node.hooks or ()):
-            # A removed hook has no function, nor has the box of a retained gradient, which only backward() fills.
+            # A removed hook has no function. The box of a retained gradient has none either: only backward() fills it.
             answer = call_hook(hook, g) if getattr(hook, "function", None) is not None else None
             g = as_engine_tensor(g if answer is None else answer)
         return g
@@ -139,15 +131,3 @@ class OnTensors:
 
     def observe(self, node: Node, g: Tensor) -> None:
         """Return None: recorded operations emit their own events."""
-
-
-def propagate_on_tensors(
-    roots: dict[Node, Tensor],
-    pending: dict[Node, Pending],
-    retain_graph: bool,
-    wanted: frozenset[Node],
-    ends: frozenset[Node] = frozenset(),
-) -> dict[Node, Tensor]:
-    """Call :func:`propagate` with ``OnTensors``, so that the computation of the gradients is recorded."""
-    with enable_grad():
-        return propagate(roots, pending, retain_graph, OnTensors(), wanted, ends)

@@ -14,10 +14,10 @@ from minitensor.engine.core.history import Node, Operation, new_node
 
 
 class Output:
-    """Description of one output of forward for backward.
+    """One output of forward, as backward needs it.
 
     Attributes:
-        shape, dtype: those of the output.
+        shape, dtype: the shape and dtype of the output.
         part: the part of the node's gradient that belongs to the output; ALL if no other output requires a gradient,
             None if this output requires none.
     """
@@ -28,12 +28,10 @@ class Output:
         self.shape, self.dtype, self.part = shape, dtype, part
 
     def node(self, call: Node) -> Node | None:
-        """Return the node of this output's value."""
+        """Return the node of this output's value, for the node ``call`` of the whole operation."""
         if self.part is None or self.part is ALL:
             return None if self.part is None else call
-        node = new_node(self.part.op, (call,), (self.part,), self.shape)
-        node.code, node.instruction = call.code, call.instruction
-        return node
+        return new_node(self.part.op, (call,), (self.part,), self.shape, (call.code, call.instruction))
 
 
 ALL: Any = "all"
@@ -42,14 +40,14 @@ ALL: Any = "all"
 class OutputPart:
     """Position of one output in the concatenation of all.
 
-    After the elements, the concatenation has one number for each output, in whose gradient the count of gradients for
-    this output arrives. If this count is 0, the layer's backward gets zeros or None for the output.
+    The concatenation ends with one number for each output. The gradient of this number counts the gradients that have
+    arrived for the output. If the count is 0, the layer's backward gets zeros or None for the output.
 
     Attributes:
         op: the operation that reads the output from the concatenation.
         begin, end: the range of the output's elements.
-        count: the position of the output's number.
-        total: the number of elements and counts.
+        count: the position of the output's number at the end.
+        total: the length of the concatenation.
         dtype: the dtype of the concatenation.
     """
 

@@ -36,16 +36,16 @@ def restrict_to(
     Returns:
         ``ends`` together with the wanted nodes from which no path leads to another wanted node.
     """
-    left = {node: state[0] for node, state in pending.items() if state is not None}
-    in_turn = [node for node, count in left.items() if count == 0]
+    missing = {node: state[0] for node, state in pending.items() if state is not None}
+    in_turn = [node for node, count in missing.items() if count == 0]
     for node in in_turn:  # the loop appends to the list, so that each node follows all nodes that send it gradients
         for parent in () if node in ends else node.inputs:
             if parent is not None:
-                left[parent] -= 1
-                if left[parent] == 0:
+                missing[parent] -= 1
+                if missing[parent] == 0:
                     in_turn.append(parent)
     leading, last = _leading(in_turn, wanted, ends)
-    while not (joint := frozenset(_joint(leading)).intersection(left)) <= leading:
+    while not (joint := frozenset(_joint(leading)).intersection(missing)) <= leading:
         wanted |= joint
         leading, last = _leading(in_turn, wanted, ends)
     for node in pending.keys() - leading:

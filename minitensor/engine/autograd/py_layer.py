@@ -1,8 +1,8 @@
 """User-defined operations: forward and backward written by hand, with the same checks as the built-in operations.
 
 A layer follows the rules of every operation: its saved tensors are checked against later writes, its in-place writes
-update the history of the whole group, leaves are protected, and backward may run again. Under ``create_graph`` its
-backward is recorded if it consists of operations. The operations of forward are not recorded.
+update the history of all views of the written memory, leaves are protected, and backward may run again. Under
+``create_graph``, a backward that consists of operations is recorded. The operations of forward are not recorded.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ import numpy as np
 from minitensor.engine.autograd.context import LayerCall, PyLayerContext
 from minitensor.engine.autograd.outputs import ALL, Output, OutputPart, output_operation
 from minitensor.engine.core.errors import freed
-from minitensor.engine.core.history import Node, Operation, new_leaf, set_node
-from minitensor.engine.core.storage import calling_frame
+from minitensor.engine.core.history import Node, Operation, new_leaf, new_node, set_node
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import made_on
 from minitensor.engine.device.arrays import gpu_of
-from minitensor.engine.device.places import place_of
+from minitensor.engine.device.places import Place
 from minitensor.engine.dtypes import BY_NUMPY, FLOATS
 from minitensor.engine.events import TensorCreated, ViewCreated, watch
 from minitensor.engine.modes import modes, no_grad
@@ -77,28 +76,26 @@ class PyLayer:
             The result of forward; its tensors have their history.
 
         Raises:
+            NotImplementedError: if the subclass does not define both methods.
             ValueError: if forward returns no tensor; if it announces a write into a leaf that requires a gradient, or,
                 under the policy "2.5", into an input that it saved.
-            RuntimeError: if forward wrote an input without announcing it, or announced a write that did not happen. The
-                writes of forward are not undone.
+            RuntimeError: if forward wrote an input without announcing it, announced a write that did not happen, or set
+                an input or output as an attribute of ``ctx``. The writes of forward are not undone.
         """
         if cls.forward is PyLayer.forward or cls.backward is PyLayer.backward:
             missing = "forward(ctx, *args)" if cls.forward is PyLayer.forward else "backward(ctx, *grads)"
             raise NotImplementedError(f"{cls.__name__} needs a static method {missing}")
         return cls._apply(list(_tensors((*args, *kwargs.values()))), args, kwargs)
 
-    #: The class of the context, and the type of the tensors that backward gets. Each framework's subclass overrides
-    #: them.
+    #: The class of the context. Each framework's subclass overrides it, and the methods below.
     _context: type[PyLayerContext] = PyLayerContext
 
     @staticmethod
     def _as_framework_tensor(x: Tensor) -> Tensor:
-        """Convert a tensor to the framework's type."""
         return x
 
     @classmethod
     def _operation(cls) -> Operation:
-        """Return the operation of a call."""
         op = Operation(cls.__name__, run_backward)
         op.later = lambda: run_on_tensors
         return op
@@ -120,11 +117,8 @@ class PyLayer:
 
     @classmethod
     def _apply(cls, inputs: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        frame = calling_frame()
-        node = Node()
-        node.op, node.saved, node.shape, node.hooks = cls._operation(), (), (), None
-        node.code, node.instruction = frame.f_code, frame.f_lasti
-        node.inputs = tuple(x._current() if modes.grad else None for x in inputs)
+        nodes = tuple(x._current() if modes.grad else None for x in inputs)
+        node = new_node(cls._operation(), nodes, (), ())
         call = LayerCall(cls.__name__, inputs, node, any(each is not None for each in node.inputs))
         ctx = cls._context(cls, call)
         outer, modes.layer = modes.layer, cls.__name__
@@ -228,15 +222,15 @@ def _describe_outputs(call: LayerCall, outputs: list[Tensor], wanting: list[bool
     total = size + len(wanted)
     dtype = np.result_type(*(x._array.dtype for x in wanted))
     call.node.shape = (total,)
-    laid, begin, count = [], 0, size
+    described, begin, count = [], 0, size
     for k, (x, wants) in enumerate(zip(outputs, wanting, strict=True)):
         part = None
         if wants:
             end = begin + x._array.size
             part = OutputPart(output_operation(f"{call.name}[{k}]"), begin, end, count, total, dtype)
             begin, count = end, count + 1
-        laid.append(Output(x._array.shape, x._array.dtype, part))
-    return tuple(laid)
+        described.append(Output(x._array.shape, x._array.dtype, part))
+    return tuple(described)
 
 
 # ---------- backward ----------
@@ -258,7 +252,7 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
         answer = ctx._layer.backward(ctx, *(None if each is None else convert(each) for each in grads))
     finally:
         ctx._node, ctx._recorded = before
-        ctx._take_back()
+        ctx._unlock_saved()
     answers: list[Any] = ctx._layer._answers(ctx, node, answer, recorded)
     name = f"{node.op.name}.backward"
     for k, (x, parent, (shape, dtype, gpu)) in enumerate(zip(answers, node.inputs, ctx._inputs, strict=True)):
@@ -271,7 +265,7 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
             )
         if gpu_of(x._array) is not gpu:
             raise TypeError(
-                f"{name} returned a gradient on {x.place} for input {k}, which is on {place_of(gpu)}; "
+                f"{name} returned a gradient on {x.place} for input {k}, which is on {Place(gpu)}; "
                 f"a gradient must be on the device of its tensor"
             )
         if x._array.shape != shape:
@@ -287,7 +281,7 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
 
 
 def run_backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
-    """Run the layer's backward on arrays. Its arguments and results are copied, so that they share no memory."""
+    """Run the layer's backward on arrays. It gets and returns copies, so that it shares no memory with the pass."""
     ctx = _context(node)
     grads: list[Tensor | None] = []
     for out in ctx._outputs:

@@ -30,12 +30,13 @@ class Repeatable:
 
     Attributes:
         outside: the nodes that the function uses besides those of its arguments, such as the nodes of parameters.
-        read: the storages outside that the backward of the function reads, with their versions.
+        read: the storages that outlive the first run and that the backward of the function reads, with their versions.
     """
 
     #: The name in errors, and the type of tensors. Each framework's subclass overrides them.
     called = "recompute"
     kind: type[Tensor] = Tensor
+    dtype: np.dtype[Any] = np.dtype(np.float32)
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], draws_again: bool = True
@@ -51,24 +52,24 @@ class Repeatable:
 
     def first(self) -> Any:
         """Run the function, drop the tensors that its operations saved, and return the results without history."""
-        shadows = tuple(self.detached(x, x._current() is not None) if isinstance(x, Tensor) else x for x in self.given)
+        aliases = tuple(self.detached(x, x._current() is not None) if isinstance(x, Tensor) else x for x in self.given)
         self.given = ()
         with enable_grad():
-            result = self._run(shadows)
-        own = {x._current() for x in shadows if isinstance(x, Tensor)}
+            result = self._run(aliases)
+        own = {x._current() for x in aliases if isinstance(x, Tensor)}
         many = result if isinstance(result, (list, tuple)) else [result]
         self._register(many, own)
-        bare = [x.detach() if isinstance(x, Tensor) else x for x in many]
+        without_history = [x.detach() if isinstance(x, Tensor) else x for x in many]
         was_one = many is not result
-        del result, many, shadows, own
+        del result, many, aliases, own
         self._keep_survivors()
-        return bare[0] if was_one else tuple(bare)
+        return without_history[0] if was_one else tuple(without_history)
 
     def _run(self, args: tuple[Any, ...]) -> Any:
         return self.function(*args, **self.kwargs)
 
     def _register(self, results: Any, own: set[Node | None]) -> None:
-        """Note weak references to every node on which the results depend, and to every storage that a node saved."""
+        """Store weak references to every node on which the results depend, and to every storage that a node saved."""
         self._registered: list[tuple[ref[Node], list[ref[Node]]]] = []
         seen: set[Node] = set()
         stack = [node for x in results if isinstance(x, Tensor) and (node := x._current()) is not None]
@@ -95,7 +96,7 @@ class Repeatable:
         del self._registered, self._roots
 
     def placeholders(self, results: Any = None) -> list[Tensor]:
-        """Return a tensor for each outside node, in the dtype of the results. It takes the memory of one element."""
+        """Return a tensor for each outside node, in the dtype of the results. Each takes the memory of one element."""
         many = results if isinstance(results, tuple) else [results]
         floats = [x._array.dtype for x in many if isinstance(x, Tensor) and x._array.dtype in FLOATS]
         self.dtype = np.result_type(*floats) if floats else self.dtype
@@ -105,8 +106,6 @@ class Repeatable:
             placeholder._array, placeholder._node = np.broadcast_to(placeholder._array, node.shape), node
             placeholders.append(placeholder)
         return placeholders
-
-    dtype: np.dtype[Any] = np.dtype(np.float32)
 
     def again(self, tensors: tuple[Tensor, ...]) -> list[Tensor]:
         """Run the function again on the same arguments, and record it.
@@ -155,14 +154,14 @@ class Repeatable:
             found = iter(self.back([y for y, _ in pairs], inputs, [g for _, g in pairs], recorded, outside))
         return [next(found) if wants else None for wants in wanted]
 
-    def _drawing_again(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext() if self.drawn is None else self._drawing_from(self.drawn)
-
     @contextlib.contextmanager
-    def _drawing_from(self, state: Any) -> Iterator[None]:
-        """Set the state of the random generator, and restore the current one afterwards."""
+    def _drawing_again(self) -> Iterator[None]:
+        """Draw the random numbers of the first run again, if its state was stored; then restore the generator."""
+        if self.drawn is None:
+            yield
+            return
         before = self.random_state()
-        self.set_random_state(state)
+        self.set_random_state(self.drawn)
         try:
             yield
         finally:
@@ -207,13 +206,9 @@ class Recomputed(PyLayer):
 
 
 def recompute(
-    function: Callable[..., Any],
-    *args: Any,
-    preserve_rng_state: bool = True,
-    use_reentrant: bool = True,
-    **kwargs: Any,
+    function: Callable[..., Any], *args: Any, preserve_rng_state: bool = True, use_reentrant: bool = True, **kwargs: Any
 ) -> Any:
-    """Call ``function(*args, **kwargs)`` and keep only its arguments; backward calls it again for the rest.
+    """Call ``function(*args, **kwargs)`` and keep only its arguments; backward calls it again to save the rest.
 
     Args:
         preserve_rng_state: True to draw the same random numbers again.

@@ -13,7 +13,7 @@ import numpy as np
 from minitensor.engine.core.regions import overlaps_itself, read_only, writeable
 from minitensor.engine.core.storage import CallSite, write_that_made
 from minitensor.engine.device.arrays import broadcast_shapes, gpu_of
-from minitensor.engine.device.places import place_of
+from minitensor.engine.device.places import Place
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.events import BackwardRefused, OperationRefused, emits
 
@@ -199,7 +199,7 @@ def on_several_devices(arrays: tuple[np.ndarray, ...]) -> bool:
 
 def devices_differ(op: str, arrays: tuple[np.ndarray, ...]) -> TypeError:
     """Error: the operands are on different devices."""
-    places = " and ".join(place_of(gpu_of(array)) for array in arrays if not isinstance(array, np.generic))
+    places = " and ".join(Place(gpu_of(array)) for array in arrays if not isinstance(array, np.generic))
     if len({gpu_of(array) for array in arrays} - {None}) > 1:
         places += " (a new simulated GPU is a different device; existing tensors remain on the old one)"
     return TypeError(

@@ -58,11 +58,8 @@ class Operation:
         jvp: Callable[[Node, int, np.ndarray], np.ndarray] | None = None,
         owned: Callable[[Node, np.ndarray], Any] | None = None,
     ) -> None:
-        self.name = name
-        self.backward = backward
-        self.saved_names = saved_names
-        self.jvp = jvp
-        self.owned = owned
+        self.name, self.backward, self.saved_names = name, backward, saved_names
+        self.jvp, self.owned = jvp, owned
 
     @property
     def on_tensors(self) -> Callable[[Node, Any], Any]:
@@ -127,11 +124,7 @@ class Leaf(Node):
     __slots__ = ()
 
 
-def _nothing(node: Node, g: np.ndarray) -> tuple[()]:
-    return ()
-
-
-LEAF = Operation("leaf", _nothing)
+LEAF = Operation("leaf", lambda node, g: ())
 
 
 def new_leaf(shape: tuple[int, ...]) -> Leaf:

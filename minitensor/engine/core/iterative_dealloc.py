@@ -15,7 +15,7 @@ from minitensor.engine.events import skip_in_tracebacks
 
 
 class _Pending:
-    """The contents of dead nodes that have not been freed yet, and True while a call is freeing them."""
+    """The contents of dead nodes that have not been freed yet, and a flag: True while a call is freeing them."""
 
     __slots__ = ("contents", "emptying")
 
@@ -29,7 +29,7 @@ _pending = _Pending()
 
 @skip_in_tracebacks
 def free_iteratively(node: Any, _pending: _Pending = _pending) -> None:
-    """Free the contents of ``node`` iteratively: the ``__del__`` of nodes. It assumes a program of one thread."""
+    """Free the contents of ``node`` without nested calls: the ``__del__`` of nodes in a program of one thread."""
     _pending.contents.append((node.inputs, node.saved, node.hooks))
     node.inputs = node.saved = node.hooks = None
     if _pending.emptying:

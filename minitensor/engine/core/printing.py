@@ -6,7 +6,7 @@
 
 Guarantees
 
-* The input is an array and the output is text. Only numpy is imported, and numpy's print options have no effect.
+* The input is an array and the output is text. This module uses numpy, but not numpy's print options.
 * The array is neither changed nor copied. If it is big, only the values that are shown are read.
 * Arrays of bools, integers and floats (nan and infinities included) print in every shape, also without dimensions or
   elements.
@@ -97,7 +97,7 @@ def _check_int(name: str, value: Any, smallest: int) -> int:
 def _named(value: Any) -> str:
     """Return the text that errors show for a value: a short plain value itself, of any other value the type.
 
-    The package has functions for this, but this module imports only numpy.
+    The package has functions for this, but this module imports nothing from the package.
     """
     if type(value) in (int, float, bool, str) and (type(value) is not int or abs(value) < 10**30):
         return repr(value)[:60]

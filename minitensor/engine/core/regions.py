@@ -47,7 +47,7 @@ class Region(NamedTuple):
     dense: bool
 
     def within(self, g: np.ndarray) -> np.ndarray | None:
-        """Return a view of the view's cells in ``g``, a gradient for the base; None if no view of ``g`` shows them."""
+        """Return the view's cells in ``g``, a gradient for the base, as a view of ``g``; None if there is none."""
         return self.view.of(g.reshape(-1)) if self.dense and g.flags.c_contiguous else None
 
     def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -170,14 +170,14 @@ class Extent(NamedTuple):
     """The memory that an array spans, and the array's layout in it.
 
     Attributes:
-        begins: the lowest address in bytes.
-        long: the length in elements.
+        begin: the lowest address in bytes.
+        length: the number of elements.
         whole: the layout of the array in this memory.
         dense: true if the array fills the memory in C order without gaps.
     """
 
-    begins: int
-    long: int
+    begin: int
+    length: int
     whole: Layout
     dense: bool
 
@@ -185,16 +185,16 @@ class Extent(NamedTuple):
         """Locate ``view``, an array of the same storage and dtype, in this memory."""
         size = view.itemsize
         overlaps = overlaps_itself(view)
-        part = Layout((address(view) - self.begins) // size, view.shape, tuple([s // size for s in view.strides]))
-        return Region(self.long, self.whole, part, overlaps, self.dense and not overlaps and view.size > 0)
+        part = Layout((address(view) - self.begin) // size, view.shape, tuple([s // size for s in view.strides]))
+        return Region(self.length, self.whole, part, overlaps, self.dense and not overlaps and view.size > 0)
 
 
 def extent_of(base: np.ndarray) -> Extent:
     """Return the memory that ``base`` spans."""
     size, first, dense = base.itemsize, address(base), base.flags.c_contiguous
-    begins, long = (first, base.size) if dense else span(base)
-    whole = Layout((first - begins) // size, base.shape, tuple([s // size for s in base.strides]))
-    return Extent(begins, long, whole, dense)
+    begin, length = (first, base.size) if dense else span(base)
+    whole = Layout((first - begin) // size, base.shape, tuple([s // size for s in base.strides]))
+    return Extent(begin, length, whole, dense)
 
 
 def region_of(view: np.ndarray, base: np.ndarray) -> Region:
@@ -293,8 +293,8 @@ def overlaps_itself(array: np.ndarray) -> bool:
 def steps_of(array: np.ndarray) -> tuple[int, ...]:
     """Return the strides in elements, with PyTorch's values where the elements do not determine them.
 
-    numpy gives the stride 0 to a new dimension of length 1, and to all dimensions of an array without elements. PyTorch
-    gives them the length of the next dimension times its stride, as in a contiguous tensor.
+    numpy gives the stride 0 to a new dimension of length 1, and to all dimensions of an array without elements. In
+    PyTorch, such a stride is the length of the next dimension times its stride, as in a contiguous tensor.
     """
     shape, size = array.shape, array.itemsize
     steps = [step // size for step in array.strides]

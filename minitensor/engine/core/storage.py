@@ -85,10 +85,7 @@ def placed(result: Any) -> tuple[Any, Storage]:
     if type(result) is ndarray:
         return result, _count(result)
     storage = DeviceStorage()
-    storage.buffer = result
-    storage.nbytes = result.nbytes
-    storage.version = 0
-    storage.savers = None
+    storage.buffer, storage.nbytes, storage.version, storage.savers = result, result.nbytes, 0, None
     return result, storage
 
 
@@ -140,7 +137,7 @@ def _line_at(code: CodeType, instruction: int) -> int:
 
 
 class _EnginePackages(dict[Any, bool]):
-    """Cache: package name -> True if the package is in ``own``, so that its frames do not belong to the program."""
+    """Cache by package name: True if the top-level package is in ``own``, so its frames are not the program's."""
 
     own = {"minitensor"}  # noqa: RUF012  # packages that call operations for the program add themselves
 

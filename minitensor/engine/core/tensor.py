@@ -23,7 +23,7 @@ from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage, new_storage
 from minitensor.engine.core.tensor_type import TensorType
 from minitensor.engine.device.arrays import gpu_of, host_array
-from minitensor.engine.device.places import Place, place_of
+from minitensor.engine.device.places import Place
 from minitensor.engine.dtypes import BY_NUMPY, FLOATS, INTEGERS, DType
 from minitensor.engine.events import TensorCreated, ViewCreated, watch
 from minitensor.engine.modes import no_grad
@@ -92,7 +92,7 @@ class Tensor(metaclass=TensorType):
 
     __slots__ = ("_array", "_storage", "_node", "_history", "_seen", "_extra", "__weakref__")
 
-    #: True in a vocabulary whose names of operations differ from the engine's, which nodes, events and errors use.
+    #: True in a vocabulary that renames operations. Nodes, events and errors use the engine's names.
     _spelled_otherwise = False
     #: Maps the name of an operation to the rule for the layout of its result. As in Paddle, all results are contiguous.
     _layout_of = staticmethod(always_contiguous)
@@ -199,7 +199,7 @@ class Tensor(metaclass=TensorType):
     @property
     def place(self) -> Place:
         """The device of the storage; equal to its name, as in ``x.place == "cpu"``."""
-        return place_of(gpu_of(self._array))
+        return Place(gpu_of(self._array))
 
     def element_size(self) -> int:
         """Return the size of one element in bytes."""
@@ -227,7 +227,7 @@ class Tensor(metaclass=TensorType):
 
     @property
     def stop_gradient(self) -> bool:
-        """True if no gradient is required. Setting False makes a tensor of floats a leaf, and raises for others."""
+        """True if no gradient is required. Setting False makes a tensor of floats a leaf; for others it is an error."""
         return self._current() is None
 
     @stop_gradient.setter
@@ -246,7 +246,7 @@ class Tensor(metaclass=TensorType):
             become_leaf(self, new_leaf(self._array.shape))
 
     def _resume(self) -> bool:
-        """Make this the leaf that it was before ``stop_gradient = True``; False if it was none or has moved since."""
+        """Undo ``stop_gradient = True``. Return False if this was no leaf, or has another array or group since."""
         extra = getattr(self, "_extra", None)
         if extra is None or extra.paused is None:
             return False
@@ -260,13 +260,13 @@ class Tensor(metaclass=TensorType):
 
     @property
     def is_leaf(self) -> bool:
-        """True if this value was not made by a recorded operation."""
+        """True if no recorded operation computed this value."""
         node = self._current()
         return node is None or type(node) is Leaf
 
     @property
     def grad_fn(self) -> Node | None:
-        """The recorded operation that made this value; None for a leaf."""
+        """The recorded operation that computed this value; None for a leaf."""
         node = self._current()
         return None if type(node) is Leaf else node
 

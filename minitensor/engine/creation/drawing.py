@@ -83,6 +83,9 @@ def uniform(
 ) -> Tensor:
     """Return a tensor of ``shape`` with uniform random numbers between ``min`` and ``max``; float32 by default.
 
+    Args:
+        seed: 0 for the program's generator; any other number for a new generator.
+
     Raises:
         ValueError, TypeError: if ``min`` is above ``max``, or a parameter is not a number.
         TypeError: if the dtype is not a floating one.
@@ -151,7 +154,9 @@ def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | N
 
 
 def bernoulli(x: Any, p: float | None = None, name: str | None = None) -> Tensor:
-    """Return 1 with the probability in each element of ``x`` (or ``p``), else 0; in the shape and dtype of ``x``.
+    """Return 1 with the probability that each element of ``x`` is (or with ``p``, if given), else 0.
+
+    The result has the shape and dtype of ``x``.
 
     Raises:
         TypeError: if ``x`` is not a tensor of floats.
@@ -164,14 +169,8 @@ def bernoulli(x: Any, p: float | None = None, name: str | None = None) -> Tensor
     return Tensor._made(kernels.bernoulli(drawn, probability, drawn), "bernoulli")
 
 
-#: The functions by name.
+#: All functions of this module, by name.
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
-    "bernoulli": bernoulli,
-    "log_normal": log_normal,
-    "normal": normal,
-    "rand": rand,
-    "rand_like": rand_like,
-    "randn": randn,
-    "randn_like": randn_like,
-    "uniform": uniform,
+    function.__name__: function
+    for function in (bernoulli, log_normal, normal, rand, rand_like, randn, randn_like, uniform)
 }

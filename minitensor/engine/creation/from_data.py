@@ -19,7 +19,7 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
     """Return a new array of ``data``, anything that ``to_tensor`` accepts, in ``dtype`` (None: the default).
 
     Raises:
-        ValueError, TypeError: as in ``to_tensor``, with ``op`` as the name.
+        ValueError, TypeError: as in ``to_tensor``. The errors name ``op``.
     """
     if isinstance(data, Tensor):
         data = host_array(data._array)
@@ -96,7 +96,7 @@ def _without_tensors(op: str, data: Any, dim: int = 0) -> Any:
 
 
 def _length(item: Any) -> int:
-    """Return the length of a sequence or an array; 0 if it has none, as a number or an array without dimensions."""
+    """Return the length of a sequence or an array; 0 for a number, or for an array without dimensions."""
     return 0 if getattr(item, "shape", None) == () or not hasattr(item, "__len__") else len(item)
 
 

@@ -107,7 +107,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = T
         stop_gradient: False makes a leaf that requires a gradient.
 
     Raises:
-        ValueError: if a length is negative.
+        ValueError: if a length is negative, or the dtype cannot hold the number.
         TypeError: if the shape is not a list of integers, or a tensor cannot have the dtype.
     """
     return _with_stop_gradient(_full("full", shape, fill_value, dtype), stop_gradient)
@@ -147,13 +147,13 @@ def ones(shape: Any, dtype: Any = None) -> Tensor:
 def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
     """Return the numbers from ``start`` (0 if one bound is given) up to, not including, ``end``.
 
-    They are int64 if all arguments are integers, else float32, unless ``dtype`` is given.
+    The numbers are int64 if all arguments are integers, else float32, unless ``dtype`` is given.
 
     Returns:
         A tensor of one dimension.
 
     Raises:
-        ValueError: if the step is 0.
+        ValueError: if the step is 0, or if there are too many numbers.
         TypeError: if a bound or the step is not a number.
     """
     start, end = (0, start) if end is None else (start, end)
@@ -192,7 +192,7 @@ def float_dtype(op: str, dtype: Any) -> np.dtype:
 
 
 def like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers: Any) -> Tensor:
-    """Return ``make(shape of x, dtype)`` on the device of ``x``. The default dtype is that of ``x``.
+    """Return ``make(shape, *numbers, dtype)`` on the device of ``x``, in its shape and by default in its dtype.
 
     Raises:
         TypeError: if ``x`` is not a tensor.

@@ -27,11 +27,9 @@ def _move_backward(node: Node, g: Any) -> tuple[Any]:
     return (placed_on(source, g),)
 
 
-def _move_jvp(node: Node, _: int, u: Any) -> Any:
-    return placed_on(node.saved[1], u)
-
-
-CPU, CUDA = (Operation(name, _move_backward, jvp=_move_jvp) for name in ("cpu", "cuda"))
+CPU, CUDA = (
+    Operation(name, _move_backward, jvp=lambda node, _, u: placed_on(node.saved[1], u)) for name in ("cpu", "cuda")
+)
 
 
 def moved(x: Tensor, gpu: Any) -> Tensor:
@@ -64,14 +62,9 @@ def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
         ValueError: if there is no such device.
         OutOfMemoryError: if the copy does not fit.
     """
-    name = (
-        "gpu"
-        if device_id is None
-        else f"gpu:{integer('cuda', 'device_id', device_id)}"
-        if isinstance(device_id, (int, *NUMPY_INTEGERS))
-        else device_id
-    )
-    return moved(x, device_named("cuda", name))
+    if isinstance(device_id, (int, *NUMPY_INTEGERS)):
+        device_id = f"gpu:{integer('cuda', 'device_id', device_id)}"
+    return moved(x, device_named("cuda", "gpu" if device_id is None else device_id))
 
 
 def to(x: Tensor, *where: Any, device: Any = None, dtype: Any = None, blocking: bool | None = None) -> Tensor:

@@ -5,7 +5,7 @@ for CUDA devices, with their default settings:
 
 * A request is rounded up, and served from the smallest free block that is large enough.
 * If there is none, a segment is reserved on the device. Small requests share segments.
-* The rest of a block is split off if it is large enough; otherwise it remains part of the block and counts.
+* The rest of a block is split off if it is large enough; otherwise it is allocated together with the request.
 * A freed block is merged with its free neighbours and cached for the next request, not returned to the device.
 * If the device is full, segments without any block in use are returned to it, and the request is retried once.
 
@@ -56,8 +56,7 @@ class _Segment:
     __slots__ = ("address", "size", "small")
 
     def __init__(self, address: int, size: int, small: bool) -> None:
-        self.address = address
-        self.size = size
+        self.address, self.size = address, size
         self.small = small  # True for the small pool; a reference to the pool itself would make a cycle
 
 
@@ -77,10 +76,7 @@ class Block:
     __slots__ = ("address", "size", "requested", "_segment")
 
     def __init__(self, address: int, size: int, requested: int, segment: _Segment | None) -> None:
-        self.address = address
-        self.size = size
-        self.requested = requested
-        self._segment = segment
+        self.address, self.size, self.requested, self._segment = address, size, requested, segment
 
     def __repr__(self) -> str:
         return f"Block(address={self.address:#x}, size={self.size}, requested={self.requested})"
@@ -228,7 +224,7 @@ class CachingAllocator:
 
     @_serialize
     def empty_cache(self) -> int:
-        """Return the segments without any block in use to the device. Returns their size in bytes."""
+        """Return the segments without any block in use to the device; the result is their size in bytes."""
         released = 0
         for pool in (self._large, self._small):
             for unused in [block for block in pool.free if block[0] == block[2].size]:
@@ -259,7 +255,7 @@ class CachingAllocator:
 
     @property
     def largest_free(self) -> int:
-        """The size in bytes of the longest free block in the cache; 0 if there is none."""
+        """The size in bytes of the largest free block in the cache; 0 if there is none."""
         return max((pool.free[-1][0] for pool in (self._small, self._large) if pool.free), default=0)
 
     @property
@@ -269,7 +265,7 @@ class CachingAllocator:
 
     @property
     def fragmentation(self) -> float:
-        """1 minus the share of the cached bytes that the longest free block has; 0 for an empty cache."""
+        """1 minus the largest free block's share of the cached bytes; 0 for an empty cache."""
         return 1 - self.largest_free / self.cached if self.cached else 0.0
 
     def segments(self) -> list[SegmentView]:
@@ -333,15 +329,12 @@ class CachingAllocator:
         return tried, address, segment
 
     def _blocks_of(self, segment: _Segment) -> list[BlockView]:
-        views = []
-        address = segment.address
+        views, address = [], segment.address
         while address < segment.address + segment.size:
             block = self._live.get(address)
-            if block is not None:
-                views.append(BlockView(address, block.size, block.requested, True))
-            else:
-                views.append(BlockView(address, self._free_from[address][0], 0, False))
-            address += views[-1].size
+            size = self._free_from[address][0] if block is None else block.size
+            views.append(BlockView(address, size, 0 if block is None else block.requested, block is not None))
+            address += size
         return views
 
 

@@ -9,23 +9,19 @@ nearly every operation does it. Counting a gradient in backward, for comparison,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy import asarray, generic, ndarray
 from numpy.lib.stride_tricks import as_strided
 
-#: Functions that numpy 2 moved to another module. Paddle 2.6 needs an older numpy.
-_two: Any = getattr(np.lib, "array_utils", None)
-_one: Any = np
-normalize_axis_tuple = (_two or _one.core.numeric).normalize_axis_tuple
-
-
-def byte_bounds(array: np.ndarray) -> tuple[int, int]:
-    """Return the address of the first byte and the address after the last byte."""
-    bounds: tuple[int, int] = (_two or _one).byte_bounds(array)
-    return bounds
-
+# These functions moved to another module in numpy 2. Paddle 2.6 needs numpy 1.
+_numpy_1: Any = np
+_numpy_2: Any = getattr(np.lib, "array_utils", None)
+normalize_axis_tuple = (_numpy_2 or _numpy_1.core.numeric).normalize_axis_tuple
+#: ``byte_bounds(array)`` returns the address of the first byte and the address after the last byte.
+byte_bounds: Callable[[ndarray], tuple[int, int]] = (_numpy_2 or _numpy_1).byte_bounds
 
 Array = Any
 
@@ -149,7 +145,7 @@ def share_memory(a: Array, b: Array, max_work: Any) -> bool:
         # Device addresses may be wider than host addresses, so numpy gets addresses relative to the lower array.
         addresses = [address_of(array) for array in (a, b)]
         begin = min(address + _reaches_back(array) for address, array in zip(addresses, (a, b), strict=True))
-        # numpy takes address 0 for no memory, so begin at `itemsize`.
+        # To numpy, address 0 means no memory, so begin at `itemsize`.
         moved = [address - begin + a.itemsize for address in addresses]
         a, b = (np.asarray(_Header(array, address)) for array, address in zip((a, b), moved, strict=True))
     return bool(np.shares_memory(a, b, max_work=max_work))

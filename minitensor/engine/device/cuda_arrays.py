@@ -1,7 +1,7 @@
 """A CUDA device through CuPy. This module, and CuPy with it, is imported when a GPU is first requested.
 
-Arrays on the device are CuPy's, and numpy's functions dispatch to CuPy. Their memory is allocated by CuPy's default
-pool. A hook counts it, including memory that other users of CuPy allocate in the same thread. The current stream is
+Arrays on the device are CuPy's, and numpy's functions dispatch to CuPy. CuPy's default pool allocates their memory. A
+hook counts this memory, including memory that other users of CuPy allocate in the same thread. The current stream is
 used.
 """
 
@@ -40,7 +40,7 @@ class AllocationHook(cupy.cuda.MemoryHook):
 
     def __init__(self, device: str, pool: Any) -> None:
         self._device, self._pool, self._grew = device, pool, False
-        self._asked: dict[int, int] = {}
+        self._requested_at: dict[int, int] = {}  # the requested bytes by address
         self.allocated = self.max_allocated = self.requested = self.max_requested = pool.used_bytes()
         self.max_reserved = pool.total_bytes()
 
@@ -66,7 +66,7 @@ class AllocationHook(cupy.cuda.MemoryHook):
             self.allocated = now = self.allocated + mem_size
             if now > self.max_allocated:
                 self.max_allocated = now
-            self._asked[mem_ptr] = size
+            self._requested_at[mem_ptr] = size
             self.requested += size
             self.max_requested = max(self.max_requested, self.requested)
             if watch.listener is not None:
@@ -74,7 +74,7 @@ class AllocationHook(cupy.cuda.MemoryHook):
 
     def free_postprocess(self, *, mem_size: int, mem_ptr: int, **_: Any) -> None:
         """Count a block that was returned to the pool."""
-        size = self._asked.pop(mem_ptr, mem_size)
+        size = self._requested_at.pop(mem_ptr, mem_size)
         self.allocated -= mem_size
         self.requested -= size
         if watch.listener is not None:
@@ -120,14 +120,9 @@ class CudaGpu:
             free, capacity = cupy.cuda.runtime.memGetInfo()
         if watch.listener is not None:
             watch.listener(AllocatorChanged(MemoryEvent("oom", 0, nbytes, nbytes, device=self.name, device_free=free)))
+        counters = self._counters
         raise OutOfMemoryError(
-            nbytes,
-            nbytes,
-            capacity,
-            self._counters.reserved,
-            self._counters.allocated,
-            0,
-            f"the CUDA device {self.name}",
+            nbytes, nbytes, capacity, counters.reserved, counters.allocated, 0, f"the CUDA device {self.name}"
         )
 
     def put(self, host: np.ndarray) -> cupy.ndarray:

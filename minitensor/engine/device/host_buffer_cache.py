@@ -2,7 +2,7 @@
 
 The operating system provides memory page by page, and fills each page with zeros when it is first written. The C
 library returns freed blocks of 32 MiB or more to the system at once, so an operation on a big tensor spends as much
-time on new pages as on its numbers. A cached buffer has its pages already: relu of 10000x10000 takes 0.6 of the time.
+time on new pages as on its numbers. A cached buffer has its pages already: relu of 10000x10000 takes 0.6 times as long.
 
 * A buffer returns to the cache only when the last array on it is freed. A :class:`Loan` owns the memory, and every
   array that numpy derives from another refers to that array. So views, and memory exported to numpy, by DLPack or as a

@@ -8,7 +8,8 @@ _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 def bytes_text(nbytes: int) -> str:
     """Format ``nbytes`` as PyTorch's messages do: ``1.50 GiB``, ``2.00 MiB``, ``512 bytes``.
 
-    As in PyTorch, a number of bytes that is exactly one unit has the next smaller unit: 1 MiB is ``1024.00 KiB``.
+    As in PyTorch, a number of bytes that is exactly one unit is printed in the next smaller unit: 1 MiB is
+    ``1024.00 KiB``.
     """
     for unit, name in _UNITS:
         if nbytes > unit:
@@ -25,7 +26,8 @@ class OutOfMemoryError(RuntimeError):
         capacity: the size of the device.
         reserved: the bytes of the device that the allocator has reserved.
         allocated: the reserved bytes that tensors use.
-        largest_free: the size of the longest free block.
+        largest_free: the size of the largest free block.
+        device: not a size, but the name of the device in the message.
     """
 
     def __init__(

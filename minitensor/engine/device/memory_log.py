@@ -131,19 +131,14 @@ class MemoryLog(EventLog):
         ``time_us`` is the time of the event; None means now.
         """
         self._now = self._clock() if time_us is None else time_us
+        origin = name, op, file, line, self._now, category
         try:
             block = self.allocator.allocate(nbytes)
         except OutOfMemoryError as error:
-            self.add(
-                MemoryEvent(
-                    "oom", 0, error.tried, error.requested, name, op, file, line, self._now, category, error.free
-                )
-            )
+            self.add(MemoryEvent("oom", 0, error.tried, error.requested, *origin, error.free))
             raise
         if block.size:
-            event = MemoryEvent(
-                "alloc", block.address, block.size, block.requested, name, op, file, line, self._now, category
-            )
+            event = MemoryEvent("alloc", block.address, block.size, block.requested, *origin)
             self.live[block.address] = event
             self.add(event)
         return block
@@ -155,11 +150,8 @@ class MemoryLog(EventLog):
         if block.size:
             allocation = self.live.pop(block.address, None)
             name, category = (allocation.name, allocation.category) if allocation is not None else ("", "")
-            self.add(
-                MemoryEvent(
-                    "free", block.address, block.size, block.requested, name, op, file, line, self._now, category
-                )
-            )
+            origin = name, op, file, line, self._now, category
+            self.add(MemoryEvent("free", block.address, block.size, block.requested, *origin))
 
     def empty_cache(self, time_us: int | None = None) -> int:
         """Call :meth:`CachingAllocator.empty_cache` and log the released segments."""

@@ -1,4 +1,4 @@
-"""The available devices, and the one on which new tensors are made.
+"""The available devices, and the device on which new tensors are created.
 
 ``cpu`` is always available. ``gpu`` is a CUDA device through CuPy if there is one; otherwise it is a simulated GPU,
 and a message announces it. ``gpu:sim`` is always the simulated one.
@@ -112,17 +112,17 @@ def bytes_in(capacity: Any) -> int:
     Raises:
         TypeError, ValueError: if it is neither an integer nor such a text.
     """
-    if isinstance(capacity, (int, NUMPY_INTEGERS)) and not isinstance(capacity, bool) and capacity > 0:
-        return int(capacity)
     if isinstance(capacity, (int, NUMPY_INTEGERS)) and not isinstance(capacity, bool):
-        raise ValueError(f"a device has at least 1 byte, not {capacity}")
+        if capacity < 1:
+            raise ValueError(f"a device has at least 1 byte, not {capacity}")
+        return int(capacity)
     if isinstance(capacity, str):
         found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMG]i?B|B)\s*", capacity, re.IGNORECASE)
         size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
         if size > 0:
             return size
-        raise ValueError(f"a capacity is a number of bytes or a text such as '256 MiB', not {shown(capacity)}")
-    raise TypeError(f"a capacity is a number of bytes or a text such as '256 MiB', not {shown(capacity)}")
+    error = ValueError if isinstance(capacity, str) else TypeError
+    raise error(f"a capacity is a number of bytes or a text such as '256 MiB', not {shown(capacity)}")
 
 
 def set_device(device: str, capacity: Any = None, profile: str | None = None) -> Any:
@@ -143,7 +143,7 @@ def set_device(device: str, capacity: Any = None, profile: str | None = None) ->
     """
     gpu = device_named("set_device", device, capacity, profile)
     current.gpu = gpu
-    return place_of(gpu)
+    return Place(gpu)
 
 
 def get_device() -> str:
@@ -152,14 +152,14 @@ def get_device() -> str:
 
 
 def device_named(op: str, device: Any, capacity: Any = None, profile: str | None = None) -> Any:
-    """Return the GPU of that name; None for the host."""
+    """Return the GPU that ``device`` names; None for the host. Raise ValueError if there is no such device."""
     if isinstance(device, Place) and capacity is None and profile is None:
         return device.gpu  # works even for a simulated GPU that was replaced
     name = device.removeprefix("Place(").removesuffix(")") if isinstance(device, str) else None
     name = {"cuda": "gpu", "cuda:0": "gpu:0", "gpu_pinned": "cpu"}.get(name, name)  # type: ignore[arg-type]  # None stays None
     if name not in ("cpu", "gpu", "gpu:0", "gpu:sim"):
         raise ValueError(f"{op}: there is no device {shown(device)}; there are 'cpu', 'gpu' and 'gpu:sim'")
-    if name == "cpu" or name == "gpu:0" or name == "gpu":
+    if name != "gpu:sim":
         if (capacity is not None or profile is not None) and name != "gpu":
             raise ValueError(f"{op}: only the simulated GPU ('gpu:sim') has a capacity and a profile to choose")
         if name == "cpu":
@@ -215,8 +215,3 @@ def _simulate(asked: str, capacity: Any, profile: str | None) -> SimulatedGpu:
             file=sys.stderr,
         )
     return current.simulated
-
-
-def place_of(gpu: Any) -> Place:
-    """Return the place of a device, as ``Tensor.place`` returns it."""
-    return Place(gpu)

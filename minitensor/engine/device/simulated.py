@@ -21,6 +21,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from minitensor.engine.device.allocator import Block, CachingAllocator
+from minitensor.engine.device.arrays import owner_of
 from minitensor.engine.device.cupy_limits import (
     COUNTING,
     Transfers,
@@ -52,7 +53,10 @@ class Flags:
 
 
 class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array on a simulated GPU, created by :meth:`SimulatedGpu.put` and by operations on such arrays."""
+    """An array on a simulated GPU, created by :meth:`SimulatedGpu.put` and by operations on such arrays.
+
+    ``host`` is numpy's array with its elements. ``base`` is the array that owns the memory; None if this one does.
+    """
 
     __slots__ = ("gpu", "host", "base", "_block", "__weakref__")
 
@@ -162,7 +166,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         self.gpu.transfers.waits += function in COUNTING
         result = function(*self._unwrap(args, owners), **self._unwrap(kwargs, owners))
         if function is np.count_nonzero:
-            result = np.asarray(result)
+            result = np.asarray(result)  # CuPy returns an array instead of an int
         given = kwargs.get("out")
         return self._wrap(result, owners) if given is None else given
 
@@ -208,7 +212,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __getitem__(self, index: Any) -> DeviceArray:
         at = self._unwrap(index, [])
         self.gpu.transfers.waits += masks_in(at)
-        return self._wrap(self.host[at], [_owner(self)])
+        return self._wrap(self.host[at], [owner_of(self)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         at, numbers = self._unwrap(index, []), self._unwrap(value, [])
@@ -227,13 +231,9 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self.transpose()  # type: ignore[attr-defined]  # added below under numpy's name
 
 
-def _owner(array: DeviceArray) -> DeviceArray:
-    return array if array.base is None else array.base
-
-
 def _copy_if_shared(given: Any, out: DeviceArray) -> DeviceArray | None:
     """Return the copy that CuPy makes of an input if it may share memory with ``out``; None if CuPy makes none."""
-    if type(given) is not DeviceArray or given is out or _owner(given) is not _owner(out):
+    if type(given) is not DeviceArray or given is out or owner_of(given) is not owner_of(out):
         return None
     return DeviceArray(given.gpu, given.host.copy()) if np.may_share_memory(given.host, out.host) else None
 
@@ -304,6 +304,7 @@ class SimulatedGpu:
     Args:
         capacity: in bytes.
         profile: the rules of its allocator, ``"torch"`` or ``"paddle"``.
+        name: its name, as places show it.
     """
 
     def __init__(self, capacity: int, profile: str = "torch", name: str = "gpu:sim") -> None:
@@ -313,7 +314,7 @@ class SimulatedGpu:
         self.allocator.on_segment = functools.partial(_emit_segment, name)  # a bound method would make a cycle
 
     def put(self, host: np.ndarray) -> DeviceArray:
-        """Return an array of this GPU that takes over the memory of ``host``. Nothing else may write it from now on."""
+        """Return an array of this GPU in the memory of ``host``. Nothing else may write this memory from now on."""
         self.transfers.to_device += 1
         self.transfers.bytes_to_device += host.nbytes
         return self.adopt(host)
@@ -329,11 +330,8 @@ class SimulatedGpu:
     def strided(self, memory: DeviceArray, offset: int, shape: Any, strides: Any) -> DeviceArray:
         """Return a view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
         host = memory.host
-        return DeviceArray(
-            self,
-            np.ndarray(shape, host.dtype, host, offset * host.itemsize, strides),
-            memory if memory.base is None else memory.base,
-        )
+        view = np.ndarray(shape, host.dtype, host, offset * host.itemsize, strides)
+        return DeviceArray(self, view, memory if memory.base is None else memory.base)
 
     def restrided(self, array: DeviceArray, shape: Any, strides: Any) -> DeviceArray:
         """Return a view that begins at the first element of ``array``, of any extent."""
@@ -399,7 +397,7 @@ class SimulatedGpu:
 
     def _emit(self, kind: str, block: Block) -> None:
         event = MemoryEvent(kind, block.address, block.size, block.requested, device=self.name)
-        watch.listener(AllocatorChanged(event))  # type: ignore[misc]  # asked before the event is made
+        watch.listener(AllocatorChanged(event))  # type: ignore[misc]  # the caller checked that there is a listener
 
 
 def _emit_segment(device: str, kind: str, address: int, size: int) -> None:

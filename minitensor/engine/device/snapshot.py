@@ -1,11 +1,12 @@
 """Snapshots of an allocator: its blocks and its last events, as JSON or as a file for PyTorch's memory viewer.
 
-:mod:`minitensor.memory` uses them to take snapshots of a whole program.
+:mod:`minitensor.memory` uses this module to take snapshots of a whole program.
 
 The viewer's file is a pickle that https://pytorch.org/memory_viz and ``python -m torch.cuda._memory_viz`` read, with
 the names of tensors and operations instead of stack frames. ``facts/allocators.md`` has the rules of the format.
 
-Both need the state of the allocator right after the last event. Early events may be missing, because a log is bounded.
+Both formats need the state of the allocator right after the last event. Early events may be missing, because a log is
+bounded.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ from minitensor.engine.device.memory_log import MemoryEvent
 SNAPSHOT_VERSION = 1
 
 _NONE: Mapping[int, MemoryEvent] = {}
+_COUNTERS = (
+    *("allocated", "max_allocated", "reserved", "max_reserved", "requested", "max_requested"),
+    *("allocations", "live_blocks", "stuck", "fragmentation"),
+)
 
 
 def snapshot(
@@ -56,18 +61,7 @@ def allocator_state(
     return {
         "profile": allocator.profile.name,
         "capacity": allocator.capacity,
-        "counters": {
-            "allocated": allocator.allocated,
-            "max_allocated": allocator.max_allocated,
-            "reserved": allocator.reserved,
-            "max_reserved": allocator.max_reserved,
-            "requested": allocator.requested,
-            "max_requested": allocator.max_requested,
-            "allocations": allocator.allocations,
-            "live_blocks": allocator.live_blocks,
-            "stuck": allocator.stuck,
-            "fragmentation": allocator.fragmentation,
-        },
+        "counters": {name: getattr(allocator, name) for name in _COUNTERS},
         "segments": [
             {
                 "address": segment.address,
@@ -109,8 +103,9 @@ def torch_snapshot(
     segments = allocator.segments()
     makers = _makers(segments, events, live)
     trace = [entry for event in events for entry in _trace_entries(event)]
-    last = events[-1].time_us if events else 0
-    trace.append({"action": "snapshot", "addr": 0, "size": allocator.reserved, "time_us": int(last), **_nowhere()})
+    last = int(events[-1].time_us) if events else 0
+    entry = {"action": "snapshot", "addr": 0, "size": allocator.reserved, "time_us": last, "stream": 0, "frames": []}
+    trace.append(entry)
     if any(event.category for event in events):
         # The viewer fails without the category "unknown".
         for entry in trace:
@@ -176,10 +171,6 @@ _HIDDEN = (
     *("PyEval_", "PyObject_", "PyFunction_", "core/boxing", "/Register", "/Redispatch", "pythonrun.c"),
     *("Modules/main.c", "Objects/call.c", "Objects/methodobject.c", "pycore_ceval.h", "ceval.c", "cpython/abstract.h"),
 )
-
-
-def _nowhere() -> dict[str, Any]:
-    return {"stream": 0, "frames": []}
 
 
 def _trace_entries(event: MemoryEvent) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Share work among threads.
 
-numpy lets other threads run while it computes. Each call of `share_out` starts its own threads. Starting a thread takes
+While numpy computes, other threads can run. Each call of `share_out` starts its own threads. Starting a thread takes
 about 60 us, which is little compared with an operation on 16 MiB. There is no pool, so nothing has to be shut down, and
 nothing breaks after a fork.
 """
@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from threading import Thread
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from threading import Thread
 
 
 def _default_number() -> int:
@@ -69,7 +66,7 @@ def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -
     helpers: list[Thread] = []
     try:
         for _ in range(number - 1):
-            helpers.append(_thread(help_out))
+            helpers.append(Thread(target=help_out, daemon=True))
             try:
                 helpers[-1].start()
             except RuntimeError:  # the system has no more threads, so the existing ones do the work
@@ -81,12 +78,6 @@ def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -
         _wait(helpers)
     if failures:
         raise failures.pop()
-
-
-def _thread(target: Callable[[], None]) -> Thread:
-    from threading import Thread  # imported on first use, because the import takes 1 ms
-
-    return Thread(target=target, daemon=True)
 
 
 def _drop(pieces: Iterator[int]) -> None:

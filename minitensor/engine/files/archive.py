@@ -71,18 +71,18 @@ def write(target: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any])
 def _replacing(path: str | bytes) -> Iterator[BinaryIO]:
     """Open a temporary file next to ``path``. At the end it replaces ``path``; after an error it is deleted."""
     folder, name = os.path.split(os.fsdecode(path))
-    beside = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}")
+    temporary = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}")
     try:
-        with open(beside, "xb") as file:
+        with open(temporary, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         if os.path.exists(path):
-            shutil.copymode(path, beside)
-        os.replace(beside, path)
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
     except BaseException:  # remove the temporary file after an interrupt, too
-        if os.path.exists(beside):
-            os.unlink(beside)
+        if os.path.exists(temporary):
+            os.unlink(temporary)
         raise
     _sync(folder)
 

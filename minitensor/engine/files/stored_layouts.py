@@ -58,20 +58,16 @@ class StoredLayouts:
         array, storage, size = x._array, x._storage, x._array.itemsize
         apart = any(stride % size for stride in array.strides) or storage.buffer.dtype != array.dtype
         if not self._keeps_sharing or apart:
-            return self._register(array, path), _strides_of(array.shape), 0
+            return self.array(array, path), _strides_of(array.shape), 0
         if id(storage) not in self._storages:
             cells = memory_of(storage.buffer)
             whole = array.flags.c_contiguous and array.nbytes == cells.nbytes
-            self._storages[id(storage)] = self._register(array if whole else cells, path), cells
+            self._storages[id(storage)] = self.array(array if whole else cells, path), cells
         name, cells = self._storages[id(storage)]
         return name, [stride // size for stride in array.strides], (address(array) - address(cells)) // size
 
-    def array(self, array: np.ndarray, path: tuple[Any, ...]) -> str:
-        """Register an array that is not a tensor, and return its name."""
-        return self._register(array, path)
-
-    def _register(self, array: Any, path: tuple[Any, ...]) -> str:
-        """Register ``array`` under a unique name, which is made of the keys that lead to it."""
+    def array(self, array: Any, path: tuple[Any, ...]) -> str:
+        """Register ``array`` under a unique name, which is made of the keys that lead to it, and return the name."""
         parts = (str(key).encode("utf-8", "replace").decode() for key in path)
         wanted = "/".join(part.replace("/", "_") if part.strip(".") else "_" for part in parts)
         wanted = name = re.sub(r"[\x00-\x1f\\]", "_", wanted)[:200] or "value"

@@ -18,7 +18,7 @@ import numpy as np
 from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import gpu_of
-from minitensor.engine.device.places import place_of
+from minitensor.engine.device.places import Place
 from minitensor.engine.dtypes import HALVES, bfloat16
 from minitensor.engine.sharing.numpy_memory import as_plain_array, borrow, entry_of, lend_memory
 
@@ -33,7 +33,7 @@ def _refuse_simulated(x: Tensor, what: str) -> None:
     gpu = gpu_of(x._array)
     if gpu is not None and gpu.name.endswith(":sim"):
         raise BufferError(
-            f"{what}: this tensor is on a simulated GPU, {place_of(gpu)}, which no other library knows. Use `x.cpu()`."
+            f"{what}: this tensor is on a simulated GPU, {Place(gpu)}, which no other library knows. Use `x.cpu()`."
         )
 
 

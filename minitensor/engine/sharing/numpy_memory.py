@@ -27,7 +27,7 @@ from minitensor.engine.core.regions import address, overlaps_itself
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import byte_bounds, gpu_of, host_array
-from minitensor.engine.device.places import place_of
+from minitensor.engine.device.places import Place
 from minitensor.engine.dtypes import BY_NUMPY, DTYPES, is_supported
 from minitensor.engine.events import StorageCreated, TensorCreated, watch
 
@@ -304,7 +304,7 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
         raise TypeError(f"numpy: share is True or False, not {shown(share)}")
     if gpu_of(x._array) is not None:
         raise TypeError(
-            f"numpy(share=True): this tensor is on {place_of(gpu_of(x._array))}, and numpy reads only memory of the "
+            f"numpy(share=True): this tensor is on {Place(gpu_of(x._array))}, and numpy reads only memory of the "
             f"host. Use `x.numpy()`, or share the copy that `x.cpu()` makes."
         )
     if not x.stop_gradient:

@@ -39,7 +39,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.creation.moving import moved, placed_on
 from minitensor.engine.device.arrays import add_at, as_array, broadcast_shapes, gpu_of, host_array, like, may_share
-from minitensor.engine.device.places import place_of
+from minitensor.engine.device.places import Place
 from minitensor.engine.dtypes import FLOATS, INTEGERS
 from minitensor.engine.events import TensorWritten, watch
 from minitensor.engine.kernels.indexed import assign, turns_that_stay
@@ -69,7 +69,7 @@ def _plain_entries(index: Any, array: np.ndarray) -> tuple[Any, bool]:
         if isinstance(entry, Tensor):
             if gpu_of(entry._array) is not gpu_of(array):
                 raise TypeError(
-                    f"an index is on {entry.place} and the tensor on {place_of(gpu_of(array))}. Move it with "
+                    f"an index is on {entry.place} and the tensor on {Place(gpu_of(array))}. Move it with "
                     f"`index.cuda()` or `index.cpu()`."
                 )
             entry = host_array(entry._array)

@@ -89,8 +89,8 @@ moving(
 moving(
     "second-order-moved-the-wrong-way",
     "Second order: the gradient of a moved gradient is moved to the wrong device.",
-    "    return placed_on(node.saved[1], u)",
-    "    return placed_on(node.saved[0], u)",
+    "placed_on(node.saved[1], u)",
+    "placed_on(node.saved[0], u)",
     "devices::test_a_move_has_gradients_of_any_order",
 )  # fmt: skip
 moving(

@@ -203,7 +203,7 @@ second(
     "    if False:\n        array = recovered",
     "copy_on_write_writers::test_second_derivatives_pass_through_preserved_bytes",
 )  # fmt: skip
-second(
+backward(
     "create-graph-does-not-record",
     "grad(create_graph=True) under no_grad records nothing.",
     "    with enable_grad():\n",

@@ -39,8 +39,8 @@ context(
 context(
     "unannounced-write-goes-unnoticed",
     "A layer may write an input without mark_dirty.",
-    "not (wanted or returned) or not self.was_written(k):",
-    "not (wanted or returned) or True:",
+    "(self.is_dirty(x) or self._shares_with_announced(x)) and self.was_written(k):",
+    "(self.is_dirty(x) or self._shares_with_announced(x)) and False:",
     "py_layer::test_an_input_written_without_mark_dirty_is_refused_and_the_write_named",
 )  # fmt: skip
 mutation(

@@ -56,8 +56,8 @@ regions(
 regions(
     "region-counted-from-the-first-element",
     "Offsets are counted from the base's first element, even if its strides are negative.",
-    "return Extent(begins, long, whole, dense)",
-    "return Extent(first, long, whole, dense)",
+    "return Extent(begin, length, whole, dense)",
+    "return Extent(first, length, whole, dense)",
     "members",
 )  # fmt: skip
 regions(

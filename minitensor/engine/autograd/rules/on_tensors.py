@@ -9,6 +9,7 @@ would not suffice to replace the result, because the gradient 0 times an infinit
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,9 @@ from minitensor.engine.kernels.reducing import axes
 from minitensor.engine.operations.rules import on_arrays
 from minitensor.engine.views import joining, reshaping, transposing
 
-_where, _log, _matmul, _sum, _prod = (operations.FUNCTIONS[name] for name in ("where", "log", "matmul", "sum", "prod"))
+#: The operations of the table that rules use. They return one tensor.
+OPERATIONS: Mapping[str, Callable[..., Tensor]] = operations.FUNCTIONS
+_where, _log, _matmul, _sum, _prod = (OPERATIONS[name] for name in ("where", "log", "matmul", "sum", "prod"))
 
 
 def constant(array: np.ndarray) -> Tensor:
@@ -46,15 +49,13 @@ def power_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     if not y.stop_gradient:
         flat = flat & (x._array == 0)  # for any other x the slope is 0, too, but it has a gradient for y
     flat = constant(as_array(flat))
-    gradient: Tensor = _where(flat, 0.0, g) * (y * _where(flat, 1.0, x) ** (y - 1))
-    return gradient
+    return _where(flat, 0.0, g) * (y * _where(flat, 1.0, x) ** (y - 1))
 
 
 def power_log(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     """Return ``g`` times the slope of ``out = x ** y`` along y."""
     at_zero = constant(as_array((x._array == 0) & np.isfinite(out._array)))
-    gradient: Tensor = _where(at_zero, 0.0, g) * (_where(at_zero, 0.0, out) * _log(_where(at_zero, 1.0, x)))
-    return gradient
+    return _where(at_zero, 0.0, g) * (_where(at_zero, 0.0, out) * _log(_where(at_zero, 1.0, x)))
 
 
 def spread(g: Tensor, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Tensor:
@@ -76,12 +77,11 @@ def to_extremes(g: Tensor, x: Tensor, out: Tensor, axis: Any, keepdim: bool) -> 
     at = x._array == on_arrays.spread(out._array, shape, axis, keepdim)
     shares = at.sum(axis=axes(shape, axis), keepdims=True).astype(g._array.dtype)
     none = np.where(shares == 0, shares.dtype.type(np.nan), shares.dtype.type(0))  # a nan equals nothing
-    gradient: Tensor = _where(constant(at), spread(g, shape, axis, keepdim) / constant(shares), constant(none))
-    return gradient
+    return _where(constant(at), spread(g, shape, axis, keepdim) / constant(shares), constant(none))
 
 
 def product_of_others(x: Tensor, axis: Any) -> Tensor:
-    """Return for every element the product of the others in its reduction, in memory for all pairs of elements."""
+    """Return for every element the product of the others in its reduction. This takes memory for all their pairs."""
     shape = x._array.shape
     reduced = axes(shape, axis)
     kept = [i for i in range(len(shape)) if i not in reduced]

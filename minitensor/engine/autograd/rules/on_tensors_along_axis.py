@@ -9,16 +9,16 @@ import math
 
 import numpy as np
 
+from minitensor.engine.autograd.rules.on_tensors import OPERATIONS
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.kernels.along_axis import positions, turns_of
 from minitensor.engine.kernels.indexed import last_of_each
-from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.rules import on_arrays_along_axis as on_arrays
 from minitensor.engine.views.joining import broadcast_to
 from minitensor.engine.views.reshaping import reshape
 
 _where, _index_select, _index_add, _index_fill, _scatter = (
-    FUNCTIONS[name] for name in ("where", "index_select", "index_add", "index_fill", "scatter")
+    OPERATIONS[name] for name in ("where", "index_select", "index_add", "index_fill", "scatter")
 )
 Shape = tuple[int, ...]
 
@@ -85,10 +85,8 @@ def shares_along(g: Tensor, indices: Tensor, axis: int, include_self: bool, broa
 
 def multiplied_ones(g: Tensor, indices: Tensor, values: Tensor, axis: int, broadcast: bool) -> Tensor:
     """Return, in the shape of ``g``, the product of the values by which each element was multiplied."""
-    gradient: Tensor = FUNCTIONS["put_along_axis_multiply"](
-        _constant(np.ones_like(g._array)), indices, values, axis, True, broadcast
-    )
-    return gradient
+    ones = _constant(np.ones_like(g._array))
+    return OPERATIONS["put_along_axis_multiply"](ones, indices, values, axis, True, broadcast)
 
 
 def factors_along(
@@ -97,11 +95,11 @@ def factors_along(
     """Return for every value the product of the other factors of the same element."""
     flat, spread = positions(indices._array, arr._array.shape, axis, broadcast)
     factors = _line(_align(values, spread, broadcast))
-    named, place = np.unique(flat, return_inverse=True)
+    distinct, place = np.unique(flat, return_inverse=True)
     place = place.reshape(-1)
     turns = turns_of(flat)
-    ones = _constant(np.ones_like(factors._array, shape=named.shape))
-    start = _take(arr, named, named.shape) if include_self else ones
+    ones = _constant(np.ones_like(factors._array, shape=distinct.shape))
+    start = _take(arr, distinct, distinct.shape) if include_self else ones
     before = _product_before(start, turns, place, factors)
     after = _product_before(ones, turns[::-1], place, factors)
     return reshape(before * after, spread)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitensor.engine.autograd.rules.on_tensors import OPERATIONS
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import ones_like
 from minitensor.engine.kernels.functions import NO_BOUND
-from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.rules import on_arrays_functions as on_arrays
 from minitensor.engine.views.joining import concat
 from minitensor.engine.views.reshaping import reshape
@@ -18,23 +18,21 @@ from minitensor.engine.views.transposing import transpose
 def sinc_slope(x: Tensor) -> Tensor:
     """Return the slope of sinc, as on arrays."""
     u = x * math.pi
-    where, near = FUNCTIONS["where"], abs(u) < 1
+    where, near = OPERATIONS["where"], abs(u) < 1
     small, large = where(near, u, 0), where(near, 1, u)
     square, series = small * small, 0.0
     for coefficient in reversed(on_arrays.SINC_SERIES):
         series = series * square + coefficient
-    closed = (FUNCTIONS["cos"](large) - FUNCTIONS["sin"](large) / large) / large
-    gradient: Tensor = where(near, series * small, closed) * math.pi
-    return gradient
+    closed = (OPERATIONS["cos"](large) - OPERATIONS["sin"](large) / large) / large
+    return where(near, series * small, closed) * math.pi
 
 
 def logit_gradient(g: Tensor, x: Tensor, eps: float) -> Tensor:
     """Return ``g / (x * (1 - x))`` as on arrays."""
     low, beyond = (0.0, math.nan) if eps == NO_BOUND else (eps, 0.0)
     outside = Tensor._made((x._array < low) | (x._array > 1 - low))
-    inner: Any = FUNCTIONS["where"](outside, 0.5, x) + 0.0  # the slope at -0.0 is inf
-    gradient: Tensor = FUNCTIONS["where"](outside, beyond, g) / (inner * (1.0 - inner))
-    return gradient
+    inner = OPERATIONS["where"](outside, 0.5, x) + 0.0  # the slope at -0.0 is inf
+    return OPERATIONS["where"](outside, beyond, g) / (inner * (1.0 - inner))
 
 
 def no_slope(op: str) -> Any:
@@ -44,9 +42,8 @@ def no_slope(op: str) -> Any:
 
 def softmax_gradient(g: Tensor, out: Tensor, axis: int) -> Tensor:
     """Return the gradient of softmax from its result."""
-    product: Any = g * out
-    gradient: Tensor = out * (g - (product if out.ndim == 0 else FUNCTIONS["sum"](product, axis, True)))
-    return gradient
+    product = g * out
+    return out * (g - (product if out.ndim == 0 else OPERATIONS["sum"](product, axis, True)))
 
 
 def shaped(g: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -71,5 +68,5 @@ def cumprod_gradient(g: Tensor, x: Tensor, axis: int | None) -> Tensor:
         if 2 * stretch < length:
             factors = factors[..., :-stretch] * factors[..., stretch:]
         stretch *= 2
-    before = concat([ones_like(x[..., :1]), FUNCTIONS["cumprod"](x[..., :-1], -1)], -1)
+    before = concat([ones_like(x[..., :1]), OPERATIONS["cumprod"](x[..., :-1], -1)], -1)
     return reshape(transpose(before * total, swapped), shape)

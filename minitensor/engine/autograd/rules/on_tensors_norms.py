@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from minitensor.engine.autograd.rules.on_tensors import OPERATIONS
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.kernels.indexed import from_front
 from minitensor.engine.kernels.matrices import slice_norms
-from minitensor.engine.operations import FUNCTIONS
 
-_where, _abs, _sum, _pow = (FUNCTIONS[name] for name in ("where", "abs", "sum", "pow"))
+_where, _abs, _sum, _pow = (OPERATIONS[name] for name in ("where", "abs", "sum", "pow"))
 
 
 def renorm_gradient(g: Tensor, x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
@@ -28,5 +28,4 @@ def renorm_gradient(g: Tensor, x: Tensor, p: float, axis: int, max_norm: float) 
     norms = _sum(powers, others, True) ** (1 / p) if others else size
     slope = _where(zero, 0.0, sign * _pow(size / norms, p - 1))
     along = _sum(g * inner, others, True) / norms if others else g * inner / norms
-    gradient: Tensor = _where(moved, (g - along * slope) * (max_norm / norms), g)
-    return gradient
+    return _where(moved, (g - along * slope) * (max_norm / norms), g)
