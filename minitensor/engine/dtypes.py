@@ -77,7 +77,7 @@ class DType:
             return other == self.name
         if isinstance(other, (np.dtype, type)):
             try:
-                dtype = np.dtype(_as_everywhere(other))
+                dtype = np.dtype(_int_as_int64(other))
                 return dtype.name == self.name if self._numpy is None else bool(self._numpy == dtype)
             except TypeError:
                 return False
@@ -156,7 +156,7 @@ def dtype_of(given: Any) -> DType:
         raise _no_dtype(given)
     try:
         # numpy reads None as float64, and uses the `dtype` attribute of any other object.
-        found = BY_NUMPY[np.dtype(_as_everywhere(given) if isinstance(given, (str, type, np.dtype)) else "none")]
+        found = BY_NUMPY[np.dtype(_int_as_int64(given) if isinstance(given, (str, type, np.dtype)) else "none")]
     except (KeyError, TypeError):
         raise _no_dtype(given) from None
     return found
@@ -166,7 +166,7 @@ def _no_dtype(given: Any) -> TypeError:
     return TypeError(f"dtype {shown(given)} is not supported; a tensor holds one of {', '.join(DTYPES)}")
 
 
-def _as_everywhere(given: Any) -> Any:
+def _int_as_int64(given: Any) -> Any:
     """Replace Python's ``int`` by int64, because numpy would take it as int32 in a browser."""
     return np.int64 if given is int else given
 

@@ -229,7 +229,7 @@ watch = Watch()
 #: an operation skips their frames.
 watching: set[str] = set()
 
-#: Single functions whose frames this search skips, too, because they run between an event and its observers.
+#: Single functions whose frames are skipped as those of :data:`watching`: they run between an event and its observers.
 skipped_in_tracebacks: set[CodeType] = set()
 
 

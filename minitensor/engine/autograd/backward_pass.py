@@ -274,7 +274,7 @@ class OnArrays:
         return total
 
     def keep(self, array: np.ndarray) -> None:
-        """Increment the reference count of ``array``'s buffer."""
+        """Increment the reference count of ``array``'s buffer. The first reference counts its bytes."""
         owner = array.base
         if owner is None:
             owner = array
@@ -294,7 +294,7 @@ class OnArrays:
             watch.listener(FlightChanged(size))
 
     def release(self, array: np.ndarray) -> None:
-        """Decrement the reference count of ``array``'s buffer."""
+        """Decrement the reference count of ``array``'s buffer. The last reference subtracts its bytes."""
         owner = array.base
         key = id(array if owner is None else owner)
         if self._more and key in self._more:
@@ -362,7 +362,7 @@ class NodeEvents:
                 self._sent.append((parent, summed_to(g, parent.shape)))
 
     def finished(self) -> None:
-        """Emit `NodeVisited`: all gradients of the node have been added."""
+        """Emit `NodeVisited`: the gradients that the node sent have been added."""
         if watch.listener is not None:
             watch.listener(NodeVisited(self._node, self._given, self._sent))
 

@@ -182,7 +182,7 @@ def _first_order(checked: _Function, eps: float) -> Iterator[Comparison]:
             raise TypeError(f"gradcheck: output {k} has dtype {outputs[k].dtype.name}; differences need float64")
     numeric = slopes(checked.values, checked.arrays, eps)
     if not recorded:
-        yield from _constants(checked, outputs, numeric)
+        yield from _compare_with_zero(checked, outputs, numeric)
         return
     leaves, outputs = checked.run(checked.arrays)
     for k in recorded:
@@ -191,7 +191,7 @@ def _first_order(checked: _Function, eps: float) -> Iterator[Comparison]:
             yield Comparison(f"output {k}", name, analytic[i], numeric[k][i], outputs[k]._array.ndim)
 
 
-def _constants(checked: _Function, outputs: list[Tensor], numeric: list[Arrays]) -> Iterator[Comparison]:
+def _compare_with_zero(checked: _Function, outputs: list[Tensor], numeric: list[Arrays]) -> Iterator[Comparison]:
     """Compare the slopes of outputs that require no gradient with 0."""
     for k, out in enumerate(outputs):
         for i, name in enumerate(checked.names):

@@ -62,7 +62,7 @@ class DeviceStorage(Storage):
             _watch.listener(StorageReleased(self))
 
 
-def _count(buffer: ndarray) -> Storage:
+def _host_storage(buffer: ndarray) -> Storage:
     """Return a storage for an array in host memory, and count its bytes."""
     storage = Storage()
     storage.buffer = buffer
@@ -83,7 +83,7 @@ def placed(result: Any) -> tuple[Any, Storage]:
     """
     result = as_array(result)
     if type(result) is ndarray:
-        return result, _count(result)
+        return result, _host_storage(result)
     storage = DeviceStorage()
     storage.buffer, storage.nbytes, storage.version, storage.savers = result, result.nbytes, 0, None
     return result, storage
@@ -91,7 +91,7 @@ def placed(result: Any) -> tuple[Any, Storage]:
 
 def new_storage(buffer: ndarray) -> Storage:
     """Create a storage for ``buffer``, which must own its memory, and count its bytes."""
-    storage = _count(buffer) if type(buffer) is ndarray else placed(buffer)[1]
+    storage = _host_storage(buffer) if type(buffer) is ndarray else placed(buffer)[1]
     if watch.listener is not None:
         watch.listener(StorageCreated(storage))
     return storage

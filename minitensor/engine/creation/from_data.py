@@ -34,7 +34,7 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
         if not isinstance(data, (list, tuple)):  # its __array__ returns no array
             raise TypeError(f"{op}: data of type {type(data).__name__} cannot be converted to an array") from None
         raise ValueError(
-            f"{op}: the lists are ragged ({_ragged_error(data)}); along each dimension all must be equally long"
+            f"{op}: the lists are ragged ({_describe_ragged(data)}); along each dimension all must be equally long"
         ) from None
     except OverflowError as error:
         raise ValueError(f"{op}: {error}") from None
@@ -100,7 +100,7 @@ def _length(item: Any) -> int:
     return 0 if getattr(item, "shape", None) == () or not hasattr(item, "__len__") else len(item)
 
 
-def _ragged_error(data: Any) -> str:
+def _describe_ragged(data: Any) -> str:
     lengths = sorted({_length(item) for item in data})
     if len(lengths) > 1:
         return "lengths " + " and ".join(str(n) if n else "none" for n in lengths) + " in one dimension"

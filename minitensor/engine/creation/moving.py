@@ -46,17 +46,14 @@ def moved(x: Tensor, gpu: Any) -> Tensor:
 
 
 def cpu(x: Tensor) -> Tensor:
-    """Return ``x`` on the host: itself, or a copy of its shape and dtype, which gradients pass through.
-
-    Every tensor can be copied to the host, so nothing is refused.
-    """
+    """Return ``x`` on the host: itself, or a copy of its shape and dtype, which gradients pass through."""
     return moved(x, None)
 
 
 def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
     """Return ``x`` on the GPU: itself, or a copy of its shape and dtype, which gradients pass through.
 
-    If there is no CUDA device, the simulated GPU is used.
+    If there is no CUDA device, the simulated GPU is used. ``blocking`` is ignored.
 
     Raises:
         ValueError: if there is no such device.
@@ -68,7 +65,9 @@ def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
 
 
 def to(x: Tensor, *where: Any, device: Any = None, dtype: Any = None, blocking: bool | None = None) -> Tensor:
-    """Convert ``x`` to a dtype, a device, or those of a tensor: ``x.to("gpu")``, ``x.to("float64")``.
+    """Convert ``x`` to a dtype, a device, or those of a tensor: ``x.to("gpu")``, ``x.to("float64")``, ``x.to(y)``.
+
+    ``blocking`` is ignored.
 
     Returns:
         ``x`` itself if nothing changes, else a copy of its shape, which gradients pass through.

@@ -26,7 +26,7 @@ def _default_number() -> int:
 
 
 class Threads:
-    """The setting of the number of threads that compute at once, including the calling thread."""
+    """The ``number`` of threads that compute at once, including the calling thread."""
 
     __slots__ = ("number",)
 

@@ -26,9 +26,9 @@ def wide(given: Any) -> Any:
 
 
 def wide_on_host(given: Any) -> Any:
-    """Return a float32 copy on the host; for an array of a simulated GPU, of the host memory that it uses.
+    """Return a float32 copy on the host, also for an array on a simulated GPU, which must not count the copy.
 
-    A real GPU converts numbers in its registers, so the simulated GPU must not count the float32 copy.
+    A real GPU converts numbers in its registers.
     """
     return wide(getattr(given, "host", given))
 

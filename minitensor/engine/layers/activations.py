@@ -147,10 +147,10 @@ def norm_along(x: Tensor, p: float, axis: int) -> Tensor:
     if p == 1:
         return FUNCTIONS["sum"](size, axis, True)
     total = FUNCTIONS["sum"](FUNCTIONS["square"](x) if p == 2 else FUNCTIONS["pow"](size, p), axis, True)
-    none = Tensor._made(total._array == 0)
-    some = FUNCTIONS["where"](none, 1.0, total)
-    root = FUNCTIONS["sqrt"](some) if p == 2 else FUNCTIONS["pow"](some, 1.0 / p)
-    return FUNCTIONS["where"](none, 0.0, root)
+    is_zero = Tensor._made(total._array == 0)
+    nonzero = FUNCTIONS["where"](is_zero, 1.0, total)
+    root = FUNCTIONS["sqrt"](nonzero) if p == 2 else FUNCTIONS["pow"](nonzero, 1.0 / p)
+    return FUNCTIONS["where"](is_zero, 0.0, root)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) -> Tensor:

@@ -47,7 +47,7 @@ def power_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Return ``g`` times the slope of ``x ** y`` along x."""
     flat = y._array == 0
     if not y.stop_gradient:
-        flat = flat & (x._array == 0)  # for any other x the slope is 0, too, but it has a gradient for y
+        flat = flat & (x._array == 0)  # where only y is 0, the slope is 0, but its own slope along y is not
     flat = constant(as_array(flat))
     return _where(flat, 0.0, g) * (y * _where(flat, 1.0, x) ** (y - 1))
 
@@ -114,7 +114,7 @@ def summed_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
     return g if g._array.shape == shape else joining.expand(g, shape)
 
 
-def _rotate(x: Tensor, transpose: bool) -> Tensor:
+def _transposed(x: Tensor, transpose: bool) -> Tensor:
     ndim = x._array.ndim
     return transposing.transpose(x, [*range(ndim - 2), ndim - 1, ndim - 2]) if transpose and ndim > 1 else x
 
@@ -129,19 +129,19 @@ def matmul_left(g: Tensor, y: Tensor, shape: tuple[int, ...], transpose_x: bool,
     """Return the gradient of ``x @ y`` for x, which has ``shape``."""
     x_is_vector, y_is_vector = len(shape) == 1, y._array.ndim == 1
     g = _result_matrix(g, x_is_vector, y_is_vector)
-    right = reshaping.unsqueeze(y, -1) if y_is_vector else _rotate(y, transpose_y)
-    gx = _matmul(g, _rotate(right, True))
+    right = reshaping.unsqueeze(y, -1) if y_is_vector else _transposed(y, transpose_y)
+    gx = _matmul(g, _transposed(right, True))
     if x_is_vector:
         return reshaping.reshape(summed_to(gx, (1, *shape)), shape)
-    return _rotate(gx, transpose_x)
+    return _transposed(gx, transpose_x)
 
 
 def matmul_right(g: Tensor, x: Tensor, shape: tuple[int, ...], transpose_x: bool, transpose_y: bool) -> Tensor:
     """Return the gradient of ``x @ y`` for y, which has ``shape``."""
     x_is_vector, y_is_vector = x._array.ndim == 1, len(shape) == 1
     g = _result_matrix(g, x_is_vector, y_is_vector)
-    left = reshaping.unsqueeze(x, 0) if x_is_vector else _rotate(x, transpose_x)
-    gy = _matmul(_rotate(left, True), g)
+    left = reshaping.unsqueeze(x, 0) if x_is_vector else _transposed(x, transpose_x)
+    gy = _matmul(_transposed(left, True), g)
     if y_is_vector:
         return reshaping.reshape(summed_to(gy, (*shape, 1)), shape)
-    return _rotate(gy, transpose_y)
+    return _transposed(gy, transpose_y)
