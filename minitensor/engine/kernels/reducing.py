@@ -63,7 +63,7 @@ def total(a: Array, axis: Any, keepdims: bool, out: Array | None = None) -> Arra
 
 
 def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
-    """Sum ``g`` over its broadcast dimensions, so that it has ``shape``. The engine does so after every rule."""
+    """Sum ``g`` over its broadcast dimensions, so that it has ``shape``. The engine does this after every rule."""
     if g.shape == shape:
         return g
     if g.ndim < len(shape):
