@@ -24,8 +24,9 @@ from memory_stage.engines.router import has_minitensor
 from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.explanation.whole_run import command
 from memory_stage.explanation.whole_run.rank import with_rank
-from memory_stage.messages import message, plural, said, set_language
+from memory_stage.messages import default_language, message, plural, said, set_language
 from memory_stage.messages.catalogues import codes
+from memory_stage.messages.placed import write_in
 from memory_stage.recorder.key_step import step_of_line
 from memory_stage.recorder.record import LIMIT, RecordedRun
 from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
@@ -78,6 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if reporter is not None:
         report = None if listener is None else listener.report
         if report is None or (done.frameworks and not report.totals.operations):
+            write_in(default_language(), done.texts)  # the report quotes the sentence about the end of the recording
             report = reporter.report(done.variant)
         print(report, file=sys.stderr)
     key = None if window is None or options.line is None else step_of_line(done.variant, options.line)

@@ -62,7 +62,7 @@ def _draw_stacked(
     ends: list[Any] = [0.0] * len(rows)
     for look, name in enumerate(names):
         values = [each[name] * scale for each in rows.values()]
-        axes.barh(range(len(rows)), values, left=ends, height=0.6, label=said(_NAMES[name]), **look_of(look, name))
+        axes.barh(range(len(rows)), values, left=ends, height=0.6, label=said(_NAMES[name]), **look_of(look))
         ends = [end + value for end, value in zip(ends, values, strict=True)]
     for row, end in enumerate(ends):
         axes.annotate(

@@ -83,7 +83,7 @@ def _row(row: ReportRow, last: ReportRow, number: int) -> dict[str, Any]:
     tensor = row.tensor
     return {
         "place": f"{row.number}. {SourceLine(row.where.file, row.where.line, '')}",
-        "code": row.where.text or row.op,
+        "code": row.where.text or row.operation,
         "name": tensor.name if tensor is not None else "",
         "tensor": f"{tensor.shape} {tensor.dtype}" if tensor is not None else "",
         "view_of": tensor.view_of if tensor is not None else "",

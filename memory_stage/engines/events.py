@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from memory_stage.messages import Text
+
 # Values that only the engine understands: ``memory_stage.engines.protocol`` describes them.
 Tensor: TypeAlias = Any
 Storage: TypeAlias = Any
@@ -220,7 +222,7 @@ class Failure(NamedTuple):
 class End(NamedTuple):
     """The engine ends the recording; ``reason`` is a sentence or two for the reader."""
 
-    reason: str
+    reason: Text
 
 
 class Compilation(NamedTuple):
@@ -230,7 +232,7 @@ class Compilation(NamedTuple):
 class Omission(NamedTuple):
     """The recording leaves out a part of the program; ``reason`` is a sentence for the reader."""
 
-    reason: str
+    reason: Text
 
 
 Event: TypeAlias = (

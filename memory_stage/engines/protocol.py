@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from memory_stage.engines.events import Listener, Node, Storage, Tensor
+from memory_stage.messages import Text
 
 Key: TypeAlias = Hashable
 
@@ -130,7 +131,8 @@ class Saved(NamedTuple):
 
     Attributes:
         position: the position among the saved values, which stays the same as long as the node lives.
-        what: the name in the backward rule: a parameter of the operation, or ``out`` for its result.
+        what: the name in the backward rule: a parameter of the operation, or ``out`` for its result. A phrase for a
+            tensor that the rule does not name.
         storage: the tensor's storage when it was saved.
         version: the version of that storage at that time.
         marks: True if the node saved a mask, which has one bit for each element, instead of the elements.
@@ -138,7 +140,7 @@ class Saved(NamedTuple):
     """
 
     position: int
-    what: str
+    what: Text
     storage: Storage
     layout: CellLayout
     version: int
@@ -184,7 +186,11 @@ class PreservedBytes(Protocol):
 
 
 class NotRecordable(Exception):
-    """Raised if an imported framework cannot be recorded. The text is a sentence with the reason."""
+    """Raised if an imported framework cannot be recorded; ``sentence`` has the reason, for the reader."""
+
+    def __init__(self, sentence: Text) -> None:
+        super().__init__(str(sentence))
+        self.sentence = sentence
 
 
 class EngineSubscription(Protocol):

@@ -199,7 +199,7 @@ class Router:
                 engine: Engine = module.engine()
             except NotRecordable as reason:
                 for each in self._subscriptions:
-                    each.emit(Omission(str(reason)))
+                    each.emit(Omission(reason.sentence))
                 continue
             self.engines.append(engine)
             if self._random is not None:

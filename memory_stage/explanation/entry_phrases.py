@@ -7,6 +7,7 @@ import re
 
 from memory_stage.explanation.report_rows import ReportRow, SavedTensor, SourceLine
 from memory_stage.messages import Text, joined, message, said
+from memory_stage.model.compound_names import is_local
 from memory_stage.model.entries import SaveEntry, TensorEntry
 
 #: The part of torch's error that names the tensor's shape, its current version and the saved version.
@@ -35,7 +36,7 @@ def is_leaf(tensor: TensorEntry) -> bool:
 
 def other_names(tensor: TensorEntry) -> list[Text]:
     """Return a sentence that names the variables bound to this tensor; [] if there is only one."""
-    names = list(dict.fromkeys(each for each in tensor.names if " in " not in each))
+    names = list(dict.fromkeys(each for each in tensor.names if not is_local(each)))
     if len(names) < 2:
         return []
     return [message("{names} are names of one tensor.", names=joined(f"`{each}`" for each in names[:3]))]
@@ -58,7 +59,7 @@ def name_of(save: SaveEntry) -> str:
 
 def attribute_of(saves: list[SaveEntry]) -> str:
     """Return the attribute, such as ``ctx.x``, in which a user-defined function keeps a saved tensor, or ""."""
-    return next((save.what for save in saves if save.what.startswith("ctx.")), "")
+    return next((name for save in saves if (name := str(save.what)).startswith("ctx.")), "")
 
 
 def describe_saved(save: SaveEntry) -> SavedTensor:

@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_stage.explanation.verdict import Verdict
-from memory_stage.messages import message, said
+from memory_stage.messages import Text, listed, message, said
+from memory_stage.model.changes import UNREPORTED_WRITE
+
+#: Phrases in place of those operations that are no names.
+_PHRASES: dict[str, Text] = {"raises": message("an error"), UNREPORTED_WRITE: message("an update")}
 
 
 @dataclass
@@ -47,7 +51,7 @@ class TensorView:
 
     def __str__(self) -> str:
         words = f"{self.name} {self.shape} {self.dtype}".strip()
-        return f"{words}, {self.view_of}" if self.view_of else words
+        return said(listed([words, self.view_of])) if self.view_of else words
 
 
 @dataclass
@@ -128,6 +132,11 @@ class ReportRow:
     error: str = ""
     cause: int | None = None
     by: str = ""
+
+    @property
+    def operation(self) -> str:
+        """The operation for a reader: a name, or a phrase for an error and for a write that no operation reported."""
+        return said(_PHRASES.get(self.op, self.op))
 
     @property
     def verdict(self) -> Verdict:

@@ -127,7 +127,7 @@ def details(row: ReportRow, last: ReportRow, number: int) -> list[tuple[str, str
 
 
 def _cells(row: ReportRow) -> tuple[str, ...]:
-    place = str(row.where) if row.where.text else f"{row.where} {row.op}"
+    place = str(row.where) if row.where.text else f"{row.where} {row.operation}"
     tensor = str(row.tensor) if row.tensor is not None else ""
     version = said(message("version {versions}", versions=versions(row))) if versions(row) else ""
     return str(row.number).rjust(3), _cut(place, _PLACE), _cut(tensor, _TENSOR), version, verdict(row)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memory_stage.figures.memory_events import EventRun, described, events_of
+from memory_stage.messages import Text, message, said
 from memory_stage.trace.amounts import bytes_shown
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def timeline(
     below = [0] * len(main.events)
     for look, (name, held) in enumerate(_bands(main, list(names))):
         above = [b + h for b, h in zip(below, held, strict=True)]
-        axes.stairs(above, edges, baseline=below, fill=True, label=_literal(name), **look_of(look, name))
+        shown = look_of(look, is_rest=not isinstance(name, str))
+        axes.stairs(above, edges, baseline=below, fill=True, label=_literal(said(name)), **shown)
         below = above
     for number, (label, other) in enumerate((label, each) for label, each in all_runs.items() if label != chosen):
         dash = _DASHES[number % len(_DASHES)]
@@ -89,10 +91,10 @@ def timeline(
             color=colour["ink"],
             linewidth=1.3,
             linestyle=dash,
-            label=_literal(f"{label}, peak {bytes_shown(other.peak)}"),
+            label=_literal(said(message("{run}, peak {size}", run=label, size=bytes_shown(other.peak)))),
         )
     axes.annotate(
-        f"peak {bytes_shown(main.peak)}",
+        said(message("peak {size}", size=bytes_shown(main.peak))),
         xy=(main.peak_at + 0.5, main.peak),
         xytext=(0, 10),
         textcoords="offset points",
@@ -104,7 +106,7 @@ def timeline(
     axes.set_xlim(0, max(len(each.events) for each in all_runs.values()))
     axes.set_ylim(0, max(1, top) * 1.18)
     axes.xaxis.set_major_locator(_whole_numbers())
-    axes.set_xlabel("events")
+    axes.set_xlabel(said(message("events")))
     _byte_axis(axes.yaxis, max(1, top))
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
@@ -137,12 +139,12 @@ def bars(
     figure, axes = _axes(width, height or 0.6 + 0.38 * len(values))
     colour = tokens()
     top = max([*values.values(), capacity or 1])
-    for row, (label, count) in enumerate(values.items()):
-        axes.barh(row, count, height=0.62, **look_of(row % 8, label))
+    for row, count in enumerate(values.values()):
+        axes.barh(row, count, height=0.62, **look_of(row % 8))
         wrong = capacity is not None and count > capacity
-        said = bytes_shown(count) + (" × does not fit" if wrong else "")
+        size: Text = bytes_shown(count)
         axes.annotate(
-            said,
+            said(message("{size} × does not fit", size=size) if wrong else size),
             xy=(count, row),
             xytext=(5, 0),
             textcoords="offset points",
@@ -153,7 +155,7 @@ def bars(
     if capacity is not None:
         axes.axvline(capacity, color=colour["ink"], linewidth=1.5)
         axes.annotate(
-            f"capacity {bytes_shown(capacity)}",
+            said(message("capacity {size}", size=bytes_shown(capacity))),
             xy=(capacity, 1),
             xycoords=("data", "axes fraction"),
             xytext=(0, 4),
@@ -192,10 +194,10 @@ def _whole_numbers() -> Any:
     return MaxNLocator(nbins="auto", integer=True)
 
 
-def look_of(number: int, name: str) -> dict[str, Any]:
-    """Return the colours and the hatch of an allocation: ``number`` chooses them, except for those named "others"."""
+def look_of(number: int, is_rest: bool = False) -> dict[str, Any]:
+    """Return the colours and the hatch of an allocation: ``number`` chooses them, except for the rest of small ones."""
     colour = tokens()
-    if name.endswith(" others"):
+    if is_rest:
         return {"facecolor": colour["tn"], "edgecolor": colour["node"], "hatch": "xx", "linewidth": 0.8}
     look = number % 8
     alias = look % 4 + 1
@@ -238,10 +240,10 @@ def _totals(run: EventRun) -> list[int]:
     return [sum(held) for held in zip(*(held for _, held in _bands(run, None)), strict=True)]
 
 
-def _bands(run: EventRun, names: Sequence[str] | None) -> list[tuple[str, list[int]]]:
+def _bands(run: EventRun, names: Sequence[str] | None) -> list[tuple[Text, list[int]]]:
     """Return the name of each band and its bytes after every event.
 
-    The names with the most bytes get a band each, and the other names share one.
+    The names with the most bytes get a band each, and the other names share one, whose name is a message.
 
     Args:
         names: the names by number; None for one band of everything.
@@ -262,10 +264,9 @@ def _bands(run: EventRun, names: Sequence[str] | None) -> list[tuple[str, list[i
         return [("", held.get(-1, [0] * count))]
     ranked = sorted(held, key=lambda name: (-max(held[name]), name))
     own = ranked if len(ranked) <= _MOST_NAMES else ranked[: _MOST_NAMES - 1]
-    bands = [(names[name], held[name]) for name in sorted(own)]
+    bands: list[tuple[Text, list[int]]] = [(names[name], held[name]) for name in sorted(own)]
     rest = ranked[len(own) :]
     if rest:
-        bands.append(
-            (f"{len(rest)} others", [sum(values) for values in zip(*(held[name] for name in rest), strict=True)])
-        )
+        others = message("{count} others", count=len(rest))
+        bands.append((others, [sum(values) for values in zip(*(held[name] for name in rest), strict=True)]))
     return bands

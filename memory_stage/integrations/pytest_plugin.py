@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from memory_stage.messages import message, said
+
 OPTION = "--memory-stage-explain"
 SECTION = "memory-stage"
-SILENT_SECTION = "memory-stage: wrong gradients"
+SILENT_SECTION = message("memory-stage: wrong gradients")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,7 +43,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         with explanation:
             return (yield)
     finally:
-        name = SILENT_SECTION if explanation.is_silently_wrong else SECTION
+        name = said(SILENT_SECTION) if explanation.is_silently_wrong else SECTION
         if explanation.faults or explanation.unseen:
             item.add_report_section("call", name, str(explanation))
 
@@ -52,10 +54,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         (report.nodeid, text)
         for report in terminalreporter.stats.get("passed", [])
         for name, text in report.sections
-        if SILENT_SECTION in name
+        if said(SILENT_SECTION) in name
     ]
     if found:
-        terminalreporter.section("passed with wrong gradients (memory-stage)")
+        terminalreporter.section(said(message("passed with wrong gradients (memory-stage)")))
     for test, text in found:
         terminalreporter.write_line(test, bold=True)
         terminalreporter.write_line(text)

@@ -13,12 +13,12 @@ class PlacedText(NamedTuple):
     """A text and its place in a trace.
 
     Attributes:
-        inside: the object of the trace that contains the text.
-        key: the key of the text in that object.
+        inside: the object or list of the trace that contains the text.
+        key: the key of the text in that object, or its index in that list.
     """
 
-    inside: dict[str, Any]
-    key: str
+    inside: Any
+    key: str | int
     text: Text
 
 
@@ -33,6 +33,13 @@ def texts_of(parts: Iterable[dict[str, Any]], keys: Iterable[str]) -> list[Place
     for inside, key, text in found:
         inside[key] = str(text)
     return found
+
+
+def lines_of(lines: Iterable[Text]) -> tuple[list[str], list[PlacedText]]:
+    """Return lines as English text, and the lines that are messages with their places."""
+    given = list(lines)
+    written = [str(line) for line in given]
+    return written, [PlacedText(written, at, line) for at, line in enumerate(given) if not isinstance(line, str)]
 
 
 def write_in(language: Language, texts: Iterable[PlacedText]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from memory_stage.engines.protocol import Key, Node
 from memory_stage.messages import Text
+from memory_stage.model.compound_names import without_function
 from memory_stage.trace import cells
 from memory_stage.trace.rasters import Raster
 
@@ -138,7 +139,7 @@ class TensorEntry:
     @property
     def short_name(self) -> str:
         """The name without the function that it is a local variable of."""
-        return self.name.split(" in ")[0]
+        return without_function(self.name)
 
 
 @dataclass(eq=False)
@@ -175,7 +176,7 @@ class SaveEntry:
     """A tensor that a node has saved for backward."""
 
     id: str
-    what: str
+    what: Text
     storage: StorageEntry
     version: int
     node: NodeEntry
@@ -192,13 +193,14 @@ class SaveEntry:
     event: Event = field(default_factory=dict)
 
     @property
-    def name(self) -> str:
-        """The name of the saved state or, if no state is known, of a tensor on the same storage."""
+    def name(self) -> Text:
+        """The name of the saved state or, if no state is known, of a tensor on the same storage; else a phrase."""
         if self.state is not None:
             return self.state.label.rpartition("@")[0]
         return (self.of.short_name or self.of.op) if self.of is not None else self.what
 
     @property
-    def label(self) -> str:
-        """The name with the version at which it was saved: ``a@0``."""
-        return f"{self.name}@{self.version}"
+    def label(self) -> Text:
+        """The name with the version at which it was saved: ``a@0``. A phrase has no version."""
+        name = self.name
+        return f"{name}@{self.version}" if isinstance(name, str) else name

@@ -70,7 +70,7 @@ class SavedTensors:
     def label_own(self, fact: changes.Wrote, old: StateEntry | None) -> None:
         """Label the copies of an input that an in-place operation saved before it overwrote the input."""
         entry = fact.tensor
-        of = old.label if old is not None else f"{entry.name or entry.op}@{fact.before}"
+        of = old.label if old is not None else f"{entry.short_name or entry.op}@{fact.before}"
         for save in fact.node.saves if fact.node is not None else ():
             event = save.event
             if not event.get("copy"):

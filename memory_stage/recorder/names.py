@@ -17,6 +17,7 @@ import numpy as np
 from memory_stage.engines.protocol import Tensor
 from memory_stage.messages import Text, message
 from memory_stage.model import changes
+from memory_stage.model.compound_names import gradient_name, local_name
 from memory_stage.model.entries import TensorEntry
 from memory_stage.model.ledger import Ledger
 from memory_stage.recorder.reachable_tensors import local_variables, reached
@@ -109,7 +110,7 @@ class Names:
         for activation in stack.named():
             for name, entry in activation.names.items():
                 if not entry.freed and name not in self.ignore:
-                    found[f"{name} in {activation.place}"] = entry, "name"
+                    found[local_name(name, activation.place)] = entry, "name"
         self._find_gradients(found)
         if running is not None:
             self._find_lines(found, running)
@@ -156,7 +157,7 @@ class Names:
             seen.add(entry)
             gradient = self.ledger.engine.gradient(tensor)
             if gradient is not None:
-                found[f"{name}.grad"] = self.ledger.tensors.register(gradient), "grad"
+                found[gradient_name(name)] = self.ledger.tensors.register(gradient), "grad"
 
     def _find_lines(self, found: dict[str, tuple[TensorEntry, str]], running: Callable[[], dict[int, str]]) -> None:
         named = {entry for entry, _ in found.values()}

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines.protocol import Engine, Tensor
+from memory_stage.model.compound_names import local_name, parameter_name, slot_name
 
 MOST_ENTRIES = 8  # the largest number of tensors of one list, dict or object that get a name
 MOST_OF_LAYERS = 64  # the largest number of tensors of one layer and the layers inside it that get a name
@@ -90,10 +91,12 @@ class _Search:
             frame = value.gi_frame
             if frame is None or value.gi_running:
                 return ()
-            return [(f"{name} in {path}", item) for name, item in local_variables(frame).items()]
+            return [(local_name(name, path), item) for name, item in local_variables(frame).items()]
         slots = self.engine.slots(value)
         if slots is not None:  # for example ``opt.velocity of net.weight``
-            return ((f"{path}.{slot} of {self.called(x) or f'parameter {i}'}", kept) for slot, x, i, kept in slots)
+            return (
+                (slot_name(f"{path}.{slot}", self.called(x) or parameter_name(i)), kept) for slot, x, i, kept in slots
+            )
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is not dict:
             return ()
@@ -125,7 +128,7 @@ def _registered_entries(path: str, attributes: dict[str, Any]) -> Iterator[Found
 def _closure_variables(path: str, function: types.FunctionType) -> Iterator[Found]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
-            yield f"{name} in {path}", cell.cell_contents
+            yield local_name(name, path), cell.cell_contents
         except ValueError:  # the cell of the closure is empty
             continue
 

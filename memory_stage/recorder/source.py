@@ -10,6 +10,7 @@ import weakref
 from types import CodeType, FunctionType
 from typing import Any
 
+from memory_stage.messages import Text, message
 from memory_stage.model.statement import Statement
 from memory_stage.recorder import instrument
 from memory_stage.recorder.instrument import Hooks
@@ -34,7 +35,7 @@ class ProgramSource:
     def __init__(self, source: str, file: str, flags: int = 0) -> None:
         self.tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
         self.plain = compile(self.tree, file, "exec", flags, dont_inherit=True)
-        self.lines = source.splitlines() or [""]
+        self.lines: list[Text] = list(source.splitlines() or [""])
         self.requested: set[str] = set()
         self._file = file
         self._flags = flags
@@ -138,7 +139,7 @@ class ProgramSource:
         file, line = function.file, function.line
         if file == self._file or (file, line) in self._shown:
             return
-        self.lines += [""] if file in self.requested else ["", "# from an earlier cell"]
+        self.lines += [""] if file in self.requested else ["", message("# from an earlier cell")]
         for number, text in enumerate(inspect.getblock(linecache.getlines(file)[line - 1 :]), line):
             self.lines.append(text.rstrip("\n"))
             self._shown[file, number] = len(self.lines)

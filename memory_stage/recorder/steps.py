@@ -15,7 +15,7 @@ from typing import Any
 from memory_stage.engines.protocol import Engine
 from memory_stage.messages import Text, message
 from memory_stage.messages import sentences as joined_sentences
-from memory_stage.messages.placed import PlacedText, texts_of
+from memory_stage.messages.placed import PlacedText, lines_of, texts_of
 from memory_stage.model import changes
 from memory_stage.model.entries import Event, NodeEntry
 from memory_stage.model.finished_step import FinishedStep
@@ -311,11 +311,12 @@ class Steps:
         for event in events:
             if event.get("device") == meters.device:
                 del event["device"]  # the trace names this device once, as the default of all storages
-        variant: dict[str, Any] = {"id": id_, "label": label, "code": self._source.lines}
+        code, placed = lines_of(self._source.lines)
+        variant: dict[str, Any] = {"id": id_, "label": label, "code": code}
         if journal.before:
             variant["before"] = journal.before
         variant |= {"verdict": verdict, "truncated": self.truncated, "steps": steps}
-        placed = texts_of(steps, ("say", "out")) + texts_of(events, ("label", "holder"))
+        placed += texts_of(steps, ("say", "out")) + texts_of(events, ("label", "holder", "what"))
         return variant, placed + texts_of([variant], ("verdict", "truncated"))
 
 

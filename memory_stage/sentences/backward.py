@@ -7,6 +7,7 @@ from typing import Any
 
 from memory_stage.messages import Text, capitalized, joined, message, plural
 from memory_stage.model.changes import Allocated, Collected, HookReturned, Named, Passed, Sent, Started, StorageFreed
+from memory_stage.model.compound_names import gradient_name
 from memory_stage.model.entries import NodeEntry, StorageEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import say_sent_unseen
@@ -378,7 +379,7 @@ def _view(fact: Passed) -> Text:
 def _leaf_clauses(collected: list[Collected]) -> list[Text]:
     """Return a clause about the gradient of each leaf."""
     return [
-        message("{name} is {gradient}", name=code(f"{fact.leaf}.grad"), gradient=fact.gradient)
+        message("{name} is {gradient}", name=code(gradient_name(fact.leaf)), gradient=fact.gradient)
         if fact.leaf
         else message("a leaf has {gradient}", gradient=fact.gradient)
         for fact in collected

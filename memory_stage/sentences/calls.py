@@ -9,6 +9,7 @@ from typing import Any
 
 from memory_stage.messages import Text, joined, message, plural, sentences, then
 from memory_stage.model.changes import Called, Made, Named, Resumed, Returned, Viewed
+from memory_stage.model.compound_names import is_local, local_name, without_function
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.naming import describe_freed, describe_moved_name, name_of, name_or_operation
 from memory_stage.sentences.several import brief
@@ -19,8 +20,8 @@ from memory_stage.sentences.writes import kept_for_backward
 def say_call(done: FinishedStep, ops: list[Any]) -> Text:
     """Describe a call of a function, and the function's names for tensors."""
     function = done.all(Called)[-1].function
-    inside = f" in {function.rpartition('.')[2]}"
-    names = [fact for fact in done.all(Named) if fact.name.endswith(inside)]
+    place = function.rpartition(".")[2]
+    names = [fact for fact in done.all(Named) if fact.name == local_name(without_function(fact.name), place)]
     first = message("Line {line} calls {function}.", line=done.line, function=code(function))
     if ops:
         first = message(
@@ -80,7 +81,7 @@ def say_return(done: FinishedStep, ops: list[Any]) -> Text:
 def _describe_yield(done: FinishedStep, returned: Returned, named: list[Named]) -> Text:
     """Describe a generator that has yielded a value."""
     function = code(returned.function)
-    own = [fact.name for fact in named if fact.tensor is returned.value and " in " not in fact.name]
+    own = [fact.name for fact in named if fact.tensor is returned.value and not is_local(fact.name)]
     if own:
         return message(
             "{function} yields, and line {line} continues: {name} names the yielded value.",
@@ -117,9 +118,8 @@ def _match_names(named: list[Named], returned: Returned) -> Text:
 def say_resumed(done: FinishedStep, ops: list[Any]) -> Text:
     """Describe a resumed generator, its local names, and the tensors that were sent to it."""
     fact = done.all(Resumed)[-1]
-    inside = f" in {fact.place}"
-    named = [each for each in done.all(Named) if each.name.endswith(inside)]
-    had = [each for each in named if fact.names.get(each.name.removesuffix(inside)) is each.tensor]
+    named = [each for each in done.all(Named) if each.name == local_name(without_function(each.name), fact.place)]
+    had = [each for each in named if fact.names.get(without_function(each.name)) is each.tensor]
     new = [each for each in named if each not in had]
     clause: Text = message("{function} resumes where it waited", function=code(fact.function))
     if had:

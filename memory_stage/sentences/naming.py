@@ -11,6 +11,7 @@ from typing import Any
 
 from memory_stage.messages import Text, joined, message, plural
 from memory_stage.model.changes import Allocated, Named, StorageFreed, TensorFreed, Unnamed
+from memory_stage.model.compound_names import local_name, without_function
 from memory_stage.model.entries import StorageEntry, TensorEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.words import code, fitting, line_text, node_text, storages_text
@@ -337,8 +338,8 @@ def describe_freed_storage(storage: StorageEntry) -> Text:
 
 def name_of(done: FinishedStep, entry: TensorEntry) -> str:
     """Return the name of a tensor for a sentence; inside a function, the function's local name."""
-    inside = f" in {done.statement.function}"
-    own = [name for name in entry.names if name.endswith(inside)] if done.statement.function else []
+    function = done.statement.function
+    own = [name for name in entry.names if name == local_name(without_function(name), function)] if function else []
     return own[0] if own else entry.name
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from memory_stage.messages import Text, message
 from memory_stage.model.changes import Refused, Unversioned, Wrote
+from memory_stage.model.compound_names import local_name
 from memory_stage.model.entries import TensorEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import say_written_before_error
@@ -77,7 +78,7 @@ def _describe_refusal(done: FinishedStep, text: str) -> Text | None:
     reason = _reason(done)
     target = _target(done)
     op = re.search(r"`(\w+)`", text)
-    asked = _find_tensor(done, target) or _find_tensor(done, f"{target} in {done.statement.function}")
+    asked = _find_tensor(done, target)
     subject = line_text(done.line)
     if op and op.group(1) != "setitem":
         subject = code(as_written(done, op.group(1), asked))
@@ -146,7 +147,7 @@ def _target(done: FinishedStep) -> str:
         name = item[1]
     else:
         return ""
-    return name if _find_tensor(done, name) or _find_tensor(done, f"{name} in {done.statement.function}") else ""
+    return name if _find_tensor(done, name) else ""
 
 
 def _name(target: str) -> Text:
@@ -160,7 +161,7 @@ def _of_several(target: str) -> Text:
 
 def _overlapping(done: FinishedStep, target: str) -> Text:
     """Describe a tensor in which several elements share a cell."""
-    entry = _find_tensor(done, target) or _find_tensor(done, f"{target} in {done.statement.function}")
+    entry = _find_tensor(done, target)
     if entry is None:
         return message("a tensor whose elements share cells")
     size, few = math.prod(entry.properties["shape"]), distinct(entry)
@@ -176,7 +177,7 @@ def _overlapping(done: FinishedStep, target: str) -> Text:
 
 def _protected_leaf(done: FinishedStep, name: str) -> Text:
     """Return the protected leaf that a refused operation would have written through ``name``."""
-    entry = _find_tensor(done, name) or _find_tensor(done, f"{name} in {done.statement.function}")
+    entry = _find_tensor(done, name)
     if entry is None:
         return message("a leaf")
     if entry.properties["leaf"]:
@@ -188,4 +189,7 @@ def _protected_leaf(done: FinishedStep, name: str) -> Text:
 
 
 def _find_tensor(done: FinishedStep, name: str) -> TensorEntry | None:
-    return next((entry for entry in done.ledger.tensors.entries.values() if name in entry.names), None)
+    """Return the tensor that a variable of the top level, or else of the running function, names."""
+    entries = done.ledger.tensors.entries.values()
+    names = (name, local_name(name, done.statement.function))
+    return next((entry for each in names for entry in entries if each in entry.names), None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from memory_stage.messages import Text, joined, message, plural, sentences
 from memory_stage.messages.message import words_in
 from memory_stage.model.changes import UNREPORTED_WRITE
+from memory_stage.model.compound_names import phrase
 
 if TYPE_CHECKING:
     from memory_stage.model.entries import NodeEntry, StorageEntry
@@ -19,11 +20,17 @@ RESHAPING = ("reshape", "view", "squeeze", "unsqueeze", "flatten", "transpose", 
 RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
 
 
-def code(text: str) -> Text:
-    """Return code in backticks, with other quotes in place of its own; words for a write without a name."""
+def code(text: Text) -> Text:
+    """Return code in backticks, with other quotes in place of its own; words for a write without a name.
+
+    A text that is a message already, such as a phrase for a saved tensor, is returned as it is.
+    """
     if text == UNREPORTED_WRITE:
         return message("an update")
-    return "`" + text.replace("`", "'") + "`"
+    if not isinstance(text, str):
+        return text
+    name = phrase(text)
+    return "`" + name.replace("`", "'") + "`" if isinstance(name, str) else message("`{name}`", name=name)
 
 
 def node_text(node: NodeEntry) -> Text:

@@ -282,7 +282,7 @@ def kept_for_backward(node: NodeEntry | None, op: str) -> Text:
     if node is not None and node.unknown:
         return say_unknown(op)
     saves = node.saves if node is not None else []
-    labels: list[Text] = list(dict.fromkeys(f"{code(each.label)}" for each in saves if each.storage.seen_by_tensor))
+    labels: list[Text] = list(dict.fromkeys(code(each.label) for each in saves if each.storage.seen_by_tensor))
     if not labels:
         return ""
     if node is not None and is_inferred(node):

@@ -18,9 +18,12 @@ from memory_stage.engines.guard import Guard
 from memory_stage.engines.paddle.backward import ArrivalHook, PaddleBackward
 from memory_stage.engines.paddle.frames import without_frames
 from memory_stage.engines.paddle.functions import CustomFunctions
-from memory_stage.engines.paddle.hooking import IGNORED_ANSWER, ObservedHook, before_and_after, numbers
+from memory_stage.engines.paddle.hooking import ObservedHook, before_and_after, describe_ignored_answer, numbers
 from memory_stage.engines.paddle.operations import OpenCall, OperationObserver
 from memory_stage.engines.paddle.shadow_state import ShadowState, is_inside
+from memory_stage.messages import message
+
+_MADE_STATIC = message("The recording stopped here, because a function is made static. The program ran on.")
 
 
 class CallTracker:
@@ -53,8 +56,7 @@ class CallTracker:
             return function(*arguments, **keywords)
         # `to_static` translates the program's functions, which must not call a recorder meanwhile
         if name == "to_static":
-            reason = "The recording stopped here, because a function is made static. The program ran on."
-            self._state.emit(events.End(reason))
+            self._state.emit(events.End(_MADE_STATIC))
             return function(*arguments, **keywords)
         with self._guard:
             self._call = self._observer.begin(name, arguments, keywords)
@@ -192,7 +194,7 @@ class CallTracker:
                 given, now = before_and_after(before, gradient)
                 answered = answer if self._is_tensor(answer) else None
                 if answered is not None and node is not None and node.is_custom:
-                    self._state.emit(events.Omission(IGNORED_ANSWER.format(node.name)))
+                    self._state.emit(events.Omission(describe_ignored_answer(node.name)))
                 else:
                     self._state.emit(events.HookCall(node, given, answered, now))
 

@@ -30,6 +30,7 @@ from memory_stage.engines.protocol import (
     StorageInfo,
     StorageView,
 )
+from memory_stage.messages import message
 
 #: Operations that only move values to other positions.
 _MOVES = frozenset(
@@ -49,7 +50,11 @@ def engine() -> PaddleEngine:
     paddle = sys.modules["paddle"]
     version = str(getattr(paddle, "__version__", ""))
     if not hasattr(paddle, "_C_ops") or version.split(".") < ["2", "6"]:
-        raise NotRecordable(f"Tensors of Paddle {version} are not recorded. Recording needs Paddle 2.6 or later.")
+        raise NotRecordable(
+            message(
+                "Tensors of Paddle {version} are not recorded. Recording needs Paddle 2.6 or later.", version=version
+            )
+        )
     if not _engines or _engines[0].paddle is not paddle:
         _engines[:] = [PaddleEngine(paddle)]
     return _engines[0]

@@ -14,6 +14,7 @@ import numpy as np
 
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.protocol import CellLayout, Role
+from memory_stage.messages import Text
 
 #: Paddle's name for the node that accumulates the gradient of a leaf.
 LEAF = "GradNodeAccumulation"
@@ -68,7 +69,7 @@ class InferredSave:
         tensor: a weak reference to the saved tensor.
     """
 
-    what: str
+    what: Text
     storage: PaddleStorage
     layout: CellLayout
     version: int

@@ -20,11 +20,7 @@ from memory_stage.engines.paddle import saved_table, tensor_access
 from memory_stage.engines.paddle.entries import LEAF, GradNode, InferredSave, PaddleStorage
 from memory_stage.engines.paddle.shadow_state import ShadowState
 from memory_stage.engines.protocol import CellLayout
-
-_CUT = (
-    "`{}` returns an input that it marked with `mark_not_inplace`. Paddle gives this result no history, so backward "
-    "ends there and computes no gradients before it."
-)
+from memory_stage.messages import Text, message
 
 
 @dataclass
@@ -110,7 +106,7 @@ class CustomFunctions:
         for x in views:
             self._state.emit(events.MakeView(x, applied.name, given))
         if applied.not_in_place and any(not x.stop_gradient for x in given) and self._is_cut(applied, results):
-            self._state.emit(events.Omission(_CUT.format(applied.name)))
+            self._state.emit(events.Omission(_describe_cut(applied.name)))
 
     def _is_cut(self, applied: AppliedFunction, results: list[Any]) -> bool:
         """True if a result shares the memory of an input and has no history."""
@@ -128,7 +124,9 @@ class CustomFunctions:
         node = self._state.add_node(fn, applied.name, parents)
         node.is_custom = True
         for i, (x, layout, version) in enumerate(applied.saved):
-            save = InferredSave(f"saved tensor {i}", self._state.record(x).memory, layout, version)
+            save = InferredSave(
+                message("saved tensor {number}", number=i), self._state.record(x).memory, layout, version
+            )
             save.is_unchecked, save.is_inferred = True, False
             node.saved.append(save)
         if applied.context is not None:
@@ -149,3 +147,12 @@ def _is_versioned(x: Any, storage: PaddleStorage) -> bool:
     input.
     """
     return tensor_access.base_of(x) == storage.address and x._inplace_version() > storage.version
+
+
+def _describe_cut(function: str) -> Text:
+    """Return a sentence about a function that returns an input without a history."""
+    return message(
+        "`{function}` returns an input that it marked with `mark_not_inplace`. Paddle gives this result no history, so "
+        "backward ends there and computes no gradients before it.",
+        function=function,
+    )

@@ -16,15 +16,22 @@ import numpy as np
 
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.entries import GradNode
-
-#: In 2.6.2 and 3.3.1 ``GradNodePyLayer`` ignores the gradient that a hook returns.
-IGNORED_ANSWER = (
-    "A hook returns another gradient for the result of `{}`. Paddle calls such a hook and ignores the gradient that it "
-    "returns."
-)
+from memory_stage.messages import Text, message
 
 # Gradients with more elements are not copied, so a write of a hook into them remains unknown.
 MOST_COPIED = 1 << 12
+
+
+def describe_ignored_answer(operation: str) -> Text:
+    """Return a sentence about a hook on the result of a custom function, whose returned gradient Paddle ignores.
+
+    This is the behaviour of ``GradNodePyLayer`` in 2.6.2 and 3.3.1.
+    """
+    return message(
+        "A hook returns another gradient for the result of `{operation}`. Paddle calls such a hook and ignores the "
+        "gradient that it returns.",
+        operation=operation,
+    )
 
 
 class ObservedHook:

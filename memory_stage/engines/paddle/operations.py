@@ -18,6 +18,7 @@ from memory_stage.engines.paddle.entries import LEAF, GradientHandle, InferredSa
 from memory_stage.engines.paddle.places import dense, indexed, overlaps
 from memory_stage.engines.paddle.shadow_state import ShadowState
 from memory_stage.engines.protocol import CellLayout
+from memory_stage.messages import Text, message
 
 #: The largest tensor, in bytes, in which unversioned writes are found by comparing cells.
 MOST_COMPARED = 1 << 20
@@ -215,7 +216,7 @@ class OperationObserver:
                 found.append(InferredSave("out", record.memory, layout, x._inplace_version(), tensor=record.ref))
         if "hidden" in roles and hidden > 0:
             mask = self._state.add_hidden(hidden, None, "uint8")
-            found.append(InferredSave("values of its own", mask, dense([hidden]), 0))
+            found.append(InferredSave(message("values of its own"), mask, dense([hidden]), 0))
         return found
 
     def find_unversioned(self, call: OpenCall | None, inner: InnerCall) -> None:
@@ -348,20 +349,22 @@ class OperationObserver:
     def _omit_unrecorded(self) -> None:
         if self.used_elsewhere:
             self._state.omit(
-                "Another thread calls Paddle, too. A stage shows only the thread that began the recording."
+                message("Another thread calls Paddle, too. A stage shows only the thread that began the recording.")
             )
         if not self._paddle.in_dynamic_mode():
-            self._state.omit("Paddle builds a static graph. Its variables have no numbers yet, so they are not shown.")
+            self._state.omit(
+                message("Paddle builds a static graph. Its variables have no numbers yet, so they are not shown.")
+            )
 
     def _omit_undrawn(self, result: Any) -> None:
         for _, x in saved_table.paths(result, lambda value: isinstance(value, self._paddle.Tensor)):
             if not x.is_dense():
-                self._state.omit("A sparse tensor has no cells to draw, so it is not shown.")
+                self._state.omit(message("A sparse tensor has no cells to draw, so it is not shown."))
             elif x._is_initialized() and not x.place.is_cpu_place():
-                self._state.omit("Tensors of Paddle on a GPU are not shown, only those in host memory.")
+                self._state.omit(message("Tensors of Paddle on a GPU are not shown, only those in host memory."))
 
 
-def _argument_name(path: str) -> str:
+def _argument_name(path: str) -> Text:
     """Return the name of an argument in the backward rule: ``input 1``."""
     number = path.partition(".")[0]
-    return f"input {int(number) + 1}" if number.isdigit() else number
+    return message("input {number}", number=int(number) + 1) if number.isdigit() else number

@@ -18,6 +18,7 @@ from memory_stage.engines import events
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.entries import LEAF, GradientHandle, GradNode, PaddleStorage, TensorRecord
 from memory_stage.engines.protocol import CellLayout, Role
+from memory_stage.messages import Text
 
 
 def snake(name: str) -> str:
@@ -65,9 +66,9 @@ class ShadowState:
         self.registered = self.others = self.others_freed = 0
         self.in_backward = False
         self.emit: events.Listener = events.ignore
-        self._omitted: set[str] = set()
+        self._omitted: set[Text] = set()
 
-    def omit(self, reason: str) -> None:
+    def omit(self, reason: Text) -> None:
         """Emit that a part of the program is not recorded; only once for each reason."""
         if reason not in self._omitted:
             self._omitted.add(reason)

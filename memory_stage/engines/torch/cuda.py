@@ -15,11 +15,13 @@ from typing import Any
 
 import torch
 
+from memory_stage.messages import message
+
 #: Torch's allocator rounds the size of a block up to a multiple of these bytes.
 ROUNDED_TO = 512
 
 
-CAPTURED = "Operations that a CUDA graph captures are not recorded, only their effects on memory."
+CAPTURED = message("Operations that a CUDA graph captures are not recorded, only their effects on memory.")
 
 
 def is_capturing() -> bool:

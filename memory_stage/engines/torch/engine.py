@@ -54,6 +54,7 @@ from memory_stage.engines.torch.node_tags import NodeTag
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
 from memory_stage.engines.torch.session import TorchSubscription
+from memory_stage.messages import message
 
 #: The first version of torch that reports when a storage is freed.
 OLDEST = (2, 10)
@@ -70,7 +71,11 @@ def engine() -> TorchEngine:
     version = tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2])
     if version < OLDEST:
         raise NotRecordable(
-            f"PyTorch {torch.__version__} is not recorded. Recording needs {'.'.join(map(str, OLDEST))} or later."
+            message(
+                "PyTorch {version} is not recorded. Recording needs {oldest} or later.",
+                version=torch.__version__,
+                oldest=".".join(map(str, OLDEST)),
+            )
         )
     return TorchEngine()
 

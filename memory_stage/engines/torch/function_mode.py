@@ -31,6 +31,7 @@ from memory_stage.engines.torch.saved import Entry
 from memory_stage.engines.torch.threads import remove_mode_soon
 from memory_stage.engines.torch.user_hooks import UserHooks
 from memory_stage.engines.torch.writes import NOWHERE, bits_of, cells_written, reason_of, stamp_of
+from memory_stage.messages import Text, message
 
 
 class ArgumentState(NamedTuple):
@@ -54,7 +55,7 @@ class Mode(TorchFunctionMode):
         self.hooks: UserHooks | None = None
         self._caller = Caller()
         self._process, self._thread = os.getpid(), threading.get_ident()
-        self._named: set[str] = set()  # reasons that were emitted already
+        self._named: set[Text] = set()  # reasons that were emitted already
 
     # ---------- a call ----------
 
@@ -117,7 +118,7 @@ class Mode(TorchFunctionMode):
         self.is_open = False
         self.emit(events.Failure(failure))
 
-    def report_unrecorded(self, text: str) -> None:
+    def report_unrecorded(self, text: Text) -> None:
         """Emit that a part of the program is not recorded; only once for each reason."""
         if text not in self._named:
             self._named.add(text)
@@ -172,7 +173,7 @@ class Mode(TorchFunctionMode):
         return list(given.values())
 
     def _report_undrawn(self, x: torch.Tensor) -> None:
-        self.report_unrecorded(f"Not recorded: {why_not(x)}.")
+        self.report_unrecorded(message("Not recorded: {tensor}.", tensor=why_not(x)))
 
     def _hidden(self, call: Call, func: Any, args: Any, kwargs: dict[str, Any]) -> list[Entry]:
         """Return the tensors that a write through a view will save in a node that torch hides."""

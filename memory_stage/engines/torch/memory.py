@@ -22,6 +22,7 @@ from torch.nn.parameter import is_lazy
 from memory_stage.engines.cell_layouts import in_cells
 from memory_stage.engines.protocol import CellLayout, StorageInfo
 from memory_stage.engines.torch.cuda import Gpu, gpu_at, is_capturing
+from memory_stage.messages import Text, message
 
 
 class muted:  # noqa: N801  # a context manager named like a function
@@ -250,23 +251,23 @@ is_in_transform: Callable[[torch.Tensor], bool] = torch._C._functorch.is_functor
 """True for a tensor inside ``vmap``, ``grad`` or another transform of ``torch.func``."""
 
 
-def why_not(x: Any) -> str:
-    """Return the reason why the stage cannot show a tensor, as a phrase; an empty string if it can."""
+def why_not(x: Any) -> Text:
+    """Return a phrase for a tensor that the stage cannot show; an empty string if it can."""
     if is_lazy(x):
-        return "a parameter that has no shape yet"
+        return message("a parameter that has no shape yet")
     if x.layout is not torch.strided:
-        return "a sparse tensor"
+        return message("a sparse tensor")
     if x.is_nested:
-        return "a nested tensor"
+        return message("a nested tensor")
     if is_in_transform(x):
-        return "a tensor inside a transform of torch.func"
+        return message("a tensor inside a transform of torch.func")
     if x.device.type not in ("cpu", "cuda"):
-        return f"a tensor on the device {x.device.type}"
+        return message("a tensor on the device {device}", device=x.device.type)
     if x.is_inference():
-        return "a tensor of inference mode, which has no version"
+        return message("a tensor of inference mode, which has no version")
     kind = name_of(x.dtype)
     if x.is_quantized or kind not in _DRAWN:
-        return f"a tensor of dtype {kind}"
+        return message("a tensor of dtype {dtype}", dtype=kind)
     if type(x).__name__ in ("FakeTensor", "FunctionalTensor"):
-        return "a tensor without memory"
+        return message("a tensor without memory")
     return ""

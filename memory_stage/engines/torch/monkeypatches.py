@@ -28,6 +28,7 @@ from memory_stage.engines import events
 from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 from memory_stage.engines.torch.function_mode import Mode
 from memory_stage.engines.torch.threads import Bystander, places_of_threads, remove_mode
+from memory_stage.messages import Text, message
 
 _DYNAMO = "torch._dynamo.eval_frame"
 
@@ -37,10 +38,10 @@ _UNOBSERVED = ("from_numpy", "from_dlpack", "frombuffer")
 #: Functions that trace, in the modules where torch looks them up.
 _TRACING = ("trace", "trace_module", "_get_trace_graph")
 
-COMPILED = "Code that `torch.compile` has compiled is not recorded: only its results are shown."
-SCRIPTED = "Code that TorchScript runs is not recorded: only its results are shown."
-TRACED = "Code that `torch.jit.trace` traces is not recorded: only its results are shown."
-SWAPPED = (
+COMPILED = message("Code that `torch.compile` has compiled is not recorded: only its results are shown.")
+SCRIPTED = message("Code that TorchScript runs is not recorded: only its results are shown.")
+TRACED = message("Code that `torch.jit.trace` traces is not recorded: only its results are shown.")
+SWAPPED = message(
     "The recording ends here, because `swap_tensors` refuses tensors that a recorder refers to. The program ran on."
 )
 
@@ -59,7 +60,7 @@ class TorchPatches:
     def __init__(
         self,
         modes: tuple[Mode, Bystander],
-        note: Callable[[str], None],
+        note: Callable[[Text], None],
         emit: events.Listener,
         made: Callable[[str, torch.Tensor, tuple[Any, ...]], None],
         of_layer: Callable[[Any], Any],

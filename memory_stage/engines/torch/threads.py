@@ -18,8 +18,11 @@ from torch.overrides import TorchFunctionMode
 
 from memory_stage.engines.torch.calls import call_of
 from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
+from memory_stage.messages import Text, message
 
-ELSEWHERE = "Another thread computes with tensors: its operations are not recorded, only their effects on memory."
+ELSEWHERE = message(
+    "Another thread computes with tensors: its operations are not recorded, only their effects on memory."
+)
 
 #: Modules whose threads do not belong to the program.
 _NOT_THE_PROGRAMS = ("torch.utils.data", "memory_stage", "book_kit")
@@ -28,9 +31,9 @@ _NOT_THE_PROGRAMS = ("torch.utils.data", "memory_stage", "book_kit")
 class Bystander(TorchFunctionMode):
     """A mode that reports, once, that a thread computes with tensors."""
 
-    def __init__(self, note: Callable[[str], None]) -> None:
+    def __init__(self, note: Callable[[Text], None]) -> None:
         super().__init__()
-        self.note: Callable[[str], None] | None = note
+        self.note: Callable[[Text], None] | None = note
         self._caller = Caller()
         self._process = os.getpid()
         self._registered: set[int] = set()  # threads with this mode, of which a task of a pool may run in one

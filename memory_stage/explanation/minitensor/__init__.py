@@ -22,18 +22,12 @@ from memory_stage.explanation.minitensor.listener import Listener
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.report_rows import ReportRow
 from memory_stage.explanation.verdict import Verdict
+from memory_stage.messages import Text, message, render, speaking
 from memory_stage.messages import language as chosen_language
-from memory_stage.messages import speaking
 from minitensor.engine.events import watching
 from minitensor.memory.reachable_names import in_reach, others_in_reach
 
 watching.add(__name__)
-
-#: The text of a report for a program that uses another framework's tensors and none of minitensor's.
-ELSEWHERE = (
-    "The program uses {0}, and this report covers only minitensor's operations. `memory_stage.explain(function, ...)` "
-    "takes the same arguments and reports the operations of {0}."
-)
 
 __all__ = ["Listener", "Report", "ReportRow", "Verdict", "explain"]
 
@@ -72,8 +66,17 @@ def explain(
     finally:
         others = "" if listener.report.totals.operations else others_in_reach(function, args, kwargs)
         if others:
-            listener.report.cut_short = ELSEWHERE.format(others)
+            listener.report.cut_short = render(_describe_other(others), chosen)
     return listener.report
+
+
+def _describe_other(framework: str) -> Text:
+    """Return the sentence of a report whose program uses another framework's tensors and none of minitensor's."""
+    return message(
+        "The program uses {framework}, and this report covers only minitensor's operations. "
+        "`memory_stage.explain(function, ...)` takes the same arguments and reports the operations of {framework}.",
+        framework=framework,
+    )
 
 
 def _without_traceback(error: Exception) -> Exception:

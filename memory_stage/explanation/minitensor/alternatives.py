@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory_stage.messages import Message, Text, message, said, sentences
+from memory_stage.messages import Message, Text, joined, message, plural, said, sentences
 from memory_stage.trace.amounts import bytes_message
 from minitensor.memory.backward_needs import Needs, normal_twin, row_of
 
@@ -114,8 +114,16 @@ def _for_copy(facts: Facts) -> Text:
     parts: list[Text] = []
     target = row.target if row is not None else ""
     if row is not None and facts.needs.own and target not in facts.needs.own:
-        others = " and ".join(facts.needs.own)
-        parts.append(message("Nothing is copied if {names} needs no gradient: pass `{names}.detach()`.", names=others))
+        detached = joined([f"`{name}.detach()`" for name in facts.needs.own])
+        parts.append(
+            plural(
+                "Nothing is copied if {names} needs no gradient: pass {detached}.",
+                "Nothing is copied if {names} need no gradient: pass {detached}.",
+                len(facts.needs.own),
+                names=joined(facts.needs.own),
+                detached=detached,
+            )
+        )
     twin = normal_twin(facts.op)
     if twin:
         size, saves = bytes_message(facts.size_of_result), facts.size_of_result - facts.copied

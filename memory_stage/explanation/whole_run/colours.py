@@ -6,14 +6,21 @@ import os
 import re
 from typing import TextIO
 
+from memory_stage.explanation.whole_run.one_screen import described_fix
+from memory_stage.messages import language, render
+from memory_stage.messages.catalogues import codes
+
 _BOLD, _RED, _GREEN, _DIM, _END = "\33[1m", "\33[31m", "\33[32m", "\33[2m", "\33[0m"
+
+#: The word before a fix, in each language.
+_FIXES = [render(described_fix(""), language(code)).rstrip() for code in codes()]
 
 #: For each kind of line of an explanation: a pattern, and its replacement.
 _STYLES = [
     (re.compile(r"^(memory-stage[^:]*:)"), rf"{_BOLD}\1{_END}"),
     (re.compile(r"^(    - .*)$"), rf"{_RED}\1{_END}"),
     (re.compile(r"^(    \+ .*)$"), rf"{_GREEN}\1{_END}"),
-    (re.compile(r"^(  Fix:|  \u4fee\u6cd5\uff1a)"), rf"{_BOLD}\1{_END}"),
+    (re.compile(f"^(  (?:{'|'.join(map(re.escape, _FIXES))}))"), rf"{_BOLD}\1{_END}"),
     (re.compile(r"^( +\d+  .*?)(  # .*)$"), rf"\1{_DIM}\2{_END}"),
 ]
 

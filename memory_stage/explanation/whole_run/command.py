@@ -16,7 +16,7 @@ from memory_stage.explanation.whole_run.drawn_window import WindowOfFault
 from memory_stage.explanation.whole_run.explanation import Explanation, watching
 from memory_stage.explanation.whole_run.one_screen import count_of, heading
 from memory_stage.explanation.whole_run.rank import rank_words, with_rank
-from memory_stage.messages import message, said, speaking
+from memory_stage.messages import message, render, said, speaking
 from memory_stage.messages.catalogues import codes
 from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
 from memory_stage.recorder.window_options import parsed_number, parsed_part, window_of
@@ -87,7 +87,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.json:
         _write(explanation, with_rank(Path(options.json)))
     if window is not None:
-        sys.stderr.write(f"{window.draw(options.stage, [options.program, *options.arguments], chosen)}\n")
+        drawn = window.draw(options.stage, [options.program, *options.arguments], chosen, explanation.language)
+        sys.stderr.write(f"{render(drawn, explanation.language)}\n")
     return SILENTLY_WRONG if status == 0 and explanation.is_silently_wrong else status
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from memory_stage.explanation.whole_run.faults import Fault
+from memory_stage.messages import Language, Text, message
 from memory_stage.recorder.counted_run import CountedRun
 from memory_stage.watch.lines import ProgramLine
 
@@ -36,26 +38,27 @@ class WindowOfFault:
         if self._found is None:
             self._found = fault, self._run.count
 
-    def draw(self, output: str, command: Sequence[str], chosen: Sequence[str] = ()) -> str:
+    def draw(self, output: str, command: Sequence[str], chosen: Sequence[str], language: Language) -> Text:
         """Run the program again, up to the end of the window, and write its stage.
 
         Args:
             output: the file to write.
             command: the program and its arguments.
             chosen: options that choose another part of the run than the steps around the fault.
+            language: of the stage.
 
         Returns:
             A sentence about the result.
         """
         if self._found is None and not chosen:
-            return "No fault was found, so no stage was drawn."
-        options, part = list(chosen), "the chosen part"
+            return message("No fault was found, so no stage was drawn.")
+        options, part = ["--language", language.code, *chosen], message("the chosen part")
         if self._found is not None:
             fault, count = self._found
             options += ["--title", fault.verdict]
             if not chosen:
                 first, last = self._run.window(fault.first_node, count)
-                part = f"statements {first:,} to {last:,}"
+                part = message("statements {first} to {last}", first=f"{first:,}", last=f"{last:,}")
                 options += ["--steps", f"{first}:{last}", "--line", str(culprit(fault).number), "--end-after-steps"]
         done = subprocess.run(
             [sys.executable, "-m", "memory_stage", *options, "--output", output, *command],
@@ -66,9 +69,10 @@ class WindowOfFault:
             text=True,
         )
         said = done.stderr.strip().splitlines()
-        if not said or not said[-1].startswith(f"{output}: "):
-            return f"The second run wrote no stage. Its last message: {said[-1] if said else '(none)'}"
-        return f"{said[-1]}, of {part} of a second run."
+        if not said or re.match(rf"{re.escape(output)}[:\uff1a]", said[-1]) is None:
+            last_message = said[-1] if said else message("(none)")
+            return message("The second run wrote no stage. Its last message: {message}", message=last_message)
+        return message("{steps}, of {part} of a second run.", steps=said[-1], part=part)
 
 
 def culprit(fault: Fault) -> ProgramLine:

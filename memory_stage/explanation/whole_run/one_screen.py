@@ -18,8 +18,10 @@ WIDTH = 100
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 NOTHING = message("no fault of an in-place operation was found.")
 
-#: The word before a fix.
-FIX = message("Fix:")
+
+def described_fix(sentence: Text) -> Text:
+    """Return the paragraph about a fix; with an empty sentence, only the word before it."""
+    return message("Fix: {sentence}", sentence=sentence)
 
 
 def as_text(
@@ -49,7 +51,7 @@ def as_text(
 
 def heading(process: str) -> str:
     """Return the words that begin a paragraph: ``memory-stage:``, or ``memory-stage, rank 1 of 4:``."""
-    return f"memory-stage{', ' * bool(process)}{process}:"
+    return said(message("memory-stage, {process}:", process=process)) if process else "memory-stage:"
 
 
 def count_of(harmless: Sequence[HarmlessWrites]) -> Text:
@@ -103,9 +105,9 @@ def _fault(fault: Fault, name: str) -> str:
     lines += _quoted([(each.line, each.role) for each in fault.evidence])
     if fault.reason:
         lines += ["", _paragraph(fault.reason, first="  ", following="  ")]
-    heading_of_fix = f"  {said(FIX)} "
+    indent = " " * columns(f"  {said(described_fix(''))}")
     for fix in fault.fixes:
-        lines += ["", _paragraph(fix.sentence, first=heading_of_fix, following=" " * columns(heading_of_fix))]
+        lines += ["", _paragraph(said(described_fix(fix.sentence)), first="  ", following=indent)]
         lines += [f"    {line}" for line in fix.diff()]
     return "\n".join(lines)
 

@@ -26,7 +26,7 @@ from memory_stage.watch.write_log import WriteLog
 MOST_PASSES = 1_000
 
 #: Sentences about code that is not watched, by the engine's sentences about code that it does not record.
-_NOT_WATCHED: dict[str, Text] = {
+_NOT_WATCHED: dict[Text, Text] = {
     COMPILED: message(
         "Code that `torch.compile` has compiled is not watched, so its lines are unknown. `memory-stage explain "
         "--eager` runs and watches it uncompiled."
@@ -171,6 +171,6 @@ class WatchedRun:
             self.first_unretained = next_node
 
 
-def _named(on_unseen: Callable[[Text], None]) -> Callable[[str], None]:
+def _named(on_unseen: Callable[[Text], None]) -> Callable[[Text], None]:
     """Return a function that passes on an engine's sentence in the words of a whole run."""
     return lambda sentence: on_unseen(_NOT_WATCHED.get(sentence, sentence))

@@ -37,7 +37,7 @@ def test_the_stack_adds_up_to_the_allocated_bytes():
 
 
 def test_no_two_names_look_alike_without_colour():
-    looks = [paper.look_of(number, "x") for number in range(8)]
+    looks = [paper.look_of(number) for number in range(8)]
     assert len({look["hatch"] for look in looks}) == 8
     tokens = paper.tokens()
     assert {look["facecolor"] for look in looks} == {tokens[f"t{n}"] for n in (1, 2, 3, 4)}

@@ -75,7 +75,7 @@ def test_the_command_explains_a_program_in_chinese(program, tmp_path):
     told, said = (each.stderr.partition("memory-stage: ")[2] for each in (english, chinese))
     assert told and said and english.returncode == chinese.returncode
     assert code_and_numbers(" ".join(told.split())) == code_and_numbers(" ".join(said.split()))
-    assert "Fix:" not in said and "修法：" in said
+    assert "Fix:" not in said and "改法：" in said
     sentences = [line for line in said.splitlines() if not re.match(r"^ +[-+]? *\d", line)]
     assert english_in("\n".join(sentences)) == []
 

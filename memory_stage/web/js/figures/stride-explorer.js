@@ -381,7 +381,7 @@ function drawGrid(data, at, width, here) {
     const x0 = (p % perLine) * (planeW + 20) + 26;
     const y0 = Math.floor(p / perLine) * (planeH + 10) + 24 + (outer.length ? 16 : 0);
     if (outer.length) {
-      out += noteText(x0 - 26, y0 - 26, `index [${lead.join(', ')}, ·, ·]`);
+      out += noteText(x0 - 26, y0 - 26, t('index {index}', { index: `[${lead.join(', ')}, ·, ·]` }));
     }
     for (let c = 0; c < cols && rank; c++) {
       out += axisText(x0 + c * w + w / 2, y0 - 7, c, c === index[rank - 1]);

@@ -1,8 +1,9 @@
 import { plural, t } from '../shared/messages.js';
 import { getOrMake } from '../shared/cache.js';
+import { listed } from '../shared/text.js';
 import { isStale } from '../trace/references.js';
 import { touchedOf } from '../trace/replay.js';
-import { savedLabel } from './labels.js';
+import { savedLabel, tensorName } from './labels.js';
 
 export const MOST_NODES = 24;
 
@@ -117,7 +118,7 @@ export function savedWords(frame, n) {
 /** Return the names of a state if it has more names than its label shows. */
 export function extraNames(frame, s) {
   const names = s.names.filter(n => frame.names.has(n) && frame.names.get(n).gone === undefined);
-  return names.every(n => n === s.label.split('@')[0]) ? '' : names.join(', ');
+  return names.every(n => n === s.label.split('@')[0]) ? '' : listed(names.map(tensorName));
 }
 
 /** Replace each long chain of operations without branches by one box. */
@@ -175,9 +176,11 @@ export function titleOf(members) {
     while (same < n && isAt(p, same)) same += 1;
     const passes = Math.floor(same / p);
     const rest = n - passes * p;
-    if (passes > 1 && rest <= p) return `${passes} × ${p}${rest ? ` + ${rest}` : ''} operations`;
+    if (passes < 2 || rest > p) continue;
+    const values = { passes, count: p, rest };
+    return rest ? t('{passes} × {count} + {rest} operations', values) : t('{passes} × {count} operations', values);
   }
-  return `${n} operations`;
+  return t('{count} operations', { count: n });
 }
 
 /** Return the operations of an item that exist in this frame, and the state that the last of them made. */

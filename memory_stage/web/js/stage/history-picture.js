@@ -15,11 +15,12 @@ import {
   svgText,
   taggedGroup,
 } from '../shared/shapes.js';
-import { andList, bytesText } from '../shared/text.js';
+import { andList, bytesText, listed } from '../shared/text.js';
 import { isOverwritten } from '../trace/references.js';
 import { edgePoints } from './history-edges.js';
 import { extraNames, generationsOf, makersOf, membersOf, savedWords, stateAt, titleOf } from './history-generations.js';
 import { BOX_H, historyLayout, PILL_H, STACK } from './history-layout.js';
+import { tensorName } from './labels.js';
 import { windowOf } from './plan.js';
 
 /** Return the layout of the history at a step; undefined if the history is empty. */
@@ -89,8 +90,8 @@ function groupLabel(fam, band, x1, right, top, bottom, width) {
     .map(([a, b]) => [Math.min(a, b) - 5, Math.max(a, b) + 5]);
   const most = Math.min(width - 0.5, ...beside) - 8;
   for (const text of [
-    t('one history for {names}', { names: andList(fam.names) }),
-    t('one history: {names}', { names: fam.names.join(', ') }),
+    t('one history for {names}', { names: andList(fam.names.map(tensorName)) }),
+    t('one history: {names}', { names: listed(fam.names.map(tensorName)) }),
     t('one history'),
   ]) {
     const w = widthOf(text, { size: 12 });

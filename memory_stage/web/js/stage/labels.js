@@ -9,8 +9,26 @@ export function lineName(name) {
   return line ? t('line {line}', { line }) : name;
 }
 
+// A name is a key in the trace, which is the same in all languages: "x in f", "opt.velocity of w", "parameter 0".
+const LOCAL = /^(.+) in ([^'" ]+(?: \(\d+\))?)$/;
+const SLOT = /^(.+) of (.+)$/;
+const PARAMETER = /^parameter (\d+)$/;
+
+/** Return the name without the function that it is a local variable of: "x" for "x in f". */
+export const withoutFunction = name => name.match(LOCAL)?.[1] ?? name;
+
+/** Return the name of a tensor as a reader sees it. */
+export function tensorName(name) {
+  const [, local, place] = name.match(LOCAL) ?? [];
+  if (place) return t('{name} in {place}', { name: tensorName(local), place });
+  const [, slot, tensor] = name.match(SLOT) ?? [];
+  if (slot) return t('{name} of {tensor}', { name: slot, tensor: tensorName(tensor) });
+  const [, number] = name.match(PARAMETER) ?? [];
+  return number ? t('parameter {number}', { number }) : lineName(name);
+}
+
 /** Return a name in the form of a picture, in which a running line is in brackets. */
-export const shownName = n => (n.kind === 'line' ? t('({line})', { line: lineName(n.name) }) : n.name);
+export const shownName = n => (n.kind === 'line' ? t('({line})', { line: lineName(n.name) }) : tensorName(n.name));
 
 /** Return the role of a tensor for gradients, in one word. */
 export const gradientText = tensor =>

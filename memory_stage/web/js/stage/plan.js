@@ -1,4 +1,5 @@
 import { getOrMake } from '../shared/cache.js';
+import { t } from '../shared/messages.js';
 import { cellRuns, rowMajor } from '../trace/cells.js';
 import { replay, touchedOf } from '../trace/replay.js';
 import { assignHues } from './hues.js';
@@ -151,7 +152,7 @@ function recordStep(plan, frame, variant, step) {
     for (const field of ['shape', 'strides', 'offset']) texts[field].add(FIELDS[field](tensor));
     if (tensor.saved) {
       (row.nodes ??= new Set()).add(tensor.node);
-      if (row.nodes.size > 1) texts.kept.add(`${row.nodes.size} operations`);
+      if (row.nodes.size > 1) texts.kept.add(t('{count} operations', { count: row.nodes.size }));
       texts.op.add(frame.nodes.get(tensor.node)?.op ?? '');
       texts.kept.add(savedText(frame, tensor));
     } else {

@@ -2,7 +2,7 @@ import { capitalized, plural, t } from '../shared/messages.js';
 import { andList, bytesText, countText, more, withoutBackticks } from '../shared/text.js';
 import { readsCell } from '../trace/cells.js';
 import { isStale, referencesTo } from '../trace/references.js';
-import { FIELDS, lineName, savedLabel } from './labels.js';
+import { FIELDS, lineName, savedLabel, tensorName } from './labels.js';
 import { planOf } from './plan.js';
 
 const MOST_COUNTED = 4096; // the most cells that are counted one by one
@@ -20,7 +20,7 @@ function tensorPhrase(frame, tensor) {
 function namesOf(frame, tensor) {
   const names = [...frame.names.values()]
     .filter(n => n.tensor === tensor.id && n.gone === undefined)
-    .map(n => (n.kind === 'line' ? t('the running {line}', { line: lineName(n.name) }) : `\`${n.name}\``));
+    .map(n => (n.kind === 'line' ? t('the running {line}', { line: lineName(n.name) }) : `\`${tensorName(n.name)}\``));
   if (names.length) return names;
   if (tensor.outside) return [t('an array of numpy without a name')];
   const values = { shape: FIELDS.shape(tensor), holder: tensor.holder };

@@ -9,7 +9,8 @@ import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
 import { colorOf } from '../shared/patterns.js';
 import { fadeIn, stroke, svgRect, svgText, taggedGroup } from '../shared/shapes.js';
-import { bytesText, escapeHtml } from '../shared/text.js';
+import { bytesText, escapeHtml, listed } from '../shared/text.js';
+import { tensorName } from './labels.js';
 
 const FEW = 8; // the most storages that one line of text lists
 const MOST_GROUPS = 9;
@@ -72,7 +73,7 @@ export const restHeight = count => (count <= FEW ? LINE_H : LINE_H + 6 * LINE);
 export function drawRest(plan, folded, frame, width, y) {
   const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
   const isFew = folded.length <= FEW;
-  const names = isFew ? folded.flatMap(x => x.rows.flatMap(r => r.names.map(n => n.name))) : [];
+  const names = isFew ? folded.flatMap(x => x.rows.flatMap(r => r.names.map(n => tensorName(n.name)))) : [];
   const changed = folded.filter(x => x.st.changed === frame.step).length;
   const amount = plural('{count} more storage, {size}', '{count} more storages, {size}', folded.length, {
     size: bytesText(bytes),
@@ -80,7 +81,7 @@ export function drawRest(plan, folded, frame, width, y) {
   const note = changed
     ? t('{amount}, {changed} of them changed at this step (framed)', { amount, changed })
     : t('{amount}, not touched lately', { amount });
-  const text = names.length ? t('{note}: {names}', { note, names: names.join(', ') }) : note;
+  const text = names.length ? t('{note}: {names}', { note, names: listed(names) }) : note;
   const title = svgText(12, y + 19.5, text, { color: 'muted', max: width - 24 });
   if (isFew) return { svg: svgRect(0.5, y, width - 1, 30, EDGE, 4) + title, height: LINE_H };
   const groups = fewGroups(folded);
@@ -115,7 +116,7 @@ function boxOf(plan, { st: storage, rows }, frame, x, y, width) {
   const tensor = rows.map(row => row.t).find(each => each.freed === undefined);
   const isChanged = storage.changed === frame.step;
   const hue = tensor && !tensor.saved ? `t${colorOf(plan.hues.get(tensor.id))}` : 'tn';
-  const names = rows.flatMap(row => row.names.map(n => n.name)).join(', ');
+  const names = listed(rows.flatMap(row => row.names.map(n => tensorName(n.name))));
   const words = [
     names,
     t('storage {storage}', { storage: storage.id }),
@@ -123,7 +124,7 @@ function boxOf(plan, { st: storage, rows }, frame, x, y, width) {
     bytesText(storage.bytes),
   ];
   const style = `fill:${paint(hue)};${stroke(isChanged ? 'ink' : 'line', isChanged ? 2 : 1)}`;
-  const title = `<title>${escapeHtml(words.filter(Boolean).join(', '))}</title>`;
+  const title = `<title>${escapeHtml(listed(words.filter(Boolean)))}</title>`;
   const box = fadeIn(storage.born === frame.step, svgRect(x, y, width, BOX, style, 2));
   return taggedGroup({ storage: storage.id }, 'small', title + box);
 }

@@ -18,22 +18,31 @@ import { escapeHtml } from '../shared/text.js';
 import { cellRuns } from '../trace/cells.js';
 import { isStale } from '../trace/references.js';
 import { MOST_RUNS, piecesOf, runsText } from './cell-slots.js';
-import { comparison, FIELDS, gradientText, savedText, fieldText, shownName } from './labels.js';
+import {
+  comparison,
+  FIELDS,
+  gradientText,
+  savedText,
+  fieldText,
+  shownName,
+  tensorName,
+  withoutFunction,
+} from './labels.js';
 
 /**
- * Shorten a name in its middle, because names often differ at their ends. The name is the first part of "batch in
- * centred".
+ * Shorten a name. Of the local variable "batch in centred" the function is shortened first.
+ * @param {string} name
+ * @param {string} own the name without its function
  */
-function shortName(name, width, font) {
+function shortName(name, own, width, font) {
   if (widthOf(name, font) <= width) return name;
-  const own = name.split(' in ')[0];
   if (own !== name) {
-    return (
-      [shorten(name, width, font), `${own} in…`, `${own}…`].find((s, i) =>
-        i ? widthOf(s, font) <= width : s.length > own.length + 6,
-      ) ?? shortName(own, width, font)
-    );
+    const shorter = [t('{name} in…', { name: own }), `${own}…`];
+    const cut = shorten(name, width, font);
+    if (cut.startsWith(own) && cut.length > own.length + 6) return cut;
+    return shorter.find(s => widthOf(s, font) <= width) ?? shortName(own, own, width, font);
   }
+  // in its middle, because names often differ at their ends
   const chars = [...name];
   for (let keep = chars.length - 1; keep > 2; keep--) {
     const short = `${chars.slice(0, Math.ceil(keep / 2)).join('')}…${chars.slice(chars.length - Math.floor(keep / 2)).join('')}`;
@@ -48,7 +57,7 @@ export function drawName(n, c, y, boxMid, j, step, isLit, isPassed) {
   const isLine = n.kind === 'line';
   const whole = shownName(n);
   const font = isLine ? { size: 14 } : { size: 15, mono: true, bold: !gone };
-  const text = shortName(whole, c.nameW, font);
+  const text = shortName(whole, isLine ? whole : tensorName(withoutFunction(n.name)), c.nameW, font);
   const w = Math.min(c.nameW, widthOf(text, font));
   let out =
     (text === whole ? '' : `<title>${escapeHtml(whole)}</title>`) +

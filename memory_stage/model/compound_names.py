@@ -1,0 +1,60 @@
+"""Names of tensors that consist of two parts: ``x in f`` for a local variable, ``opt.velocity of w`` for a slot.
+
+The recorder and the trace use such a name as a key, which is the same in all languages. A reader sees its
+:func:`phrase`, in which a language puts the parts into its own order.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory_stage.messages import Text, message
+
+#: A function may be followed by the number of its running call: ``x in f (2)``. A key of a dict may contain " in ", but
+#: then it is in quotes.
+_LOCAL = re.compile(r"(.+) in ([^'\" ]+(?: \(\d+\))?)")
+_SLOT = re.compile(r"(.+) of (.+)")
+_PARAMETER = re.compile(r"parameter (\d+)")
+
+
+def local_name(name: str, place: str) -> str:
+    """Return the name of a local variable of the function ``place``."""
+    return f"{name} in {place}"
+
+
+def slot_name(slot: str, parameter: str) -> str:
+    """Return the name of an optimizer's tensor for a parameter: ``opt.velocity of w``."""
+    return f"{slot} of {parameter}"
+
+
+def parameter_name(number: int) -> str:
+    """Return a name for a parameter of an optimizer that has no name in the program."""
+    return f"parameter {number}"
+
+
+def is_local(name: str) -> bool:
+    """True if a name is a local variable of a function."""
+    return _LOCAL.fullmatch(name) is not None
+
+
+def without_function(name: str) -> str:
+    """Return a name without the function that it is a local variable of: ``x`` for ``x in f``."""
+    found = _LOCAL.fullmatch(name)
+    return name if found is None else found[1]
+
+
+def gradient_name(name: str) -> str:
+    """Return the name of a tensor's gradient: ``x.grad``, or ``x.grad in f`` for ``x in f``."""
+    found = _LOCAL.fullmatch(name)
+    return f"{name}.grad" if found is None else local_name(f"{found[1]}.grad", found[2])
+
+
+def phrase(name: str) -> Text:
+    """Return the name as a reader sees it: itself, or a message with its parts."""
+    if found := _LOCAL.fullmatch(name):
+        return message("{name} in {place}", name=phrase(found[1]), place=found[2])
+    if found := _SLOT.fullmatch(name):
+        return message("{name} of {tensor}", name=found[1], tensor=phrase(found[2]))
+    if found := _PARAMETER.fullmatch(name):
+        return message("parameter {number}", number=found[1])
+    return name
