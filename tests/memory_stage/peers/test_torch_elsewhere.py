@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 
 import memory_stage as stage  # noqa: E402
 from memory_stage.engines.torch.monkeypatches import SCRIPTED, TRACED  # noqa: E402
 from memory_stage.engines.torch.threads import ELSEWHERE  # noqa: E402
+from memory_stage.messages import Text  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -77,12 +78,12 @@ print(x)
 """
 
 
-def lines(source: str, text: str, **names) -> list[int]:
+def lines(source: str, text: Text, **names) -> list[int]:
     """Return the lines with this text in a recording of the program."""
     shown = stage.record(source, {"torch": torch, **names})
     variant = shown.data["variants"][0]
     assert variant["truncated"] is None
-    return [step["line"] for step in variant["steps"] if text in step["say"]]
+    return [step["line"] for step in variant["steps"] if str(text) in step["say"]]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import { plural, t } from '../shared/messages.js';
 import { getOrMake } from '../shared/cache.js';
 import { fontsKey, widthOf } from '../shared/measure.js';
-import { countText } from '../shared/text.js';
+import { countText, listed } from '../shared/text.js';
 import { cellBounds, cellRuns } from '../trace/cells.js';
 import { wholeSlots } from './whole-storage.js';
 
@@ -111,7 +111,7 @@ export function runsText(tensor) {
   const [lo, hi] = cellBounds(tensor);
   const times = product(tensor.shape.filter((_, d) => !tensor.strides[d]));
   const twice = product(tensor.shape) / times > hi - lo + 1;
-  return [
+  const parts = [
     !total && t('no cells'),
     total > MOST_RUNS &&
       plural('{total} runs of one cell', '{total} runs of {count} cells', each, {
@@ -120,9 +120,8 @@ export function runsText(tensor) {
       }),
     times > 1 && t('each cell {count} times', { count: countText(times) }),
     twice && t('some cells several times'),
-  ]
-    .filter(Boolean)
-    .join(', ');
+  ];
+  return listed(parts.filter(Boolean));
 }
 
 /**

@@ -90,7 +90,7 @@ function symmetricDifference(set, values) {
 export function savedWords(frame, n) {
   const saved = n.saved.map(id => frame.tensors.get(id)).filter(Boolean);
   if (!saved.length) return { text: n.unknown ? t('saved: not known') : t('saved nothing'), quiet: true };
-  const called = which => [...new Set(which.map(tensor => savedLabel(frame, tensor)))].join(', ');
+  const called = which => listed([...new Set(which.map(tensor => savedLabel(frame, tensor)))]);
   const stale = saved.filter(tensor => isStale(tensor));
   const live = saved.filter(tensor => tensor.freed === undefined);
   if (n.failed !== undefined && !stale.length) return { text: t('saved {tensors}', { tensors: called(saved) }) };

@@ -1,5 +1,5 @@
 import { t } from '../shared/messages.js';
-import { bytesText, listText } from '../shared/text.js';
+import { bytesText, listed, listText } from '../shared/text.js';
 import { showsTensors } from './depth.js';
 
 /** Return the name of a running line that refers to a tensor: "line 5" or, in its second execution, "line 5, 2". */
@@ -44,23 +44,22 @@ export function savedText(frame, tensor) {
   return tensor.copy ? t('copy of {state}', { state }) : t('saved {state}', { state });
 }
 
-/** Return the caption of a storage: its name, its content (which may be shortened at a comma), and its state. */
+/** Return the caption of a storage: its name, the parts of its description, and its state. */
 export function storageCaption(storage, step, { device }, depth) {
-  const size = [
+  const parts = [
     storage.borrowed && t('borrowed'),
     bytesText(storage.bytes),
     storage.device !== device && storage.device,
     storage.dtype !== 'float32' && storage.dtype,
-  ]
-    .filter(Boolean)
-    .join(', ');
+  ];
+  const size = parts.filter(Boolean);
   const wrote = storage.wrote?.at === step;
   const state = showsTensors(depth) ? versionText(storage, step) : wrote ? t('written now') : '';
   const freed = storage.freed === step ? t('freed now') : t('freed');
   return [
     t('storage {storage}', { storage: storage.id }),
-    storage.label ?? size,
-    storage.freed !== undefined ? freed : storage.label ? [size, wrote && state].filter(Boolean).join(', ') : state,
+    storage.label === undefined ? size : [storage.label],
+    storage.freed !== undefined ? freed : storage.label ? listed([...size, wrote && state].filter(Boolean)) : state,
   ];
 }
 

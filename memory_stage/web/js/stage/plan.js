@@ -1,5 +1,6 @@
 import { getOrMake } from '../shared/cache.js';
 import { t } from '../shared/messages.js';
+import { listed } from '../shared/text.js';
 import { cellRuns, rowMajor } from '../trace/cells.js';
 import { replay, touchedOf } from '../trace/replay.js';
 import { assignHues } from './hues.js';
@@ -131,7 +132,8 @@ function recordStep(plan, frame, variant, step) {
     if (storage.wrote) {
       for (const [lo, hi] of [...storage.wrote.ranges, ...storage.wrote.loose].slice(0, 4)) g.written.add(lo).add(hi);
     }
-    g.captions.add(storageCaption(storage, step, plan).join('      '));
+    const [name, parts, state] = storageCaption(storage, step, plan);
+    g.captions.add([name, listed(parts), state].join('      '));
     plan.texts.version.add(String(storage.version));
     if (storage.wrote?.at === step) g.writes = true;
   }

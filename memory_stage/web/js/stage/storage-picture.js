@@ -2,7 +2,7 @@ import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
 import { colorOf, stripesDef } from '../shared/patterns.js';
 import { stroke, svgRect, svgText } from '../shared/shapes.js';
-import { countText } from '../shared/text.js';
+import { countText, listed } from '../shared/text.js';
 import { shareCells } from '../trace/cells.js';
 import { cellFonts } from './cell-slots.js';
 import { showsTensors } from './depth.js';
@@ -13,7 +13,7 @@ import { drawWhole } from './whole-storage.js';
 export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
   const freed = storage.freed !== undefined;
   const fresh = storage.born === step;
-  const [name, size, state] = storageCaption(storage, step, plan, depth);
+  const [name, parts, state] = storageCaption(storage, step, plan, depth);
   const ground = freed
     ? `fill:none;${stroke('line', 1, '3 3')}`
     : `fill:${paint('wash')};${stroke(fresh ? 'ink' : 'rule', fresh ? 1.75 : 1)}`;
@@ -23,8 +23,9 @@ export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
   const nameMost = w - 20 - stateW - (showsTensors(depth) ? 12 : 16);
   const nameW = Math.min(nameMost, widthOf(name, { bold: true }));
   const left = nameMost - nameW - 10;
-  let said = size;
-  while (widthOf(said) > left && said.includes(', ')) said = said.slice(0, said.lastIndexOf(', '));
+  const shown = [...parts];
+  while (shown.length > 1 && widthOf(listed(shown)) > left) shown.pop();
+  const said = listed(shown);
   const isSaid = !freed && left >= (storage.label ? Math.min(24, widthOf(said)) : widthOf(said)); // no part of a number
   return (
     svgRect(x, y, w, bottom, ground, 4) +
