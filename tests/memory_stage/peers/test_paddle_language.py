@@ -69,7 +69,7 @@ def test_a_stage_in_chinese_has_no_english_phrase(name):
 
 
 def test_a_recording_that_ends_early_says_so_in_chinese():
-    shown = stage.record(LEAF + SHOWN["many operations"], {"paddle": paddle}, language="zh", limit=5)
+    shown = stage.record(LEAF + SHOWN["many operations"], {"paddle": paddle}, language="zh", steps=5)
     assert shown.data["variants"][0]["truncated"].startswith("只显示前 5 步")
     assert english_in_stage(shown) == []
 

@@ -33,7 +33,7 @@ FUNCTION = "def f(a):\n    b = a * 2\n    c = b.exp()\n    c.sum().backward()\n 
 LEAF = "x = torch.ones(2, 3, requires_grad=True)\n"
 NOT_RECORDED = {
     "a sparse tensor": "s = torch.eye(2).to_sparse()",
-    "a nested tensor": "s = torch.nested.nested_tensor([torch.ones(1), torch.ones(2)])",
+    "a nested tensor": "s = torch.nested.nested_tensor([torch.ones(1), torch.ones(2)])\nu = s + 1",
     "another device": "s = torch.ones(2, device='meta')",
     "inference": "with torch.inference_mode():\n    s = torch.ones(2) + 1",
     "a transform": "s = torch.func.vmap(lambda a: a * 2)(torch.ones(2, 2))",
@@ -136,7 +136,7 @@ def test_a_stage_in_chinese_has_no_english_phrase(name):
 
 
 def test_a_recording_that_ends_early_says_so_in_chinese():
-    shown = memory_stage.record(SHOWN["many operations"], {"torch": torch}, language="zh", limit=5)
+    shown = memory_stage.record(SHOWN["many operations"], {"torch": torch}, language="zh", steps=5)
     assert shown.data["variants"][0]["truncated"].startswith("只显示前 5 步")
     assert english_in_stage(shown) == []
 

@@ -13,25 +13,42 @@ from memory_stage.web import picture
 _CODE = re.compile(r"`[^`]*`")
 _TEXT = re.compile(r"<(?:text|title|tspan)[^>]*>([^<]*)<|aria-label=\"([^\"]*)\"")
 
-#: Two English words, or one beside Chinese. Names of frameworks, tools and formats may stay.
-_WORDS = re.compile(r"[A-Za-z]{2,}(?:[ ,;:]+[a-z]{2,})+|(?<=[一-鿿，。：；、]) ?[a-z]{2,}(?= ?[一-鿿，。：；、])")
-MAY_STAY = {"numpy", "notebook", "minitensor", "torch", "paddle", "checkpoint", "float", "int", "bool", "complex"}
+#: Two English words in a row. A single word may be the name of an operation.
+_WORDS = re.compile(r"[A-Za-z]{2,}(?:[ ,;:]+[a-z]{2,})+")
+#: An English word beside Chinese, in a sentence, where names are code.
+_WORD = re.compile(r"(?<=[一-鿿，。：；、]) ?[A-Za-z]{2,}(?= ?[一-鿿，。：；、])")
+MAY_STAY = {
+    "numpy",
+    "notebook",
+    "minitensor",
+    "torch",
+    "Paddle",
+    "PyTorch",
+    "NumPy",
+    "TorchScript",
+    "checkpoint",
+    "meta",
+}
 
 
 def english_in(text: str) -> list[str]:
-    """Return the English words of a Chinese text, outside of code."""
-    found = [each[0].strip() for each in _WORDS.finditer(_CODE.sub("", text))]
-    return [each for each in found if each not in MAY_STAY]
+    """Return the phrases of a Chinese text that are English, outside of code."""
+    return _WORDS.findall(_CODE.sub("", text))
 
 
-def texts_of(shown: stage.Stage) -> Iterator[str]:
-    """Yield each text of a stage that a reader sees, except programs, their output and their errors."""
+def sentences_of(shown: stage.Stage) -> Iterator[str]:
+    """Yield the sentences of a stage."""
+    for variant in shown.data["variants"]:
+        yield from (step["say"] for step in variant["steps"])
+        yield from (text for text in (variant["verdict"], variant["truncated"]) if text)
+
+
+def labels_of(shown: stage.Stage) -> Iterator[str]:
+    """Yield the labels in a stage's data and all texts in its pictures."""
     data: dict[str, Any] = shown.data
     yield data["title"]
     for number, variant in enumerate(data["variants"]):
-        yield from (text for text in (variant["verdict"], variant["truncated"]) if text)
         for at, step in enumerate(variant["steps"]):
-            yield step["say"]
             for event in step["events"]:
                 yield from (event[key] for key in ("label", "holder", "what") if event.get(key))
             for found in _TEXT.finditer(picture.svg(data, number, at)):
@@ -39,5 +56,7 @@ def texts_of(shown: stage.Stage) -> Iterator[str]:
 
 
 def english_in_stage(shown: stage.Stage) -> list[str]:
-    """Return the English words that a Chinese stage shows."""
-    return sorted({words for text in texts_of(shown) for words in english_in(text)})
+    """Return the English phrases that a Chinese stage shows, except programs, their output and their errors."""
+    words = {each for text in (*sentences_of(shown), *labels_of(shown)) for each in english_in(text)}
+    words |= {each.strip() for text in sentences_of(shown) for each in _WORD.findall(_CODE.sub("", text))}
+    return sorted(words - MAY_STAY)
