@@ -100,9 +100,13 @@ def recorded(program: str) -> stage.Stage:
         mt.set_device("cpu")
 
 
+#: The name of a local variable in Chinese: the function is first.
+_IN_ENGLISH_ORDER = re.compile("`(.+) 中的 (.+)`")
+
+
 def facts_in(sentence: str) -> list[str]:
     """Return the code, the sizes and the numbers of a sentence, in alphabetical order."""
-    codes = re.findall("`[^`]*`", sentence)
+    codes = [_IN_ENGLISH_ORDER.sub(r"`\2 in \1`", code) for code in re.findall("`[^`]*`", sentence)]
     plain = re.sub("`[^`]*`", " ", sentence)
     return sorted(codes + re.findall(r"(?<![\w.])-?\d[\d,.]*\d|\d", plain))
 
