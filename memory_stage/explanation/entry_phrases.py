@@ -51,7 +51,7 @@ def caller_of_write(row: ReportRow) -> str:
     return "a layer" if makes and row.op.rstrip("_") not in text else ""
 
 
-def name_of(save: SaveEntry) -> str:
+def name_of(save: SaveEntry) -> Text:
     """Return the name of a saved tensor, even if the program named it after it was saved."""
     named = save.state.group.label if save.state is not None else ""
     return named or save.name
@@ -66,9 +66,8 @@ def describe_saved(save: SaveEntry) -> SavedTensor:
     """Describe a saved tensor for a row."""
     shape = save.event["shape"]
     size = math.prod(shape) * save.storage.root.event["itemsize"]
-    return SavedTensor(
-        save.node.called, SourceLine(None, save.node.line, ""), f"`{name_of(save)}`", shape, size, save.stale == "lost"
-    )
+    name = said(message("`{name}`", name=name_of(save)))
+    return SavedTensor(save.node.called, SourceLine(None, save.node.line, ""), name, shape, size, save.stale == "lost")
 
 
 def name_saved(saves: list[SaveEntry]) -> Text:

@@ -9,6 +9,7 @@ from typing import Any
 
 from memory_stage.engines.events import Alloc, Event, Free, Omission, Write
 from memory_stage.engines.protocol import Engine, GpuMeter, Key
+from memory_stage.messages import Text
 from memory_stage.model import changes
 from memory_stage.model.ledger import Ledger
 
@@ -47,7 +48,7 @@ class OtherThreads:
         while self._queue:
             self._queue.popleft()()
 
-    def _omit(self, reason: str) -> None:
+    def _omit(self, reason: Text) -> None:
         self._ledger.journal.facts.append(changes.Unseen(reason))
 
     def _alloc(self, key: Key, alive: Callable[[], Any]) -> None:
