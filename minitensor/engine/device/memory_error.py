@@ -27,7 +27,7 @@ class OutOfMemoryError(RuntimeError):
         reserved: the bytes of the device that the allocator has reserved.
         allocated: the reserved bytes that tensors use.
         largest_free: the size of the largest free block.
-        device: not a size, but the name of the device in the message.
+        device: the name of the device in the message (a text).
     """
 
     def __init__(

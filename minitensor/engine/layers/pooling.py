@@ -76,8 +76,9 @@ def avg_pool2d(
 
     Args:
         x: images, of shape [images, channels, height, width].
-        exclusive: True if means leave out the padding (Paddle's default; PyTorch's default is the opposite,
-            ``count_include_pad=True``).
+        kernel_size, stride, padding: as for :func:`max_pool2d`.
+        exclusive: True to leave out the padding from the means, as Paddle does by default; PyTorch's default is the
+            opposite, ``count_include_pad=True``.
 
     Returns:
         A tensor of shape [images, channels, rows, columns].
