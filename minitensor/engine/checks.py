@@ -171,11 +171,7 @@ def elements(op: str, name: str, given: Any, of_what: str, kind: type | tuple[ty
 
 
 def flag(op: str, name: str, given: Any) -> bool:
-    """Return True or False for a switch; 0 and 1 are accepted.
-
-    Raises:
-        TypeError: for anything else.
-    """
+    """Return True or False for a switch, which may also be 0 or 1; raise TypeError for anything else."""
     if given is True or given is False:
         return given
     if isinstance(given, (int, np.bool_, *NUMPY_INTEGERS)) and given in (0, 1):
@@ -184,22 +180,14 @@ def flag(op: str, name: str, given: Any) -> bool:
 
 
 def text(op: str, name: str, given: Any) -> str:
-    """Return a text.
-
-    Raises:
-        TypeError: if it is not a str.
-    """
+    """Return a text; raise TypeError if it is not a str."""
     if not isinstance(given, str):
         raise refused(op, name, "a str", given)
     return given
 
 
 def choice(op: str, name: str, given: Any, allowed: Sequence[Any]) -> Any:
-    """Return the argument, which must be one of the allowed values.
-
-    Raises:
-        ValueError: if it is not one of them.
-    """
+    """Return the argument; raise ValueError if it is not one of the allowed values."""
     for each in allowed:
         if given is each or (type(given) is type(each) and given == each):
             return given
@@ -207,22 +195,14 @@ def choice(op: str, name: str, given: Any, allowed: Sequence[Any]) -> Any:
 
 
 def function(op: str, name: str, given: Any) -> Any:
-    """Return a callable object.
-
-    Raises:
-        TypeError: if it is not callable, or if it is a type such as ``list[int]``, which only annotations use.
-    """
+    """Return a callable object; raise TypeError otherwise, also for ``list[int]``, which only annotations use."""
     if not callable(given) or isinstance(given, GenericAlias):
         raise refused(op, name, "a function", given)
     return given
 
 
 def instance(op: str, name: str, given: Any, kind: type | tuple[type, ...], called: str) -> Any:
-    """Return an instance of ``kind``.
-
-    Raises:
-        TypeError: if it is not an instance of ``kind``, or if it is a memoryview, which may be released.
-    """
+    """Return an instance of ``kind``; raise TypeError otherwise, also for a memoryview, which may be released."""
     if not isinstance(given, kind) or isinstance(given, (type, memoryview)):
         raise refused(op, name, called, given)
     return given
@@ -280,11 +260,7 @@ def with_own_methods(cls: Kind) -> Kind:
 
 
 def numpy_dtype(op: str, given: Any) -> np.dtype:
-    """Return numpy's dtype for a dtype of minitensor or numpy, a type or a name.
-
-    Raises:
-        TypeError: if it is not a dtype.
-    """
+    """Return numpy's dtype for a dtype of minitensor or numpy, a type or a name; raise TypeError for anything else."""
     # A DType is recognized by its attributes, because the module `dtypes` imports this one.
     of_minitensor = getattr(type(given), "__slots__", ()) and getattr(given, "numpy", None)
     if isinstance(of_minitensor, np.dtype):
@@ -298,11 +274,7 @@ def numpy_dtype(op: str, given: Any) -> np.dtype:
 
 
 def sized(op: str, name: str, given: Any, called: str) -> Any:
-    """Return an object with a length.
-
-    Raises:
-        TypeError: if it has none.
-    """
+    """Return an object with a length; raise TypeError if it has none."""
     if isinstance(given, (type, memoryview)) or not has_methods(given, "__len__") or getattr(given, "ndim", 1) == 0:
         raise refused(op, name, called, given)
     try:

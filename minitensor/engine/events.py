@@ -276,11 +276,7 @@ class Subscription:
         raise NotImplementedError
 
     def open(self) -> None:
-        """Begin to receive events.
-
-        Raises:
-            RuntimeError: it has been opened before.
-        """
+        """Begin to receive events; raise RuntimeError if it has been opened before."""
         if self._used:
             raise RuntimeError(f"a {type(self).__name__} is opened once; make another one")
         self._before, watch.listener = watch.listener, self._receive

@@ -319,11 +319,7 @@ class OnArrays:
 
 
 def call_hook(hook: Hook, g: Tensor) -> Tensor | None:
-    """Return the result of ``hook`` for the gradient ``g``: a tensor of the same shape on the same device, or None.
-
-    Raises:
-        TypeError: if the hook returns anything else.
-    """
+    """Return the result of ``hook`` for ``g``: None, or a tensor of its shape on its device; else raise TypeError."""
     answer = hook.function(g)  # type: ignore[misc]  # the hook has not been removed
     if answer is not None and (not isinstance(answer, Tensor) or answer._array.shape != g._array.shape):
         raise TypeError(

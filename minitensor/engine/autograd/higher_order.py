@@ -24,11 +24,7 @@ Map = Callable[[np.ndarray], np.ndarray]
 
 
 def revived(node: Node, what: str, saved: Saved, source: Node | None) -> Tensor:
-    """Return a tensor with the saved values and the node ``source`` (None: a constant).
-
-    Raises:
-        RuntimeError: if the values are lost.
-    """
+    """Return the saved values with the node ``source`` (None: a constant); raise RuntimeError if they are lost."""
     array, storage, version = saved
     if storage.version != version:
         array = recovered(node, what, saved)

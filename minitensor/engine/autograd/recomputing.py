@@ -108,11 +108,7 @@ class Repeatable:
         return placeholders
 
     def again(self, tensors: tuple[Tensor, ...]) -> list[Tensor]:
-        """Run the function again on the same arguments, and record it.
-
-        Raises:
-            RuntimeError: if a tensor that it reads was written in between.
-        """
+        """Run the function again and record it; raise RuntimeError if a tensor that it reads was written in between."""
         for storage, version in self.read:
             now = storage()
             if now is not None and now.version != version:

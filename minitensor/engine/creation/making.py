@@ -177,11 +177,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
 
 
 def float_dtype(op: str, dtype: Any) -> np.dtype:
-    """Return the requested floating dtype; float32 by default.
-
-    Raises:
-        TypeError: for a dtype that is not floating.
-    """
+    """Return the requested dtype (None: float32); raise TypeError if it is not floating."""
     wanted = float32 if dtype is None else dtype_of(dtype)
     if wanted.numpy not in FLOATS:
         raise TypeError(f"{op}: dtype must be a floating one, such as float32, not {wanted.name}")

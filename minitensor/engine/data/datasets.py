@@ -118,11 +118,7 @@ class ConcatDataset(Dataset):
 
 
 def need_samples(op: str, dataset: Any) -> Any:
-    """Return ``dataset``, which must have samples by index and a length.
-
-    Raises:
-        TypeError: if it lacks one of the two, or is a type.
-    """
+    """Return ``dataset``; raise TypeError unless it has samples by index and a length."""
     if (
         isinstance(dataset, (type, memoryview))
         or getattr(dataset, "ndim", 1) == 0

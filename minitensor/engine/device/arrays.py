@@ -27,11 +27,7 @@ Array = Any
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape to which all shapes can be broadcast. numpy's function accepts at most 32 dimensions.
-
-    Raises:
-        ValueError: if they cannot be broadcast together.
-    """
+    """Return the broadcast shape or raise ValueError, like numpy's function, which accepts at most 32 dimensions."""
     ndim = max(map(len, shapes), default=0)
     padded = [(1,) * (ndim - len(shape)) + tuple(shape) for shape in shapes]
     lengths = [next((n for n in column if n != 1), 1) for column in zip(*padded, strict=True)]

@@ -126,11 +126,7 @@ class CudaGpu:
         )
 
     def put(self, host: np.ndarray) -> cupy.ndarray:
-        """Copy ``host`` to the device.
-
-        Raises:
-            TypeError: for bfloat16, which CuPy's functions do not support.
-        """
+        """Copy ``host`` to the device; raise TypeError for bfloat16, which CuPy's functions do not support."""
         if host.dtype.name == "bfloat16":
             raise TypeError(f"a tensor of bfloat16 stays on the host; {self.name} computes in float16, for example")
         return cupy.array(host)

@@ -32,11 +32,7 @@ COUNTING = frozenset((np.flatnonzero, np.nonzero, np.unique))
 
 
 def refuse_call(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
-    """Raise an error if numpy's function accepts these arguments and CuPy's does not.
-
-    Raises:
-        TypeError, NotImplementedError: the message names the argument.
-    """
+    """Raise TypeError or NotImplementedError if numpy's function accepts these arguments and CuPy's does not."""
     if function is np.may_share_memory and not all(hasattr(each, "gpu") for each in args):
         raise TypeError("on a device, np.may_share_memory takes arrays only")
     if function is np.shares_memory and kwargs.get("max_work") is not None:

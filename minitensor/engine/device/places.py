@@ -107,11 +107,7 @@ class Place(str):
 
 
 def bytes_in(capacity: Any) -> int:
-    """Return a number of bytes, which may be a text such as ``"256 MiB"``, as an integer.
-
-    Raises:
-        TypeError, ValueError: if it is neither an integer nor such a text.
-    """
+    """Return a number of bytes, given as an integer or as ``"256 MiB"``; raise TypeError or ValueError otherwise."""
     if isinstance(capacity, (int, NUMPY_INTEGERS)) and not isinstance(capacity, bool):
         if capacity < 1:
             raise ValueError(f"a device has at least 1 byte, not {capacity}")

@@ -16,12 +16,9 @@ Array = np.ndarray
 
 
 def _not_negative(op: str, name: str, given: Any) -> float:
-    """Return ``given`` as a number, which must not be negative.
+    """Return ``given`` as a number; raise ValueError if it is negative or nan.
 
     The gradient is computed from the result, which has the sign of the input only if this number is not negative.
-
-    Raises:
-        ValueError: if it is negative or nan.
     """
     checked = number(op, name, given)
     if not checked >= 0:

@@ -17,11 +17,7 @@ Array = np.ndarray
 
 
 def floating(a: Array, out: Array | None = None) -> Array:
-    """Return ``a``, or its float32 copy if it holds integers or bools.
-
-    Raises:
-        TypeError: if the result would have to be stored as integers.
-    """
+    """Return ``a``, or its float32 copy if it holds no floats; raise TypeError if ``out`` could not hold the result."""
     if a.dtype in FLOATS:
         return a
     if out is not None:

@@ -25,11 +25,7 @@ Array = np.ndarray
 
 
 def whole(what: str, given: Any) -> int:
-    """Return an integer, which may be given as a tensor.
-
-    Raises:
-        TypeError: for anything else.
-    """
+    """Return an integer, which may be given as a tensor; raise TypeError for anything else."""
     try:
         return operator.index(given)
     except TypeError:
@@ -62,11 +58,7 @@ def index_put_arguments(accumulate: Any, depth: Any) -> tuple[Any, ...]:
 
 
 def from_front(axis: int, ndim: int) -> int:
-    """Return ``axis`` as a non-negative number.
-
-    Raises:
-        IndexError: if there is no such dimension.
-    """
+    """Return ``axis`` as a non-negative number; raise IndexError if there is no such dimension."""
     if not -ndim <= axis < ndim:
         raise IndexError(f"axis {axis} is out of range for a tensor of {ndim} dimensions")
     return axis % ndim

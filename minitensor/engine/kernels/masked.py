@@ -21,11 +21,7 @@ def masked_fill(a: Array, mask: Array, value: Array, out: Array | None = None) -
 
 
 def over(mask: Array, shape: tuple[int, ...]) -> Array:
-    """Broadcast ``mask`` to ``shape``.
-
-    Raises:
-        TypeError, ValueError: if it is not a mask, or does not fit.
-    """
+    """Broadcast ``mask`` to ``shape``; raise TypeError if it does not hold bools, and ValueError if it does not fit."""
     if mask.dtype != np.bool_:
         raise TypeError(f"a mask holds bools, as `x > 0` gives, not {mask.dtype.name}")
     try:

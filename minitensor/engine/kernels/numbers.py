@@ -51,11 +51,7 @@ def without_fraction(n: int | float) -> int | float:
 
 
 def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
-    """Return a number as an array of ``dtype``. For an integer dtype, the fraction is cut off.
-
-    Raises:
-        ValueError: if it does not fit.
-    """
+    """Return a number as an array of ``dtype``, truncated for integers; raise ValueError if it does not fit."""
     try:
         if dtype in INTEGERS:
             value = int(value)
@@ -65,11 +61,7 @@ def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
 
 
 def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
-    """Convert an array to ``dtype``. For an integer dtype, fractions are cut off.
-
-    Raises:
-        ValueError: if an element does not fit.
-    """
+    """Convert an array to ``dtype``, truncated for integers; raise ValueError if an element does not fit."""
     if dtype in INTEGERS and array.dtype != dtype and array.size and array.dtype.kind != "b":
         lowest, highest = array.min().item(), array.max().item()
         bounds = np.iinfo(dtype)

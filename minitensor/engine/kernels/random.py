@@ -120,11 +120,7 @@ def log_normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
 
 
 def mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
-    """Check a number, and one that is not negative; errors name ``op``.
-
-    Raises:
-        TypeError, ValueError: for anything else.
-    """
+    """Check a number, and one that is not negative. The errors, TypeError and ValueError, name ``op``."""
     middle, deviation = finite(op, "mean", mean), finite(op, "std", std)
     if deviation < 0:
         raise ValueError(f"{op}: std must not be below 0; it is {deviation}")

@@ -142,11 +142,7 @@ def prod(a: Array, axis: Any, keepdim: bool) -> Array:
 
 
 def _nonempty_axes(word: str, a: Array, axis: Any) -> tuple[int, ...]:
-    """Return the axes that ``axis`` names.
-
-    Raises:
-        ValueError: if there is no element along them.
-    """
+    """Return the axes that ``axis`` names; raise ValueError if there is no element along them."""
     over = axes(a.shape, axis)
     if a.size == 0 and 0 in (a.shape[i] for i in over):
         raise ValueError(f"there is no {word} element along a dimension of length 0; the shape is {list(a.shape)}")

@@ -17,11 +17,7 @@ Array = np.ndarray
 
 
 def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
-    """Return ``axis`` as an integer.
-
-    Raises:
-        TypeError: if it is not an integer.
-    """
+    """Return ``axis`` as an integer; raise TypeError if it is none."""
     if getattr(axis, "ndim", 0) == 0 and hasattr(axis, "item"):
         axis = axis.item()
     try:

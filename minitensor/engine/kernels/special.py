@@ -23,11 +23,7 @@ Array = np.ndarray
 
 @functools.cache
 def _scipy(op: str, name: str) -> Callable[..., Array]:
-    """Return the function ``name`` of scipy.special for the operation ``op``.
-
-    Raises:
-        ImportError: if scipy is not installed.
-    """
+    """Return the function ``name`` of scipy.special for the operation ``op``; raise ImportError without scipy."""
     try:
         from scipy import special
     except ImportError as missing:

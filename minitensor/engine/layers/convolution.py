@@ -219,11 +219,7 @@ def _slope(kind: str, first: Tensor, second: Tensor, windows: Windows, bias: Ten
 
 
 def pair(op: str, name: str, given: Any, least: int) -> tuple[int, int]:
-    """Return two integers for height and width. ``given`` may be one integer for both.
-
-    Raises:
-        TypeError, ValueError: for anything else, and for an integer below ``least``.
-    """
+    """Return height and width, given as one integer or two, at least ``least``; raise TypeError or ValueError else."""
     numbers = list(given) if isinstance(given, (list, tuple)) else [given, given]
     if len(numbers) != 2:
         raise ValueError(f"{op}: {name} is one integer or two (height, width), not {shown(given)}")

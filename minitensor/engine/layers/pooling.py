@@ -19,11 +19,7 @@ from minitensor.engine.views.parts import as_strided
 
 
 def _windows(op: str, x: Tensor, kernel: tuple[int, int], stride: Any, padding: Any, fill: float) -> Any:
-    """Return a view of all windows, of shape [images, channels, rows, columns, kernel height, kernel width].
-
-    Raises:
-        ValueError: if no window fits into an image.
-    """
+    """Return a view of all windows, of shape [images, channels, rows, columns, kernel height, kernel width]."""
     down, right = kernel if stride is None else pair(op, "stride", stride, 1)
     top, left = pair(op, "padding", padding, 0)
     if x.ndim != 4:
