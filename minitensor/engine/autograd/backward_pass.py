@@ -241,8 +241,7 @@ class OnArrays:
         """Apply the rules of ``node`` to ``g``, in place if ``g`` is exclusive."""
         op = node.op
         rules = op.backward if op.owned is None or not self.is_exclusive(g) else op.owned
-        gradients: Sequence[Any] = rules(node, g)
-        return gradients
+        return rules(node, g)
 
     def add(self, so_far: np.ndarray | None, more: Any, parent: Node, g: np.ndarray) -> np.ndarray:
         """Return the sum of the gradients of ``parent`` so far."""

@@ -214,7 +214,7 @@ class PyLayerContext:
         "_lent_arrays",
     )
 
-    _call: Any
+    _call: LayerCall | None
     _inputs: Any
     _outputs: Any
 
@@ -229,8 +229,7 @@ class PyLayerContext:
     def _running_call(self, what: str) -> LayerCall:
         if self._call is None:
             raise RuntimeError(f"{self._layer.__name__}: ctx.{what} may only be called in forward")
-        found: LayerCall = self._call
-        return found
+        return self._call
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Save tensors for backward by reference. The engine detects later writes into them.

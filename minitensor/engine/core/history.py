@@ -14,7 +14,7 @@ its history.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
@@ -53,10 +53,10 @@ class Operation:
     def __init__(
         self,
         name: str,
-        backward: Callable[[Node, np.ndarray], Any],
+        backward: Callable[[Node, np.ndarray], Sequence[Any]],
         saved_names: tuple[str, ...] = (),
         jvp: Callable[[Node, int, np.ndarray], np.ndarray] | None = None,
-        owned: Callable[[Node, np.ndarray], Any] | None = None,
+        owned: Callable[[Node, np.ndarray], Sequence[Any]] | None = None,
     ) -> None:
         self.name, self.backward, self.saved_names = name, backward, saved_names
         self.jvp, self.owned = jvp, owned
