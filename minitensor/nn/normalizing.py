@@ -78,8 +78,7 @@ class BatchNorm2D(_BatchNorm):
 
 
 class LayerNorm(Layer):
-    """Normalize each example to mean 0 and variance 1 over its last dimensions: see
-    :func:`~minitensor.nn.functional.layer_norm`.
+    """Normalize each example over its last dimensions: see :func:`~minitensor.nn.functional.layer_norm`.
 
     Args:
         normalized_shape: the lengths of the last dimensions of ``x`` as a list, or of the last one as an integer;
@@ -108,8 +107,7 @@ class LayerNorm(Layer):
 
 
 class GroupNorm(Layer):
-    """Normalize groups of channels of [images, num_channels, ...] to mean 0 and variance 1: see
-    :func:`~minitensor.nn.functional.group_norm`.
+    """Normalize groups of channels of [images, num_channels, ...]: see :func:`~minitensor.nn.functional.group_norm`.
 
     Raises:
         ValueError: if the channels cannot be divided into ``num_groups`` groups, or ``x`` has another shape.
@@ -143,7 +141,7 @@ class GroupNorm(Layer):
 
 
 class InstanceNorm2D(Layer):
-    """Normalize each channel of each image [images, num_features, height, width] to mean 0 and variance 1: see
+    """Normalize each channel of each image in [images, num_features, height, width]: see
     :func:`~minitensor.nn.functional.instance_norm`.
 
     Raises:

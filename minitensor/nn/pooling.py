@@ -23,7 +23,7 @@ class _Pool2D(Layer):
 
 @checks.with_own_methods
 class MaxPool2D(_Pool2D):
-    """The maximum of each window of [images, channels, height, width]: see
+    """Return the maximum of each window of [images, channels, height, width]: see
     :func:`~minitensor.nn.functional.max_pool2d`.
 
     Raises:
@@ -37,7 +37,8 @@ class MaxPool2D(_Pool2D):
 
 
 class AvgPool2D(_Pool2D):
-    """The mean of each window of [images, channels, height, width]: see :func:`~minitensor.nn.functional.avg_pool2d`.
+    """Return the mean of each window of [images, channels, height, width]: see
+    :func:`~minitensor.nn.functional.avg_pool2d`.
 
     Raises:
         ValueError: on a call, if the images have another shape, if no window fits into them, or if the padding is more
@@ -61,7 +62,7 @@ class AvgPool2D(_Pool2D):
 
 
 class AdaptiveAvgPool2D(Layer):
-    """Means of parts of [images, channels, height, width], of shape [images, channels, *output_size]: see
+    """Return the means of ``output_size`` parts of each channel of [images, channels, height, width]: see
     :func:`~minitensor.nn.functional.adaptive_avg_pool2d`.
 
     Raises:

@@ -35,12 +35,12 @@ class SyncBatchNorm(_BatchNorm):
             return super().forward(x)
         if x.ndim < 2 or x.shape[1] != self.num_features:
             raise ValueError(f"SyncBatchNorm: x is [rows, {self.num_features}, ...]; its shape is {x.shape}")
-        axes, beside = [0, *range(2, x.ndim)], [1, -1, *[1] * (x.ndim - 2)]
+        axes, per_channel = [0, *range(2, x.ndim)], [1, -1, *[1] * (x.ndim - 2)]
         total = FUNCTIONS["sum"]
         with no_grad():
             count = all_reduce(full([1], math.prod(x.shape) // self.num_features, "float64")).item()
         mean = sum_over_ranks(total(x, axes)) * (1 / count)
-        centred = x - mean.reshape(beside)
+        centred = x - mean.reshape(per_channel)
         variance = sum_over_ranks(total(centred * centred, axes)) * (1 / count)
         with no_grad():
             for running, now in ((self._mean, mean), (self._variance, variance)):
@@ -48,12 +48,15 @@ class SyncBatchNorm(_BatchNorm):
         scale = FUNCTIONS["rsqrt"](variance + self.epsilon)
         if self.weight is not None:
             scale = scale * self.weight
-        normal = centred * scale.reshape(beside)
-        return normal if self.bias is None else normal + self.bias.reshape(beside)
+        normal = centred * scale.reshape(per_channel)
+        return normal if self.bias is None else normal + self.bias.reshape(per_channel)
 
     @classmethod
     def convert_sync_batchnorm(cls, layer: Layer) -> Any:
-        """Return ``layer`` with synchronized batch normalization in place of every other, on the same parameters."""
+        """Replace every batch normalization inside ``layer`` by a synchronized one with the same parameters.
+
+        Return ``layer``, or its replacement if it is a batch normalization itself.
+        """
         checks.instance("convert_sync_batchnorm", "layer", layer, Layer, "a Layer")
         if isinstance(layer, _BatchNorm):
             attributes = (False if each is None else None for each in (layer.weight, layer.bias))

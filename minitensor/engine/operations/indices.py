@@ -121,7 +121,7 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     return Tensor._made(as_array(np.ravel_multi_index(tuple(arrays), shape[:depth]))), depth
 
 
-# ---------- choosing a row ----------
+# ---------- reduce and out ----------
 
 #: For each ``reduce`` of ``put_along_axis`` that combines values with the old elements, the end of its row's name.
 REDUCTIONS = {"add": "add", "mul": "multiply", "multiply": "multiply", "mean": "mean", "amin": "amin", "amax": "amax"}

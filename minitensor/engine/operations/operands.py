@@ -212,18 +212,18 @@ def dtype_beside(op: str, target: Tensor, other: Tensor, error: type[Exception])
     Raises:
         error: if an integer of ``other`` does not fit into the dtype of ``target``, which would change the result.
     """
-    have, want = other._array.dtype, target._array.dtype
-    if have in FLOATS and want in HALVES:
+    source, result = other._array.dtype, target._array.dtype
+    if source in FLOATS and result in HALVES:
         return np.dtype(np.float32)
-    if have in INTEGERS and want in INTEGERS and op not in _WRAPPING and not np.can_cast(have, want):
+    if source in INTEGERS and result in INTEGERS and op not in _WRAPPING and not np.can_cast(source, result):
         numbers = host_array(other._array)
-        lost = numbers[numbers.astype(want) != numbers]
+        lost = numbers[numbers.astype(result) != numbers]
         if lost.size:
             raise error(
-                f"{op}: {lost.flat[0].item()} does not fit into {BY_NUMPY[want].name}, the dtype of the tensor that is "
-                f"written. Use the operation without an underscore, and convert its result."
+                f"{op}: {lost.flat[0].item()} does not fit into {BY_NUMPY[result].name}, the dtype of the written "
+                f"tensor. Use the operation without an underscore, and convert its result."
             )
-    return want
+    return result
 
 
 def into(op: str, target: Tensor, other: Tensor) -> Tensor:
@@ -233,8 +233,8 @@ def into(op: str, target: Tensor, other: Tensor) -> Tensor:
         TypeError: if the result would be floating and the target is not, or if the target holds bools.
         ValueError: if an integer does not fit into the dtype of the target.
     """
-    have, want = other._array.dtype, target._array.dtype
-    if (have in FLOATS and want not in FLOATS) or want == np.bool_:
+    source, result = other._array.dtype, target._array.dtype
+    if (source in FLOATS and result not in FLOATS) or result == np.bool_:
         raise result_does_not_fit(op, target)
     return cast(other, dtype_beside(op, target, other, ValueError))
 

@@ -71,16 +71,16 @@ def in_dtype(op: str, x: Any, dtype: Any) -> Any:
     Raises:
         TypeError: if ``op`` works in place and ``x`` has another dtype, which never changes in place.
     """
-    wanted = dtype_of(dtype)
+    target = dtype_of(dtype)
     if op.endswith("_"):
-        if isinstance(x, Tensor) and x.dtype != wanted:
+        if isinstance(x, Tensor) and x.dtype != target:
             raise TypeError(
-                f"`{op}` cannot give a result of dtype {wanted.name}: x has dtype {x.dtype.name}, and the dtype never "
+                f"`{op}` cannot give a result of dtype {target.name}: x has dtype {x.dtype.name}, and the dtype never "
                 f"changes in place. Nothing was written. Use the normal operation `{op[:-1]}`."
             )
         return x
     x = x if isinstance(x, Tensor) else to_tensor(x)
-    return x if x.dtype == wanted else cast(x, wanted.numpy)
+    return x if x.dtype == target else cast(x, target.numpy)
 
 
 def no_activation(op: str, act: Any) -> ValueError:

@@ -62,7 +62,7 @@ def dlpack(
 
     Args:
         stream: None on the host; on a CUDA device it is passed to CuPy.
-        dl_device: None or, on the host, (1, 0): the device that the caller requests.
+        dl_device: the device that the caller requests; on the host it must be None or (1, 0).
         copy: True, on the host, for a capsule of a copy, which shares nothing.
 
     Raises:

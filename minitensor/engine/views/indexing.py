@@ -289,11 +289,11 @@ def set_part(x: Tensor, target: np.ndarray, yn: Node | None, pick: Any = None) -
 def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
     if not writeable(x._array):
         raise not_writeable(op, x)
-    have = y._array.shape
-    while len(have) > target.ndim and have[0] == 1:
-        have = have[1:]
+    given = y._array.shape
+    while len(given) > target.ndim and given[0] == 1:
+        given = given[1:]
     try:
-        fits = broadcast_shapes(have, target.shape) == target.shape
+        fits = broadcast_shapes(given, target.shape) == target.shape
     except ValueError:
         fits = False
     if not fits:

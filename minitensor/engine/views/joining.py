@@ -184,21 +184,21 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
     """Return a copy of ``x`` repeated to ``shape``. Errors name ``op``."""
     need_tensor(op, x)
-    have = x._array.shape
+    old = x._array.shape
     if isinstance(shape, Tensor):
         shape = shape.tolist()
     if not isinstance(shape, (list, tuple)):
         raise TypeError(f"{op}: a shape is a list of integers, not {shown(shape)}")
-    wanted = as_lengths(op, shape)
-    missing = len(wanted) - len(have)
-    wanted = [have[i - missing] if n == -1 and i >= missing else n for i, n in enumerate(wanted)]
-    lengths = as_shape(op, wanted)
+    new = as_lengths(op, shape)
+    missing = len(new) - len(old)
+    new = [old[i - missing] if n == -1 and i >= missing else n for i, n in enumerate(new)]
+    lengths = as_shape(op, new)
     try:
         expanded = np.broadcast_to(x._array, lengths).copy()
     except ValueError:
         raise ValueError(
-            f"{op}: a tensor of shape {x.shape} cannot be repeated to {list(lengths)}; counted from the last, "
-            f"a dimension must be equal or 1"
+            f"{op}: a tensor of shape {x.shape} cannot be repeated to {list(lengths)}: counted from the last, each "
+            f"dimension must be 1 or have the new length"
         ) from None
     return _record(Tensor._made(expanded, "expand", (x,)), EXPAND, (x,), ())
 

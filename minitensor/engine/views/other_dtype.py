@@ -35,14 +35,14 @@ def read_as(x: Tensor, dtype: DType, error: Callable[[str, str, int], Exception]
             f"view: the bytes of a {x.dtype.name} tensor cannot be read as bool, because a byte may hold another "
             f"number than 0 and 1. Compare instead, as in x != 0, which makes a new tensor."
         )
-    size, wanted = array.itemsize, dtype.numpy.itemsize
-    if size != wanted:
+    size, new_size = array.itemsize, dtype.numpy.itemsize
+    if size != new_size:
         steps = steps_of(array)
         if array.ndim == 0:
             raise error("dim()", "", 0)
         if steps[-1] != 1:
             raise error("stride(-1)", "1", steps[-1])
-        ratio = wanted // size
+        ratio = new_size // size
         if ratio:
             begin = (address(array) - address(x._storage.buffer)) // size
             checked = {"size(-1)": array.shape[-1], "storage_offset()": begin}

@@ -35,21 +35,21 @@ VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
 
 def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
     """Return ``shape`` with the computed length in place of -1 and, as in Paddle, the old length in place of 0."""
-    have = x._array.shape
+    old = x._array.shape
     given = as_lengths(op, shape)
-    wanted = list(given)
+    new = list(given)
     size = x._array.size
     if size:
-        wanted = [have[i] if n == 0 and i < len(have) else n for i, n in enumerate(wanted)]
-    known = math.prod(n for n in wanted if n != -1)
-    if wanted.count(-1) == 1 and known > 0 and size % known == 0:
-        wanted[wanted.index(-1)] = size // known
+        new = [old[i] if n == 0 and i < len(old) else n for i, n in enumerate(new)]
+    known = math.prod(n for n in new if n != -1)
+    if new.count(-1) == 1 and known > 0 and size % known == 0:
+        new[new.index(-1)] = size // known
         known = size
-    if known != size or min(wanted, default=0) < 0:
+    if known != size or min(new, default=0) < 0:
         raise ValueError(
-            f"{op}: a tensor of shape {list(have)} has {size} elements and cannot take the shape {shown(given)}"
+            f"{op}: a tensor of shape {list(old)} has {size} elements and cannot take the shape {shown(given)}"
         )
-    return tuple(wanted)
+    return tuple(new)
 
 
 def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
@@ -89,14 +89,14 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
                 if array.base is whole or array.base is whole.base is not None:
                     return view_of(x, array, RESHAPE, None)
     need_tensor("reshape", x)
-    wanted = _full_shape("reshape", x, shape)
-    same = _same_memory(x._array, wanted)
+    lengths = _full_shape("reshape", x, shape)
+    same = _same_memory(x._array, lengths)
     if same is not None:
-        return view_of(x, same, RESHAPE, (wanted,))
-    out = Tensor._made(x._array.copy().reshape(wanted), "reshape", (x,))
+        return view_of(x, same, RESHAPE, (lengths,))
+    out = Tensor._made(x._array.copy().reshape(lengths), "reshape", (x,))
     node = x._current()
     if node is not None and (not paused.threads or modes.grad):
-        out._node = new_node(RESHAPE, (node,), (wanted,), wanted)
+        out._node = new_node(RESHAPE, (node,), (lengths,), lengths)
     return out
 
 
@@ -122,14 +122,14 @@ def view(x: Tensor, shape_or_dtype: Any, *more: Any, name: str | None = None) ->
         return view_as_dtype(x, dtype)
     if more:
         shape_or_dtype = [shape_or_dtype, *more]
-    wanted = _full_shape("view", x, shape_or_dtype)
-    array = _same_memory(x._array, wanted)
+    lengths = _full_shape("view", x, shape_or_dtype)
+    array = _same_memory(x._array, lengths)
     if array is None:
         raise ValueError(
             f"The Tensor can not be viewed, please call reshape. Its shape {x.shape} with strides {x.strides} "
-            f"cannot be seen as {list(wanted)} without a copy."
+            f"cannot be seen as {list(lengths)} without a copy."
         )
-    return view_of(x, array, VIEW, (wanted,))
+    return view_of(x, array, VIEW, (lengths,))
 
 
 def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:

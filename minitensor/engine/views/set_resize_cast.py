@@ -73,44 +73,44 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
         TypeError: if a tensor cannot have that dtype, or if a gradient is required and the dtype is not floating.
     """
     need_tensor("cast_", x)
-    wanted = dtype_of(dtype)
-    if wanted.numpy == x._array.dtype:
+    new = dtype_of(dtype)
+    if new.numpy == x._array.dtype:
         return x
     _refuse_read_only(x, "cast_")
     node = x._current()
     if node is not None:
         if type(node) is Leaf and modes.grad:
             raise leaf_written("cast_", x, is_view=False)
-        if wanted.numpy not in FLOATS:
+        if new.numpy not in FLOATS:
             raise TypeError(
-                f"cast_: a tensor of dtype {wanted.name} cannot require a gradient, and this one does. Nothing was "
-                f"changed. Use `astype({wanted.name!r})`, which makes a new tensor, or call `detach_()` first."
+                f"cast_: a tensor of dtype {new.name} cannot require a gradient, and this one does. Nothing was "
+                f"changed. Use `astype({new.name!r})`, which makes a new tensor, or call `detach_()` first."
             )
     old = x._array.dtype
-    _move_to(x, x._array.astype(wanted.numpy, order="C"), "cast_")
+    _move_to(x, x._array.astype(new.numpy, order="C"), "cast_")
     x._history = None
     if type(node) is Leaf:
-        _cast_leaf(x, node, wanted)
+        _cast_leaf(x, node, new)
     elif node is not None:
         x._node = new_node(CAST, (node,), (old,), x._array.shape)
         move_boxes(node, x._node)
         extra = getattr(x, "_extra", None)
         if extra is not None and extra.box is not None and extra.box.gradient is not None:
-            extra.box.gradient = cast(extra.box.gradient, wanted.numpy)
+            extra.box.gradient = cast(extra.box.gradient, new.numpy)
     if watch.listener is not None:
         watch.listener(MetadataChanged(x, "cast_", (x,)))
     return x
 
 
-def _cast_leaf(x: Tensor, leaf: Leaf, wanted: DType) -> None:
+def _cast_leaf(x: Tensor, leaf: Leaf, dtype: DType) -> None:
     """Make ``x`` a new leaf. ``leaf``, its former node, converts later gradients and passes them on to the new one."""
-    new = new_leaf(x._array.shape)
+    successor = new_leaf(x._array.shape)
     if leaf.saved is not None:
-        new.saved = cast(leaf.saved.detach(), wanted.numpy)
-    new.hooks, leaf.hooks = leaf.hooks, None
+        successor.saved = cast(leaf.saved.detach(), dtype.numpy)
+    successor.hooks, leaf.hooks = leaf.hooks, None
     leaf.__class__ = Node  # type: ignore[assignment]  # the node of the old leaf becomes an inner node
-    leaf.op, leaf.inputs, leaf.saved = CAST, (new,), (wanted.numpy,)
-    x._node = new
+    leaf.op, leaf.inputs, leaf.saved = CAST, (successor,), (dtype.numpy,)
+    x._node = successor
 
 
 # ---------- resize_ ----------

@@ -82,8 +82,8 @@ replacing(
 replacing(
     "cast-stays-in-the-group",
     "A tensor that cast_ has moved to another storage still belongs to the old group.",
-    "_move_to(x, x._array.astype(wanted.numpy, order=\"C\"), \"cast_\")\n    x._history = None\n",
-    "_move_to(x, x._array.astype(wanted.numpy, order=\"C\"), \"cast_\")\n",
+    "_move_to(x, x._array.astype(new.numpy, order=\"C\"), \"cast_\")\n    x._history = None\n",
+    "_move_to(x, x._array.astype(new.numpy, order=\"C\"), \"cast_\")\n",
     "replacing::test_a_cast_view_leaves_its_group_and_the_group_its_history",
 )  # fmt: skip
 mutation(

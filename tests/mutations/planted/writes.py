@@ -109,8 +109,8 @@ operands(
 operands(
     "float-written-into-integers",
     "An integer tensor accepts a floating operand in place and truncates it.",
-    "if (have in FLOATS and want not in FLOATS) or want == np.bool_:",
-    "if want == np.bool_:",
+    "if (source in FLOATS and result not in FLOATS) or result == np.bool_:",
+    "if result == np.bool_:",
     "dtypes::test_in_place_the_dtype_stays_or_the_operation_is_refused",
 )  # fmt: skip
 operands(
