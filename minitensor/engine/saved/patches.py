@@ -132,7 +132,7 @@ class SaveGroup:
         self.patches, self.left, self.taken = patches, left, 0
 
     def needs_all(self, written: Cells) -> bool:
-        """True if the group certainly needs all ``written`` cells. This quick test is False in some such cases, too."""
+        """True if a quick test shows that the group needs all ``written`` cells."""
         cells = self.cells
         return not self.patches and cells.is_stretch and cells.begin <= written.begin and written.end <= cells.end
 
@@ -162,8 +162,7 @@ def preserved(
     """
     alike = [group for group in groups if group.array.dtype == array.dtype == storage.buffer.dtype]
     if len(alike) < len(groups):
-        # The write or a saved tensor views the bytes as another dtype, perhaps with cells of another size: copy all its
-        # cells.
+        # If the write or a saved tensor views the bytes as another dtype, their cells may have different sizes.
         return [_whole(group) for group in groups if group not in alike and group.left] + preserved(
             alike, storage, array, whole, written, own
         )

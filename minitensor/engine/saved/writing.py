@@ -122,10 +122,10 @@ NOTHING_LOST, NOTHING_TO_PRESERVE = Plan(False, []), Plan(True, [])
 
 
 def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, index: Any = None) -> Plan:
-    """Find the savers of the bytes that a write through ``array`` (at an advanced ``index``) is about to overwrite.
+    """Return the effect on saved bytes of a write to ``array`` or, if ``index`` is given, to ``array[index]``.
 
     Call it only if ``storage.savers`` is not None. Saved tensors do not change yet, because the write may still fail.
-    ``own`` is a saved copy of ``array`` that the operation itself needs.
+    ``own`` is a saved copy of ``array`` that the operation itself needs, and ``index`` an advanced index.
     """
     preserves = modes.policy == "copy_on_write"
     if not storage.savers:  # all saved values are lost already, but their errors may name this write
@@ -185,7 +185,7 @@ def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[
         if is_needed:
             living[link] = None
     if type(storage.savers) is list:
-        # Keep a list if a value is lost: its error may name a later write, and only storages with a list log writes.
+        # Keep an empty list if a value is lost: its error may name a later write, and without a list none is logged.
         storage.savers = list(living) if living or lost else None
     else:
         storage.savers[:] = living  # type: ignore[index]  # a list of ``sharing.foreign_writes``
