@@ -121,8 +121,9 @@ class GradScaler:
         return self._rule.scale
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the scale, the settings by which it changes, and the numbers of consecutive steps without and with inf
-        or nan.
+        """Return the scale, its settings, and the numbers of consecutive steps without and with inf or nan.
+
+        If the scaler was created with ``enable=False``, the state is empty.
         """
         if not self._enabled:
             return {}

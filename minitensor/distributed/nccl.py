@@ -33,8 +33,8 @@ class Nccl:
             ) from error
         self._mpi, self._stream = mpi, get_current_stream
         self.rank, self.size = mpi.rank, mpi.size
-        (first, *_) = mpi.gather(nccl.get_unique_id() if mpi.rank == 0 else None, "init_parallel_env")
-        self._nccl = nccl.NcclCommunicator(self.size, first, self.rank)
+        unique_id = mpi.gather(nccl.get_unique_id() if mpi.rank == 0 else None, "init_parallel_env")[0]
+        self._nccl = nccl.NcclCommunicator(self.size, unique_id, self.rank)
 
     def all_reduce(self, array: Array, op: str, what: str) -> None:
         """Overwrite ``array``, contiguous and of one shape on all ranks, with the sum (or ``op``) over the ranks."""

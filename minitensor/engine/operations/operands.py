@@ -49,6 +49,9 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
 
     The constant is cached, because creating it takes longer than the operation. If the partner is on ``gpu``, the array
     of the constant is a numpy scalar, which has no device.
+
+    Raises:
+        ValueError: if the number does not fit into the dtype.
     """
     key = value, type(value), partner
     dtype = _dtype_for(value, partner)
@@ -83,6 +86,7 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
 
     Raises:
         TypeError: for anything else, and if no operand is a tensor or an array.
+        ValueError: if a number does not fit into the dtype of the other operand.
     """
     if len(given) == 2 and type(given[0]) is Tensor:
         x, y = given

@@ -104,7 +104,7 @@ def is_intact(saved: Saved) -> bool:
         version = version.version
     if storage.version == version:
         return True
-    # Writes under "copy_on_write" preserve saved bytes. All writes from version `first` to version `last` were such.
+    # Writes under "copy_on_write" preserve saved bytes. All writes from version `first` to `last` had this policy.
     first, last = getattr(storage, "preserving", (0, -1))
     return last == storage.version and first <= version
 

@@ -32,7 +32,7 @@ class Row:
         floats: true if the result is floating: integers are converted to float32.
         not_differentiable: true if the result, such as a bool, has no gradient. In place, the result is stored in the
             dtype of the target.
-        zero_slopes: the operands with gradient 0 if ``not_differentiable``, in place; by default the target.
+        zero_slopes: for ``not_differentiable``, the operands whose gradient in place is 0; by default only the target.
         promote: the operands that are converted to one dtype first.
         writes: for an operation that writes only a part of its target, the call, as source text, of a function in
             ``kernels.written`` that returns this part.

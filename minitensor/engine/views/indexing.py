@@ -134,7 +134,13 @@ def _pick(x: Tensor, pick: Any) -> np.ndarray:
 
 
 def getitem(x: Tensor, index: Any) -> Tensor:
-    """Return ``x[index]``: a view for a basic index, a copy for an advanced one."""
+    """Return ``x[index]``: a view for a basic index, a copy for an advanced one.
+
+    Raises:
+        IndexError: if the index is out of range, or has lists of unequal lengths.
+        TypeError: if a part of the index is of another type, or on another device than ``x``.
+        ValueError: if a slice has step 0.
+    """
     plain, advanced = _plain(index, x._array)
     if not advanced:
         pick = Pick(plain)
@@ -207,7 +213,13 @@ SET_AT = Operation("setitem", _set_at_backward, ("index",), _set_at_jvp)
 
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
-    """Assign ``x[index] = value`` in place. Floats are truncated if ``x`` holds integers."""
+    """Assign ``x[index] = value`` in place. Floats are truncated if ``x`` holds integers.
+
+    Raises:
+        IndexError, TypeError: as :func:`getitem` does.
+        ValueError: if ``value`` does not fit, or if ``x`` is a leaf that requires a gradient, in grad mode.
+        RuntimeError: if ``x`` is read-only, or if its elements share memory.
+    """
     store_at(x, index, value, "setitem")
 
 

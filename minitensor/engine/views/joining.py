@@ -82,6 +82,7 @@ def concat(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tenso
     Raises:
         ValueError: if the shapes differ in another dimension than ``axis``.
         IndexError: if the tensors do not have that axis.
+        TypeError: if ``x`` is not a list of tensors.
     """
     tensors = _tensors("concat", x)
     arrays = [t._array for t in tensors]
@@ -101,6 +102,7 @@ def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor
     Raises:
         ValueError: if shapes differ.
         IndexError: if the result does not have that axis.
+        TypeError: if ``x`` is not a list of tensors.
     """
     tensors = _tensors("stack", x)
     arrays = [t._array for t in tensors]
@@ -126,6 +128,7 @@ def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = Non
     Raises:
         ValueError: if the parts do not fill the dimension, or if it cannot be divided into that many equal parts.
         IndexError: if ``x`` does not have that axis.
+        TypeError: if ``num_or_sections`` is neither an integer nor a list of integers, or if ``x`` is not a tensor.
     """
     return _split("split", x, num_or_sections, axis)
 
@@ -161,6 +164,7 @@ def chunk(x: Tensor, chunks: int, axis: int = 0, name: str | None = None) -> lis
     Raises:
         ValueError: if the dimension cannot be divided into that many equal parts.
         IndexError: if ``x`` does not have that axis.
+        TypeError: if ``chunks`` is not an integer, or if ``x`` is not a tensor.
     """
     return _split("chunk", x, chunks, axis)
 
@@ -177,6 +181,7 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: if a dimension is neither 1 nor of the length in ``shape``.
+        TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
     """
     return _expand("expand", x, shape)
 
@@ -208,6 +213,7 @@ def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: if a dimension is neither 1 nor of the length in ``shape``.
+        TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
     """
     return _expand("broadcast_to", x, shape)
 

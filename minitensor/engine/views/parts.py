@@ -18,7 +18,7 @@ from minitensor.engine.views.making import view_of
 
 
 def part_backward(node: Node, g: np.ndarray) -> tuple[PartGradient]:
-    """Return the gradient for the whole from the gradient of a part; it is zero outside the part."""
+    """Return the gradient for the whole, which is ``g`` in the selected part and zero elsewhere."""
     (pick,) = node.saved
     return (PartGradient(g, pick, node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
 
@@ -50,9 +50,9 @@ def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
         A tensor with as many dimensions as ``x``, shorter along ``axes``.
 
     Raises:
-        IndexError: if ``x`` does not have that axis.
+        IndexError: if ``x`` does not have one of the axes.
         ValueError: if the lists are not equally long.
-        TypeError: if a bound is not an integer, or if ``x`` is not a tensor.
+        TypeError: if an argument is not a list of integers, or if ``x`` is not a tensor.
     """
     need_tensor("slice", x)
     for given in (axes, starts, ends):
@@ -89,8 +89,9 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
         A view without these two dimensions; the diagonal is its last dimension.
 
     Raises:
-        ValueError: if ``x`` has fewer than two dimensions.
-        IndexError: if ``x`` does not have that axis.
+        ValueError: if ``x`` has fewer than two dimensions, or if the two axes are equal.
+        IndexError: if ``x`` does not have one of the axes.
+        TypeError: if an argument is not an integer, or if ``x`` is not a tensor.
     """
     need_tensor("diagonal", x)
     if x._array.ndim < 2:
@@ -98,7 +99,7 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
     first, second = as_axis("diagonal", axis1, x._array.ndim), as_axis("diagonal", axis2, x._array.ndim)
     if first == second:
         raise ValueError(f"diagonal: axis1 and axis2 must differ; both are {first}")
-    # Beyond the edges, the diagonal is empty for every offset.
+    # Limit a huge offset, which numpy would refuse. Beyond the edges, every diagonal is empty.
     offset = max(-x._array.shape[first], min(whole("diagonal", offset), x._array.shape[second]))
     return part(x, _Diagonal(offset, first, second), DIAGONAL)
 
@@ -108,6 +109,7 @@ def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
 
     Raises:
         IndexError: if ``x`` does not have that axis.
+        TypeError: if ``axis`` is not an integer, or if ``x`` is not a tensor.
     """
     need_tensor("unbind", x)
     axis = as_axis("unbind", axis, x._array.ndim)
@@ -125,7 +127,9 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     Elements may share memory; such a tensor is read-only.
 
     Raises:
-        ValueError: if it would reach outside the memory of the tensor or, if ``x`` is a view, of its base.
+        ValueError: if the view would reach outside the memory of ``x`` or, if ``x`` is a view itself, of its base; if
+            ``shape`` and ``stride`` are not equally long.
+        TypeError: if an argument is not an integer or a list of integers, or if ``x`` is not a tensor.
     """
     need_tensor("as_strided", x)
     if not isinstance(stride, (list, tuple)):

@@ -138,6 +138,7 @@ def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: if the elements do not fill ``shape``; if the shape needs a copy, because reshaping in place never
             changes the storage; for a leaf that requires a gradient, in grad mode.
+        TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
     """
     need_tensor("reshape_", x)
     return _reshape_in_place(x, _full_shape("reshape_", x, shape), RESHAPE_)
@@ -180,6 +181,7 @@ def squeeze_(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
     Raises:
         IndexError: if ``x`` does not have that axis.
         ValueError: for a leaf that requires a gradient, in grad mode.
+        TypeError: if ``x`` is not a tensor.
     """
     return _reshape_in_place(x, _squeeze_shape("squeeze_", x, axis), SQUEEZE_)
 
@@ -209,6 +211,7 @@ def unsqueeze_(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     Raises:
         IndexError: if the result does not have that axis.
         ValueError: for a leaf that requires a gradient, in grad mode.
+        TypeError: if ``x`` is not a tensor.
     """
     return _reshape_in_place(x, _unsqueeze_shape("unsqueeze_", x, axis), UNSQUEEZE_)
 
@@ -242,6 +245,7 @@ def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | No
         ValueError: if ``start_axis`` comes after ``stop_axis``; if the shape needs a copy; for a leaf that requires a
             gradient, in grad mode.
         IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
     """
     return _reshape_in_place(x, _flatten_shape("flatten_", x, start_axis, stop_axis), FLATTEN_)
 

@@ -47,6 +47,7 @@ def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = N
     Raises:
         IndexError: if ``x`` does not have that axis.
         ValueError: for a leaf that requires a gradient, in grad mode.
+        TypeError: for a tensor of bools, or if ``x`` is not a tensor.
     """
     return _scan("cumsum_", x, axis, dtype)
 
@@ -62,6 +63,7 @@ def cumprod_(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = N
     Raises:
         IndexError: if ``x`` does not have that dimension.
         ValueError: for a leaf that requires a gradient, in grad mode.
+        TypeError: for a tensor of bools, or if ``x`` is not a tensor.
     """
     return _scan("cumprod_", x, dim, dtype)
 

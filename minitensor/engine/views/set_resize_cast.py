@@ -45,7 +45,7 @@ from minitensor.engine.views.parts import as_strided
 
 
 def _move_to(x: Tensor, array: np.ndarray, op: str) -> None:
-    """Move ``x`` to a new storage for ``array``, whose version is one higher. Other tensors keep the old storage."""
+    """Move ``x`` to ``array``, on a new storage with the next version. Other tensors keep the old storage."""
     storage = new_storage(array)
     storage.version = x._storage.version
     x._array, x._storage = register_layout(array), storage
@@ -128,6 +128,7 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
 
     Raises:
         RuntimeError: if ``x`` requires a gradient, because removed or added elements would have none.
+        TypeError: if ``shape`` is not a list of integers, if ``fill_zero`` is not a bool, or if ``x`` is not a tensor.
     """
     need_tensor("resize_", x)
     if not isinstance(fill_zero, (bool, np.bool_)):
@@ -176,7 +177,8 @@ def set_(
         offset: in elements from the start of the storage; by default that of ``source``, unless a shape is given.
 
     Raises:
-        ValueError: if ``x`` is a leaf that requires a gradient, because its gradient belongs to its current value.
+        ValueError: if ``x`` is a leaf that requires a gradient, because its gradient belongs to its current value; if
+            the view would reach outside the memory of ``source``; if there is no source, but another argument.
         TypeError: if ``source`` is neither a tensor nor None, or is on another device; or if ``offset`` is not an
             integer.
     """

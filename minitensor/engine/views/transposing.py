@@ -69,6 +69,7 @@ def transpose_(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: if ``perm`` does not list each dimension once; for a leaf that requires a gradient, in grad mode.
         IndexError: if ``x`` does not have that dimension.
+        TypeError: if ``perm`` is not a list of integers, or ``x`` is not a tensor.
     """
     axes = _permutation("transpose_", x, perm)
     return reshaped(x, x._array.transpose(axes), TRANSPOSE_, (axes,))
@@ -98,6 +99,7 @@ def t_(input: Tensor, name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: if there are more than two dimensions; for a leaf that requires a gradient, in grad mode.
+        TypeError: if ``input`` is not a tensor.
     """
     axes = _axes_of_t("t_", input)
     return reshaped(input, input._array.transpose(axes), T_IN_PLACE, (axes,))
