@@ -19,7 +19,7 @@ class auto_cast(Context):  # noqa: N801  # Paddle's name
     versions, and a product saves the cast copy for backward.
 
     Args:
-        enable: False to cast nothing in the block, even within another context.
+        enable: False to cast nothing in the block, even if it is inside another ``auto_cast``.
         custom_white_list: names of further operations whose operands are cast to 16 bits.
         custom_black_list: names of further operations whose operands are cast to float32.
         level: "O1" casts by Paddle's lists and the two custom ones; "O0" casts nothing.
@@ -61,7 +61,7 @@ class auto_cast(Context):  # noqa: N801  # Paddle's name
 
 
 def _lists(white: Iterable[str] | None, black: Iterable[str] | None) -> Lists:
-    """Return Paddle's lists with the changes of two custom lists."""
+    """Return Paddle's lists, changed by the two custom lists."""
     low, wide = _names("custom_white_list", white), _names("custom_black_list", black)
     if low & wide:
         raise ValueError(f"auto_cast: {', '.join(sorted(low & wide))} is in custom_white_list and in custom_black_list")

@@ -76,8 +76,7 @@ def bytes_written(x: Tensor, where: Any) -> int:
     """Return the number of bytes that a write through ``x`` covered.
 
     Args:
-        where: the attribute of that name of the event :class:`TensorWritten`. An element that an index contains twice
-            counts twice.
+        where: as in the event :class:`TensorWritten`. An element that an index contains twice counts twice.
     """
     if where is None:
         return x._array.nbytes

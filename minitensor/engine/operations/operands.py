@@ -33,7 +33,6 @@ from minitensor.engine.modes import modes, paused
 
 NUMBERS: tuple[type[Any], ...] = (bool, int, float, np.bool_, *NUMPY_INTEGERS, np.floating)
 
-
 #: The storage of all constants. It is never written, so it needs no savers, and its bytes are not counted.
 CONSTANT = Storage.__new__(Storage)
 CONSTANT.buffer, CONSTANT.nbytes, CONSTANT.version = np.empty(0), 0, 0
@@ -258,7 +257,7 @@ def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
     """Check ``x``, which is on a GPU, before an in-place operation writes it. On the host, numpy makes these checks.
 
     Raises:
-        RuntimeError: if its elements share memory, or if its memory must not be written for now.
+        RuntimeError: if its elements share memory, or if its memory is lent (``lend`` in ``core.regions``).
         TypeError: if another operand is on another device.
     """
     if not writeable(x._array):

@@ -178,7 +178,7 @@ def set_(
 
     Raises:
         ValueError: if ``x`` is a leaf that requires a gradient, because its gradient belongs to its current value; if
-            the view would reach outside the memory of ``source``; if there is no source, but another argument.
+            the view would reach outside the memory of ``source``; if ``source`` is None and another argument is given.
         TypeError: if ``source`` is neither a tensor nor None, or is on another device; or if ``offset`` is not an
             integer.
     """
