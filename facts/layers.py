@@ -74,6 +74,9 @@ CASES = [
         "lambda q, k: F.scaled_dot_product_attention(q, k, k, attn_mask=torch.ones(3, 3).tril(1) > 0)",
         [(2, 3, 4), (2, 3, 4)],
     ),
+    ("unflatten", "nn.Sequential(nn.Identity(), nn.Unflatten(1, (2, -1)))", [(3, 6)]),
+    ("channels in eval", "nn.Dropout2d(0.4).eval()", [(2, 3, 4, 5)]),
+    ("diagonals", "lambda x: torch.diag(x, 1) + torch.trace(x) + torch.diag(torch.diag(x), -1).sum(0)[:3]", [(3, 4)]),
 ]
 
 

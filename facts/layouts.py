@@ -292,6 +292,11 @@ BOTH += [
     _ask(BATCHES, "L.einsum('bij,bjk->bik', x, y)", "L.cdist(x, L.ones([4, 2, 3]))"),
     _ask(IMAGES, "F.fold(F.unfold(x, 2), [4, 4], 2)", "L.einsum('nchw->nhwc', x)", "L.tile(x, [1, 2, 1, 1])"),
     _ask(IMAGES, "L.amax(x, [2, 3])", "L.logsumexp(x, 1)", "F.cosine_similarity(x, x)"),
+    _ask([*MATRICES, *SINGLE], "L.diag(x)", "L.diag(x, -1)", "L.diag(x[0])", "L.diag(x[:, 0], 1)", "L.trace(x)"),
+    _ask([*MATRICES, *SINGLE], "L.nonzero(x)", "L.bincount(xi[0])", "x.expand_as(x)", "x.expand_as(L.stack([x, x]))"),
+    _ask([*MATRICES, *SINGLE], "L.unflatten(x, 0, [1, -1])", "gradient(L.diag, x)", "gradient(L.trace, x)"),
+    _ask(SEVERAL, "L.diag_embed(x)", "L.diag_embed(x, 1, 0, 1)", "gradient(L.diag_embed, x)"),
+    _ask(IMAGES, "F.dropout2d(x, 0.5)", "F.dropout2d(x, 0.5, training=False)", "L.unflatten(x, 1, [3, -1])"),
 ]
 TORCH: list[Asked] = [
     _ask(FEW, "L.exp2(x)", "F.logsigmoid(x)", "L.swapaxes(x, 0, 1)", "L.moveaxis(x, 0, 1)", "L.narrow(x, 0, 0, 2)"),
@@ -340,6 +345,21 @@ TORCH: list[Asked] = [
         [*FEW, *SINGLE], "L.hstack([x, x])", "L.vstack([x, x])", "x.repeat(2, 1)", "L.permute(x, (1, 0))", "L.min(x, 0)"
     ),
     _ask(FEW_PAIRS, "L.mul(x, y)", "L.true_divide(x, y)", "L.gt(x, y)"),
+    _ask([*MATRICES, *SINGLE], "L.argwhere(x)", "L.bincount(xi[0], x[0])"),
+    _ask(
+        [*IMAGES, ["transposed"]],
+        *(
+            f"x.{name}(memory_format=L.channels_last)"
+            for name in ("contiguous", "to", "clone", "is_contiguous", "double")
+        ),
+        *(f"x.{name}(memory_format=L.contiguous_format)" for name in ("contiguous", "to", "clone", "double", "float")),
+        *(f"x.{name}(memory_format=L.preserve_format)" for name in ("to", "clone", "is_contiguous")),
+        *(f"L.{name}_like(x, memory_format=L.channels_last)" for name in ("zeros", "rand", "empty")),
+        "L.ones_like(x, memory_format=L.contiguous_format)",
+    ),
+    _ask(IMAGES, "F.conv2d(L.ones(2, 3, 5, 5), x)", "L.empty(2, 3, 4, 4, memory_format=L.channels_last) + x"),
+    _ask(IMAGES, "gradient(lambda x: x.contiguous(memory_format=L.channels_last) * 2, x)"),
+    _ask(IMAGES, "L.nn.Conv2d(3, 2, 2).to(memory_format=L.channels_last).weight", "L.nn.Dropout2d()(x)"),
 ]
 PADDLE: list[Asked] = [
     _ask(FEW, "F.log_sigmoid(x)", "F.softplus(x)", "F.swish(x)", "L.mv(x, x[0])", "x.astype('float16')"),
@@ -378,6 +398,9 @@ PADDLE: list[Asked] = [
     _ask(ALL, "L.assign(x)", "x.astype('float64')"),
     _ask([*FEW, *SINGLE], "L.isin(x, x[0])", "L.index_select(x, at([0]))", "L.transpose(x, [1, 0])", "L.min(x, 0)"),
     _ask(FEW_PAIRS, "L.mod(x, y)", "L.greater_than(x, y)"),
+    _ask([*MATRICES, *SINGLE], "L.diag(x[0], 1, 2.0)", "L.trace(x, 1, 1, 0)", "L.nonzero(x, True)[1]"),
+    _ask([*MATRICES, *SINGLE], "L.bincount(xi[0], x[0])", "L.expand_as(x, x)"),
+    _ask(IMAGES, "F.dropout2d(x, 0.5, data_format='NHWC')"),
 ]
 PROGRAMS = {"torch": _programs(*BOTH, *TORCH), "paddle": _programs(*BOTH, *PADDLE)}
 

@@ -309,6 +309,8 @@ MOVED = [
     *("L.numel(x)", "F.cosine_similarity(x, x, 0)", "F.normalize(x, 2, 0)", "L.heaviside(x, x)", "L.signbit(x)"),
     *("L.cummax(x, -1)", "L.cummin(x, -1)", "L.nansum(x)", "L.nanmean(x)", "L.count_nonzero(x)", "L.bincount(x)"),
     *("F.hardsigmoid(x)", "F.one_hot(x, 4)", "L.masked_fill(x, x == x, 1)", "L.ones_like(x)", "x.clone() * 2"),
+    *("L.diag(x)", "L.diag(x, -1)", "L.diag(x, 3)", "L.diag_embed(x)", "L.diag_embed(x, 1, 0, 1)"),
+    *("x.expand_as(x)", "x.expand_as(L.stack([x, x]))", "L.unflatten(x, 0, [1, -1])", "L.unflatten(x, -1, [-1, 1])"),
 ]
 MOVED_OF = {
     "torch": [
@@ -316,17 +318,20 @@ MOVED_OF = {
         *("L.clamp_min(x, 0)", "L.clamp_max(x, 0)", "L.take_along_dim(x, I([0]), None)", "L.narrow(x, 0, 0, 1)"),
         *("L.narrow(x, 0, 0, 0)", "L.select(x, 0, 0)", "L.unflatten(x, 0, (1, -1))", "L.fmod(x, 2)", "L.exp2(x)"),
         *("L.meshgrid(x, x, indexing='xy')", "L.equal(x, x)", "L.addmm(x, x, x)", "L.argwhere(x)", "x.repeat(2, 2)"),
+        "L.nonzero(x, as_tuple=True)",
     ],
     "paddle": [
         *("L.transpose(x, [*range(x.ndim)][::-1])", "L.add_n([x, x])", "L.equal_all(x, x)", "L.cast(x, 'float64')"),
         *("L.slice(x, [0], [0], [1])", "L.expand(x, [2, *x.shape])", "L.addmm(x, x, x)", "L.gather(x, I([0]))"),
+        *("L.trace(x, 1)", "L.trace(x, -1, 1, 0)", "L.nonzero(x, True)", "L.diag(x, 0, 2.0)", "L.tolist(x)"),
+        "L.diag(x, 1, float('nan'))",
     ],
 }
 #: Products and combinations of two operands with special numbers.
 COMBINED = [
     *("L.heaviside(x, y)", "L.isin(x, y)", "L.einsum('i,i->i', x, y)", "L.einsum('i,i->', x, y)", "L.dot(x, y)"),
     *("L.outer(x[:4], y[:4])", "L.inner(x, y)", "F.cosine_similarity(x, y, 0)", "L.masked_fill(x, y > 0, 1.0)"),
-    *("L.meshgrid(x[:2], y[:3])", "L.cdist(x[:, None], y[:, None])", "L.add(x, y) - x"),
+    *("L.meshgrid(x[:2], y[:3])", "L.cdist(x[:, None], y[:, None])", "L.add(x, y) - x", "x.expand_as(y)"),
 ]
 COMBINED_OF = {
     "torch": ["L.addcmul(x, x, y)", "L.addcdiv(x, x, y)", "L.addcmul(x, x, y, value=0)", "L.sub(x, y, alpha=0)"],
@@ -335,7 +340,7 @@ COMBINED_OF = {
 WHOLE_PAIRS = [
     *(f"L.bitwise_{name}(x, y)" for name in ("and", "or", "xor")),
     *("L.gcd(x, y)", "L.lcm(x, y)", "L.bitwise_not(x)", "L.isin(x, y)", "L.einsum('i,i->', x, y)", "L.dot(x, y)"),
-    "L.outer(x, y)",
+    *("L.outer(x, y)", "L.bincount(x)", "L.bincount(x.abs(), y)", "L.bincount(x.abs(), y * 0.5, 5)"),
 ]
 _EMPTY = ("[0]", "[2, 0]", "[0, 3]", "[]", "[1]")
 _EMPTY_PAIRS = ("[0] and [0]", "[0] and []", "[2, 0] and [1]", "[] and []", "[1] and []")

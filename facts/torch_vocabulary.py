@@ -134,6 +134,8 @@ DRAWS = [
     ("torch.empty(2, 3, 4).permute(1, 2, 0).normal_()", True),
     ("torch.empty(40)[::2].normal_()", True),
     ("torch.rand(2)", True),
+    ("torch.nn.functional.dropout2d(torch.ones(2, 3, 2, 2), 0.4)", True),
+    ("torch.nn.Dropout2d(0.5, inplace=True)(torch.ones(2, 3, 1, 2))", True),
 ]
 SEEDS = (0, 1, 2**32 + 7)
 

@@ -56,6 +56,9 @@ QUESTIONS: Questions = {
         numpy="y = numpy.broadcast_to(x, (2, 2, 3))", torch="y = x.expand(2, 2, 3)", paddle="y = x.expand([2, 2, 3])"
     ),
     "diagonal": sees(numpy="y = numpy.diagonal(x)", torch="y = x.diagonal()", paddle="y = x.diagonal()"),
+    "diag": sees(numpy="y = numpy.diag(x)", torch="y = x.diag()", paddle="y = x.diag()"),
+    "expand_as": sees(torch="y = x[0].expand_as(x)", paddle="y = x[0].expand_as(x)"),
+    "unflatten": sees(torch="y = x.unflatten(1, (3, 1))", paddle="y = x.unflatten(1, [3, 1])"),
     "contiguous": sees(numpy="y = numpy.ascontiguousarray(x)", torch="y = x.contiguous()", paddle="y = x.contiguous()"),
     "contiguous of a transposed": sees(
         numpy="y = numpy.ascontiguousarray(x.T)",

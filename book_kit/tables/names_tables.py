@@ -244,3 +244,20 @@ def not_here_table() -> str:
         (message("Name"), message("Why, or what to do instead")),
         ((f"`paddle.{name}`", message("{reason}.", reason=translated(why))) for name, why in NOT_HERE.items()),
     )
+
+
+def tutorials_table(facts: Path) -> str:
+    """Return a table of the names in tutorials: the number that minitensor has, and those that it lacks."""
+    record = json.loads((facts / "tutorial-names.json").read_text(encoding="utf-8"))
+    lines = (
+        (
+            NAMES[library],
+            str(len(record[library]["tutorials"])),
+            str(len(record[library]["present"])),
+            comma_list(f"`{name}`" for name in record[library]["missing"]),
+        )
+        for library in ("torch", "paddle")
+    )
+    return markdown(
+        ("", message("Tutorials"), message("Names that minitensor has"), message("Names that it lacks")), lines
+    )

@@ -14,7 +14,7 @@ _DEFINED = {
     "attention": ("Embedding", "MultiHeadAttention"),
     "containers": ("LayerList", "Sequential"),
     "layer": ("Layer",),
-    "layers": ("Conv2D", "Dropout", "Flatten", "Linear"),
+    "layers": ("Conv2D", "Dropout", "Dropout2D", "Flatten", "Identity", "Linear", "Unflatten"),
     "normalizing": ("BatchNorm1D", "BatchNorm2D", "GroupNorm", "InstanceNorm2D", "LayerNorm"),
     "parameter": ("ParamAttr", "Parameter"),
     "pooling": ("AdaptiveAvgPool2D", "AvgPool2D", "MaxPool2D"),

@@ -40,6 +40,7 @@ class CrossEntropyLoss(_CrossEntropyLossBase):
 
 from minitensor.nn.layer import Layer as _ELUBase
 from minitensor.nn.layers import Dropout as Dropout
+from minitensor.nn.layers import Dropout2D as Dropout2D
 
 class ELU(_ELUBase):
     def __init__(self, alpha: float = 1.0, name: str | None = None, inplace: bool = False) -> None: ...
@@ -72,6 +73,7 @@ class Hardtanh(_HardtanhBase):
     def extra_repr(self) -> str: ...
 
 from minitensor.nn.layer import Layer as _KLDivLossBase
+from minitensor.nn.layers import Identity as Identity
 from minitensor.nn.normalizing import InstanceNorm2D as InstanceNorm2D
 
 class KLDivLoss(_KLDivLossBase):
@@ -211,3 +213,4 @@ class ThresholdedReLU(_ThresholdedReLUBase):
 from minitensor.nn import functional as functional
 from minitensor.nn import initializer as initializer
 from minitensor.nn import utils as utils
+from minitensor.nn.layers import Unflatten as Unflatten

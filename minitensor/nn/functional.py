@@ -10,8 +10,8 @@ from minitensor.paddle.missing import missing
 #: For each module, the names of its functions. They are not operations of the derivative table.
 _DEFINED = {
     "minitensor.engine.layers.activations": (
-        *("cosine_similarity", "dropout", "gelu", "hardsigmoid", "hardswish", "log_softmax", "mish", "normalize"),
-        *("selu", "silu", "softplus", "softsign", "swish"),
+        *("cosine_similarity", "dropout", "dropout2d", "gelu", "hardsigmoid", "hardswish", "log_softmax", "mish"),
+        *("normalize", "selu", "silu", "softplus", "softsign", "swish"),
     ),
     "minitensor.engine.layers.attention": ("embedding",),
     "minitensor.engine.layers.convolution": ("conv2d",),

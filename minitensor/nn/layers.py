@@ -12,10 +12,12 @@ from typing import Any
 from minitensor.engine import checks
 from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import as_lengths
 from minitensor.engine.layers.convolution import conv2d, pair
 from minitensor.engine.layers.declared import PADDLE, classes
 from minitensor.engine.layers.linear import linear
 from minitensor.engine.operations.arguments import need_tensor
+from minitensor.engine.views.reshaping import unflatten
 from minitensor.nn import functional as F
 from minitensor.nn.initializer import Normal
 from minitensor.nn.layer import Layer
@@ -30,6 +32,13 @@ def need_attrs(*attributes: Any) -> None:
     for each in attributes:
         if each is not False:
             as_attr(each)
+
+
+def _probability(op: str, p: Any) -> float:
+    """Return ``p``; raise ValueError unless it is a number from 0 to 1."""
+    if not isinstance(p, (int, float)) or not 0 <= p <= 1:
+        raise ValueError(f"{op}: p is a probability from 0 to 1, not {shown(p)}")
+    return p
 
 
 class Linear(Layer):
@@ -136,6 +145,37 @@ class Flatten(Layer):
         return x.flatten(self.start_axis, self.stop_axis)
 
 
+class Unflatten(Layer):
+    """Split the dimension ``axis`` into several, as a view: see :func:`~minitensor.unflatten`.
+
+    With ``Unflatten(1, [3, 4])`` an input of shape [2, 12] becomes [2, 3, 4].
+
+    Raises:
+        IndexError: on a call, if ``x`` does not have such an axis.
+        ValueError: on a call, if the lengths do not make up the dimension.
+    """
+
+    def __init__(self, axis: int, shape: Any, name: str | None = None) -> None:
+        super().__init__()
+        self.axis, self.shape = checks.integer("Unflatten", "axis", axis), as_lengths("Unflatten", shape)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return unflatten(x, self.axis, self.shape)
+
+    def extra_repr(self) -> str:
+        return f"axis={self.axis}, shape={self.shape}"
+
+
+class Identity(Layer):
+    """Return the input itself, of any shape. The arguments of the constructor have no effect."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+
 class Dropout(Layer):
     """Set elements to 0 with probability ``p`` in training and divide the others by ``1 - p``.
 
@@ -149,15 +189,36 @@ class Dropout(Layer):
 
     def __init__(self, p: float = 0.5, name: str | None = None, inplace: bool = False) -> None:
         super().__init__()
-        if not isinstance(p, (int, float)) or not 0 <= p <= 1:
-            raise ValueError(f"Dropout: p is a probability from 0 to 1, not {shown(p)}")
-        self.p, self.inplace = p, checks.flag("Dropout", "inplace", inplace)
+        self.p, self.inplace = _probability("Dropout", p), checks.flag("Dropout", "inplace", inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.dropout(x, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
         return f"p={self.p}" + (", inplace=True" if self.inplace else "")
+
+
+class Dropout2D(Layer):
+    """Set whole channels to 0 with probability ``p`` in training: see :func:`~minitensor.nn.functional.dropout2d`.
+
+    The input has the shape [images, channels, height, width], or with ``data_format="NHWC"`` [images, height, width,
+    channels]; the result has the same.
+
+    Raises:
+        ValueError: if ``p`` is not a probability, if ``data_format`` is unknown, or if the input has another shape.
+        TypeError: if the input is not a tensor of floats.
+    """
+
+    def __init__(self, p: float = 0.5, data_format: str = "NCHW", name: str | None = None) -> None:
+        super().__init__()
+        self.p, self.data_format = _probability("Dropout2D", p), data_format
+        checks.choice("Dropout2D", "data_format", data_format, ("NCHW", "NHWC"))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.dropout2d(x, self.p, self.training, self.data_format)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, data_format={self.data_format}"
 
 
 #: The activations and losses, by name.

@@ -1,4 +1,4 @@
-"""Sums of products, distances, repetitions and grids under Paddle's names, composed of operations with gradients."""
+"""Sums of products, diagonals, repetitions and grids under Paddle's names, composed of operations with gradients."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.core.errors import named_instead
 from minitensor.engine.core.tensor import Tensor
-from minitensor.engine.device.arrays import host_array
+from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import INTEGERS
+from minitensor.engine.kernels.numbers import number, stored
 from minitensor.engine.layers import einsum as contraction
 from minitensor.engine.layers import rearranging
 from minitensor.engine.operations import FUNCTIONS as TABLE
 from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
-from minitensor.engine.views.parts import as_strided
+from minitensor.engine.views.parts import as_strided, diagonal
 from minitensor.engine.views.reshaping import reshape, unsqueeze
 
 
@@ -49,6 +51,51 @@ def outer(x: Tensor, y: Tensor) -> Tensor:
     need_tensor("outer", x)
     need_tensor("outer", y)
     return TABLE["multiply"](reshape(x, [-1, 1]), reshape(y, [1, -1]))
+
+
+def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
+    """Return the sum of the diagonal of ``x`` in the plane of ``axis1`` and ``axis2``.
+
+    Returns:
+        A tensor of the dtype of ``x``, and of its shape without these two dimensions.
+
+    Raises:
+        ValueError: if ``x`` has fewer than two dimensions.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    try:
+        total = TABLE["sum"](diagonal(x, offset, axis1, axis2), -1)
+        return total.astype(x.dtype) if x._array.dtype in INTEGERS else total
+    except (ValueError, TypeError, IndexError) as error:
+        raise named_instead("trace", "diagonal", error) from None
+
+
+def diag(x: Tensor, offset: int = 0, padding_value: float = 0, name: str | None = None) -> Tensor:
+    """Return a matrix with the vector ``x`` on its diagonal, or a copy of the diagonal of the matrix ``x``.
+
+    Args:
+        offset: the columns by which each cell of the diagonal is moved along its row.
+        padding_value: a number for the other elements of the matrix.
+
+    Returns:
+        A tensor of shape [m, m] for n elements, where m is ``n + abs(offset)``; or of shape [n].
+
+    Raises:
+        ValueError: if ``x`` has more than two dimensions.
+        TypeError: if ``x`` is not a tensor, or if another argument is not a number.
+    """
+    need_tensor("diag", x)
+    if x.ndim > 2:
+        raise ValueError(f"diag: x is a vector or a matrix; its shape is {x.shape}")
+    offset, padding = whole("diag: offset", offset), number("diag", "padding_value", padding_value)
+    if x.ndim == 2:
+        return TABLE["clone"](diagonal(x, offset))
+    matrix = TABLE["diag_embed"](reshape(x, [-1]), offset)
+    if not padding:
+        return matrix
+    is_filled = np.eye(matrix.shape[0], k=offset, dtype=np.bool_)
+    return TABLE["where"](Tensor._made(like(is_filled, x._array)), matrix, stored("diag", padding, x._array.dtype)[()])
 
 
 def inner(x: Tensor, y: Tensor) -> Tensor:
@@ -311,8 +358,8 @@ def rank(input: Tensor) -> Tensor:
 METHODS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        *(outer, inner, cdist, tile, repeat_interleave, unfold, kthvalue, logsumexp, count_nonzero, isclose, diff),
-        *(amax, amin, mv, rank),
+        *(trace, diag, outer, inner, cdist, tile, repeat_interleave, unfold, kthvalue, logsumexp, count_nonzero),
+        *(isclose, diff, amax, amin, mv, rank),
     )
 }
 #: The functions of ``minitensor``.

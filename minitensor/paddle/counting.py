@@ -1,4 +1,4 @@
-"""Unique values and one-hot rows, under Paddle's names. The results have no gradient."""
+"""Unique values, positions, counts and one-hot rows, under Paddle's names. The results have no gradient."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import numpy as np
 
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import as_shape
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import INDICES, INTEGERS, dtype_of
+from minitensor.engine.kernels.reducing import counted
 from minitensor.engine.operations.arguments import as_axis, need_tensor
+from minitensor.engine.views.parts import unbind
 
 
 def unique(
@@ -77,8 +80,70 @@ def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
     return Tensor._made(like(hot, x._array), "one_hot", (x,))
 
 
-#: Functions of ``minitensor`` and methods of tensors.
-FUNCTIONS: dict[str, Callable[..., Any]] = {"unique": unique}
+def nonzero(x: Tensor, as_tuple: bool = False) -> Any:
+    """Return the indices of the elements that are not 0: one row for each element, or with ``as_tuple`` one tensor for
+    each dimension.
 
-for _name, _function in FUNCTIONS.items():
+    Returns:
+        An int64 tensor of shape [n, dimensions] for n elements, or a tuple of views of its columns, of shape [n].
+
+    Raises:
+        ValueError: if ``x`` has no dimensions.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("nonzero", x)
+    if x._array.ndim == 0:
+        raise ValueError("nonzero: x has at least one dimension; this tensor has none")
+    as_tuple = checks.flag("nonzero", "as_tuple", as_tuple)
+    found = Tensor._made(like(np.argwhere(host_array(x._array)).astype(np.int64), x._array), "nonzero", (x,))
+    return tuple(unbind(found, 1)) if as_tuple else found
+
+
+def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0, name: str | None = None) -> Tensor:
+    """Return the number of times that each integer 0, 1, 2, ... occurs; with ``weights``, the sum of the weights of its
+    occurrences.
+
+    Args:
+        x: integers of at least 0, of shape [n].
+        weights: one number for each element of ``x``, of shape [n].
+        minlength: the smallest length of the result.
+
+    Returns:
+        An int64 tensor, or with ``weights`` one of float64, or of float32 for float32 weights.
+
+    Raises:
+        ValueError: if a number is negative, or if a tensor has another shape.
+        TypeError: if ``x`` does not hold integers, or an argument is not a tensor.
+    """
+    need_tensor("bincount", x)
+    array, least = host_array(x._array), checks.integer("bincount", "minlength", minlength, least=0)
+    if array.dtype not in INTEGERS:
+        raise TypeError(f"bincount: x holds integers, not {x.dtype.name}")
+    if weights is not None:
+        need_tensor("bincount", weights, "weights")
+    if array.ndim != 1 or (weights is not None and weights.shape != x.shape):
+        raise ValueError(f"bincount: x and weights are vectors of one length; the shape of x is {x.shape}")
+    if (array < 0).any():
+        raise ValueError(f"bincount: each integer is at least 0, not {array.min()}")
+    as_shape("bincount", [least])
+    counts = counted(array, None if weights is None else host_array(weights._array), least)
+    return Tensor._made(like(counts, x._array), "bincount", (x,))
+
+
+def tolist(x: Tensor) -> Any:
+    """Return the elements as nested lists of Python numbers; the element itself if ``x`` has no dimensions.
+
+    Raises:
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("tolist", x)
+    return x.tolist()
+
+
+#: Functions of ``minitensor`` and methods of tensors.
+METHODS: dict[str, Callable[..., Any]] = {"unique": unique, "nonzero": nonzero, "bincount": bincount}
+#: Functions of ``minitensor``.
+FUNCTIONS: dict[str, Callable[..., Any]] = {**METHODS, "tolist": tolist}
+
+for _name, _function in METHODS.items():
     setattr(Tensor, _name, _function)

@@ -44,13 +44,7 @@ NOT_HERE: dict[str, str] = {
     **dict.fromkeys(("hub", "onnx", "text", "incubate"), "it is not a part of Paddle that this book needs"),
     "linalg": "there are matmul, einsum, norm and inner, and no decompositions of matrices",
     # The names below are those of tutorials that minitensor lacks: facts/tutorial-names.json counts them.
-    "nonzero": "x[x != 0] has the elements, and numpy.argwhere(x.numpy()) their indices",
-    "trace": "paddle.einsum('ii->', x) sums the diagonal, and paddle.diagonal(x) is a view of it",
-    "bincount": "F.one_hot(x, n).sum(0) counts each integer below n",
-    "diag": "paddle.diagonal(x) is a view of a matrix's diagonal; paddle.eye(len(x)) * x makes one from a finite x",
-    "tolist": "a tensor has it: x.tolist()",
     "shape": "a tensor has it: x.shape",
-    "expand_as": "x.expand(y.shape) has the shape of y",
     "standard_normal": "paddle.randn(shape) draws the same numbers",
     "square_error_cost": "paddle.square(input - label) is the cost of each element",
     **dict.fromkeys(
@@ -67,10 +61,6 @@ NOT_HERE: dict[str, str] = {
     **dict.fromkeys(
         ("interpolate", "Upsample", "UpsamplingBilinear2D"),
         "x.repeat_interleave(2, 2).repeat_interleave(2, 3) enlarges images by a whole factor",
-    ),
-    **dict.fromkeys(
-        ("Dropout2D", "dropout2d"),
-        "x * F.dropout(paddle.ones([*x.shape[:2], 1, 1]), p) drops whole channels in training",
     ),
     **dict.fromkeys(
         ("LayerDict", "ParameterList"), "add_sublayer(name, layer) and add_parameter(name, parameter) register any name"

@@ -22,20 +22,18 @@ from minitensor.torch.creation import (
     arange,
     as_tensor,
     empty,
-    empty_like,
     eye,
     from_dlpack,
     from_numpy,
     full,
-    full_like,
     linspace,
     logspace,
     ones,
-    ones_like,
     tensor,
     zeros,
-    zeros_like,
 )
+from minitensor.torch.creation_like import empty_like, full_like, ones_like, zeros_like
+from minitensor.torch.cuda import amp as _cuda_amp
 from minitensor.torch.dtypes import (
     Size,
     bfloat16,
@@ -57,6 +55,7 @@ from minitensor.torch.dtypes import (
 from minitensor.torch.dtypes import bool_ as bool
 from minitensor.torch.errors import missing_in as _missing_in
 from minitensor.torch.generator import Generator, default_generator
+from minitensor.torch.memory_formats import channels_last, contiguous_format, preserve_format
 from minitensor.torch.operation_table import found_in as _found_in
 from minitensor.torch.printing import set_printoptions
 from minitensor.torch.random import (

@@ -21,9 +21,11 @@ from minitensor.torch import (
     comparison,
     conversion,
     creation,
+    creation_like,
     cuda,
     indexing,
     linear_algebra,
+    memory_formats,
     memory_sharing,
     pointwise,
     promotion,
@@ -95,11 +97,12 @@ def _by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 #: The functions that are in the module ``torch`` and are also methods of tensors.
 _BOTH: dict[str, Callable[..., Any]] = _by_name(
     *(linear_algebra.mm, linear_algebra.matmul, linear_algebra.bmm, linear_algebra.mv, linear_algebra.dot),
-    *(linear_algebra.outer, linear_algebra.trace, linear_algebra.inner),
+    *(linear_algebra.outer, linear_algebra.trace, linear_algebra.diag, linear_algebra.inner),
     *(reductions.argmax, reductions.argmin, reductions.max, reductions.min, reductions.all, reductions.any_),
     *(reductions.count_nonzero, reductions.var, reductions.std, reductions.norm, reductions.log_softmax),
     *(reductions.logsumexp, reductions.bincount, reductions.nansum, reductions.nanmean),
-    *(comparison.isclose, comparison.allclose, comparison.equal, indexing.nonzero, random.multinomial),
+    *(comparison.isclose, comparison.allclose, comparison.equal, indexing.nonzero, indexing.argwhere),
+    *(random.multinomial, conversion.clone),
     *(sorting.flip, sorting.roll, sorting.argsort, sorting.sort, sorting.topk, sorting.unique),
     *(sorting.kthvalue, sorting.median, sorting.diff, sorting.cummax, sorting.cummin),
     *(pointwise.addcmul, pointwise.addcdiv, pointwise.clamp_min, pointwise.clamp_max),
@@ -119,14 +122,14 @@ for _name in (
 _ONLY_METHODS: dict[str, Callable[..., Any]] = _by_name(
     *(conversion.to, conversion.type_as, cuda.cuda, cuda.cpu, indexing.copy_, indexing.index_copy_),
     *(pointwise.addcmul_, pointwise.addcdiv_, pointwise.clamp_min_, pointwise.clamp_max_, pointwise.apply_),
-    *(views.view, views.view_as, views.reshape_as, views.contiguous),
+    *(views.view, views.view_as, views.reshape_as, memory_formats.contiguous, memory_formats.is_contiguous),
     *(views.transpose_, views.t_, views.squeeze_, views.unsqueeze_),
     *(slicing_joining.expand, slicing_joining.expand_as, slicing_joining.repeat, slicing_joining.unfold),
     *(memory_sharing.numpy, memory_sharing.resize_, memory_sharing.resize_as_, memory_sharing.set_),
     *(memory_sharing.__array__, memory_sharing.__dlpack__),
     *(conversion.converter(name) for name in conversion.CONVERTERS),
-    *(creation.like_new(make) for make in (creation.zeros, creation.ones, creation.empty, creation.full)),
-    creation.like_new(creation.tensor),
+    *(creation_like.like_new(make) for make in (creation.zeros, creation.ones, creation.empty, creation.full)),
+    creation_like.like_new(creation.tensor),
 ) | {
     "backward": gradients.backward_of_one,
     "type": conversion.type_,
@@ -163,11 +166,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **conversion.TENSOR_TYPES,
 }
 FUNCTIONS |= {"concat": FUNCTIONS["cat"], "concatenate": FUNCTIONS["cat"]}
+FUNCTIONS["empty"] = memory_formats.with_memory_format(FUNCTIONS["empty"])
 
 for _name in (
     *("mm", "matmul", "bmm", "mv", "dot", "outer", "var", "std", "norm", "log_softmax", "logsumexp", "addcmul"),
     *("addcdiv", "clamp_min", "clamp_max", "argmax", "argmin", "all", "any", "max", "min", "nonzero", "sort", "topk"),
-    *("argsort", "multinomial", "inner", "kthvalue", "nansum", "nanmean", "cummax", "cummin", "isin"),
+    *("argsort", "diag", "multinomial", "inner", "kthvalue", "nansum", "nanmean", "cummax", "cummin", "isin"),
 ):
     FUNCTIONS[_name] = with_out(FUNCTIONS[_name])
 

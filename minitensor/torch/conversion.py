@@ -13,7 +13,7 @@ from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.dtypes import FLOATS
-from minitensor.torch import cuda
+from minitensor.torch import cuda, memory_formats
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.creation import tensor, zeros
@@ -25,14 +25,23 @@ from minitensor.torch.operands import cast
 from minitensor.torch.tensor import Tensor, as_torch
 
 
-def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: bool = False, **_: Any) -> Tensor:
-    """Return the tensor in another dtype or on another device: ``to("cuda")``, ``to(torch.float64)``, ``to(other)``.
+def to(
+    input: Tensor,
+    *where: Any,
+    device: Any = None,
+    dtype: Any = None,
+    copy: bool = False,
+    memory_format: Any = None,
+    **_: Any,
+) -> Tensor:
+    """Return the tensor in another dtype, on another device or in another memory format: ``to("cuda")``,
+    ``to(torch.float64)``, ``to(other)``, ``to(memory_format=torch.channels_last)``.
 
     The result is the tensor itself if nothing changes and ``copy`` is False. Otherwise it is a copy of the same shape,
     through which gradients flow.
 
     Raises:
-        RuntimeError: if there is no such device.
+        RuntimeError: if there is no such device, or if the memory format needs four dimensions.
         TypeError: if an argument is neither a device nor a dtype nor a tensor.
     """
     copy = checks.flag("to()", "copy", copy)
@@ -42,7 +51,23 @@ def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: 
         out = cuda.move(out, device)
     if dtype is not None and dtype.numpy != out._array.dtype:
         out = cast(out, dtype.numpy)
-    return TABLE["clone"](out) if copy and out is input else out
+    out = TABLE["clone"](out) if copy and out is input else out
+    return out if memory_format is None else memory_formats.converted(input, out, memory_format)
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Return a copy on a new storage, which gradients pass through.
+
+    Args:
+        memory_format: the order of the copy in memory; by default that of ``input``.
+
+    Raises:
+        RuntimeError: if images are needed, and the tensor does not have four dimensions.
+        TypeError: if ``input`` is not a tensor, or ``memory_format`` not a memory format.
+    """
+    out = TABLE["clone"](input)
+    order = memory_formats.order_of("clone", memory_format, out._array.ndim)
+    return out if order is None else memory_formats.laid_out(out, order)
 
 
 def device_and_dtype(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tuple[Any, DType | None]:
@@ -81,8 +106,8 @@ def converter(name: str) -> Callable[[Tensor], Tensor]:
     """Return the method ``name``, which is a key of :data:`CONVERTERS`."""
     dtype = CONVERTERS[name]
 
-    def convert(input: Tensor) -> Tensor:
-        return to(input, dtype_of(dtype))
+    def convert(input: Tensor, memory_format: Any = None) -> Tensor:
+        return to(input, dtype_of(dtype), memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +12,6 @@ from minitensor.engine.checks import NUMPY_INTEGERS, shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.creation import making as engine
 from minitensor.engine.creation.from_data import MOST_DIMENSIONS, array_of
-from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import current, device_named
 from minitensor.engine.dtypes import DTYPES, FLOATS, is_supported
 from minitensor.engine.kernels.numbers import stored
@@ -230,12 +228,12 @@ def full(
         RuntimeError: if a length is negative, or ``dtype`` cannot hold the number.
         TypeError: if ``fill_value`` is not a number, or ``size`` is not a shape.
     """
-    fill_value = _fill("full", fill_value, None if dtype is None else dtype_of(dtype).numpy)
+    fill_value = filled("full", fill_value, None if dtype is None else dtype_of(dtype).numpy)
     shape = size_of("full", (need_ints("full", "size", size),))
     return placed("full", np.full(shape, fill_value), device, requires_grad)
 
 
-def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
+def filled(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
     """Return a number as a numpy scalar of ``dtype``. None means float32, int64 or bool, by the kind of the number.
 
     Raises:
@@ -405,90 +403,6 @@ def logspace(
     base = _number("logspace", base)
     powers = linspace(start, end, steps, dtype="float64", device="cpu")._array
     return placed("logspace", np.power(base, powers).astype(wanted), device, requires_grad)
-
-
-# ---------- like another ----------
-
-
-def like(op: str, x: Any, make: Callable[[tuple[int, ...], np.dtype], np.ndarray], named: dict[str, Any]) -> Tensor:
-    """Return a tensor on the array that ``make`` creates, in the shape and dtype and on the device of ``x``.
-
-    ``named`` has the keyword arguments of the function ``op``, which may be another dtype or device.
-    """
-    if not isinstance(x, BaseTensor):
-        raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
-    unknown = set(named) - {"dtype", "device", "requires_grad", "memory_format", "layout"}
-    if unknown:
-        raise TypeError(f"{op}() got an unexpected keyword argument '{min(unknown)}'")
-    dtype = x._array.dtype if named.get("dtype") is None else dtype_of(named["dtype"]).numpy
-    device = named.get("device")
-    if device is None:
-        device = "cpu" if gpu_of(x._array) is None else "cuda"
-    check_placement(op, device, named.get("requires_grad", False), dtype)
-    # `make` may draw random numbers. As in PyTorch, they are drawn in the order of the elements in memory.
-    outward = result_strides.order_of([x._array], x._array.shape)[::-1]
-    numbers = make(tuple(x._array.shape[d] for d in outward), dtype).transpose(np.argsort(outward))
-    return placed(op, numbers, device, named.get("requires_grad", False))
-
-
-def zeros_like(input: Tensor, **named: Any) -> Tensor:
-    """Return a tensor of zeros in the shape and dtype and on the device of ``input``.
-
-    Raises:
-        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for an unknown keyword.
-        RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
-    """
-    return like("zeros_like", input, np.zeros, named)
-
-
-def ones_like(input: Tensor, **named: Any) -> Tensor:
-    """Return a tensor of ones in the shape and dtype and on the device of ``input``.
-
-    Raises:
-        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for an unknown keyword.
-        RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
-    """
-    return like("ones_like", input, np.ones, named)
-
-
-def empty_like(input: Tensor, **named: Any) -> Tensor:
-    """Return a tensor of zeros in the shape and dtype of ``input``. PyTorch leaves its memory uninitialized.
-
-    Raises:
-        TypeError, RuntimeError: as :func:`zeros_like` does.
-    """
-    return like("empty_like", input, np.zeros, named)
-
-
-def full_like(input: Tensor, fill_value: Any, **named: Any) -> Tensor:
-    """Return a tensor filled with ``fill_value``, in the shape and dtype and on the device of ``input``.
-
-    Raises:
-        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for an unknown keyword.
-        RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one, or if the dtype cannot
-            hold the number.
-    """
-    return like("full_like", input, lambda s, d: np.full(s, _fill("full_like", fill_value, d)), named)
-
-
-def like_new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return a method such as ``new_zeros``, which calls ``make`` with the dtype and device of its tensor."""
-    bound = inspect.signature(make)
-
-    def method(self: Tensor, *given: Any, **named: Any) -> Tensor:
-        here = {"dtype": self.dtype, "device": self.device}
-        try:
-            bound.bind(*given, **named)
-        except TypeError as error:
-            raise TypeError(f"{method.__name__}(): {error}") from None
-        return make(*given, **{**here, **named})
-
-    method.__name__ = method.__qualname__ = f"new_{make.__name__}"
-    method.__doc__ = (
-        f"Return ``torch.{make.__name__}`` of the arguments, by default with the dtype and device of this tensor. "
-        f"The shape and the errors are those of ``torch.{make.__name__}``; arguments that it lacks raise TypeError."
-    )
-    return method
 
 
 def create_from_arguments(*given: Any) -> Tensor:

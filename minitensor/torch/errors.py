@@ -83,19 +83,14 @@ LEFT_OUT: dict[str, str] = {
         "there are matmul, einsum, norm and trace, and no decompositions of matrices",
     ),
     # The names below are those of tutorials that minitensor lacks: facts/tutorial-names.json counts them.
-    "amp": "torch.amp.autocast('cuda') and torch.amp.GradScaler('cuda') are the newer names",
     "backends": "NumPy and CuPy compute, and cuDNN and MPS have no switches here: leave the line out",
-    **dict.fromkeys(
-        ("channels_last", "contiguous_format", "preserve_format"),
-        "x.permute(0, 2, 3, 1).contiguous() stores the channels last; layers take [images, channels, height, width]",
-    ),
     "profiler": "minitensor.memory.profile counts the bytes of each line, and time.perf_counter() measures time",
     **dict.fromkeys(
         ("Event", "Stream"), "there is one stream: call torch.cuda.synchronize() and read time.perf_counter()"
     ),
-    "graph": "utils.checkpoint.checkpoint recomputes saved tensors, and minitensor.set_inplace_policy('copy_on_write') "
-    "allows writes into them; hooks cannot replace them",
-    **dict.fromkeys(("gradcheck", "gradgradcheck"), "minitensor.autograd.gradcheck checks a function of its tensors"),
+    **dict.fromkeys(
+        ("saved_tensors_hooks", "save_on_cpu"), "utils.checkpoint.checkpoint recomputes tensors instead of saving them"
+    ),
     **dict.fromkeys(
         ("Adagrad", "Adadelta", "Adamax", "NAdam", "ASGD", "LBFGS"),
         "there are SGD, Adam, AdamW and RMSprop; a subclass of Optimizer can update parameters under no_grad",
@@ -104,9 +99,6 @@ LEFT_OUT: dict[str, str] = {
         ("ConvTranspose2d", "conv_transpose2d"),
         "F.fold(weight.flatten(1).t() @ x.flatten(2), output_size, kernel_size, stride=stride) is a transposed "
         "convolution",
-    ),
-    **dict.fromkeys(
-        ("Dropout2d", "dropout2d"), "x * F.dropout(torch.ones(*x.shape[:2], 1, 1), p) drops whole channels in training"
     ),
     "ModuleDict": "add_module(name, module) registers a module under any name, and getattr(self, name) returns it",
     "ParameterList": "register_parameter(name, parameter) registers a parameter under any name",
@@ -134,8 +126,6 @@ LEFT_OUT: dict[str, str] = {
         ("tensorboard", "benchmark", "cpp_extension", "hub", "onnx", "fx", "export", "quantization"),
         "it is not a part of PyTorch that this book needs",
     ),
-    "argwhere": "x.nonzero() returns the same indices",
-    "diag": "x.diagonal() is a view of a matrix's diagonal; torch.eye(len(x)) * x is a matrix with a finite diagonal x",
     "tensordot": "torch.einsum names the dimensions that are summed",
 }
 

@@ -340,6 +340,19 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return without_history(input, like(np.argwhere(array).astype(np.int64), input._array), "nonzero")
 
 
+def argwhere(input: Tensor) -> Tensor:
+    """Return the indices of the elements that are not 0: one row for each element.
+
+    Returns:
+        An int64 tensor of shape [n, dimensions] for n elements.
+
+    Raises:
+        TypeError: if ``input`` is not a tensor.
+    """
+    need_tensor("argwhere", input)
+    return nonzero(input)
+
+
 def where_method(input: Tensor, condition: Tensor, other: Any) -> Tensor:
     """Return the tensor's elements where ``condition`` is true, else those of ``other``, in the broadcast shape of the
     three.

@@ -1,4 +1,4 @@
-"""Products of matrices and vectors, and the trace.
+"""Products of matrices and vectors, diagonals and the trace.
 
 The docstrings repeat parts of those of Paddle's functions, because each vocabulary names its own parameters and errors.
 """
@@ -13,7 +13,7 @@ from minitensor.engine.autocasting import autocasts
 from minitensor.engine.layers.einsum import einsum as contraction
 from minitensor.engine.layers.einsum import equation_of
 from minitensor.engine.layers.rearranging import row_norms
-from minitensor.torch.arguments import need_tensor
+from minitensor.torch.arguments import need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import C_NAMES
 from minitensor.torch.grad_fn import name_grad_fn
@@ -182,6 +182,29 @@ def trace(input: Tensor) -> Tensor:
     if input._array.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
     return name_grad_fn(TABLE["sum"](input.diagonal()), "TraceBackward0")
+
+
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Return a matrix with the vector ``input`` on its diagonal and 0 elsewhere, or a copy of the diagonal of the
+    matrix ``input``.
+
+    Args:
+        diagonal: the columns by which each cell of the diagonal is moved along its row.
+
+    Returns:
+        A tensor of shape [m, m] for n elements, where m is ``n + abs(diagonal)``; or of shape [n].
+
+    Raises:
+        RuntimeError: if ``input`` is neither a vector nor a matrix.
+        TypeError: if ``input`` is not a tensor, or ``diagonal`` is not an integer.
+    """
+    need_tensor("diag", input)
+    if input._array.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._array.ndim}D")
+    diagonal = need_int("diag", "diagonal", diagonal, 2)
+    if input._array.ndim == 1:
+        return TABLE["diag_embed"](input, diagonal)
+    return name_grad_fn(TABLE["clone"](input.diagonal(diagonal)), "DiagonalBackward0_copy")
 
 
 def einsum(*given: Any) -> Tensor:

@@ -288,10 +288,12 @@ spell("threshold", "thresholded_relu", "input, threshold, value", out=False, gra
 
 spell("where", "where", "condition, input, other", in_place=False, prologue="condition = as_mask('where', condition)",
       doc="x where condition is true, else y.", out=False)  # fmt: skip
-spell("clone", "clone", "input", keywords="memory_format=None", out=False)
+spell("clone", out=False, found="")
 spell("fill", "fill", "input, value", out=False, prologue="check_numbers(x, value)", found=_ALSO_IN_PLACE,
       grad_name="FillBackward2")  # fmt: skip
 spell("zero", "zero", "input", out=False, found=_ALSO_IN_PLACE, forward=kernels.zero)
+spell("diag_embed", out=False, found="Tensor torch",
+      prologue="offset = need_int('diag_embed', 'offset', offset, 2)")  # fmt: skip
 for _name in ("tril", "triu"):
     spell(_name, prologue=f"diagonal = need_int('{_name}{{_}}', 'diagonal', diagonal)")
 spell("fill_diagonal", "fill_diagonal", "input, fill_value, wrap=False", renamed={"value": "fill_value"},

@@ -13,7 +13,8 @@ from minitensor.engine.creation.making import MOST_ELEMENTS
 from minitensor.engine.device.arrays import broadcast_shapes, host_array
 from minitensor.engine.dtypes import FLOATS
 from minitensor.torch.arguments import need_int, need_tensor
-from minitensor.torch.creation import check_placement, like, placed, size_of
+from minitensor.torch.creation import check_placement, placed, size_of
+from minitensor.torch.creation_like import like
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int64
 from minitensor.torch.errors import sizes_differ
 from minitensor.torch.generator import Generator, default_generator, generator_of

@@ -18,6 +18,7 @@ from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import as_array, host_array, like
 from minitensor.engine.dtypes import FLOATS, HALVES, INTEGERS
 from minitensor.engine.kernels.numbers import number
+from minitensor.engine.kernels.reducing import counted
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
@@ -93,6 +94,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         weights: one weight for each element of ``input``, shape [n].
         minlength: the smallest length of the result.
 
+    Returns:
+        An int64 tensor, or with ``weights`` one of float64, or of float32 for float32 weights.
+
     Raises:
         NotImplementedError: if the dtype is not an integer one.
         RuntimeError: if a number is negative, or if an argument has another shape.
@@ -112,8 +116,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if least < 0:
         raise RuntimeError("minlength should be >= 0")
     size_of("bincount", (least,))
-    counts = np.bincount(array, None if weights is None else host_array(weights._array), least)
-    counts = counts.astype(np.int64) if weights is None else counts
+    counts = counted(array, None if weights is None else host_array(weights._array), least)
     return without_history(input, like(counts, input._array), "bincount")
 
 

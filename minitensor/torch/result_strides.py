@@ -157,6 +157,11 @@ def all_images(result: Array, operands: Sequence[Array]) -> Array:
     return images(result, operands) if all(map(_is_channels_last, operands)) else contiguous(result, operands)
 
 
+def any_images(result: Array, operands: Sequence[Array]) -> Array:
+    """Lay out the result of a convolution with the channels innermost if the images or the weights have this layout."""
+    return images(result, [x for x in operands[:2] if _is_channels_last(x)] or operands)
+
+
 def by_columns(result: Array, operands: Sequence[Array]) -> Array:
     """Lay out a matrix column by column."""
     return in_order(result, (0, 1)) if result.ndim == 2 else result
@@ -169,7 +174,8 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("sum", "mean", "max", "min", "prod", "cumsum", "cumsum_reversed", "cumprod"), contiguous),
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "isclose", "binary_cross_entropy"), like_operands),
     **dict.fromkeys(("argsort", "cast", "index_fill", "index_put"), like_first),
-    **dict.fromkeys(("conv2d", "batch_norm"), images),
+    "batch_norm": images,
+    "conv2d": any_images,
     "concat": all_images,
     "nonzero": by_columns,
 }

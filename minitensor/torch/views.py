@@ -22,10 +22,10 @@ from minitensor.engine.saved.writing import write
 from minitensor.engine.views import parts, reshaping, transposing
 from minitensor.engine.views.making import Reshaping, reshaped, view_of
 from minitensor.engine.views.other_dtype import read_as
-from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_ints, need_tensor, sizes_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype, dtype_of
 from minitensor.torch.errors import leaf_written, warn
+from minitensor.torch.memory_formats import contiguous
 from minitensor.torch.tensor import Tensor, as_torch
 
 
@@ -232,8 +232,15 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     rest = need_ints("unflatten", "sizes", sizes, 2)
     if not shape:
         raise IndexError("unflatten(): dimension specified as 0 but tensor has no dimensions")
+    if not rest:
+        raise RuntimeError("unflatten: sizes must be non-empty")
     if -1 in rest:
         rest[rest.index(-1)] = shape[dim] // max(1, -math.prod(rest))
+    if math.prod(rest) != shape[dim]:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the "
+            f"input tensor"
+        )
     return view(input, (*shape[:dim], *rest, *shape[dim + 1 :]))
 
 
@@ -350,11 +357,6 @@ def movedim(input: Tensor, source: int, destination: int) -> Tensor:
     if order:  # a tensor without dimensions accepts 0 and -1, too
         order.insert(to, order.pop(moved))
     return permute(input, order)
-
-
-def contiguous(input: Tensor) -> Tensor:
-    """Return the tensor itself if its elements are contiguous, else a contiguous copy of its shape."""
-    return input if input.is_contiguous() else result_strides.arrange(input.clone(), result_strides.contiguous)
 
 
 def reverse_dims(x: BaseTensor) -> Tensor:

@@ -93,8 +93,8 @@ class _Function:
                 continue
             if x._array.dtype != np.float64:
                 raise TypeError(
-                    f"gradcheck: input {k} has dtype {x.dtype.name}; differences need float64. "
-                    f"Create it by to_tensor(..., dtype='float64', stop_gradient=False)."
+                    f"gradcheck: input {k} has dtype {x._array.dtype.name}; differences need float64. Create the input "
+                    f"with that dtype."
                 )
             self.places[k] = next((i for i, other in enumerate(seen) if other is x), len(seen))
             if self.places[k] == len(seen):
@@ -127,7 +127,7 @@ class _Function:
             GradientMismatch: if the second outputs differ, or if the function has changed an input.
         """
         leaves, outputs = self.run(self.arrays)
-        first = [out.numpy() for out in outputs]
+        first = [np.array(host_array(out._array)) for out in outputs]
         for leaf, array, name in zip(leaves, self.arrays, self.names, strict=True):
             if leaf._array.shape != array.shape or not np.array_equal(host_array(leaf._array), array, equal_nan=True):
                 raise GradientMismatch(
@@ -179,7 +179,7 @@ def _first_order(checked: _Function, eps: float) -> Iterator[Comparison]:
     recorded = [k for k, out in enumerate(outputs) if not out.stop_gradient]
     for k in recorded:
         if outputs[k]._array.dtype != np.float64:
-            raise TypeError(f"gradcheck: output {k} has dtype {outputs[k].dtype.name}; differences need float64")
+            raise TypeError(f"gradcheck: output {k} has dtype {outputs[k]._array.dtype.name}; differences need float64")
     numeric = slopes(checked.values, checked.arrays, eps)
     if not recorded:
         yield from _compare_with_zero(checked, outputs, numeric)

@@ -86,7 +86,7 @@ def fill_diagonal(a: Array, value: Any, offset: int, wrap: bool, out: Array | No
     return out
 
 
-def fill_diagonal_tensor_arguments(offset: Any, dim1: Any, dim2: Any) -> tuple[Any, ...]:
+def matrix_diagonal_arguments(offset: Any, dim1: Any, dim2: Any) -> tuple[Any, ...]:
     """Check three integers."""
     return whole("offset", offset), whole("dim1", dim1), whole("dim2", dim2)
 
@@ -120,3 +120,14 @@ def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, 
         raise ValueError(f"y has shape {list(b.shape)}; the diagonal has shape {list(wanted)}")
     matrices[at] = copy_if_shared(b, target)
     return target
+
+
+def diag_embed(a: Array, offset: int, dim1: int, dim2: int) -> Array:
+    """Matrices in ``dim1`` and ``dim2`` of a new array, with ``a`` on their diagonals and 0 elsewhere."""
+    if a.ndim == 0:
+        raise ValueError("a diagonal needs at least one dimension; the tensor has none")
+    shape = list(a.shape[:-1])
+    for dim in sorted(from_front(each, a.ndim + 1) for each in (dim1, dim2)):
+        shape.insert(dim, a.shape[-1] + abs(offset))
+    zeros = np.zeros(shape, a.dtype, like=a)
+    return fill_diagonal_tensor(zeros, a, offset, dim1, dim2, out=zeros)

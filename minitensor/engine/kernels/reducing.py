@@ -149,6 +149,16 @@ def _nonempty_axes(word: str, a: Array, axis: Any) -> tuple[int, ...]:
     return over
 
 
+def counted(integers: Array, weights: Array | None, least: int) -> Array:
+    """The numbers of occurrences of 0, 1, 2, ..., at least ``least``; or the sums of their weights. As in PyTorch and
+    Paddle, the sums are float32 for float32 weights, and float64 for others.
+    """
+    found = np.bincount(integers, weights, least)
+    if weights is None:
+        return found.astype(np.int64)
+    return found.astype(np.float32) if weights.dtype == np.float32 else found
+
+
 def max_(a: Array, axis: Any, keepdim: bool) -> Array:
     """The largest element."""
     return largest(a, _nonempty_axes("largest", a, axis), keepdim)

@@ -215,14 +215,45 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
         ValueError: if ``p`` is not a probability; with ``inplace``, for a leaf that requires a gradient, in grad mode.
         TypeError: if ``x`` is not a tensor of floats.
     """
+    return _dropped("dropout", x, p, training, checks.flag("dropout", "inplace", inplace))
+
+
+def dropout2d(
+    x: Tensor, p: float = 0.5, training: bool = True, data_format: str = "NCHW", name: str | None = None
+) -> Tensor:
+    """Set whole channels to 0 with probability ``p`` in training, and divide the others by ``1 - p``.
+
+    One random number decides about a channel, so the mask is as small as one element of each channel (Tompson and
+    others 2015). Without ``training``, return ``x``.
+
+    Args:
+        x: images of float32 or float64, of shape [images, channels, height, width]; the result has its shape and dtype.
+        data_format: "NCHW", or "NHWC" if the channels are the last dimension.
+
+    Raises:
+        ValueError: if ``p`` is not a probability, if ``data_format`` is unknown, or if ``x`` has another shape.
+        TypeError: if ``x`` is not a tensor of floats.
+    """
+    checks.choice("dropout2d", "data_format", data_format, ("NCHW", "NHWC"))
+    (x,) = floats_of("dropout2d", x=x)
+    if x.ndim != 4:
+        raise ValueError(f"dropout2d: x has four dimensions; its shape is {x.shape}")
+    one, every = slice(1), slice(None)
+    part = (every, every, one, one) if data_format == "NCHW" else (every, one, one, every)
+    return _dropped("dropout2d", x, p, training, False, part)
+
+
+def _dropped(op: str, x: Tensor, p: float, training: bool, inplace: bool, part: tuple[slice, ...] = ()) -> Tensor:
+    """Drop elements of ``x``; with ``part``, one random number for each element of ``x[part]`` decides."""
     if not isinstance(p, (int, float)) or not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout: p must be a probability from 0 to 1, not {shown(p)}")
-    training, inplace = checks.flag("dropout", "training", training), checks.flag("dropout", "inplace", inplace)
-    (x,) = floats_of("dropout", x=x)
+        raise ValueError(f"{op}: p must be a probability from 0 to 1, not {shown(p)}")
+    training = checks.flag(op, "training", training)
+    (x,) = floats_of(op, x=x)
     if not training or p == 0:
         return x
     if inplace and modes.grad and not x.stop_gradient:  # raise errors before random numbers are drawn
         check_target(x, "multiply_")
-    is_kept = bernoulli(full_like(x.detach(), 1.0 - p))
+    decided = x.detach()[part] if part else x.detach()
+    is_kept = bernoulli(full_like(decided, 1.0 - p))
     mask = FUNCTIONS["scale_"](is_kept, 1.0 / (1.0 - p)) if p < 1 else is_kept
     return FUNCTIONS["multiply_" if inplace else "multiply"](x, mask)

@@ -20,8 +20,13 @@ op("fill_diagonal", kernels.fill_diagonal, "x",
    writes="main(x, offset, wrap)", x="fill_diagonal(g, 0, offset, wrap)")  # fmt: skip
 op("fill_diagonal_tensor", kernels.fill_diagonal_tensor, "x y",
    "x, with y on the diagonal of its matrices in dim1 and dim2; that diagonal is the last dimension of y.",
-   arguments=("offset=0", "dim1=0", "dim2=1"), prepare=kernels.fill_diagonal_tensor_arguments, promote=(),
+   arguments=("offset=0", "dim1=0", "dim2=1"), prepare=kernels.matrix_diagonal_arguments, promote=(),
    prologue="x, y = storable('fill_diagonal_tensor{_}', x, y)", elementwise=False,
    takes="x of two dimensions or more, y of the shape of that diagonal: [..., length]",
    writes="diagonal(x, offset, dim1, dim2)",
    x="emptied_diagonal(g, offset, dim1, dim2)", y="diagonal_of(g, offset, dim1, dim2)")  # fmt: skip
+op("diag_embed", kernels.diag_embed, "input",
+   "Matrices of zeros in dim1 and dim2, with input on their diagonals, which are moved offset columns to the right.",
+   arguments=("offset=0", "dim1=-2", "dim2=-1"), prepare=kernels.matrix_diagonal_arguments, in_place=False,
+   elementwise=False, takes="input [..., n]", gives="[..., m, m], if these are the last two, with m = n + abs(offset)",
+   input="diagonal_of(g, offset, dim1, dim2)")  # fmt: skip

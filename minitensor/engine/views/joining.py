@@ -218,6 +218,17 @@ def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     return _expand("broadcast_to", x, shape)
 
 
+def expand_as(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
+    """Return a copy of ``x`` repeated to the shape of ``y``.
+
+    Raises:
+        ValueError: if a dimension is neither 1 nor of the length in the shape of ``y``.
+        TypeError: if ``x`` or ``y`` is not a tensor.
+    """
+    need_tensor("expand_as", y, "y")
+    return _expand("expand_as", x, y._array.shape)
+
+
 # ---------- cast ----------
 
 
@@ -236,9 +247,9 @@ def astype(x: Tensor, dtype: Any) -> Tensor:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "concat": concat, "stack": stack, "split": split, "chunk": chunk, "expand": expand, "broadcast_to": broadcast_to,
-    "cast": astype,
+    "expand_as": expand_as, "cast": astype,
 }  # fmt: skip
 
-for _name in ("split", "chunk", "expand", "broadcast_to", "cast"):
+for _name in ("split", "chunk", "expand", "expand_as", "broadcast_to", "cast"):
     setattr(Tensor, _name, FUNCTIONS[_name])
 Tensor.astype = astype

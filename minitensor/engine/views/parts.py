@@ -95,7 +95,7 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
     """
     need_tensor("diagonal", x)
     if x._array.ndim < 2:
-        raise ValueError(f"diagonal takes a tensor of at least 2 dimensions; this one has shape {x.shape}")
+        raise ValueError(f"diagonal: x has at least two dimensions; its shape is {x.shape}")
     first, second = as_axis("diagonal", axis1, x._array.ndim), as_axis("diagonal", axis2, x._array.ndim)
     if first == second:
         raise ValueError(f"diagonal: axis1 and axis2 must differ; both are {first}")

@@ -89,7 +89,10 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
                 if array.base is whole or array.base is whole.base is not None:
                     return view_of(x, array, RESHAPE, None)
     need_tensor("reshape", x)
-    lengths = _full_shape("reshape", x, shape)
+    return _in_shape(x, _full_shape("reshape", x, shape))
+
+
+def _in_shape(x: Tensor, lengths: tuple[int, ...]) -> Tensor:
     same = _same_memory(x._array, lengths)
     if same is not None:
         return view_of(x, same, RESHAPE, (lengths,))
@@ -250,10 +253,32 @@ def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | No
     return _reshape_in_place(x, _flatten_shape("flatten_", x, start_axis, stop_axis), FLATTEN_)
 
 
+def unflatten(x: Tensor, axis: int, shape: Any, name: str | None = None) -> Tensor:
+    """Return a view of ``x`` with the dimension ``axis`` split into several.
+
+    Args:
+        shape: lengths whose product is that of ``axis``; one of them may be -1, which is computed.
+
+    Raises:
+        ValueError: if the lengths do not make up the dimension.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
+    """
+    need_tensor("unflatten", x)
+    have, axis = x._array.shape, as_axis("unflatten", axis, x._array.ndim)
+    lengths = as_lengths("unflatten", shape)
+    if lengths.count(-1) == 1:
+        lengths[lengths.index(-1)] = have[axis] // max(1, -math.prod(lengths))
+    return _in_shape(x, _full_shape("unflatten", x, [*have[:axis], *lengths, *have[axis + 1 :]]))
+
+
 #: Available as functions and as methods of tensors.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
-    for function in (reshape, view, squeeze, unsqueeze, flatten, reshape_, squeeze_, unsqueeze_, flatten_)
+    for function in (
+        *(reshape, view, squeeze, unsqueeze, flatten, unflatten),
+        *(reshape_, squeeze_, unsqueeze_, flatten_),
+    )
 }
 
 for _name, _function in FUNCTIONS.items():

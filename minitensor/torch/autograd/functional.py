@@ -8,7 +8,7 @@ from typing import Any
 from minitensor.engine import checks
 from minitensor.torch.autograd.gradients import grad
 from minitensor.torch.autograd.modes import enable_grad
-from minitensor.torch.creation import ones_like, zeros_like
+from minitensor.torch.creation_like import ones_like, zeros_like
 from minitensor.torch.errors import missing_in
 from minitensor.torch.slicing_joining import stack
 from minitensor.torch.tensor import Tensor

@@ -14,7 +14,7 @@ from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.modes import no_grad
 from minitensor.torch.autograd.anomaly import pytorch_errors
 from minitensor.torch.autograd.modes import set_grad_enabled
-from minitensor.torch.creation import zeros_like
+from minitensor.torch.creation_like import zeros_like
 from minitensor.torch.errors import warn
 from minitensor.torch.tensor import Tensor, as_torch
 

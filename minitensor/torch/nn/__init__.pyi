@@ -45,6 +45,7 @@ class CrossEntropyLoss(_CrossEntropyLossBase):
     def forward(self, input: _Tensor, target: _Tensor) -> Tensor: ...
 
 from minitensor.torch.nn.layers import Dropout as Dropout
+from minitensor.torch.nn.layers import Dropout2d as Dropout2d
 from minitensor.torch.nn.module import Module as _ELUBase
 
 class ELU(_ELUBase):
@@ -208,3 +209,4 @@ class Tanh(_TanhBase):
 from minitensor.torch.nn import functional as functional
 from minitensor.torch.nn import init as init
 from minitensor.torch.nn import utils as utils
+from minitensor.torch.nn.layers import Unflatten as Unflatten

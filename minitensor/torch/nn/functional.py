@@ -322,19 +322,55 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode; if the input does
             not hold floats.
     """
-    if not 0.0 <= checks.real("dropout()", "p", p) <= 1.0:
+    return _dropped("dropout", input, p, training, inplace)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Replace whole channels by 0 with probability ``p``, else divide them by ``1 - p`` (Tompson and others 2015).
+
+    One random number decides about a channel, so the mask is as small as one element of each channel. With
+    ``training=False`` the result is ``input`` itself. With ``inplace=True`` the input is overwritten.
+
+    Args:
+        input: images, of shape [images, channels, height, width].
+
+    Returns:
+        A tensor of the shape of ``input``.
+
+    Raises:
+        ValueError: if ``p`` is not a probability.
+        RuntimeError: if the input has fewer than two dimensions or does not hold floats; if ``inplace`` is true and it
+            is a leaf that requires grad, in grad mode.
+    """
+    need_tensor("dropout2d", input)
+    if input._array.ndim != 4:
+        warn(
+            f"dropout2d: Received a {input._array.ndim}-D input. Its first two dimensions are taken for images and "
+            f"channels, as in an input of shape [images, channels, height, width]."
+        )
+    return _dropped("dropout2d", input, p, training, inplace, has_channels=True)
+
+
+def _dropped(op: str, input: Tensor, p: float, training: bool, inplace: bool, has_channels: bool = False) -> Tensor:
+    """Drop elements of ``input``, or with ``has_channels`` whole channels."""
+    if not 0.0 <= checks.real(f"{op}()", "p", p) <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {checks.shown(p)}")
-    need_tensor("dropout", input)
-    training, inplace = checks.flag("dropout()", "training", training), checks.flag("dropout()", "inplace", inplace)
+    need_tensor(op, input)
+    training, inplace = checks.flag(f"{op}()", "training", training), checks.flag(f"{op}()", "inplace", inplace)
     if not training or p == 0:
         return input
     if input._array.dtype not in FLOATS:
         raise RuntimeError(
             "result type Float can't be cast to the desired output type " + SCALAR_NAMES[input._array.dtype]
         )
+    shape = input._array.shape
+    if has_channels:
+        if len(shape) < 2:
+            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+        shape = (*shape[:2], *(1 for _ in shape[2:]))
     if inplace and modes.grad and not input.stop_gradient:  # an error is raised before random numbers are drawn
         check_target(input, "mul_")
-    mask = as_torch(input).new_empty(input._array.shape).bernoulli_(1 - p)
+    mask = as_torch(input).new_empty(shape).bernoulli_(1 - p)
     mask = mask.div_(1 - p) if p < 1 else mask
     return FUNCTIONS["mul_" if inplace else "mul"](input, mask)
 
@@ -344,8 +380,8 @@ __all__ = sorted([
     *("conv2d", "cosine_similarity", "embedding", "fold", "hardsigmoid", "hardswish", "logsigmoid", "mish"),
     *("normalize", "selu", "softsign", "unfold"),
     *("gelu", "group_norm", "instance_norm", "kl_div", "layer_norm", "max_pool2d", "scaled_dot_product_attention"),
-    *("cross_entropy", "dropout", "l1_loss", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "silu"),
-    *("smooth_l1_loss", "softmax", "softmin", "softplus", *_ROWS),
+    *("cross_entropy", "dropout", "dropout2d", "l1_loss", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot"),
+    *("silu", "smooth_l1_loss", "softmax", "softmin", "softplus", *_ROWS),
 ])  # fmt: skip
 
 __getattr__ = missing_in("torch.nn.functional", lambda: __all__)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.layers.declared import TORCH, classes
-from minitensor.torch.arguments import need_tensor
+from minitensor.torch.arguments import need_ints, need_tensor
 from minitensor.torch.creation import empty
 from minitensor.torch.nn import functional as F
 from minitensor.torch.nn import init
@@ -67,9 +67,11 @@ class Linear(_Weighted):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
-@checks.with_own_methods
 class Identity(Module):
-    """Return the input itself, of any shape."""
+    """Return the input itself, of any shape. The arguments of the constructor have no effect."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
 
     def forward(self, input: Tensor) -> Tensor:
         return input
@@ -98,7 +100,46 @@ class Flatten(Module):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-class Dropout(Module):
+class Unflatten(Module):
+    """Split the dimension ``dim`` into several, as a view: see ``torch.unflatten``.
+
+    With ``Unflatten(1, (3, 4))`` an input of shape [2, 12] becomes [2, 3, 4].
+
+    Raises:
+        IndexError: on a call, if ``input`` has no such dimension.
+        RuntimeError: on a call, if the product of the sizes is not the length of ``dim``.
+    """
+
+    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
+        super().__init__()
+        self.dim = checks.integer("Unflatten()", "dim", dim)
+        need_ints("Unflatten", "unflattened_size", unflattened_size, 2)
+        self.unflattened_size = unflattened_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        need_tensor("unflatten", input)
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class _Dropping(Module):
+    """Base class of modules that drop elements in training."""
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        name = f"{type(self).__name__}()"
+        if not 0 <= checks.real(name, "p", p) <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p, self.inplace = p, checks.flag(name, "inplace", inplace)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+@checks.with_own_methods
+class Dropout(_Dropping):
     """Set elements to 0 with probability ``p`` in training and divide the others by ``1 - p``: see
     ``functional.dropout``.
 
@@ -109,17 +150,24 @@ class Dropout(Module):
         RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if not 0 <= checks.real("Dropout()", "p", p) <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p, self.inplace = p, checks.flag("Dropout()", "inplace", inplace)
-
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
+
+@checks.with_own_methods
+class Dropout2d(_Dropping):
+    """Set whole channels to 0 with probability ``p`` in training and divide the others by ``1 - p``: see
+    ``functional.dropout2d``.
+
+    The input has the shape [images, channels, height, width], which the result has, too.
+
+    Raises:
+        ValueError: if ``p`` is not a probability.
+        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class _Modules(Module):

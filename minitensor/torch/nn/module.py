@@ -222,20 +222,23 @@ class Module(Hooked):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Module:
-        """Move parameters, their gradients and buffers to another device or dtype. They remain the same objects.
+        """Move parameters, their gradients and buffers to another device, dtype or memory format. They remain the same
+        objects.
 
-        Only tensors of floats are converted to the dtype: a counter remains an integer.
+        Only tensors of floats are converted to the dtype: a counter remains an integer. Only tensors of four
+        dimensions, such as the weights of convolutions, are converted to the format.
 
         Raises:
             TypeError: if the dtype is not a floating-point one.
         """
+        memory_format = kwargs.pop("memory_format", None)
         where, dtype = device_and_dtype(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
         for value in (*self.parameters(), *self.buffers()):
-            move(value, where, dtype)
+            move(value, where, dtype, memory_format)
         return self
 
     def double(self) -> Module:

@@ -33,22 +33,23 @@ def add_hook(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
     return RemovableHandle(lambda: hooks.pop(number, None))
 
 
-def move(x: Tensor, where: Any, dtype: Any) -> None:
-    """Move ``x`` and its gradient to another device and, if they hold floats, to another dtype. ``x`` remains the same
-    object.
+def move(x: Tensor, where: Any, dtype: Any, memory_format: Any = None) -> None:
+    """Move ``x`` and its gradient to another device; if they hold floats, to another dtype; and if they have four
+    dimensions, to another memory format. ``x`` remains the same object.
     """
     gradient = x.grad if x.is_leaf else None
     if gradient is not None:
         x.grad = None
-    x.data = _move(x, where, dtype)  # type: ignore[attr-defined]  # `assembly` sets it
+    x.data = _move(x, where, dtype, memory_format)  # type: ignore[attr-defined]  # `assembly` sets it
     if gradient is not None:
-        x.grad = _move(gradient, where, dtype)
+        x.grad = _move(gradient, where, dtype, memory_format)
 
 
-def _move(x: Tensor, where: Any, dtype: Any) -> Tensor:
-    """Return a copy of ``x`` on another device and, if it holds floats, in another dtype."""
+def _move(x: Tensor, where: Any, dtype: Any, memory_format: Any) -> Tensor:
+    """Return a copy of ``x`` on another device, in another dtype and in another memory format, as :func:`move` does."""
     out = x.detach() if where is None else to(x.detach(), where)
-    return to(out, dtype) if dtype is not None and x.is_floating_point() else out
+    out = to(out, dtype) if dtype is not None and x.is_floating_point() else out
+    return to(out, memory_format=memory_format if x._array.ndim == 4 else None)
 
 
 def drop_gradient(parameter: Tensor, set_to_none: bool) -> None:

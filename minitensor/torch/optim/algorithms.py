@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from minitensor.engine import checks
-from minitensor.torch.creation import tensor, zeros_like
+from minitensor.torch.creation import tensor
+from minitensor.torch.creation_like import zeros_like
 from minitensor.torch.optim.optimizer import Optimizer
 
 

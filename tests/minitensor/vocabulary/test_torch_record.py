@@ -37,6 +37,7 @@ def test_the_record_contains_the_programs_in_the_file():
 def test_a_program_prints_the_same_as_in_pytorch(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # anomaly detection warns about the operation that it found
+        warnings.simplefilter("ignore", FutureWarning)
         printed = asked.printed(RECORD["programs"][name]["program"], torch)
     assert printed.splitlines() == RECORD["programs"][name]["printed"].splitlines()
 

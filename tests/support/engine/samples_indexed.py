@@ -284,6 +284,22 @@ for _offset in (0, 1, -1):
             sample("fill_diagonal", filled_diagonal(_offset, _wrap), _x, value=9.0, offset=_offset, wrap=_wrap)
 
 
+def embedded(offset: int, one: int, two: int) -> Callable[[np.ndarray], np.ndarray]:
+    def reference(x: np.ndarray) -> np.ndarray:
+        side = x.shape[-1] + abs(offset)
+        result = np.zeros((*x.shape[:-1], side, side))
+        for at in np.ndindex(x.shape):
+            result[(*at[:-1], at[-1] + max(0, -offset), at[-1] + max(0, offset))] = x[at]
+        return np.moveaxis(result, (-2, -1), (one, two))
+
+    return reference
+
+
+for _offset in (0, 2, -1):
+    sample("diag_embed", embedded(_offset, -2, -1), ANY, offset=_offset)
+    sample("diag_embed", embedded(_offset, 2, 0), ANY, offset=_offset, dim1=-1, dim2=0)
+
+
 def shrunk(p: float, most: float) -> Callable[[np.ndarray], np.ndarray]:
     def reference(x: np.ndarray) -> np.ndarray:
         norms = [sum(abs(e) ** p for e in row.ravel()) ** (1 / p) for row in x]

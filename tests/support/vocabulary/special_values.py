@@ -141,11 +141,11 @@ KINDS = (
          refused_there),
     Kind(
         "functions that minitensor lacks",
-        r".*\b(logcumsumexp|nanmedian|erfc|rad2deg|sgn|logaddexp|huber_loss|interpolate|argwhere)\(",
+        r".*\b(logcumsumexp|nanmedian|erfc|rad2deg|sgn|logaddexp|huber_loss|interpolate)\(",
         missing_here,
     ),
     Kind("functions with only PyTorch's names here",
-         r"paddle: .*\bL\.(logspace|vstack|hstack|nonzero|trace|bincount)\(", missing_here),
+         r"paddle: .*\bL\.(logspace|vstack|hstack)\(", missing_here),
     Kind(
         "IEEE 754 leaves the sign of the larger of 0.0 and -0.0 open, and numpy's depends on the processor",
         r"torch: .*(relu|maximum|minimum|fmax|fmin|clamp|amax|amin|kthvalue|cumsum|layer_norm|smooth_l1_loss)",
@@ -192,7 +192,8 @@ KINDS = (
          r"paddle: .* and .*: L.add_n", refused_here),
     Kind("distances of nothing have an empty gradient", r"paddle: .*0.*: L.cdist",
          lambda then, here: not isinstance(then, str) and _alike(then[0], here[0], True)),
-    Kind("an integer has neither nan nor a fraction", r"paddle: int.*: L.(masked_fill|pow|logsumexp)\(", refused_here),
+    Kind("an integer has neither nan nor a fraction", r"paddle: int.*: L.(masked_fill|pow|logsumexp|diag)\(",
+         refused_here),
     Kind("Paddle's answers at nan and inf: relu(nan) is 0, sinc(nan) 1, erfinv(2) inf, isclose(inf, 1) true, "
          "slopes of |x| and sqrt(x) nan; the smallest logarithm of softmax is -64",
          r"paddle: (points: (L.(abs|acosh|asinh|digamma|erfinv|sinc|sqrt|polygamma|renorm)|F.(relu|silu"
@@ -205,6 +206,8 @@ KINDS = (
          "or inf beside infinite labels", r"paddle: shares: F.(binary_cross_entropy_with_logits|kl_div)"),
     Kind("the gradient of the median goes to the middle elements; Paddle's to all that equal them",
          r"paddle: (rows|\[\], nan): L.median"),
+    Kind("the gradient of diag_embed is the diagonal; in Paddle the result has no history", r"paddle: .*: L.diag_embed",
+         gradients_only),
     Kind("overlapping windows add their gradients; Paddle drops one", r"paddle: matrices: x.unfold", gradients_only),
     Kind("the second of equal numbers gets the gradient, as in Paddle 2.6.2, and nan is the larger, as in 3.3.1",
          r"paddle: (points|pairs): L.(maximum|minimum)"),

@@ -268,6 +268,8 @@ def instances(package: str, values: Values) -> dict[str, list[Callable[[], Any]]
     add("GroupNorm", lambda: nn.GroupNorm(2, 4))
     add("Dropout", lambda: nn.Dropout(0.5))
     add("Flatten", lambda: nn.Flatten())
+    add("Unflatten", lambda: nn.Unflatten(0, [1, -1]))
+    add("Identity", lambda: nn.Identity())
     for name in ("ReLU", "ReLU6", "Sigmoid", "Tanh", "LeakyReLU", "ELU", "Hardtanh", "LogSoftmax", "Softmax", "GELU"):
         add(name, lambda name=name: getattr(nn, name)(**({"dim": 0} if "max" in name and values.is_torch else {})))
     for name in ("MSELoss", "L1Loss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss", "KLDivLoss", "NLLLoss",
@@ -308,7 +310,9 @@ def _torch_instances(torch: Any, values: Values, add: Callable[..., None]) -> No
     add("FunctionCtx", lambda: _context(torch.autograd.Function, torch.mul, values))
     add("Parameter", lambda: nn.Parameter(torch.ones(2, 3)))
     add("SiLU", lambda: nn.SiLU())
-    add("Identity", lambda: nn.Identity())
+    add("Dropout2d", lambda: nn.Dropout2d())
+    add("cuda GradScaler", lambda: torch.cuda.amp.GradScaler())
+    add("cuda autocast", lambda: torch.cuda.amp.autocast())
     add("Conv2d", lambda: nn.Conv2d(3, 2, 2))
     add("BatchNorm1d", lambda: nn.BatchNorm1d(3))
     add("BatchNorm2d", lambda: nn.BatchNorm2d(3))
@@ -369,6 +373,7 @@ def _paddle_instances(mt: Any, values: Values, add: Callable[..., None]) -> None
     add("base PyLayer", lambda: mt.autograd.PyLayer)
     add("Parameter", lambda: mt.create_parameter([2, 3], "float32"))
     add("Silu", lambda: nn.Silu())
+    add("Dropout2D", lambda: nn.Dropout2D())
     add("ThresholdedReLU", lambda: nn.ThresholdedReLU())
     add("Conv2D", lambda: nn.Conv2D(3, 2, 2))
     add("BatchNorm1D", lambda: nn.BatchNorm1D(3))

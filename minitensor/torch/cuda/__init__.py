@@ -19,7 +19,7 @@ from minitensor.torch.generator import default_generator
 from minitensor.torch.tensor import Tensor, as_torch
 
 __all__ = [
-    *("current_device", "device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all"),
+    *("amp", "current_device", "device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all"),
     *("max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved"),
     *("reset_max_memory_allocated", "reset_peak_memory_stats", "set_device", "synchronize"),
 ]

@@ -1,0 +1,70 @@
+"""``gradcheck`` and ``gradgradcheck``: compare backward with finite differences, by the engine's check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minitensor.engine import checks
+from minitensor.engine.autograd import gradcheck as engine
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.torch.tensor import as_torch
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+) -> bool:
+    """Compare the gradients of ``func(*inputs)`` with central differences, element by element.
+
+    Args:
+        func: takes tensors, and returns a tensor or a tuple of tensors.
+        inputs: a tensor, or a tuple of tensors and other arguments. Those that require grad are of float64.
+        eps: the step of the differences.
+        atol, rtol: a gradient may differ from the difference ``d`` by ``atol + rtol * abs(d)``.
+        raise_exception: False to return False instead of raising if a gradient is wrong.
+
+    Raises:
+        RuntimeError: if a gradient is wrong.
+        ValueError: if no input requires grad, or if ``eps``, ``atol`` or ``rtol`` is not a number above 0.
+        TypeError: if an input that requires grad is not of float64.
+    """
+    return _check("gradcheck", func, inputs, eps, atol, rtol, raise_exception, 1)
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+) -> bool:
+    """Compare first and second gradients with central differences. The second ones are those of a weighted sum of all
+    first gradients, computed with ``create_graph``.
+
+    The arguments and the errors are those of :func:`gradcheck`.
+    """
+    return _check("gradgradcheck", func, inputs, eps, atol, rtol, raise_exception, 2)
+
+
+def _check(
+    op: str, func: Any, inputs: Any, eps: float, atol: float, rtol: float, raise_exception: bool, order: int
+) -> bool:
+    checks.function(f"{op}()", "func", func)
+    given = inputs if isinstance(inputs, (list, tuple)) else (inputs,)
+    if not any(isinstance(x, BaseTensor) and not x.stop_gradient for x in given):
+        raise ValueError(
+            f"{op} expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+        )
+
+    def on_own_tensors(*values: Any) -> Any:
+        return func(*(as_torch(x) if isinstance(x, BaseTensor) else x for x in values))
+
+    return engine.gradcheck(on_own_tensors, inputs, eps, atol, rtol, order, raise_exception)

@@ -1,0 +1,100 @@
+"""Create tensors in the shape, the dtype and the memory order of another tensor, and on its device."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import gpu_of
+from minitensor.torch import result_strides
+from minitensor.torch.creation import check_placement, filled, placed
+from minitensor.torch.dtypes import dtype_of
+from minitensor.torch.memory_formats import order_of
+from minitensor.torch.tensor import Tensor
+
+
+def like(op: str, x: Any, make: Callable[[tuple[int, ...], np.dtype], np.ndarray], named: dict[str, Any]) -> Tensor:
+    """Return a tensor on the array that ``make`` creates, in the shape and dtype and on the device of ``x``.
+
+    ``named`` has the keyword arguments of the function ``op``, which may be another dtype, device or memory format.
+    """
+    if not isinstance(x, BaseTensor):
+        raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
+    unknown = set(named) - {"dtype", "device", "requires_grad", "memory_format", "layout"}
+    if unknown:
+        raise TypeError(f"{op}() got an unexpected keyword argument '{min(unknown)}'")
+    dtype = x._array.dtype if named.get("dtype") is None else dtype_of(named["dtype"]).numpy
+    device = named.get("device")
+    if device is None:
+        device = "cpu" if gpu_of(x._array) is None else "cuda"
+    check_placement(op, device, named.get("requires_grad", False), dtype)
+    # `make` may draw random numbers. As in PyTorch, they are drawn in the order of the elements in memory.
+    outward = order_of(op, named.get("memory_format"), x._array.ndim)
+    if outward is None:
+        outward = result_strides.order_of([x._array], x._array.shape)[::-1]
+    numbers = make(tuple(x._array.shape[d] for d in outward), dtype).transpose(np.argsort(outward))
+    return placed(op, numbers, device, named.get("requires_grad", False))
+
+
+def zeros_like(input: Tensor, **named: Any) -> Tensor:
+    """Return a tensor of zeros in the shape and dtype and on the device of ``input``.
+
+    Raises:
+        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for an unknown keyword.
+        RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
+    """
+    return like("zeros_like", input, np.zeros, named)
+
+
+def ones_like(input: Tensor, **named: Any) -> Tensor:
+    """Return a tensor of ones in the shape and dtype and on the device of ``input``.
+
+    Raises:
+        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for an unknown keyword.
+        RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
+    """
+    return like("ones_like", input, np.ones, named)
+
+
+def empty_like(input: Tensor, **named: Any) -> Tensor:
+    """Return a tensor of zeros in the shape and dtype of ``input``. PyTorch leaves its memory uninitialized.
+
+    Raises:
+        TypeError, RuntimeError: as :func:`zeros_like` does.
+    """
+    return like("empty_like", input, np.zeros, named)
+
+
+def full_like(input: Tensor, fill_value: Any, **named: Any) -> Tensor:
+    """Return a tensor filled with ``fill_value``, in the shape and dtype and on the device of ``input``.
+
+    Raises:
+        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for an unknown keyword.
+        RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one, or if the dtype cannot
+            hold the number.
+    """
+    return like("full_like", input, lambda s, d: np.full(s, filled("full_like", fill_value, d)), named)
+
+
+def like_new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a method such as ``new_zeros``, which calls ``make`` with the dtype and device of its tensor."""
+    bound = inspect.signature(make)
+
+    def method(self: Tensor, *given: Any, **named: Any) -> Tensor:
+        here = {"dtype": self.dtype, "device": self.device}
+        try:
+            bound.bind(*given, **named)
+        except TypeError as error:
+            raise TypeError(f"{method.__name__}(): {error}") from None
+        return make(*given, **{**here, **named})
+
+    method.__name__ = method.__qualname__ = f"new_{make.__name__}"
+    method.__doc__ = (
+        f"Return ``torch.{make.__name__}`` of the arguments, by default with the dtype and device of this tensor. "
+        f"The shape and the errors are those of ``torch.{make.__name__}``; arguments that it lacks raise TypeError."
+    )
+    return method

@@ -1,0 +1,126 @@
+"""Memory formats: ``torch.channels_last`` stores the channels of each pixel side by side.
+
+A format determines strides and nothing else: the shape of images is [images, channels, height, width] in each.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.torch.grad_fn import name_grad_fn
+from minitensor.torch.result_strides import arrange
+from minitensor.torch.tensor import Tensor
+
+
+class MemoryFormat:
+    """The order of a tensor's dimensions in memory."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+    def __reduce__(self) -> str:
+        return self._name  # a copy and a pickle are the constant itself
+
+
+#: The last dimension varies fastest.
+contiguous_format = MemoryFormat("contiguous_format")
+#: The channels vary fastest.
+channels_last = MemoryFormat("channels_last")
+#: The order of the input.
+preserve_format = MemoryFormat("preserve_format")
+
+_NHWC = (0, 2, 3, 1)
+
+
+def order_of(op: str, given: Any, ndim: int) -> tuple[int, ...] | None:
+    """Return the dimensions from the outermost to the innermost in the format ``given``; None to preserve the order.
+
+    Raises:
+        RuntimeError: if images are needed, and ``ndim`` is not 4.
+        TypeError: if ``given`` is neither a memory format nor None.
+    """
+    if given is None or given is preserve_format:
+        return None
+    if not isinstance(given, MemoryFormat):
+        kind = type(given).__name__
+        raise TypeError(f"{op}(): argument 'memory_format' must be torch.memory_format, not {kind}")
+    if given is channels_last and ndim != 4:
+        raise RuntimeError("required rank 4 tensor to use channels_last format")
+    return _NHWC if given is channels_last else tuple(range(ndim))
+
+
+def is_contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> bool:
+    """True if the elements are adjacent in memory, in the order of the format.
+
+    Raises:
+        TypeError: if ``memory_format`` is not a memory format.
+    """
+    if memory_format is channels_last and input._array.ndim != 4:
+        return False
+    order = order_of("is_contiguous", memory_format, input._array.ndim)
+    array = input._array if order is None else input._array.transpose(order)
+    return bool(array.flags.c_contiguous)
+
+
+def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
+    """Return the tensor itself if its elements are contiguous in the format, else a contiguous copy of its shape.
+
+    Raises:
+        RuntimeError: if images are needed, and the tensor does not have four dimensions.
+        TypeError: if ``memory_format`` is not a memory format.
+    """
+    order = order_of("contiguous", memory_format, input._array.ndim)
+    if is_contiguous(input, memory_format=memory_format):
+        return input
+    if order is None:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return laid_out(input.clone(), order)
+
+
+def laid_out(out: Tensor, order: Sequence[int]) -> Tensor:
+    """Return ``out``, a new tensor, with its dimensions in memory in ``order``, outermost first."""
+    inverse = sorted(range(len(order)), key=order.__getitem__)
+    return arrange(out, lambda array, _: array.transpose(order).copy().transpose(inverse))
+
+
+def converted(input: Tensor, out: Tensor, memory_format: Any) -> Tensor:
+    """Return ``out``, the result of ``to`` on ``input``, in the format. Without a change, it is ``input`` itself."""
+    order = order_of("to", memory_format, input._array.ndim)
+    if order is None or (out is input and _suggested(input) is memory_format):
+        return out
+    return laid_out(name_grad_fn(out.clone(), "ToCopyBackward0") if out is input else out, order)
+
+
+def _suggested(x: BaseTensor) -> MemoryFormat:
+    """Return the format that PyTorch sees in the strides of ``x``; dimensions of length 1 count, too."""
+    shape, strides = x._array.shape, x._array.strides
+    if len(shape) != 4 or strides[1] == 0 or 0 in shape:
+        return contiguous_format
+    least = 0
+    for d in (1, 3, 2, 0):
+        if strides[d] < least or (d == 0 and least == strides[1]):
+            return contiguous_format
+        least = strides[d] * shape[d]
+    return channels_last
+
+
+def with_memory_format(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Wrap a function that creates a tensor, so that it also accepts ``memory_format``."""
+
+    @functools.wraps(function)
+    def called(*given: Any, memory_format: Any = contiguous_format, **named: Any) -> Tensor:
+        made = function(*given, **named)
+        if memory_format is preserve_format:
+            raise RuntimeError("unsupported memory format Preserve")
+        order = order_of(function.__name__, memory_format, made._array.ndim)
+        return laid_out(made, order) if memory_format is channels_last and order else made
+
+    return called
