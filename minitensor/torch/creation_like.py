@@ -33,9 +33,8 @@ def like(op: str, x: Any, make: Callable[[tuple[int, ...], np.dtype], np.ndarray
         device = "cpu" if gpu_of(x._array) is None else "cuda"
     check_placement(op, device, named.get("requires_grad", False), dtype)
     # `make` may draw random numbers. As in PyTorch, they are drawn in the order of the elements in memory.
-    outward = order_of(op, named.get("memory_format"), x._array.ndim)
-    if outward is None:
-        outward = result_strides.order_of([x._array], x._array.shape)[::-1]
+    given = order_of(op, named.get("memory_format"), x._array.ndim)
+    outward = given or result_strides.order_of([x._array], x._array.shape)[::-1]
     numbers = make(tuple(x._array.shape[d] for d in outward), dtype).transpose(np.argsort(outward))
     return placed(op, numbers, device, named.get("requires_grad", False))
 

@@ -22,13 +22,16 @@ FOLDERS = (*PACKAGES, "tools", "_ext", "benchmarks")
 #: Classes that Paddle and PyTorch name alike: one for each framework.
 OF_BOTH_FRAMEWORKS = {
     "Adam", "AdamW", "BatchSampler", "Bernoulli", "Categorical", "DataLoader", "Distribution", "Dropout", "Embedding",
-    "Flatten", "GRU", "GRUCell", "GradScaler", "GroupNorm", "LRScheduler", "LSTM", "LSTMCell", "LayerNorm", "Linear",
-    "Normal", "Optimizer", "Parameter", "RandomSampler", "SGD", "Sequential", "Tensor", "TensorDataset", "Uniform",
-    "set_grad_enabled", "_BatchNorm",
+    "Flatten", "GRU", "GRUCell", "GradScaler", "GroupNorm", "Identity", "LRScheduler", "LSTM", "LSTMCell", "LayerNorm",
+    "Linear", "Normal", "Optimizer", "Parameter", "RandomSampler", "SGD", "Sequential", "Tensor", "TensorDataset",
+    "Unflatten", "Uniform", "set_grad_enabled", "_BatchNorm",
 }  # fmt: skip
 
 #: Names that Paddle gives to a distribution and to the initializer that draws from it.
 ALSO_INITIALIZERS = {"Normal", "Uniform"}
+
+#: Classes of ``torch.amp`` that PyTorch has a second time in ``torch.cuda.amp``, as subclasses that warn.
+ALSO_IN_CUDA = {"GradScaler", "autocast"}
 
 #: Other classes whose name is defined more than once. They should be renamed; add no entry.
 REPEATED_CLASSES = {
@@ -42,6 +45,7 @@ SAME_THING = {
     "__init__.py": "a package",
     "__main__.py": "the command of a package",
     "activations.py": "kernels, rows and layers",
+    "amp.py": "the module of PyTorch, and the one with its older names",
     "attention.py": "the operation and its layers",
     "backward.py": "of each framework that the stage follows",
     "calls.py": "of each framework that the stage follows",
@@ -52,6 +56,7 @@ SAME_THING = {
     "engine.py": "of each framework that the stage follows",
     "frames.py": "of each framework that the stage follows",
     "functional.py": "the public module of each framework",
+    "graph.py": "the graph that a stage shows, and the public module of PyTorch",
     "functions.py": "kernels, rows and PyTorch's names; and of each framework that the stage follows",
     "indexed.py": "kernels and rows",
     "indexing.py": "of the engine and with PyTorch's rules",
@@ -168,15 +173,16 @@ def chains(files: dict[str, Classes]) -> set[tuple[str, str]]:
 
 def test_a_class_name_is_defined_once():
     repeated = {name for name, paths in defined(sources()).items() if len(paths) > 1}
-    assert repeated - OF_BOTH_FRAMEWORKS - REPEATED_CLASSES == set(), "rename the new class"
-    assert (OF_BOTH_FRAMEWORKS | REPEATED_CLASSES) - repeated == set(), "remove these entries: they are defined once"
+    known = OF_BOTH_FRAMEWORKS | ALSO_IN_CUDA | REPEATED_CLASSES
+    assert repeated - known == set(), "rename the new class"
+    assert known - repeated == set(), "remove these entries: they are defined once"
 
 
 @pytest.mark.parametrize("name", sorted(OF_BOTH_FRAMEWORKS))
 def test_each_framework_has_one_class_of_a_name_that_both_have(name: str):
     paths = defined(sources())[name]
-    assert len(paths) == 2 + (name in ALSO_INITIALIZERS)
-    assert sum(path.startswith("minitensor/torch/") for path in paths) == 1
+    assert len(paths) == 2 + (name in ALSO_INITIALIZERS | ALSO_IN_CUDA)
+    assert sum(path.startswith("minitensor/torch/") for path in paths) == 1 + (name in ALSO_IN_CUDA)
 
 
 def test_a_file_name_repeats_only_for_the_same_thing():
