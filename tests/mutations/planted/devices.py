@@ -111,7 +111,7 @@ storage(
     "device-storage-counted-on-the-host",
     "A storage on a GPU is counted on the host, too.",
     "    if type(result) is ndarray:\n        return result, _host_storage(result)\n",
-    "    if type(result) is ndarray:\n        return result, _host_storage(result)\n    _count(result)\n",
+    "    if type(result) is ndarray:\n        return result, _host_storage(result)\n    _host_storage(result)\n",
     "devices::test_tensors_on_a_gpu_are_not_counted_on_the_host",
 )  # fmt: skip
 storage(

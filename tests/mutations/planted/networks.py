@@ -14,7 +14,7 @@ cross_entropy(
     "right-class-gets-the-probability",
     "The gradient of a row's right class is its probability, without subtracting 1.",
     "line[positions] = line.take(positions) - share.reshape(-1)",
-    "line[right] = line.take(right)",
+    "line[positions] = line.take(positions)",
     FUNCTIONS,
 )
 cross_entropy(
