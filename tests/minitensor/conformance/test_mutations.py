@@ -6,6 +6,7 @@ This file plants ten faults in different files of the engine. ``python -m tests.
 from __future__ import annotations
 
 import py_compile
+import subprocess
 import sys
 from pathlib import Path
 
@@ -32,6 +33,15 @@ def test_every_mutation_still_fits_its_file(mutation: Mutation):
         file, _, function = path(tests).partition("::")
         text = (ROOT / file).read_text(encoding="utf-8")
         assert not function or f"def {function.partition('[')[0]}(" in text
+
+
+def test_no_planted_fault_uses_an_undefined_name(tmp_path: Path):
+    """Such a fault raises a NameError, so nothing would show whether the tests notice the fault that it describes."""
+    for mutation in MUTATIONS.values():
+        (tmp_path / f"{mutation.name}.py").write_text(mutation.planted(mutation.source()), encoding="utf-8")
+    command = [sys.executable, *"-m ruff check --isolated --select F821 --output-format concise .".split()]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr
 
 
 def test_every_part_of_the_engine_has_mutations():

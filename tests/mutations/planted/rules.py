@@ -175,7 +175,7 @@ mutation(
     "every-assigned-value-gets-the-gradient",
     "put_along_axis: all of several values assigned to one element get its gradient.",
     "gradient = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))",
-    "stayed = taken(g, flat)",
+    "gradient = taken(g, flat)",
     "indexed_writes::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
