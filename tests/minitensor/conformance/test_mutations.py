@@ -39,7 +39,7 @@ def test_no_planted_fault_uses_an_undefined_name(tmp_path: Path):
     """Such a fault raises a NameError, so nothing would show whether the tests notice the fault that it describes."""
     for mutation in MUTATIONS.values():
         (tmp_path / f"{mutation.name}.py").write_text(mutation.planted(mutation.source()), encoding="utf-8")
-    command = [sys.executable, *"-m ruff check --isolated --select F821 --output-format concise .".split()]
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "."]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout + found.stderr
 
