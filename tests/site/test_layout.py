@@ -1,9 +1,9 @@
 """The layout of stages and pages: no two texts overlap or touch, and none is cut off.
 
-Each run checks every page in the book's own type, and a sample of other looks: three fonts, text at 200 %, four
-windows, light and dark, the page and the HTML that nbconvert makes of a chapter. Each run has the same sample, because
-narrow windows with wide fonts still have faults. MINITENSOR_SEED=N draws another sample, and MINITENSOR_LAYOUT=all
-checks every page in every look, which takes an hour.
+Each run checks a sample of looks: three fonts, text at 200 %, four windows, light and dark, the page and the HTML that
+nbconvert makes of a chapter. `test_pages.py` checks every page in the book's own type. Each run has the same sample,
+because narrow windows with wide fonts still have faults. MINITENSOR_SEED=N draws another sample, and
+MINITENSOR_LAYOUT=all checks every page in every look, which takes an hour.
 """
 
 from __future__ import annotations
@@ -29,11 +29,6 @@ def looks_right(browser, site: str, name: str, look: Look) -> None:
                 pytest.skip(f"this machine has no font {family}")
         found = faults(page, look)
     assert found == [], f"{name}, {look}, MINITENSOR_SEED={SEED}: {len(found)} faults, the first: {found[:8]}"
-
-
-@pytest.mark.parametrize("name", pages())
-def test_no_two_texts_of_a_page_overlap_or_touch_and_none_is_cut_off(browser, site, name):
-    looks_right(browser, site, name, Look())
 
 
 @pytest.mark.parametrize("number", range(SAMPLE))

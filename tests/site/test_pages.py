@@ -15,6 +15,7 @@ from statistics import median
 import pytest
 
 from tests.support.chapters.chapter import pages
+from tests.support.site.looks import Look, faults, settle
 from tests.support.site.measures import (
     FOLLOWING,
     HEIGHTS,
@@ -151,6 +152,18 @@ def test_an_untouched_picture_is_complete_and_shows_the_key_step(opened):
 
 
 # ---- the following tests move the stages and leave the page dark, so they are last -----------------------------------
+
+
+@pytest.mark.parametrize("opened", pages(), indirect=True)
+def test_no_two_texts_of_a_page_overlap_or_touch_and_none_is_cut_off(opened):
+    """`test_layout.py` checks other looks. Scrolling past a stage moves it to the step of the paragraph beside it."""
+    look = Look()
+    opened.page.evaluate("document.querySelectorAll('details').forEach(box => { box.open = false })")
+    opened.resize(*look.window)
+    settle(opened.page, look)
+    found = faults(opened.page, look)
+    opened.page.evaluate("scrollTo(0, 0)")
+    assert found == [], f"{opened.name}: {len(found)} faults, the first: {found[:8]}"
 
 
 @each_page_to_read

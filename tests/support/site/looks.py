@@ -108,7 +108,7 @@ def open_page(browser: Browser, address: str, look: Look) -> Iterator[Page]:
 
     All stages are started and the fonts are loaded.
     """
-    zoom, text = SIZES[look.size]
+    zoom, _ = SIZES[look.size]
     width, height = (max(NARROWEST, length // zoom) for length in look.window)
     context = browser.new_context(
         viewport={"width": width, "height": height},
@@ -136,10 +136,15 @@ def open_page(browser: Browser, address: str, look: Look) -> Iterator[Page]:
 
         page.route("**/*", answer)
         page.goto(address, wait_until="load")
-        page.evaluate(SETTLE, text)
+        settle(page, look)
         yield page
     finally:
         context.close()
+
+
+def settle(page: Page, look: Look) -> None:
+    """Set the size of the text, start all stages, and wait until the fonts are loaded and the page is drawn."""
+    page.evaluate(SETTLE, SIZES[look.size][1])
 
 
 def faults(page: Page, look: Look) -> list[str]:
