@@ -57,8 +57,6 @@ def faults(english: SourceBlock, other: SourceBlock, code: str) -> Iterator[str]
     """Yield the forbidden differences between a translated block and its English block.
 
     Args:
-        english: the English block.
-        other: its translation.
         code: the name of the edition, such as "zh".
     """
     if english.kind != other.kind:
@@ -270,7 +268,6 @@ def _links(text: str, *, deeper: bool) -> Counter[str]:
     """Return the addresses in a text, as a translated page has them.
 
     Args:
-        text: the text of a page.
         deeper: True for a text of an English page, whose addresses of files lack a "../".
     """
     found = ["".join(groups) for groups in LINK.findall(CODE.sub("", text))]

@@ -48,13 +48,7 @@ NOTHING = WriteFacts()
 
 
 def advise(row: ReportRow, code: list[str], about: WriteFacts = NOTHING) -> str:
-    """Return a sentence that advises a replacement for the line of a row, or "" if nothing is wrong.
-
-    Args:
-        row: the row of a write or an error.
-        code: the lines of the program.
-        about: further facts about the write.
-    """
+    """Return a sentence that advises a replacement for the line of a row, or "" if nothing is wrong."""
     text = said(_advice_for(row, code, about))
     return respelled(text) if about.package == "paddle" else text
 

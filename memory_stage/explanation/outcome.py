@@ -15,7 +15,6 @@ def outcome(report: Report, failed: bool, shared: Text | None) -> Text | None:
     memory.
 
     Args:
-        report: the in-place operations of the run.
         failed: True if an error ended the run.
         shared: the recorder's words on names that share memory; None without any.
     """

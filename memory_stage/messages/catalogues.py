@@ -48,7 +48,6 @@ class Language:
         """Return the translated text with its placeholders; the text itself if it has no translation.
 
         Args:
-            text: the English text.
             several: the English text for a ``count`` other than 1; None if the text has no plural.
             count: the number that selects the plural form.
             context: the meaning of an ambiguous text.
@@ -64,7 +63,6 @@ class Language:
         """Return a text for the beginning or the middle of a sentence. A Chinese text is returned unchanged.
 
         Args:
-            text: the text.
             capital: True for a capital first letter; False for "line" in place of "Line" at the beginning of the text.
         """
         if self.code == "zh":

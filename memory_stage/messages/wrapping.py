@@ -28,7 +28,6 @@ def wrapped(text: str, width: int, first: str = "", following: str = "", breaks_
     """Return the lines of a paragraph.
 
     Args:
-        text: the paragraph.
         width: columns at most.
         first, following: the beginning of the first line, and of the others.
         breaks_words: True to break a word that is longer than a line; Chinese texts keep such a word whole.

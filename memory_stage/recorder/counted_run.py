@@ -25,8 +25,6 @@ class CountedRun:
     """A run of a program.
 
     Args:
-        source: the program.
-        file: its file.
         nodes_made: a function that returns how many nodes have been created so far.
 
     Attributes:

@@ -87,7 +87,6 @@ class Names:
         """Record in the ledger the names that were bound, moved and deleted.
 
         Args:
-            stack: the functions that are running.
             frame: the frame of the last function, if its local variables can be read.
             running: a function that returns the running lines by the number of their execution. It names the tensors
                 that only these lines refer to.

@@ -87,8 +87,6 @@ def run(
 
     Args:
         file: the name under which tracebacks find the source; registered with ``linecache``.
-        id_: the id of the variant.
-        label: the label of the variant.
         policy: the in-place policy during the run; None keeps the current one.
         ignore: names that the trace leaves out.
         limit: the largest number of steps to record.

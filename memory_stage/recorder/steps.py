@@ -146,7 +146,6 @@ class Steps:
 
         Args:
             frame: the frame of the running function, if its local variables can be read.
-            error: the error that the program raised.
             partly: True if the statement continues in a later step.
             has_returned: True if the step ended because its function returned. Names that the caller has bound since
                 then belong to the next step.

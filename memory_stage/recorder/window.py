@@ -30,7 +30,6 @@ class RecordingWindow(Protocol):
         """Return True if the run is inside the window after it has reached this hook.
 
         Args:
-            statement: the statement of the hook.
             index: the number of the hook.
             moment: the kind of the hook: "before" if the statement is about to run, "turn" if an iteration of it
                 begins.
@@ -44,7 +43,6 @@ class StatementWindow:
     """The statements from one number to another, counted from 1 as they run.
 
     Args:
-        first, last: the numbers of the first and the last statement.
         is_alone: True to end the program after the last one.
     """
 
@@ -67,7 +65,6 @@ class LineWindow:
 
     Args:
         line: the number of the line in the program's file.
-        file: the program's file.
     """
 
     is_alone = False
@@ -95,7 +92,6 @@ class IterationWindow:
     Args:
         number: the number of the iteration, counted from 1.
         head: the line of the loop's head in the program's file; None for the first loop that reaches this iteration.
-        file: the program's file.
     """
 
     is_alone = False

@@ -65,9 +65,6 @@ class WriteLog:
         """Record a write.
 
         Args:
-            storage: the address of the written storage.
-            line: the index of the line.
-            operation: the name of the operation.
             time: a number that grows with each write and each new node.
             version: the version of the written tensor after the write.
             is_counted: False if the write incremented no version.

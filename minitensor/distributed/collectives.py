@@ -32,15 +32,13 @@ _OPERATIONS = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD, ReduceOp
 
 
 def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
-    """Overwrite ``tensor`` on every rank with the elementwise sum over all ranks, in one versioned write.
+    """Overwrite ``tensor`` on every rank with the elementwise sum over all ranks, in one versioned write. Return
+    ``tensor``.
 
     Args:
         tensor: of one shape and dtype on all ranks. In grad mode it must not need a gradient, because a history cannot
             contain the computation of other ranks: see :func:`sum_over_ranks`.
         op: one of :class:`ReduceOp`; SUM by default.
-
-    Returns:
-        ``tensor`` itself.
 
     Raises:
         RuntimeError: before ``init_parallel_env``; if a rank does not call this function; or if the tensor needs a

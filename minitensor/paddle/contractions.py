@@ -99,13 +99,11 @@ def diag(x: Tensor, offset: int = 0, padding_value: float = 0, name: str | None 
 
 
 def inner(x: Tensor, y: Tensor) -> Tensor:
-    """Return the dot product of each vector along the last dimension of ``x`` with each one of ``y``.
+    """Return the dot product of each vector along the last dimension of ``x`` with each one of ``y``. The shape of the
+    result is that of ``x``, then that of ``y``, both without the last dimension.
 
     Args:
         x, y: of shapes [..., n] and [..., n]. If one of them has a single element, they are multiplied instead.
-
-    Returns:
-        A tensor whose shape is that of ``x``, then that of ``y``, both without the last dimension.
 
     Raises:
         ValueError: if the last dimensions differ in length.
@@ -123,15 +121,13 @@ def inner(x: Tensor, y: Tensor) -> Tensor:
 
 
 def cdist(x: Tensor, y: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
-    """Return the p-norm of the difference of every row of ``x`` and every row of ``y``. Its gradient at 0 is 0.
+    """Return the p-norm of the difference of every row of ``x`` and every row of ``y``. Its gradient at 0 is 0. The
+    result has shape [..., n, m].
 
     Args:
         x: of shape [..., n, k].
         y: of shape [..., m, k]; the dimensions ``...`` are broadcast.
         p: a number, at least 0, or inf.
-
-    Returns:
-        A tensor of shape [..., n, m].
 
     Raises:
         ValueError: if the shapes do not fit, or ``p`` is below 0.
@@ -147,13 +143,10 @@ def cdist(x: Tensor, y: Tensor, p: float = 2.0, name: str | None = None) -> Tens
 
 def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
     """Return a copy of ``x`` repeated along each dimension. If there are more numbers than dimensions, dimensions are
-    added in front.
+    added in front. Its lengths are those of ``x`` times ``repeat_times``.
 
     Args:
         repeat_times: the number of repetitions of each dimension: integers, or a tensor of integers.
-
-    Returns:
-        A tensor whose lengths are those of ``x`` times ``repeat_times``.
 
     Raises:
         ValueError: if a number is negative.
@@ -167,12 +160,10 @@ def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
 
 def repeat_interleave(x: Tensor, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
     """Return ``x`` with each position along ``axis`` repeated; without ``axis``, each element of the flattened ``x``.
+    The result has the shape of ``x`` with another length along ``axis``.
 
     Args:
         repeats: an integer, or a tensor of integers with one for each position.
-
-    Returns:
-        A tensor of the shape of ``x`` with another length along ``axis``.
 
     Raises:
         ValueError: if a number is negative, or if there is not one for each position.
@@ -247,10 +238,8 @@ def kthvalue(
 
 
 def logsumexp(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """Return the logarithm of the sum of exponentials along ``axis`` (all by default). The sum does not overflow.
-
-    Returns:
-        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+    """Return the logarithm of the sum of exponentials along ``axis`` (all by default). The sum does not overflow. The
+    result has the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -261,10 +250,8 @@ def logsumexp(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | No
 
 
 def count_nonzero(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """Return the number of elements along ``axis`` (all by default) that are not 0.
-
-    Returns:
-        An int64 tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+    """Return the number of elements along ``axis`` (all by default) that are not 0. The result is int64, of the shape
+    of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -294,10 +281,8 @@ def isclose(
 
 
 def diff(x: Tensor, n: int = 1, axis: int = -1, name: str | None = None) -> Tensor:
-    """Return the differences of neighbours along ``axis``, taken ``n`` times.
-
-    Returns:
-        A tensor of the shape of ``x``, but ``n`` shorter along ``axis``.
+    """Return the differences of neighbours along ``axis``, taken ``n`` times. The result has the shape of ``x``, but
+    ``n`` shorter along ``axis``.
 
     Raises:
         ValueError: if ``n`` is below 0.

@@ -55,14 +55,12 @@ def unique(
 
 
 def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
-    """Return for each element a row of zeros (float32) with a 1 at the element's class.
+    """Return for each element a row of zeros (float32) with a 1 at the element's class. The result has the shape of
+    ``x`` with one more dimension, of length ``num_classes``.
 
     Args:
         x: int32 or int64, of any shape.
         num_classes: the number of classes.
-
-    Returns:
-        A tensor of the shape of ``x`` with one more dimension, of length ``num_classes``.
 
     Raises:
         TypeError: if ``x`` does not hold integers.

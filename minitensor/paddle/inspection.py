@@ -76,13 +76,10 @@ all_, any_ = _truth("all", "every"), _truth("any", "some")
 
 
 def equal_all(x: Tensor, y: Any) -> Tensor:
-    """Test if ``x`` and ``y`` have the same shape and equal elements.
+    """Test if ``x`` and ``y`` have the same shape and equal elements. The result is a bool tensor without dimensions.
 
     Args:
         x, y: tensors, arrays or numbers; at least one is a tensor or an array.
-
-    Returns:
-        A bool tensor without dimensions.
 
     Raises:
         TypeError: if an operand is anything else.
@@ -95,13 +92,10 @@ def equal_all(x: Tensor, y: Any) -> Tensor:
 
 
 def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Test if ``abs(x - y) <= atol + rtol * abs(y)`` for all elements.
+    """Test if ``abs(x - y) <= atol + rtol * abs(y)`` for all elements. The result is a bool tensor without dimensions.
 
     Args:
         x, y: of shapes that are broadcast against each other.
-
-    Returns:
-        A bool tensor without dimensions.
 
     Raises:
         ValueError: if the shapes cannot be broadcast.
@@ -119,10 +113,8 @@ def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_
 
 
 def gradient(x: Tensor) -> np.ndarray | None:
-    """Return a copy of ``x.grad`` as a numpy array.
-
-    Returns:
-        An array of the shape and dtype of ``x``; None if there is no gradient.
+    """Return a copy of ``x.grad`` as a numpy array. The array has the shape and dtype of ``x``; None if there is no
+    gradient.
     """
     return None if x.grad is None else x.grad.numpy()
 

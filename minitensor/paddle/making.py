@@ -50,10 +50,8 @@ def _convert(data: Any, dtype: np.dtype | None) -> Tensor:
 
 
 def empty(shape: Any, dtype: Any = None) -> Tensor:
-    """Return a tensor of zeros for the program to fill. Uninitialized memory would differ from run to run.
-
-    Returns:
-        A tensor of ``shape``, with ``dtype`` or float32.
+    """Return a tensor of zeros for the program to fill. Uninitialized memory would differ from run to run. The dtype is
+    float32 by default.
 
     Raises:
         ValueError: if a length is negative.
@@ -72,10 +70,8 @@ def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
 
 
 def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Tensor:
-    """Return a matrix with 1 on the diagonal and 0 elsewhere, with ``dtype`` or float32.
-
-    Returns:
-        A tensor of shape [num_rows, num_columns]; as many columns as rows by default.
+    """Return a matrix with 1 on the diagonal and 0 elsewhere, with ``dtype`` or float32. The result has shape
+    [num_rows, num_columns]; as many columns as rows by default.
 
     Raises:
         ValueError: if a length is negative.
@@ -86,10 +82,8 @@ def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Ten
 
 
 def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
-    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included, with ``dtype`` or float32.
-
-    Returns:
-        A tensor of shape [num].
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included, with ``dtype`` or float32. The
+    result has shape [num].
 
     Raises:
         ValueError: if ``num`` is below 1.
@@ -107,10 +101,8 @@ def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
 
 
 def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any = None) -> Tensor:
-    """Return random integers from ``low`` (included) to ``high`` (excluded); without ``high``, from 0 to ``low``.
-
-    Returns:
-        A tensor of ``shape``, with ``dtype`` or int64.
+    """Return random integers from ``low`` (included) to ``high`` (excluded); without ``high``, from 0 to ``low``. The
+    dtype is int64 by default.
 
     Raises:
         ValueError: if ``low`` is not below ``high``, or if a length is negative.
@@ -125,10 +117,8 @@ def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any
 
 
 def randperm(n: int, dtype: Any = None) -> Tensor:
-    """Return the integers from 0 to ``n`` (excluded) in random order.
-
-    Returns:
-        A tensor of shape [n], with ``dtype`` or int64.
+    """Return the integers from 0 to ``n`` (excluded) in random order. The result has shape [n], with ``dtype`` or
+    int64.
 
     Raises:
         ValueError: if ``n`` is negative.

@@ -111,10 +111,8 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
 
 
 def argsort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """Return the positions of the elements along ``axis`` in sorted order. Equal elements keep their order.
-
-    Returns:
-        An int64 tensor of the shape of ``x``.
+    """Return the positions of the elements along ``axis`` in sorted order. Equal elements keep their order. The result
+    is int64, of the shape of ``x``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -207,10 +205,8 @@ def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
 
 
 def flip(x: Tensor, axis: Any) -> Tensor:
-    """Return a copy with the elements in reverse order along ``axis``, one or several.
-
-    Returns:
-        A tensor of the shape and dtype of ``x``.
+    """Return a copy with the elements in reverse order along ``axis``, one or several. The result has the shape and
+    dtype of ``x``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -225,10 +221,8 @@ def flip(x: Tensor, axis: Any) -> Tensor:
 
 
 def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
-    """Return a copy with the elements shifted cyclically by ``shifts`` along ``axis``, or in the flattened tensor.
-
-    Returns:
-        A tensor of the shape and dtype of ``x``.
+    """Return a copy with the elements shifted cyclically by ``shifts`` along ``axis``, or in the flattened tensor. The
+    result has the shape and dtype of ``x``.
 
     Raises:
         ValueError: if there are not as many shifts as axes.
@@ -259,10 +253,8 @@ def _pick(x: Tensor, axis: int, order: np.ndarray) -> Tensor:
 
 
 def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False) -> Tensor:
-    """Return the sum of all elements that are not nan, or of those along ``axis``.
-
-    Returns:
-        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+    """Return the sum of all elements that are not nan, or of those along ``axis``. The result has the shape of ``x``
+    without the dimensions ``axis``, which stay as 1 with ``keepdim``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -327,13 +319,10 @@ cummax, cummin = _running("cummax", True), _running("cummin", False)
 
 def isin(x: Tensor, test_x: Tensor, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Return True where an element of ``x`` equals an element of ``test_x``; with ``invert``, where it equals none. A
-    nan equals nothing.
+    nan equals nothing. The result is a bool tensor of the shape of ``x``.
 
     Args:
         assume_unique: accepted for compatibility; it changes nothing.
-
-    Returns:
-        A bool tensor of the shape of ``x``.
 
     Raises:
         TypeError: if an argument is not a tensor.

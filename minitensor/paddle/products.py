@@ -13,13 +13,10 @@ from minitensor.engine.operations.operands import as_operands
 
 
 def dot(x: Tensor, y: Tensor) -> Tensor:
-    """Return the product of two vectors, or of each pair of rows.
+    """Return the product of two vectors, or of each pair of rows. It has no dimensions, or shape [b].
 
     Args:
         x, y: two vectors [n], or two matrices [b, n].
-
-    Returns:
-        A tensor without dimensions, or of shape [b].
 
     Raises:
         ValueError: if the shapes differ, or have neither one nor two dimensions.
@@ -47,14 +44,11 @@ def _product(op: str, x: Tensor, y: Tensor) -> Tensor:
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """Return the product of two matrices, as ``matmul`` computes it.
+    """Return the product of two matrices, as ``matmul`` computes it. The result has shape [n, m].
 
     Args:
         input: shape [n, k].
         mat2: shape [k, m].
-
-    Returns:
-        A tensor of shape [n, m].
 
     Raises:
         TypeError: if an operand is not a tensor, number or array.
@@ -67,14 +61,11 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 def bmm(x: Tensor, y: Tensor) -> Tensor:
-    """Return the products of two batches of matrices.
+    """Return the products of two batches of matrices. The result has shape [b, n, m].
 
     Args:
         x: shape [b, n, k].
         y: shape [b, k, m].
-
-    Returns:
-        A tensor of shape [b, n, m].
 
     Raises:
         ValueError: if an operand does not have 3 dimensions, or if the batch sizes or the matrices do not fit.

@@ -17,14 +17,12 @@ from minitensor.torch.tensor import Tensor, as_torch, without_history
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Return True where two elements differ by at most ``atol + rtol * abs(other)``.
+    """Return True where two elements differ by at most ``atol + rtol * abs(other)``. The result is a bool tensor of the
+    broadcast shape.
 
     Args:
         input, other: of shapes that are broadcast against each other, and of the same dtype.
         equal_nan: True to count two nan as close.
-
-    Returns:
-        A bool tensor of the broadcast shape.
 
     Raises:
         RuntimeError: if the shapes cannot be broadcast or the dtypes differ.
@@ -67,14 +65,11 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Return True where an element equals one of ``test_elements``; with ``invert``, where it equals none. A nan equals
-    nothing.
+    nothing. The result is a bool tensor of the shape of ``elements``.
 
     Args:
         elements, test_elements: two tensors, or a tensor and a number.
         assume_unique: accepted for compatibility; it changes nothing.
-
-    Returns:
-        A bool tensor of the shape of ``elements``.
 
     Raises:
         RuntimeError: if a tensor holds bools, or an argument is one.

@@ -63,13 +63,11 @@ def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Return a tensor with a copy of ``data`` (numbers, nested lists, an array, a tensor) on its own storage.
+    """Return a tensor with a copy of ``data`` (numbers, nested lists, an array, a tensor) on its own storage. The
+    result has the shape of the data.
 
     Args:
         dtype: by default float32, int64 or bool, by the kind of the numbers; the dtype of an array or a tensor.
-
-    Returns:
-        A tensor of the shape of the data.
 
     Raises:
         ValueError: if the lists differ in length.
@@ -138,13 +136,10 @@ def _ragged_error(data: Any, dim: int = 0) -> ValueError:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """Return ``data`` as a tensor that shares its memory if possible.
+    """Return ``data`` as a tensor that shares its memory if possible. The result has the shape of the data.
 
     If a tensor already has that dtype and device, it is returned itself; for one with Paddle's methods, an alias on the
     same storage with the same history. An array is shared. Anything else is copied.
-
-    Returns:
-        A tensor of the shape of the data.
 
     Raises:
         ValueError, TypeError: as ``torch.tensor`` does, if ``data`` is neither an array nor a tensor.
@@ -164,10 +159,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """Return a tensor on the memory of an array: a write to either changes both.
-
-    Returns:
-        A tensor of the shape and dtype of the array.
+    """Return a tensor on the memory of an array: a write to either changes both. The result has the shape and dtype of
+    the array.
 
     Raises:
         TypeError: if ``ndarray`` is not an array, or if a tensor cannot have its dtype.
@@ -200,10 +193,8 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """Return a tensor on the memory of an object that supports DLPack.
-
-    Returns:
-        A tensor of the shape and dtype of the object.
+    """Return a tensor on the memory of an object that supports DLPack. The result has the shape and dtype of the
+    object.
 
     Raises:
         TypeError: if the object has no ``__dlpack__``.
@@ -287,14 +278,12 @@ empty = _constant("empty", np.zeros, "Return a tensor of zeros. PyTorch leaves i
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Return a matrix with 1 on the diagonal and 0 elsewhere.
+    """Return a matrix with 1 on the diagonal and 0 elsewhere. The result has shape [n, m], float32 unless ``dtype`` is
+    given.
 
     Args:
         n: the number of rows.
         m: the number of columns; by default ``n``.
-
-    Returns:
-        A tensor of shape [n, m], float32 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if a number is negative.
@@ -318,13 +307,11 @@ def _number(op: str, value: Any) -> Any:
 
 
 def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **named: Any) -> Tensor:
-    """Return the numbers from ``start`` (0) up to, but not including, ``end``, by ``step`` (1).
+    """Return the numbers from ``start`` (0) up to, but not including, ``end``, by ``step`` (1). The result has one
+    dimension.
 
     Call it as ``arange(end)``, ``arange(start, end)`` or ``arange(start, end, step)``. The dtype is int64 if all these
     numbers are integers, else float32, unless ``dtype`` is given.
-
-    Returns:
-        A tensor of one dimension.
 
     Raises:
         RuntimeError: if ``step`` is 0 or has the wrong sign.
@@ -356,10 +343,8 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
-
-    Returns:
-        A tensor of shape [steps], float32 unless ``dtype`` is given.
+    """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included. The result has shape [steps],
+    float32 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if ``steps`` is negative.
@@ -391,10 +376,8 @@ def logspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return ``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
-
-    Returns:
-        A tensor of shape [steps], float32 unless ``dtype`` is given.
+    """Return ``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``, both included. The
+    result has shape [steps], float32 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if ``steps`` is negative.

@@ -24,14 +24,11 @@ _mul, _matmul = TABLE["mul"], TABLE["matmul"]
 
 @autocasts
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """Return the product of two matrices.
+    """Return the product of two matrices. The result has shape [n, m].
 
     Args:
         input: shape [n, k].
         mat2: shape [k, m].
-
-    Returns:
-        A tensor of shape [n, m].
 
     Raises:
         RuntimeError: if the shapes do not fit or the dtypes differ.
@@ -45,14 +42,12 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @autocasts
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """Return the product over the last two dimensions.
+    """Return the product over the last two dimensions. The result has shape [..., n, m]; a vector on the left removes
+    n, and one on the right removes m.
 
     Args:
         input: shape [..., n, k], or [k].
         other: shape [..., k, m], or [k]; the dimensions ``...`` are broadcast.
-
-    Returns:
-        A tensor of shape [..., n, m]; a vector on the left removes n, and one on the right removes m.
 
     Raises:
         RuntimeError: if the shapes do not fit or the dtypes differ.
@@ -85,14 +80,11 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 @autocasts
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """Return the product of a matrix and a vector.
+    """Return the product of a matrix and a vector. The result has shape [n].
 
     Args:
         input: shape [n, k].
         vec: shape [k].
-
-    Returns:
-        A tensor of shape [n].
 
     Raises:
         RuntimeError: if the shapes do not fit or the dtypes differ.
@@ -108,14 +100,11 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 @autocasts
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """Return the products of two batches of matrices.
+    """Return the products of two batches of matrices. The result has shape [b, n, m].
 
     Args:
         input: shape [b, n, k].
         mat2: shape [b, k, m].
-
-    Returns:
-        A tensor of shape [b, n, m].
 
     Raises:
         RuntimeError: if the shapes do not fit or the dtypes differ.
@@ -128,13 +117,10 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 def dot(input: Tensor, other: Tensor) -> Tensor:
-    """Return the product of two vectors.
+    """Return the product of two vectors. The result has no dimensions.
 
     Args:
         input, other: shape [n].
-
-    Returns:
-        A tensor without dimensions.
 
     Raises:
         RuntimeError: if the shapes do not fit or the dtypes differ.
@@ -147,14 +133,11 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
 
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Return all products of an element of ``input`` and an element of ``vec2``.
+    """Return all products of an element of ``input`` and an element of ``vec2``. The result has shape [n, m].
 
     Args:
         input: shape [n].
         vec2: shape [m].
-
-    Returns:
-        A tensor of shape [n, m].
 
     Raises:
         RuntimeError: if an argument is not a vector.
@@ -169,10 +152,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 def trace(input: Tensor) -> Tensor:
-    """Return the sum of the diagonal of a matrix.
-
-    Returns:
-        A tensor without dimensions.
+    """Return the sum of the diagonal of a matrix. The result has no dimensions.
 
     Raises:
         RuntimeError: if ``input`` is not a matrix.
@@ -235,13 +215,11 @@ def einsum(*given: Any) -> Tensor:
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Return the dot product of each vector along the last dimension of ``input`` with each one of ``other``.
+    """Return the dot product of each vector along the last dimension of ``input`` with each one of ``other``. The shape
+    of the result is that of ``input``, then that of ``other``, both without the last dimension.
 
     Args:
         input, other: of shapes [..., n] and [..., n]. A tensor without dimensions is multiplied with the other one.
-
-    Returns:
-        A tensor whose shape is that of ``input``, then that of ``other``, both without the last dimension.
 
     Raises:
         RuntimeError: if the last dimensions differ in length.
@@ -263,16 +241,14 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """Return the p-norm of the difference of every row of ``x1`` and every row of ``x2``. Its gradient at 0 is 0.
+    """Return the p-norm of the difference of every row of ``x1`` and every row of ``x2``. Its gradient at 0 is 0. The
+    result has shape [..., n, m].
 
     Args:
         x1: of shape [..., n, k].
         x2: of shape [..., m, k]; the dimensions ``...`` are broadcast.
         p: a number, at least 0, or inf.
         compute_mode: ignored, because the differences are always computed.
-
-    Returns:
-        A tensor of shape [..., n, m].
 
     Raises:
         RuntimeError: if the shapes do not fit, or ``p`` is below 0.

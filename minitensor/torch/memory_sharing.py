@@ -121,10 +121,8 @@ def _another_leaf(old: Node, x: Tensor, shape: tuple[int, ...]) -> Leaf:
 
 
 def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
-    """Return the elements as an array on the same memory: a write to either changes both.
-
-    Returns:
-        An array of the shape and dtype of the tensor.
+    """Return the elements as an array on the same memory: a write to either changes both. The array has the shape and
+    dtype of the tensor.
 
     Args:
         force: True to accept a tensor that requires grad, and to copy a tensor on a GPU to the host.

@@ -62,13 +62,10 @@ def _add_in_place(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, valu
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """Return ``input + value * tensor1 * tensor2``.
+    """Return ``input + value * tensor1 * tensor2``. The result has the broadcast shape.
 
     Args:
         input, tensor1, tensor2: of shapes that are broadcast against each other.
-
-    Returns:
-        A new tensor of the broadcast shape.
 
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
@@ -77,13 +74,10 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """Return ``input + value * tensor1 / tensor2``.
+    """Return ``input + value * tensor1 / tensor2``. The result has the broadcast shape.
 
     Args:
         input, tensor1, tensor2: of shapes that are broadcast against each other.
-
-    Returns:
-        A new tensor of the broadcast shape.
 
     Raises:
         RuntimeError: if the shapes cannot be broadcast, or neither ``tensor1`` nor ``tensor2`` holds floats.
@@ -102,10 +96,7 @@ def _need_a_float(op: str, *operands: Tensor) -> None:
 
 
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """Compute ``addcmul`` in place, with one write.
-
-    Returns:
-        ``input`` itself; its shape and dtype do not change.
+    """Compute ``addcmul`` in place, with one write. Return ``input``, whose shape and dtype do not change.
 
     Raises:
         RuntimeError: if a shape cannot be broadcast to that of ``input``, if the dtype of ``input`` cannot hold the
@@ -115,10 +106,7 @@ def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
 
 
 def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """Compute ``addcdiv`` in place, with one write.
-
-    Returns:
-        ``input`` itself; its shape and dtype do not change.
+    """Compute ``addcdiv`` in place, with one write. Return ``input``, whose shape and dtype do not change.
 
     Raises:
         RuntimeError: if a shape cannot be broadcast to that of ``input``, if the dtype of ``input`` cannot hold the
@@ -129,10 +117,7 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
 
 
 def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
-    """Return ``other - alpha * input``.
-
-    Returns:
-        A new tensor of the broadcast shape.
+    """Return ``other - alpha * input``. The result has the broadcast shape.
 
     Raises:
         RuntimeError: if the shapes cannot be broadcast, or one operand holds bools.
@@ -147,10 +132,7 @@ def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """Return ``input``, with elements below ``min`` replaced by ``min``.
-
-    Returns:
-        A new tensor of the shape of ``input``.
+    """Return ``input``, with elements below ``min`` replaced by ``min``. The result has the shape of ``input``.
 
     Raises:
         TypeError: if ``input`` is not a tensor, or the bound is not a number.
@@ -159,10 +141,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 
 
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """Return ``input``, with elements above ``max`` replaced by ``max``.
-
-    Returns:
-        A new tensor of the shape of ``input``.
+    """Return ``input``, with elements above ``max`` replaced by ``max``. The result has the shape of ``input``.
 
     Raises:
         TypeError: if ``input`` is not a tensor, or the bound is not a number.
@@ -171,10 +150,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
 
 
 def clamp_min_(input: Tensor, min: Any) -> Tensor:
-    """Compute ``clamp_min`` in place.
-
-    Returns:
-        ``input`` itself; its shape and dtype do not change.
+    """Compute ``clamp_min`` in place. Return ``input``, whose shape and dtype do not change.
 
     Raises:
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
@@ -184,10 +160,7 @@ def clamp_min_(input: Tensor, min: Any) -> Tensor:
 
 
 def clamp_max_(input: Tensor, max: Any) -> Tensor:
-    """Compute ``clamp_max`` in place.
-
-    Returns:
-        ``input`` itself; its shape and dtype do not change.
+    """Compute ``clamp_max`` in place. Return ``input``, whose shape and dtype do not change.
 
     Raises:
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.

@@ -91,10 +91,7 @@ randn = _random_function("randn", "from the normal distribution with mean 0 and 
 
 def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any = None, **named: Any) -> Tensor:
     """Return random integers: ``randint(high, size)`` draws from 0 to ``high - 1``, ``randint(low, high, size)`` from
-    ``low`` to ``high - 1``.
-
-    Returns:
-        A tensor of shape ``size``, int64 unless ``dtype`` is given.
+    ``low`` to ``high - 1``. The result has shape ``size``, int64 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if ``low`` is not below ``high``, or if a length is negative.
@@ -117,10 +114,8 @@ def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any =
 
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
-    """Return the numbers from 0 to ``n - 1`` in random order.
-
-    Returns:
-        A tensor of shape [n], int64 unless ``dtype`` is given.
+    """Return the numbers from 0 to ``n - 1`` in random order. The result has shape [n], int64 unless ``dtype`` is
+    given.
 
     Raises:
         RuntimeError: if ``n`` is negative.
@@ -196,10 +191,8 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 
 
 def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
-    """Return a tensor in which each element is 1 with the probability in the same element of ``input``, else 0.
-
-    Returns:
-        A tensor of the shape and dtype of ``input``.
+    """Return a tensor in which each element is 1 with the probability in the same element of ``input``, else 0. The
+    result has the shape and dtype of ``input``.
 
     Raises:
         RuntimeError: if an element is not a probability.

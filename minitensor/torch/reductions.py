@@ -67,10 +67,8 @@ all, any_ = _truth("all"), _truth("any")
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """Return the number of elements that are not 0, along ``dim`` (one dimension or several; all by default).
-
-    Returns:
-        An int64 tensor of the shape of ``input`` without ``dim``; of shape [] if ``dim`` is None.
+    """Return the number of elements that are not 0, along ``dim`` (one dimension or several; all by default). The
+    result is int64, of the shape of ``input`` without ``dim``; of shape [] if ``dim`` is None.
 
     Raises:
         IndexError: if ``input`` has no such dimension.

@@ -88,9 +88,6 @@ def expand(input: Tensor, *size: Any) -> Tensor:
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """Return a view of shape ``size`` that repeats ``input`` without a copy.
 
-    Returns:
-        A tensor of shape ``size``.
-
     Raises:
         RuntimeError: if a length other than 1 would change.
     """
@@ -316,10 +313,8 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
-    """Return a copy of ``input``, repeated ``sizes[i]`` times along dimension i.
-
-    Returns:
-        A tensor whose lengths are those of ``input`` times ``sizes``.
+    """Return a copy of ``input``, repeated ``sizes[i]`` times along dimension i. Its lengths are those of ``input``
+    times ``sizes``.
 
     Raises:
         RuntimeError: if a number is negative.
@@ -347,13 +342,10 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """Return a copy of ``input`` repeated along each dimension. If ``dims`` is longer than the shape, dimensions are
-    added in front.
+    added in front. Its lengths are those of ``input`` times ``dims``.
 
     Args:
         dims: the number of repetitions along each dimension.
-
-    Returns:
-        A tensor whose lengths are those of ``input`` times ``dims``.
 
     Raises:
         RuntimeError: if a number is negative.
@@ -368,14 +360,11 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 
 def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Return ``input`` with each position along ``dim`` repeated; without ``dim``, each element of the flattened
-    tensor.
+    tensor. The result has the shape of ``input`` with another length along ``dim``.
 
     Args:
         repeats: an integer, or a tensor of integers with one for each position.
         output_size: ignored, because the length follows from ``repeats``.
-
-    Returns:
-        A tensor of the shape of ``input`` with another length along ``dim``.
 
     Raises:
         RuntimeError: if a number is negative, or if there is not one for each position.

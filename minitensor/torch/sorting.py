@@ -35,10 +35,8 @@ def _pick(x: Tensor, dim: int, order: np.ndarray, name: str) -> Tensor:
 
 
 def flip(input: Tensor, *dims: Any) -> Tensor:
-    """Return a copy with the elements in reverse order along some dimensions.
-
-    Returns:
-        A tensor of the shape and dtype of ``input``.
+    """Return a copy with the elements in reverse order along some dimensions. The result has the shape and dtype of
+    ``input``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -59,10 +57,7 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 
 def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
     """Return a copy with the elements shifted cyclically by ``shifts`` along ``dims``; without ``dims``, in the
-    flattened tensor.
-
-    Returns:
-        A tensor of the shape and dtype of ``input``.
+    flattened tensor. The result has the shape and dtype of ``input``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -76,10 +71,8 @@ def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """Return the positions of the elements in sorted order; equal elements keep their order.
-
-    Returns:
-        An int64 tensor of the shape of ``input``.
+    """Return the positions of the elements in sorted order; equal elements keep their order. The result is int64, of
+    the shape of ``input``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.

@@ -68,7 +68,6 @@ def all_advice(facts: Facts, unrecorded: str, whose: str, for_pytorch_too: bool)
     """Return the advice for a write: for its effect, for a history that lacks it, and for PyTorch's refusal.
 
     Args:
-        facts: the facts about the write.
         unrecorded: a key of :data:`UNRECORDED`, or "".
         whose: the name of the tensor whose history lacks the write.
         for_pytorch_too: True if PyTorch's backward would raise an error after this write.

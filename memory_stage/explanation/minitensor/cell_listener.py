@@ -11,11 +11,6 @@ from minitensor.memory.reachable_names import names_in, tensors_in
 
 
 def listener_of_cell(parts: Iterable[CodeType], names: dict[str, Any]) -> Listener:
-    """Return a listener that knows the tensors to which a cell refers.
-
-    Args:
-        parts: the code of the cell.
-        names: the variables of the notebook.
-    """
+    """Return a listener that knows the tensors to which a cell refers."""
     mentioned = dict.fromkeys(name for code in parts for name in names_in(code))
     return Listener([found for name in mentioned if name in names for found in tensors_in(name, names[name])])

@@ -71,7 +71,6 @@ class Origins:
         """Return why PyTorch would not write ``x`` in place, or None if it would.
 
         Args:
-            recorded: True if minitensor recorded the write.
             saved: the operands that the write's backward needs.
         """
         origin = self.known(x)

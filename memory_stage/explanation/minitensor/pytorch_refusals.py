@@ -170,7 +170,6 @@ class PytorchRefusals:
         """Return why PyTorch would refuse ``op``, which wrote ``x``, or the backward after it; otherwise None.
 
         Args:
-            site: the call that wrote.
             where: the cells, as in the event ``TensorWritten``.
             copied: the number of overwritten bytes that were copied for the operation's own backward.
             recorded: True if the write was recorded.

@@ -45,10 +45,6 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
     """Yield a fault for each dict or list of aliases of parameters that the program uses as independent copies.
 
     The program does so if it updates an entry in place from the parameter, or copies the entries into the parameters.
-
-    Args:
-        variables: the variables of the program.
-        file: the program's file.
     """
     owned = {p.data_ptr(): p for p in _trained(variables) if p.layout is torch.strided and p.numel()}
     seen: set[tuple[int, ...]] = set()

@@ -16,10 +16,6 @@ from memory_stage.messages import message, said
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
     """Yield a fault for each loop that moves the parameters of one network towards another network's, if both share
     their memory.
-
-    Args:
-        variables: the variables of the program.
-        file: the program's file.
     """
     text = ProgramText(file)
     for loop in text.statements():

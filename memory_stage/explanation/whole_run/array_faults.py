@@ -119,7 +119,6 @@ def diagnose_readonly(writes: Mapping[tuple[int, int], str], lines: Lines) -> li
 
     Args:
         writes: the operation that wrote, by the indices of the line that shared the memory and the line that wrote it.
-        lines: the lines that the indices refer to.
     """
     by_sharing: dict[int, list[tuple[ProgramLine, str]]] = {}
     for (sharing, writing), operation in writes.items():
@@ -171,7 +170,6 @@ def diagnose_repeated(writes: Mapping[tuple[int, int], str], lines: Lines) -> li
 
     Args:
         writes: the operation that wrote, by the indices of the line that shared the memory and the line that wrote it.
-        lines: the lines that the indices refer to.
     """
     return [
         _repeated_fault(lines[sharing], lines[writing], operation) for (sharing, writing), operation in writes.items()

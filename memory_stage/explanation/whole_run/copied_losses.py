@@ -28,9 +28,6 @@ def diagnose(watch: WatchedRun, roots: Any, frame: FrameType, known: set[Any]) -
     The pass may reach parameters through other terms of the loss, such as a penalty.
 
     Args:
-        watch: the logs of the run.
-        roots: the tensors from which the backward pass starts.
-        frame: the frame that calls backward.
         known: keys of the faults that were returned before; this call adds the keys of its faults.
     """
     leaves = list({id(x): x for x in leaves_behind(roots)}.values())

@@ -55,9 +55,7 @@ class Diagnosis:
     """Watches a run from :meth:`begin` to :meth:`end`. ``begin`` may be called again and continues the logs.
 
     Args:
-        add: called with each fault.
         note: called with a sentence about something that could not be watched or diagnosed.
-        language: of the faults.
     """
 
     def __init__(self, add: Callable[[Fault], None], note: Callable[[Text], None], language: Language) -> None:
@@ -89,9 +87,7 @@ class Diagnosis:
 
         Args:
             error: the error, or None.
-            traceback: its traceback.
             variables: the variables of the program, which are searched for graphs; {} to search none.
-            file: the program's file.
         """
         while self._notices:
             self._notices.pop().cancel()
@@ -134,12 +130,7 @@ class Diagnosis:
 
 
 class _ImportNotice(importlib.abc.MetaPathFinder):
-    """A finder that finds nothing itself, and calls back once a module has been imported.
-
-    Args:
-        name: the module.
-        imported: called with the name.
-    """
+    """A finder that finds nothing itself, and calls back once a module has been imported."""
 
     def __init__(self, name: str, imported: Callable[[str], None]) -> None:
         self._name, self._imported = name, imported

@@ -19,8 +19,6 @@ class WindowOfFault:
     """A counted run of a program, and the window around its first fault.
 
     Args:
-        source: the program.
-        file: its file.
         nodes_made: returns how many nodes of the graph have been made.
     """
 
@@ -42,8 +40,6 @@ class WindowOfFault:
         """Run the program again, up to the end of the window, and write its stage.
 
         Args:
-            output: the file to write.
-            command: the program and its arguments.
             chosen: options that choose another part of the run than the steps around the fault.
             language: of the stage.
 

@@ -241,7 +241,6 @@ def _fixes_of_second_pass(
     """Return the fixes of a second pass through a graph.
 
     Args:
-        made: the line that made the graph.
         freed: the line of the first pass, which freed the graph.
         asking: the line of the second pass.
         is_shared: True if the two passes start from different variables of one graph.

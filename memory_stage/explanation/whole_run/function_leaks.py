@@ -26,7 +26,6 @@ class FunctionLeaks:
     searching takes at most about as long as the operations.
 
     Args:
-        graphs: the graphs of one framework.
         lines: the lines of the run, which count how often each has run.
         collector: notes a failure of the search.
     """

@@ -13,9 +13,7 @@ class FaultCollector:
     """Passes on the faults that diagnoses find, and notes the diagnoses that fail.
 
     Args:
-        add: called with each fault.
         note: called with a sentence about something that could not be diagnosed.
-        language: of the faults.
     """
 
     def __init__(self, add: Callable[[Fault], None], note: Callable[[Text], None], language: Language) -> None:

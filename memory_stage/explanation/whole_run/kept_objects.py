@@ -26,9 +26,6 @@ def diagnose_gradients(
     """Return a fault for each variable that keeps one gradient twice, or keeps a gradient that a later pass changed.
 
     Args:
-        variables: the variables of the program.
-        file: the program's file.
-        is_tensor: True for a tensor.
         passes: files and lines of the backward passes.
     """
     found = dict(named_tensors.in_variables(variables, is_tensor))
@@ -156,13 +153,7 @@ def _keeps(statement: ast.stmt, root: str) -> bool:
 
 
 def diagnose_repeated(variables: dict[str, Any], file: str, is_tensor: Callable[[Any], bool]) -> list[Fault]:
-    """Return a fault for each list ``[tensor] * n`` if a line writes into one of its entries.
-
-    Args:
-        variables: the variables of the program.
-        file: the program's file.
-        is_tensor: True for a tensor.
-    """
+    """Return a fault for each list ``[tensor] * n`` if a line writes into one of its entries."""
     text, found = ProgramText(file), []
     for name, value in list(variables.items()):
         if type(value) is not list or len(value) < 2 or not is_tensor(value[0]) or value[0] is not value[1]:
@@ -187,9 +178,6 @@ def diagnose_shared_entries(
     """Return a fault for each list whose entries are different tensors on the memory of one array of NumPy.
 
     Args:
-        variables: the variables of the program.
-        file: the program's file.
-        is_tensor: True for a tensor.
         imported_in: returns the line that made a tensor share an array; None if the tensor shares none.
     """
     text, found = ProgramText(file), []

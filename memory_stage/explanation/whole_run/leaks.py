@@ -49,11 +49,6 @@ def diagnose_end(graphs: HeldGraphs, variables: dict[str, Any], file: str) -> li
     """Return a fault for each variable that still holds the graphs of several iterations when a program ends.
 
     A graph whose backward pass has run no longer holds tensors, so it is not a leak.
-
-    Args:
-        graphs: the graphs of one framework.
-        variables: the global variables of the program.
-        file: the file of the program.
     """
     text = ProgramText(file)
     found = []
@@ -137,11 +132,7 @@ def diagnose_local(graphs: HeldGraphs, text: ProgramText, function: ast.AST, nam
     """Return a fault if a local variable of a function that is still running holds the graphs of several iterations.
 
     Args:
-        graphs: the graphs of one framework.
-        text: the file of the function.
-        function: the definition of the function.
         name: the variable, or the path of attributes; the program must only report its value.
-        value: the value.
     """
     if graphs.is_tensor(value):
         return _diagnose_sum(graphs, text, name, value, function) if graphs.holds_graph(value) else None
@@ -154,7 +145,6 @@ def _diagnose_sum(
     """Return a fault if a variable is the sum of results of several iterations with their graphs.
 
     Args:
-        graphs, text, name, value: as in :func:`diagnose_local`.
         function: the function that is still running; None for a variable that is left at the end of the program.
     """
     nodes = text.statements() if function is None else ast.walk(function)

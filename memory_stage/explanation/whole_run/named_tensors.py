@@ -23,12 +23,7 @@ class _Engine:
 
 
 def in_frames(frames: list[FrameType], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """Yield every tensor that the variables of frames reach, with its name, the innermost frame first.
-
-    Args:
-        frames: frames of the program.
-        is_tensor: True for a tensor of the framework.
-    """
+    """Yield every tensor that the variables of frames reach, with its name, the innermost frame first."""
     seen: set[int] = set()
     for frame in frames[:MOST_FRAMES]:
         for variables in (local_variables(frame), frame.f_globals):

@@ -33,7 +33,6 @@ def as_text(
     """Return the text of an explanation: for each fault the verdict, its lines, the reason and the fixes.
 
     Args:
-        faults: the faults of a run.
         unseen: sentences about things that could not be watched.
         process: words that name this process if the program runs in several processes; otherwise "".
         harmless: lines that write in place and are in no fault; the text lists them below the faults.

@@ -47,14 +47,7 @@ class _Saved:
 
 
 def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: FrameType) -> Fault | None:
-    """Return the fault behind an error of torch that a tensor was modified in place, or None if it is another error.
-
-    Args:
-        watch: the logs of the run.
-        roots: the tensors from which the backward pass started.
-        error: the error that it raised.
-        frame: the frame that called backward.
-    """
+    """Return the fault behind an error of torch that a tensor was modified in place, or None if it is another error."""
     if MESSAGE not in str(error) and DETACHED not in str(error):
         return None
     shape, now, expected = versions_in(str(error))
@@ -75,7 +68,6 @@ def diagnose_silence(watch: WatchedRun, roots: Any, frame: FrameType, known: set
     """Return a fault for each saved tensor that an unversioned write has changed before this backward pass.
 
     Args:
-        watch, roots, frame: as for :func:`diagnose_error`.
         known: keys of the faults that were returned before; this call adds the keys of its faults.
     """
     found: list[Fault] = []
@@ -211,9 +203,6 @@ def _fault(
     """Return the fault of a saved tensor.
 
     Args:
-        watch: the logs of the run.
-        saved: the tensor.
-        frame: the frame that called backward.
         is_silent: True if the pass raises no error.
         others: tensors on the same memory that other operations saved.
         also: how many other saved tensors the same lines have overwritten.

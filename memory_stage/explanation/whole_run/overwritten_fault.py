@@ -30,7 +30,6 @@ def overwritten_fault(
     """Return the fault of a tensor that was overwritten before backward read it.
 
     Args:
-        lost: the overwritten tensor.
         saved_by: the name of the operation that saved it.
         savers: the lines that saved the tensor, each with the name of its operation, the earliest first.
         operations: the name of the operation of each line that overwrote it.

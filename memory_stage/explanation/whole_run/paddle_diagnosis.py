@@ -22,7 +22,6 @@ class PaddleDiagnosis:
     """Watches a run of Paddle from :meth:`begin` to :meth:`end`. ``begin`` may be called again and continues the logs.
 
     Args:
-        collector: collects the faults.
         note: called with a sentence about something that could not be watched.
     """
 
@@ -54,7 +53,6 @@ class PaddleDiagnosis:
 
         Args:
             variables: the variables of the program, which are searched for graphs and views.
-            file: the program's file.
         """
         found = self._local_leaks.with_local(leaks.diagnose_end(self._graphs, variables, file))
         return found + paddle_views.diagnose_end(self._run, variables)

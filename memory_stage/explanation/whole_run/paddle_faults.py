@@ -38,15 +38,7 @@ _VERSIONS = re.compile(r"Its version is (\d+) but the expected version is (\d+)"
 def diagnose_error(
     run: WatchedPaddleRun, version: str, roots: list[Any], error: BaseException, frame: FrameType
 ) -> Fault | None:
-    """Return the fault behind an error of a backward pass, or None if it is of another kind.
-
-    Args:
-        run: the watched run.
-        version: Paddle's version.
-        roots: the tensors from which the pass started.
-        error: the error that it raised.
-        frame: the frame that called backward.
-    """
+    """Return the fault behind an error of a backward pass, or None if it is of another kind."""
     if TWICE in str(error):
         return _freed(run, roots, frame)
     found = _VERSIONS.search(str(error))
@@ -70,7 +62,6 @@ def diagnose_silence(
     """Return a fault for each tensor whose gradient will be wrong although this backward pass raises no error.
 
     Args:
-        run, version, roots, frame: as for :func:`diagnose_error`.
         known: keys of the faults that were returned before; this call adds the keys of its faults.
     """
     found = []

@@ -17,10 +17,6 @@ def diagnose_end(run: WatchedPaddleRun, variables: dict[str, Any]) -> list[Fault
     """Return a fault for each line that changed a tensor by writing into a view of the tensor.
 
     The write is a fault only if a variable still refers to the tensor, and the program reads it after the write.
-
-    Args:
-        run: the watched run.
-        variables: the variables of the program.
     """
     found, seen = [], set()
     for view in run.calls.views.values():

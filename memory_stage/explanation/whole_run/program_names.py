@@ -12,11 +12,7 @@ from memory_stage.watch.torch.backward_graph import node_of
 
 
 class ProgramNames:
-    """Names of tensors in the frames of a program, the innermost frame first.
-
-    Args:
-        frames: frames of the program.
-    """
+    """Names of tensors in the frames of a program, the innermost frame first."""
 
     def __init__(self, frames: list[FrameType]) -> None:
         self._found = list(named_tensors.in_frames(frames, is_tensor))

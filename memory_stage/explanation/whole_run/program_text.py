@@ -163,10 +163,6 @@ class ProgramText:
         """Return the expression with which a list comprehension made an entry of a list; None if there is none.
 
         For ``rows[k]`` this is ``x[k]``, if ``rows = [x[i] for i in range(n)]`` is the only assignment to ``rows``.
-
-        Args:
-            expression: the expression that reads the entry.
-            line: the number of its line.
         """
         if not isinstance(expression, ast.Subscript) or isinstance(expression.slice, ast.Slice):
             return None

@@ -21,12 +21,7 @@ from memory_stage.watch.torch.watched_run import WatchedRun
 
 
 class StateDicts:
-    """Patches of ``Module.state_dict`` and ``load_state_dict`` that find a state dict on the module's own memory.
-
-    Args:
-        watch: the logs of the run.
-        collector: collects the faults.
-    """
+    """Patches of ``Module.state_dict`` and ``load_state_dict`` that find a state dict on the module's own memory."""
 
     def __init__(self, watch: WatchedRun, collector: FaultCollector) -> None:
         self._watch, self._collector = watch, collector

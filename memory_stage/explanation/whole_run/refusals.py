@@ -42,8 +42,6 @@ def diagnose_error(
     Args:
         lines: knows which frames belong to the program.
         made_in: returns the line that made a tensor; a line without a number if it is unknown.
-        error: the error.
-        traceback: its traceback.
     """
     error_text = str(error)
     rule = next((each for each in _RULES if each.part in error_text), None)

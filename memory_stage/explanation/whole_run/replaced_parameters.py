@@ -18,10 +18,6 @@ def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
 
     The replacement is a fault only if backward has reached the new parameters, no optimizer has them, and an optimizer
     has parameters that no module has.
-
-    Args:
-        variables: the variables of the program.
-        file: the program's file.
     """
     optimizers = [each for each in variables.values() if isinstance(each, torch.optim.Optimizer)]
     modules = {name: each for name, each in variables.items() if isinstance(each, torch.nn.Module)}

@@ -48,7 +48,6 @@ def repeat_forward(
     backward pass has to be in the same block.
 
     Args:
-        lost, frames: as in :func:`.write_fixes.fix_write`.
         text: the file of the step.
         is_stale: True for a tensor whose graph needs a tensor that was overwritten.
     """

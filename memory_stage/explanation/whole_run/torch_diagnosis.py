@@ -36,7 +36,6 @@ class TorchDiagnosis:
     """Watches a run of PyTorch from :meth:`begin` to :meth:`end`. ``begin`` may be called again and continues the logs.
 
     Args:
-        collector: collects the faults.
         note: called with a sentence about something that could not be watched.
     """
 
@@ -70,7 +69,6 @@ class TorchDiagnosis:
 
         Args:
             variables: the variables of the program, which are searched for graphs.
-            file: the program's file.
         """
         found = self._local_leaks.with_local(leaks.diagnose_end(self._graphs, variables, file))
         found += array_faults.diagnose_readonly(self._run.arrays.readonly_writes, self._run.lines)

@@ -57,8 +57,6 @@ def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callab
     """Yield the fix that changes the writing line.
 
     Args:
-        lost: the overwritten tensor.
-        frames: frames of the program.
         is_shared: returns True for a view or a leaf, whose memory other tensors may share.
     """
     line = lost.written_in[0]

@@ -58,7 +58,6 @@ class PaddleCallWatcher:
     """Fills the logs for one thread.
 
     Args:
-        paddle: the module ``paddle``.
         unseen: called with a sentence about a part of the program that is not watched.
 
     Attributes:

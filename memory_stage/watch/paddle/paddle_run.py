@@ -21,7 +21,6 @@ class WatchedPaddleRun:
     """Watches this thread from :meth:`begin` to :meth:`end`.
 
     Args:
-        paddle: the module ``paddle``.
         on_failure: called with the tensors from which a backward pass started, its error, and the frame that called
             backward.
         on_suspicion: called before a backward pass with its tensors and the frame, if an earlier write may have made

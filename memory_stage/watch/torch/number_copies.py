@@ -45,8 +45,6 @@ class NumberCopies:
         """Record a call, unless the passed tensors have no history.
 
         Args:
-            line: the index of the line.
-            given: the first argument of the call.
             result: the leaf that the call returned.
         """
         if not isinstance(result, torch.Tensor) or result is given or not result.is_leaf:

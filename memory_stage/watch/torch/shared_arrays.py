@@ -76,10 +76,7 @@ class SharedArrays:
         """Record the call of a function that may have shared memory.
 
         Args:
-            function: the name of the function.
             line: the index of the line that called it.
-            given: the first argument.
-            result: the result.
         """
         array, x = (given, result) if isinstance(result, torch.Tensor) else (result, given)
         if not isinstance(x, torch.Tensor) or x.device.type != "cpu" or x.layout is not torch.strided or not x.numel():
@@ -137,7 +134,6 @@ class SharedArrays:
         """Return True if memory has changed since a node read it.
 
         Args:
-            storage: the address of the storage.
             extent: the addresses of the first byte and of the byte after the last one.
             node: the sequence number of the node. The number recorded for its call is at most
                 :data:`MOST_NODES_OF_A_CALL` smaller.

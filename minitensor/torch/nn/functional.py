@@ -83,10 +83,7 @@ def _implicit_dim(name: str, input: Tensor, dim: int | None) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Return the exponentials divided by their sum along ``dim``.
-
-    Returns:
-        A tensor of the shape of ``input``.
+    """Return the exponentials divided by their sum along ``dim``. The result has the shape of ``input``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -97,10 +94,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Return ``softmax(-input)`` along ``dim``.
-
-    Returns:
-        A tensor of the shape of ``input``.
+    """Return ``softmax(-input)`` along ``dim``. The result has the shape of ``input``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -111,10 +105,8 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Return the logarithm of softmax along ``dim``, without intermediate overflow.
-
-    Returns:
-        A tensor of the shape of ``input``.
+    """Return the logarithm of softmax along ``dim``, without intermediate overflow. The result has the shape of
+    ``input``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -126,10 +118,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * sigmoid(input)`` (Elfwing, Uchibe and Doya 2017). With ``inplace=True`` the input is
-    overwritten.
-
-    Returns:
-        A tensor of the shape of ``input``.
+    overwritten. The result has the shape of ``input``.
 
     Raises:
         TypeError: if the input is not a tensor of floats.
@@ -145,10 +134,8 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 @in_float32
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """Return ``log(1 + exp(beta * input)) / beta``, or ``input`` where ``beta * input`` is above ``threshold``.
-
-    Returns:
-        A tensor of the shape of ``input``.
+    """Return ``log(1 + exp(beta * input)) / beta``, or ``input`` where ``beta * input`` is above ``threshold``. The
+    result has the shape of ``input``.
 
     Raises:
         TypeError: if ``input`` is not a tensor.
@@ -193,10 +180,7 @@ hardswish = _activation("hardswish", "``input * relu6(input + 3) / 6`` (Howard a
 
 
 def softsign(input: Tensor) -> Tensor:
-    """Return ``input / (1 + abs(input))``.
-
-    Returns:
-        A tensor of the shape of ``input``.
+    """Return ``input / (1 + abs(input))``. The result has the shape of ``input``.
 
     Raises:
         TypeError: if ``input`` is not a tensor.
@@ -206,10 +190,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """Return the logarithm of ``sigmoid(input)``, without intermediate overflow.
-
-    Returns:
-        A tensor of the shape of ``input``.
+    """Return the logarithm of ``sigmoid(input)``, without intermediate overflow. The result has the shape of ``input``.
 
     Raises:
         TypeError: if ``input`` is not a tensor.
@@ -219,10 +200,8 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """Return ``input`` divided by its p-norm along ``dim``, or by ``eps`` where the norm is smaller.
-
-    Returns:
-        A tensor of the shape of ``input``.
+    """Return ``input`` divided by its p-norm along ``dim``, or by ``eps`` where the norm is smaller. The result has the
+    shape of ``input``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -262,15 +241,12 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 @autocasts
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return ``input @ weight.T + bias``.
+    """Return ``input @ weight.T + bias``. The result has shape [..., out_features].
 
     Args:
         input: shape [..., in_features].
         weight: shape [out_features, in_features].
         bias: shape [out_features].
-
-    Returns:
-        A tensor of shape [..., out_features].
 
     Raises:
         RuntimeError: if shapes or dtypes do not fit.
@@ -310,12 +286,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Replace each element by 0 with probability ``p``, else divide it by ``1 - p`` (Srivastava and others 2014).
+    """Replace each element by 0 with probability ``p``, else divide it by ``1 - p`` (Srivastava and others 2014). The
+    result has the shape of ``input``.
 
     With ``training=False`` the result is ``input`` itself. With ``inplace=True`` the input is overwritten.
-
-    Returns:
-        A tensor of the shape of ``input``.
 
     Raises:
         ValueError: if ``p`` is not a probability.

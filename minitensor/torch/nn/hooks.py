@@ -43,18 +43,14 @@ class Hooked:
 
     def register_forward_hook(self, hook: Callable[[Any, tuple[Any, ...], Any], Any]) -> RemovableHandle:
         """Call ``hook(module, args, output)`` after every call; a result other than None replaces the output.
-
-        Returns:
-            A handle; ``handle.remove()`` removes the hook.
+        ``remove()`` of the returned handle removes the hook.
         """
         checks.function("register_forward_hook()", "hook", hook)
         return add_hook(self.__dict__.setdefault("_forward_hooks", {}), hook)
 
     def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> RemovableHandle:
-        """Call ``hook(module, args)`` before every call; a result other than None replaces the arguments.
-
-        Returns:
-            A handle; ``handle.remove()`` removes the hook.
+        """Call ``hook(module, args)`` before every call; a result other than None replaces the arguments. ``remove()``
+        of the returned handle removes the hook.
         """
         checks.function("register_forward_pre_hook()", "hook", hook)
         return add_hook(self.__dict__.setdefault("_forward_pre_hooks", {}), hook)
@@ -63,14 +59,11 @@ class Hooked:
         self, hook: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]
     ) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` after backward has computed the gradients of the module's
-        inputs.
+        inputs. ``remove()`` of the returned handle removes the hook.
 
         ``grad_output`` has the gradient of each output tensor, ``grad_input`` that of each positional argument, None
         for one that does not require grad. A result other than None replaces ``grad_input``; if there are several
         inputs, only the gradient that is computed last can be replaced, and another replacement is refused.
-
-        Returns:
-            A handle; ``handle.remove()`` removes the hook.
         """
         checks.function("register_full_backward_hook()", "hook", hook)
         return add_hook(self.__dict__.setdefault("_backward_hooks", {}), hook)
@@ -79,16 +72,13 @@ class Hooked:
         self, hook: Callable[[Any, tuple[Any, ...]], Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when backward has the gradients of the module's outputs, before it
-        computes those of the inputs.
+        computes those of the inputs. ``remove()`` of the returned handle removes the hook.
 
         A tuple that the hook returns replaces ``grad_output``. If there are several output tensors, each gradient is
         passed in a separate call.
 
         Args:
             prepend: True to call the hook before those that are already registered.
-
-        Returns:
-            A handle; ``handle.remove()`` removes the hook.
         """
         checks.function("register_full_backward_pre_hook()", "hook", hook)
         prepend = checks.flag("register_full_backward_pre_hook()", "prepend", prepend)

@@ -1,4 +1,4 @@
-"""``torch.nn.init``: fill parameters with the same random numbers as PyTorch."""
+"""``torch.nn.init``: fill parameters with the same random numbers as PyTorch. Autograd records none of these writes."""
 
 from __future__ import annotations
 
@@ -59,10 +59,7 @@ def _xavier(op: str, tensor: Tensor, gain: float) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill a tensor with numbers drawn uniformly from ``a`` to ``b``.
-
-    Returns:
-        ``tensor`` itself, which may have any shape. Nothing is recorded.
+    """Fill a tensor of any shape with numbers drawn uniformly from ``a`` to ``b``, and return it.
 
     Raises:
         TypeError: if the tensor holds integers.
@@ -74,10 +71,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill a tensor with numbers from the normal distribution.
-
-    Returns:
-        ``tensor`` itself, which may have any shape. Nothing is recorded.
+    """Fill a tensor of any shape with numbers from the normal distribution, and return it.
 
     Raises:
         TypeError: if the tensor holds integers.
@@ -91,10 +85,8 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Fill a tensor with numbers from the normal distribution, limited to the range from ``a`` to ``b``.
-
-    Returns:
-        ``tensor`` itself, which may have any shape. Nothing is recorded.
+    """Fill a tensor of any shape with numbers from the normal distribution, limited to the range from ``a`` to ``b``,
+    and return it.
 
     Raises:
         TypeError: if the tensor holds integers.
@@ -119,10 +111,7 @@ def trunc_normal_(
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with the identity.
-
-    Returns:
-        ``tensor`` itself, of shape [n, m]. Nothing is recorded.
+    """Fill a matrix of shape [n, m] with the identity, and return it.
 
     Raises:
         ValueError: if the tensor has another number of dimensions.
@@ -135,10 +124,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill a tensor with ``val``.
-
-    Returns:
-        ``tensor`` itself, which may have any shape. Nothing is recorded.
+    """Fill a tensor of any shape with ``val``, and return it.
 
     Raises:
         TypeError: if ``tensor`` is not a tensor, or ``val`` is not a number.
@@ -149,10 +135,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill a tensor with 0.
-
-    Returns:
-        ``tensor`` itself, which may have any shape. Nothing is recorded.
+    """Fill a tensor of any shape with 0, and return it.
 
     Raises:
         TypeError: if ``tensor`` is not a tensor.
@@ -161,10 +144,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill a tensor with 1.
-
-    Returns:
-        ``tensor`` itself, which may have any shape. Nothing is recorded.
+    """Fill a tensor of any shape with 1, and return it.
 
     Raises:
         TypeError: if ``tensor`` is not a tensor.
@@ -175,10 +155,8 @@ def ones_(tensor: Tensor) -> Tensor:
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill a tensor uniformly, so that layers with that nonlinearity preserve the variance (He et al. 2015).
-
-    Returns:
-        ``tensor`` itself, of shape [out, in, ...]. Nothing is recorded.
+    """Fill a tensor of shape [out, in, ...] uniformly, so that layers with that nonlinearity preserve the variance (He
+    et al. 2015), and return it.
 
     Raises:
         ValueError: if the tensor has fewer than two dimensions, or if ``mode`` or ``nonlinearity`` is unknown.
@@ -191,10 +169,8 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill a tensor normally distributed, so that layers with that nonlinearity preserve the variance (He et al. 2015).
-
-    Returns:
-        ``tensor`` itself, of shape [out, in, ...]. Nothing is recorded.
+    """Fill a tensor of shape [out, in, ...] with normal numbers, so that layers with that nonlinearity
+    preserve the variance (He et al. 2015), and return it.
 
     Raises:
         ValueError: if the tensor has fewer than two dimensions, or if ``mode`` or ``nonlinearity`` is unknown.
@@ -204,10 +180,8 @@ def kaiming_normal_(
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill a tensor uniformly, so that forward and backward preserve the variance (Glorot and Bengio 2010).
-
-    Returns:
-        ``tensor`` itself, of shape [out, in, ...]. Nothing is recorded.
+    """Fill a tensor of shape [out, in, ...] uniformly, so that forward and backward preserve the variance (Glorot and
+    Bengio 2010), and return it.
 
     Raises:
         ValueError: if the tensor has fewer than two dimensions.
@@ -217,10 +191,8 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill a tensor normally distributed, so that forward and backward preserve the variance (Glorot and Bengio 2010).
-
-    Returns:
-        ``tensor`` itself, of shape [out, in, ...]. Nothing is recorded.
+    """Fill a tensor of shape [out, in, ...] with normal numbers, so that forward and backward preserve the
+    variance (Glorot and Bengio 2010), and return it.
 
     Raises:
         ValueError: if the tensor has fewer than two dimensions.

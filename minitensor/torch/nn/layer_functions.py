@@ -50,14 +50,12 @@ def conv2d(
 
 
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:
-    """Return the maximum of each window; by default ``stride`` is ``kernel_size``.
+    """Return the maximum of each window; by default ``stride`` is ``kernel_size``. The result has shape [images,
+    channels, rows, columns].
 
     Args:
         input: images, of shape [images, channels, height, width].
         kernel_size, stride, padding: one integer, or two for height and width.
-
-    Returns:
-        A tensor of shape [images, channels, rows, columns].
 
     Raises:
         ValueError: if no window fits, or the padding is more than half of the kernel.
@@ -69,15 +67,13 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 def avg_pool2d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
 ) -> Tensor:
-    """Return the mean of each window; by default ``stride`` is ``kernel_size``.
+    """Return the mean of each window; by default ``stride`` is ``kernel_size``. The result has shape [images, channels,
+    rows, columns].
 
     Args:
         input: images, of shape [images, channels, height, width].
         kernel_size, stride, padding: one integer, or two for height and width.
         count_include_pad: True if the padding counts as zeros.
-
-    Returns:
-        A tensor of shape [images, channels, rows, columns].
 
     Raises:
         ValueError: if no window fits, or the padding is more than half of the kernel.
@@ -88,14 +84,12 @@ def avg_pool2d(
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Return the means of ``output_size`` parts of each image. The lengths of the parts differ by at most 1.
+    """Return the means of ``output_size`` parts of each image. The lengths of the parts differ by at most 1. The result
+    has shape [images, channels, *output_size].
 
     Args:
         input: images, of shape [images, channels, height, width].
         output_size: one integer, or two for height and width.
-
-    Returns:
-        A tensor of shape [images, channels, *output_size].
 
     Raises:
         ValueError: if the images have another shape, or a size is below 1.
@@ -107,10 +101,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """Return ``input`` times the probability that a standard normal number is below ``input`` (Hendrycks and Gimpel
-    2016). ``approximate="tanh"`` approximates the probability.
-
-    Returns:
-        A tensor of the shape of ``input``.
+    2016). ``approximate="tanh"`` approximates the probability. The result has the shape of ``input``.
 
     Raises:
         RuntimeError: if ``approximate`` is neither ``"none"`` nor ``"tanh"``.
@@ -237,14 +228,12 @@ def batch_norm(
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """Return a row of ``weight`` for each index in ``input``. The row ``padding_idx`` gets no gradient.
+    """Return a row of ``weight`` for each index in ``input``. The row ``padding_idx`` gets no gradient. The result has
+    the shape of ``input`` with one more dimension, as long as a row.
 
     Args:
         input: integers, of any shape.
         weight: shape [rows, length].
-
-    Returns:
-        A tensor of the shape of ``input`` with one more dimension, as long as a row.
 
     Raises:
         TypeError: if ``input`` does not hold integers.
@@ -307,14 +296,12 @@ def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
     """Add patches, each a column, at their positions in images of zeros. Without overlaps it inverts :func:`unfold`.
+    The result has shape [images, channels, height, width].
 
     Args:
         input: patches, of shape [images, channels * kernel height * kernel width, patches].
         output_size: height and width of the images.
         kernel_size, dilation, padding, stride: as for :func:`unfold`.
-
-    Returns:
-        A tensor of shape [images, channels, height, width].
 
     Raises:
         RuntimeError: if the number of patches, or their size, does not fit.

@@ -370,14 +370,12 @@ def kl_div(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Return for each element a row of zeros with a 1 at the element's class.
+    """Return for each element a row of zeros with a 1 at the element's class. The result is int64, of that shape with
+    one dimension more, of length ``num_classes``.
 
     Args:
         tensor: int64, of any shape.
         num_classes: the number of classes; -1 for the largest element plus 1.
-
-    Returns:
-        An int64 tensor of that shape with one dimension more, of length ``num_classes``.
 
     Raises:
         TypeError: if ``num_classes`` is not an integer.
