@@ -13,7 +13,7 @@ import torch
 
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, name_of
-from memory_stage.messages import message, said
+from memory_stage.messages import message
 from memory_stage.watch.lines import ProgramLine
 
 MOST_ENTRIES = 64
@@ -207,8 +207,7 @@ def _fault(
     text: ProgramText, of: _Container, kept: list[ast.expr], averaged: ast.stmt | None, restored: ast.stmt | None
 ) -> Fault:
     lines = [text.line_of(each) for each in kept]
-    keeping = said(message("keeps the memory of the parameters in `{name}`", name=of.path))
-    evidence = [Evidence(line, keeping) for line in lines[:1]]
+    evidence = [Evidence(lines[0], message("keeps the memory of the parameters in `{name}`", name=of.path))]
     if averaged is not None:
         verdict = message(
             "`{name}` is not an average: line {kept} keeps the parameters' own memory in it, so each step of the "
@@ -217,8 +216,7 @@ def _fault(
             kept=lines[0].number,
             line=averaged.lineno,
         )
-        role = said(message("writes into the parameters themselves"))
-        evidence.append(Evidence(text.line_of(averaged), role))
+        evidence.append(Evidence(text.line_of(averaged), message("writes into the parameters themselves")))
     else:
         number = restored.lineno if restored is not None else 0
         verdict = message(
@@ -228,8 +226,8 @@ def _fault(
             kept=lines[0].number,
             name=of.path,
         )
-        role = said(message("copies the parameters onto themselves"))
+        role = message("copies the parameters onto themselves")
         evidence.append(Evidence(ProgramLine(text.file, number, ""), role))
     edits = tuple(edit for each in kept for edit in text.wrapped(each, "{}.clone()"))
-    fix = Fix(said(message("Copy the numbers in the line that keeps them.")), text.file, edits)
-    return Fault("shared", said(verdict), tuple(evidence), said(_REASON), (fix,), is_silent=True)
+    fix = Fix(message("Copy the numbers in the line that keeps them."), text.file, edits)
+    return Fault("shared", verdict, evidence, _REASON, (fix,), is_silent=True)

@@ -10,7 +10,7 @@ import torch
 
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
-from memory_stage.messages import message, said
+from memory_stage.messages import message
 
 
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
@@ -76,9 +76,9 @@ def _makes_alias(statement: ast.Assign, moved: str, source: str) -> bool:
 def _fault(text: ProgramText, names: tuple[str, str], made: list[ast.Assign], loop: ast.stmt, is_same: bool) -> Fault:
     moved, source = names
     edits: tuple[Edit, ...] = ()
-    if is_same and len(made) == 1 and text.is_alone(made[0]):
+    if is_same and len(made) == 1:
         imports = () if text.has(r"^import (.*, )?copy\b") else ("import copy",)
-        edits = (text.replace(made[0], *imports, f"{moved} = copy.deepcopy({source})"),)
+        edits = text.replace(made[0], *imports, f"{moved} = copy.deepcopy({source})")
     elif not is_same:
         edits = tuple(edit for each in made for edit in text.wrapped(each.value, "{}.clone()"))
     giving = message("gives `{copy}` the parameters of `{original}`", copy=moved, original=source)
@@ -93,12 +93,9 @@ def _fault(text: ProgramText, names: tuple[str, str], made: list[ast.Assign], lo
     sentence = message("Copy the network.") if is_same else message("Copy the numbers.")
     return Fault(
         "shared",
-        said(verdict),
-        (
-            Evidence(text.line_of(made[0]), said(giving)),
-            Evidence(text.line_of(loop), said(moving)),
-        ),
-        said(message("An assignment copies no tensor.")),
-        (Fix(said(sentence), text.file if edits else "", edits),),
+        verdict,
+        (Evidence(text.line_of(made[0]), giving), Evidence(text.line_of(loop), moving)),
+        message("An assignment copies no tensor."),
+        (Fix(sentence, text.file, edits),),
         is_silent=True,
     )

@@ -13,7 +13,7 @@ import numpy as np
 from memory_stage.explanation.whole_run import named_tensors
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix, named, named_lines
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_name, writes_array
-from memory_stage.messages import Text, capitalized, message, plural, said
+from memory_stage.messages import Text, capitalized, message, plural
 from memory_stage.watch.lines import Lines, ProgramLine
 
 MOST_WRITERS = 3
@@ -75,16 +75,11 @@ def array_fault(
     }
     lines = [ProgramLine(text.file, number, "") for number in sorted(writes)][:MOST_WRITERS]
     tensor = named(name)
-    evidence = []
-    if sharing.line.number:
-        shares = message("{tensor} shares its memory with an array", tensor=tensor)
-        evidence.append(Evidence(sharing.line, said(shares)))
-    evidence.append(saved)
+    evidence = [Evidence(sharing.line, message("{tensor} shares its memory with an array", tensor=tensor)), saved]
     for line in lines:
-        role = message(
-            "writes into the array `{array}`, and so into {tensor}", array=writes[line.number], tensor=tensor
-        )
-        evidence.append(Evidence(line, said(role)))
+        array = writes[line.number]
+        role = message("writes into the array `{array}`, and so into {tensor}", array=array, tensor=tensor)
+        evidence.append(Evidence(line, role))
     verdict = message(
         "Wrong gradients: NumPy overwrites {tensor} through an array, which raises no version, and the backward pass "
         "in line {asked} uses the new numbers.",
@@ -102,14 +97,14 @@ def array_fault(
             tensor=tensor,
             asked=asked.line.number,
         )
-    sentence = said(message("Copy the array where the tensor is made: each then has its own memory."))
+    sentence = message("Copy the array where the tensor is made: each then has its own memory.")
     edits = sharing.copy_array(ProgramText(sharing.line.file)) if sharing.line.number else ()
     return Fault(
         "overwritten silently",
-        said(verdict),
+        verdict,
         (*evidence, asked),
-        said(reason),
-        (Fix(sentence, sharing.line.file if edits else "", edits),),
+        reason,
+        (Fix(sentence, sharing.line.file, edits),),
         is_silent=True,
     )
 
@@ -151,16 +146,13 @@ def _readonly_fault(made: ProgramLine, written: list[tuple[ProgramLine, str]]) -
     sentence = message("Copy the array: the tensor then has its own memory.")
     return Fault(
         "shared",
-        said(capitalized(verdict)),
+        capitalized(verdict),
         (
-            Evidence(made, said(message("{tensor} gets the memory of a read-only array", tensor=tensor))),
-            *(
-                Evidence(line, said(message("`{operation}` writes into it", operation=operation)))
-                for line, operation in shown
-            ),
+            Evidence(made, message("{tensor} gets the memory of a read-only array", tensor=tensor)),
+            *(Evidence(line, message("`{operation}` writes into it", operation=each)) for line, each in shown),
         ),
-        said(reason),
-        (Fix(said(sentence), text.file if edits else "", edits),),
+        reason,
+        (Fix(sentence, text.file, edits),),
         is_silent=True,
     )
 
@@ -196,11 +188,11 @@ def _repeated_fault(made: ProgramLine, written: ProgramLine, operation: str) -> 
     leaving = message("If the array should change with each reading, leave the program unchanged.")
     return Fault(
         "shared",
-        said(verdict),
+        verdict,
         (
-            Evidence(made, said(message("{tensor} gets the memory of {array}", tensor=tensor, array=array))),
-            Evidence(written, said(message("`{operation}` writes into both", operation=operation))),
+            Evidence(made, message("{tensor} gets the memory of {array}", tensor=tensor, array=array)),
+            Evidence(written, message("`{operation}` writes into both", operation=operation)),
         ),
-        said(message("`torch.from_numpy` copies nothing.")),
-        (Fix(said(copying), text.file if edits else "", edits), Fix(said(leaving))),
+        message("`torch.from_numpy` copies nothing."),
+        (Fix(copying, text.file, edits), Fix(leaving)),
     )

@@ -11,7 +11,7 @@ from typing import Any
 from memory_stage.explanation.whole_run.cut_history import STACK, has_history, without_cuts
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, name_of, names_in
-from memory_stage.messages import message, said
+from memory_stage.messages import message
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import leaves_behind
 from memory_stage.watch.torch.number_copies import COPYING, NumberCopy
@@ -78,10 +78,10 @@ def _fault(
     copying = message("`{function}` copies numbers without their history", function=ast.unparse(call.func))
     return Fault(
         "history cut",
-        said(verdict),
-        (Evidence(line, said(copying)), Evidence(asking, said(message("ends at the copy")))),
-        said(_REASON),
-        (Fix(said(sentence), text.file if edits else "", edits),),
+        verdict,
+        (Evidence(line, copying), Evidence(asking, message("ends at the copy"))),
+        _REASON,
+        (Fix(sentence, text.file, edits),),
         is_silent=True,
     )
 
@@ -157,5 +157,5 @@ def _without_flag(text: ProgramText, statement: ast.stmt) -> Iterator[Edit]:
     target = ast.unparse(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
     flags = (f"{target}.requires_grad = True", f"{target}.requires_grad_()", f"{target}.requires_grad_(True)")
     for each in text.siblings_after(statement):
-        if target and ast.unparse(each) in flags and text.is_alone(each):
-            yield text.replace(each)
+        if target and ast.unparse(each) in flags:
+            yield from text.replace(each)

@@ -15,7 +15,7 @@ from memory_stage.explanation.whole_run.program_text import (
     names_in,
 )
 from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
-from memory_stage.messages import message, said
+from memory_stage.messages import message
 from memory_stage.watch.lines import ProgramLine
 
 #: Attributes, methods and functions whose result has the numbers of a tensor without its history.
@@ -72,7 +72,7 @@ def evidence_of_cut_history(refused: RefusedStatement) -> tuple[Evidence, ...]:
     if cut is None:
         return ()
     node, base = cut
-    role = said(message("drops the history of `{name}`", name=base))
+    role = message("drops the history of `{name}`", name=base)
     return (Evidence(ProgramLine(refused.text.file, node.lineno, refused.line.function), role),)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from memory_stage.explanation.whole_run.faults import Fault
-from memory_stage.messages import Language, Text, message
+from memory_stage.messages import Language, Text, message, said
 from memory_stage.recorder.counted_run import CountedRun
 from memory_stage.watch.lines import ProgramLine
 
@@ -51,7 +51,7 @@ class WindowOfFault:
         options, part = ["--language", language.code, *chosen], message("the chosen part")
         if self._found is not None:
             fault, count = self._found
-            options += ["--title", fault.verdict]
+            options += ["--title", said(fault.verdict)]
             if not chosen:
                 first, last = self._run.window(fault.first_node, count)
                 part = message("statements {first} to {last}", first=f"{first:,}", last=f"{last:,}")
@@ -64,11 +64,11 @@ class WindowOfFault:
             stderr=subprocess.PIPE,
             text=True,
         )
-        said = done.stderr.strip().splitlines()
-        if not said or re.match(rf"{re.escape(output)}[:\uff1a]", said[-1]) is None:
-            last_message = said[-1] if said else message("(none)")
+        words = done.stderr.strip().splitlines()
+        if not words or re.match(rf"{re.escape(output)}[:\uff1a]", words[-1]) is None:
+            last_message = words[-1] if words else message("(none)")
             return message("The second run wrote no stage. Its last message: {message}", message=last_message)
-        return message("{steps}, of {part} of a second run.", steps=said[-1], part=part)
+        return message("{steps}, of {part} of a second run.", steps=words[-1], part=part)
 
 
 def culprit(fault: Fault) -> ProgramLine:

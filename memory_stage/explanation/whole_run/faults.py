@@ -1,14 +1,17 @@
-"""A fault of a program, and the edits that mend it."""
+"""A fault of a program, and the edits that mend it.
+
+Their sentences are messages, which are rendered in the language of the report when the object is made.
+"""
 
 from __future__ import annotations
 
 import difflib
 import linecache
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory_stage.messages import Text, joined, message
+from memory_stage.messages import Text, joined, message, said
 from memory_stage.watch.lines import ProgramLine
 
 
@@ -33,13 +36,16 @@ class Fix:
 
     Attributes:
         sentence: the effect of the change, for a reader.
-        file: the file to edit; "" if the fix is a sentence only.
+        file: the file to edit; "" if there are no edits.
         edits: the changes, whose lines do not overlap.
     """
 
-    sentence: str
+    sentence: Text
     file: str = ""
     edits: tuple[Edit, ...] = ()
+
+    def __post_init__(self) -> None:
+        _set(self, sentence=said(self.sentence), file=self.file if self.edits else "")
 
     def apply(self, source: str) -> str:
         """Return the source with the edits applied."""
@@ -73,8 +79,11 @@ class Evidence:
     """
 
     line: ProgramLine
-    role: str
+    role: Text
     is_culprit: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _set(self, role=said(self.role))
 
 
 @dataclass(frozen=True)
@@ -85,22 +94,27 @@ class Fault:
         kind: a word for tools: "overwritten", "overwritten silently", "history cut", "graph freed", "leak",
             "reference", "shared", "replaced" or "refused".
         verdict: the fault in one sentence.
-        evidence: the lines that lead to it, in the order of the program's run.
+        evidence: the lines that lead to it, in the order of the program's run. Unknown lines are left out.
         reason: why the fault matters, such as the derivative that needs a tensor; "" if the verdict says it.
         fixes: ways to mend the program, the best first.
         is_silent: True if the program continues with wrong numbers.
     """
 
     kind: str
-    verdict: str
-    evidence: tuple[Evidence, ...]
-    reason: str = ""
-    fixes: tuple[Fix, ...] = ()
+    verdict: Text
+    evidence: Sequence[Evidence]
+    reason: Text = ""
+    fixes: Iterable[Fix] = ()
     is_silent: bool = False
     #: The number of the first node of the graph that the fault is about; -1 if there is none.
     first_node: int = field(default=-1, compare=False)
     #: How often the same fault was found.
     count: int = field(default=1, compare=False)
+
+    def __post_init__(self) -> None:
+        known = tuple(each for each in self.evidence if each.line.number)
+        _set(self, verdict=said(self.verdict), reason=said(self.reason))
+        _set(self, evidence=known or tuple(self.evidence), fixes=tuple(self.fixes))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fault as texts, numbers and lists, for tools."""
@@ -142,6 +156,11 @@ class HarmlessWrites:
             "operation": self.operation,
             "count": self.count,
         }
+
+
+def _set(frozen: Any, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(frozen, name, value)
 
 
 def named_lines(lines: Iterable[ProgramLine]) -> Text:

@@ -31,7 +31,7 @@ from memory_stage.explanation.whole_run.second_pass import (
     carried_graph,
     second_pass,
 )
-from memory_stage.messages import Text, message, said
+from memory_stage.messages import Text, message
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 from memory_stage.watch.torch.backward_graph import is_freed, node_of, nodes_behind
 from memory_stage.watch.torch.watched_run import BackwardPass, WatchedRun
@@ -74,24 +74,22 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         first = max([node for node in old if node in shared] or old, key=lambda node: node._sequence_nr())
         made = watch.lines[watch.nodes.find(first._sequence_nr())[0]]
         lines = {watch.nodes.find(node._sequence_nr())[0] for node in old}
-        evidence = [Evidence(made, said(message("made the graph")))] if made.number else []
-        evidence += [Evidence(freed, said(FREED)), Evidence(asking, said(NEEDED_AGAIN))]
         return Fault(
             "graph freed",
-            said(second_pass(asking, freed)),
-            tuple(evidence),
-            said(FREES),
+            second_pass(asking, freed),
+            (Evidence(made, message("made the graph")), Evidence(freed, FREED), Evidence(asking, NEEDED_AGAIN)),
+            FREES,
             _fixes_of_second_pass(made if len(lines) == 1 else UNKNOWN_LINE, freed, asking, bool(shared)),
         )
     return None
 
 
-def _making(value: Text) -> str:
-    return said(message("made {value}, with its graph", value=value))
+def _making(value: Text) -> Text:
+    return message("made {value}, with its graph", value=value)
 
 
-def _attaching(value: Text) -> str:
-    return said(message("reads {value} and attaches the freed graph to the new one", value=value))
+def _attaching(value: Text) -> Text:
+    return message("reads {value} and attaches the freed graph to the new one", value=value)
 
 
 def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
@@ -109,16 +107,8 @@ def _kept_in_list(
 ) -> Fault:
     """Return the fault of a list that still holds results of an earlier iteration, whose graph is freed."""
     reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in border)
-    evidence = [Evidence(made, said(message("made an entry of `{name}`", name=name)))] if made.number else []
-    evidence.append(Evidence(freed, said(message("ran backward through it and freed its graph"))))
-    if reads.number:
-        evidence.append(Evidence(reads, said(message("reads `{name}` with the old entries", name=name))))
-    evidence.append(Evidence(asking, said(REACHES_FREED)))
     text = ProgramText(asking.file)
-    statement = text.statement_at(asking.number)
-    edits = (
-        () if statement is None or not text.is_alone(statement) else (text.insert_after(statement, f"{name}.clear()"),)
-    )
+    edits = text.insert_after(text.statement_at(asking.number), f"{name}.clear()")
     verdict = message(
         "`{name}` still holds results from before the backward pass in line {freed}, which has freed their graph.",
         name=name,
@@ -127,10 +117,15 @@ def _kept_in_list(
     emptying = message("Empty the list after the backward pass through its results.")
     return Fault(
         "graph freed",
-        said(verdict),
-        tuple(evidence),
-        said(message("A list keeps its entries until the program empties it.")),
-        (Fix(said(emptying), text.file if edits else "", edits),),
+        verdict,
+        (
+            Evidence(made, message("made an entry of `{name}`", name=name)),
+            Evidence(freed, message("ran backward through it and freed its graph")),
+            Evidence(reads, message("reads `{name}` with the old entries", name=name)),
+            Evidence(asking, REACHES_FREED),
+        ),
+        message("A list keeps its entries until the program empties it."),
+        (Fix(emptying, text.file, edits),),
     )
 
 
@@ -170,7 +165,7 @@ def _kept_state(
             detached = f"tuple(each.detach() for each in {path})"
         else:
             continue
-        evidence = [Evidence(made, _making(f"`{path}`"))] if made.number and made != reads else []
+        evidence = [Evidence(made, _making(f"`{path}`"))] if made != reads else []
         verdict = message(
             "`{name}` carries the graph of the backward pass in line {freed} into the next one.",
             name=path,
@@ -181,15 +176,15 @@ def _kept_state(
         )
         return Fault(
             "graph freed",
-            said(verdict),
-            (*evidence, Evidence(reads, _attaching(f"`{path}`")), Evidence(asking, said(REACHES_FREED))),
-            said(CARRIES),
-            (Fix(said(sentence), text.file, (_detached_before(text, statement, path, detached),)),),
+            verdict,
+            (*evidence, Evidence(reads, _attaching(f"`{path}`")), Evidence(asking, REACHES_FREED)),
+            CARRIES,
+            (Fix(sentence, text.file, _detached_before(text, statement, path, detached)),),
         )
     return None
 
 
-def _detached_before(text: ProgramText, statement: ast.stmt, path: str, detached: str) -> Edit:
+def _detached_before(text: ProgramText, statement: ast.stmt, path: str, detached: str) -> tuple[Edit, ...]:
     """Return the edit that detaches a state before a statement reads it, or before the loop around the statement."""
     function = text.function_at(statement.lineno)
     loops = [each for each in text.loops_around(statement.lineno) if text.function_at(each.lineno) is function]
@@ -204,24 +199,26 @@ def _carried_state(
 ) -> Fault:
     reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in border)
     text = ProgramText(asking.file)
-    statement = text.statement_at(asking.number)
     state = frame.f_locals.get(name, frame.f_globals.get(name))
     detached = f"tuple(each.detach() for each in {name})" if isinstance(state, (tuple, list)) else f"{name}.detach()"
-    is_alone = statement is not None and text.is_alone(statement)
-    edits = (text.insert_after(statement, f"{name} = {detached}"),) if statement is not None and is_alone else ()
-    value = f"`{name}`"
-    evidence = [Evidence(made, _making(value))] if made.number else []
-    evidence.append(Evidence(freed, said(FREED)))
-    if reads.number and reads != made:
-        evidence.append(Evidence(reads, _attaching(value)))
-    evidence.append(Evidence(asking, said(REACHES_FREED)))
-    return Fault(
-        "graph freed",
-        said(carried_graph(value, freed, asking)),
-        tuple(evidence),
-        said(CARRIES),
-        (Fix(said(advise_detach(value)), text.file if edits else "", edits),),
+    edits = text.insert_after(text.statement_at(asking.number), f"{name} = {detached}")
+    return _carrying(f"`{name}`", (UNKNOWN_LINE if reads == made else reads, made), freed, asking, edits)
+
+
+def _carrying(
+    value: Text,
+    border: tuple[ProgramLine, ProgramLine],
+    freed: ProgramLine,
+    asking: ProgramLine,
+    edits: tuple[Edit, ...],
+) -> Fault:
+    reads, made = border
+    evidence = (
+        *(Evidence(made, _making(value)), Evidence(freed, FREED)),
+        *(Evidence(reads, _attaching(value)), Evidence(asking, REACHES_FREED)),
     )
+    fix = Fix(advise_detach(value), asking.file, edits)
+    return Fault("graph freed", carried_graph(value, freed, asking), evidence, CARRIES, (fix,))
 
 
 def _border(new: list[Any], passed: BackwardPass) -> tuple[Any, Any] | None:
@@ -250,13 +247,12 @@ def _fixes_of_second_pass(
     added = _one_pass(text, freed, statement) if is_shared and statement is not None else None
     if added is not None:
         return added
-    sentence = said(advise_forward(asking))
-    fix = Fix(sentence)
+    fix = Fix(advise_forward(asking))
     same = made.file == asking.file and text.function_at(made.number) is text.function_at(asking.number)
     is_read = repeated is not None and statement is not None and assigned_names(repeated) & names_in(statement)
     if same and isinstance(repeated, ast.Assign) and statement is not None and is_read and repeated is not statement:
-        fix = Fix(sentence, text.file, (text.insert_before(statement, ast.unparse(repeated)),))
-    return fix, Fix(said(advise_one_pass(freed, asking)))
+        fix = Fix(fix.sentence, text.file, text.insert_before(statement, ast.unparse(repeated)))
+    return fix, Fix(advise_one_pass(freed, asking))
 
 
 def _one_pass(text: ProgramText, freed: ProgramLine, asking: ast.stmt) -> tuple[Fix, ...] | None:
@@ -273,8 +269,8 @@ def _one_pass(text: ProgramText, freed: ProgramLine, asking: ast.stmt) -> tuple[
     sentence = message(
         "Add the losses and differentiate once: the gradients are the same sums, and the graph is freed afterwards."
     )
-    edits = (text.replace(first), text.replace(asking, f"({one} + {other}).backward()"))
-    return (Fix(said(sentence), text.file, edits),)
+    edits = (*text.replace(first), *text.replace(asking, f"({one} + {other}).backward()"))
+    return (Fix(sentence, text.file, edits),)
 
 
 def _carried(
@@ -287,20 +283,9 @@ def _carried(
     value: Text = f"`{name}`"
     if not name:
         value = message("the result of `{operation}`", operation=short_name(parent.name()))
-    evidence = []
-    if made.number:
-        evidence.append(Evidence(made, _making(value)))
-    evidence.append(Evidence(freed, said(FREED)))
-    if reads.number:
-        evidence.append(Evidence(reads, _attaching(value)))
-    evidence.append(Evidence(asking, said(REACHES_FREED)))
-    fix = Fix(said(advise_detach(value)))
-    if name.isidentifier():
-        text = ProgramText(asking.file)
-        statement = text.statement_at(asking.number)
-        function = text.function_at(asking.number)
-        same = made.file == asking.file and text.function_at(made.number) is function
-        if statement is not None and same and text.is_alone(statement):
-            edit = text.insert_after(statement, f"{name} = {name}.detach()")
-            fix = Fix(fix.sentence, text.file, (edit,))
-    return Fault("graph freed", said(carried_graph(value, freed, asking)), tuple(evidence), said(CARRIES), (fix,))
+    text = ProgramText(asking.file)
+    edits: tuple[Edit, ...] = ()
+    is_near = made.file == asking.file and text.function_at(made.number) is text.function_at(asking.number)
+    if name.isidentifier() and is_near:
+        edits = text.insert_after(text.statement_at(asking.number), f"{name} = {name}.detach()")
+    return _carrying(value, (reads, made), freed, asking, edits)

@@ -9,7 +9,7 @@ from typing import Any
 from memory_stage.explanation.whole_run import named_tensors
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, owner_of, target_of
-from memory_stage.messages import message, said
+from memory_stage.messages import message
 from memory_stage.watch.lines import ProgramLine
 
 FEWEST_ENTRIES = 3
@@ -64,12 +64,12 @@ def _repeated_gradient(text: ProgramText, root: str, paths: list[str], leaf: str
         second=paths[1],
         leaf=leaf,
     )
-    role = said(message("keeps the gradient itself in `{name}`", name=root))
+    role = message("keeps the gradient itself in `{name}`", name=root)
     yield Fault(
         "shared",
-        said(verdict),
+        verdict,
         (Evidence(text.line_of(statements[0]), role),),
-        said(_GRADIENT),
+        _GRADIENT,
         (_copied(text, statements),),
         is_silent=True,
     )
@@ -104,13 +104,13 @@ def _changed_gradient(text: ProgramText, name: str, leaf: str, passes: set[tuple
     naming = message("gives the gradient the name `{name}`", name=name)
     yield Fault(
         "shared",
-        said(verdict),
+        verdict,
         (
-            Evidence(ProgramLine(text.file, first, ""), said(naming)),
-            Evidence(ProgramLine(text.file, between[0], ""), said(message("adds to it"))),
-            Evidence(ProgramLine(text.file, last, ""), said(message("reads the sum"))),
+            Evidence(ProgramLine(text.file, first, ""), naming),
+            Evidence(ProgramLine(text.file, between[0], ""), message("adds to it")),
+            Evidence(ProgramLine(text.file, last, ""), message("reads the sum")),
         ),
-        said(_GRADIENT),
+        _GRADIENT,
         (_copied(text, kept),),
         is_silent=True,
     )
@@ -119,7 +119,7 @@ def _changed_gradient(text: ProgramText, name: str, leaf: str, passes: set[tuple
 def _copied(text: ProgramText, statements: Sequence[ast.stmt]) -> Fix:
     gradients = [each for statement in statements for each in _gradients(statement)]
     edits = text.wrapped(gradients[0], "{}.clone()") if len(gradients) == 1 else ()
-    return Fix(said(message("Keep a copy of the gradient.")), text.file if edits else "", edits)
+    return Fix(message("Keep a copy of the gradient."), text.file, edits)
 
 
 def _gradients(statement: ast.stmt) -> Iterator[ast.Attribute]:
@@ -204,10 +204,10 @@ def diagnose_shared_entries(
         found.append(
             Fault(
                 "shared",
-                said(verdict),
-                (Evidence(line, said(message("makes a tensor on the array's memory"))),),
-                said(reason),
-                (Fix(said(message("Keep a copy in the list.")), text.file if edits else "", edits),),
+                verdict,
+                (Evidence(line, message("makes a tensor on the array's memory")),),
+                reason,
+                (Fix(message("Keep a copy in the list."), text.file, edits),),
                 is_silent=True,
             )
         )
@@ -231,15 +231,14 @@ def _repeated_list(text: ProgramText, name: str, made: ast.Assign, write: ast.st
         name=name,
         made=made.lineno,
     )
-    writing = message("writes into one entry, and so into each")
     return Fault(
         "shared",
-        said(verdict),
+        verdict,
         (
-            Evidence(text.line_of(made), said(message("repeats one tensor"))),
-            Evidence(text.line_of(write), said(writing)),
+            Evidence(text.line_of(made), message("repeats one tensor")),
+            Evidence(text.line_of(write), message("writes into one entry, and so into each")),
         ),
-        said(message("`[x] * n` repeats the reference to `x` and copies nothing.")),
-        (Fix(said(message("Make a tensor for each entry.")), text.file if edits else "", edits),),
+        message("`[x] * n` repeats the reference to `x` and copies nothing."),
+        (Fix(message("Make a tensor for each entry."), text.file, edits),),
         is_silent=True,
     )

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, owner_of
 from memory_stage.explanation.whole_run.value_reads import ValueReads
-from memory_stage.messages import message, said
+from memory_stage.messages import message
 from memory_stage.trace.amounts import bytes_message
 from memory_stage.watch.lines import ProgramLine
 
@@ -173,9 +173,9 @@ def _diagnose_sum(
     if isinstance(statement, ast.Assign) and not isinstance(statement.value, ast.BinOp):
         sentence = message("Append the numbers only; their graph is then freed at the end of the iteration.")
     edits = _without_graph(text, statement, name, value, function)
-    evidence = (Evidence(line, said(message("adds to `{name}`, with its history", name=name))),)
-    fix = Fix(said(sentence), text.file if edits else "", edits)
-    return Fault("leak", said(verdict), evidence, said(_REASON), (fix,))
+    evidence = (Evidence(line, message("adds to `{name}`, with its history", name=name)),)
+    fix = Fix(sentence, text.file, edits)
+    return Fault("leak", verdict, evidence, _REASON, (fix,))
 
 
 def _amounts(nbytes: int, count: int) -> dict[str, Any]:
@@ -196,12 +196,11 @@ def _without_graph(
         parts = _concatenated(statement)
         added = [each for each in parts if ast.unparse(each) != name]
         return text.wrapped(added[0], "{}.detach()") if len(added) == 1 and not isinstance(added[0], ast.BinOp) else ()
-    if isinstance(statement, ast.AugAssign) and text.is_alone(statement):
+    if isinstance(statement, ast.AugAssign):
         added_text = ast.unparse(statement.value)
         is_simple = isinstance(statement.value, (ast.Name, ast.Attribute, ast.Call))
         added_text = added_text if is_simple else f"({added_text})"
-        source = f"{ast.unparse(statement).partition('=')[0]}= {added_text}{number}"
-        return (text.replace(statement, source),)
+        return text.replace(statement, f"{ast.unparse(statement).partition('=')[0]}= {added_text}{number}")
     return ()
 
 
@@ -263,14 +262,8 @@ def _diagnose_list(
         count=f"{len(kept):,}",
         **_amounts(nbytes, len(kept)),
     )
-    role = said(message("keeps a result in `{name}`, with its history", name=name))
-    return Fault(
-        "leak",
-        said(verdict),
-        (Evidence(text.line_of(call), role),),
-        said(_REASON),
-        (Fix(said(message("Keep the numbers only.")), text.file if edits else "", edits),),
-    )
+    evidence = Evidence(text.line_of(call), message("keeps a result in `{name}`, with its history", name=name))
+    return Fault("leak", verdict, (evidence,), _REASON, (Fix(message("Keep the numbers only."), text.file, edits),))
 
 
 def parts_of(entry: Any) -> list[Any]:

@@ -25,10 +25,7 @@ def described_fix(sentence: Text) -> Text:
 
 
 def as_text(
-    faults: Sequence[Fault],
-    unseen: Sequence[str],
-    process: str = "",
-    harmless: Sequence[HarmlessWrites] = (),
+    faults: Sequence[Fault], unseen: Sequence[str], process: str = "", harmless: Sequence[HarmlessWrites] = ()
 ) -> str:
     """Return the text of an explanation: for each fault the verdict, its lines, the reason and the fixes.
 
@@ -39,9 +36,7 @@ def as_text(
     """
     name = heading(process)
     parts = [text for fault in faults for text in ("", _fault(fault, name))] or [f"{name} {said(NOTHING)}"]
-    parts += [
-        _paragraph(said(message("Note: {sentence}", sentence=sentence)), first="", following="") for sentence in unseen
-    ]
+    parts += [_paragraph(message("Note: {sentence}", sentence=sentence)) for sentence in unseen]
     if harmless:
         count = message("{count}:", count=count_of(harmless))
         parts += ["", f"{name} {said(count)}", *_places(harmless)]
@@ -69,8 +64,8 @@ def _times(count: int) -> Text:
     return plural("{count} time", "{count} times", count, count=f"{count:,}")
 
 
-def _paragraph(text: str, first: str, following: str) -> str:
-    return "\n".join(wrapped(text, WIDTH, first, following))
+def _paragraph(text: Text, first: str = "", following: str = "") -> str:
+    return "\n".join(wrapped(said(text), WIDTH, first, following))
 
 
 def _places(harmless: Sequence[HarmlessWrites]) -> list[str]:
@@ -82,7 +77,7 @@ def _places(harmless: Sequence[HarmlessWrites]) -> list[str]:
     return ["", *_quoted(sorted(rows, key=lambda row: (row[0].file, row[0].number)))]
 
 
-def _quoted(rows: Sequence[tuple[ProgramLine, str]]) -> list[str]:
+def _quoted(rows: Sequence[tuple[ProgramLine, Text]]) -> list[str]:
     """Return lines of the program with a remark on each, below the names of their files."""
     found: list[str] = []
     file = ""
@@ -100,7 +95,7 @@ def _fault(fault: Fault, name: str) -> str:
     verdict: Text = fault.verdict
     if fault.count > 1:
         verdict = message("{verdict} ({count} times)", verdict=fault.verdict, count=f"{fault.count:,}")
-    lines = [_paragraph(f"{name} {said(verdict)}", first="", following=""), ""]
+    lines = [_paragraph(f"{name} {said(verdict)}"), ""]
     lines += _quoted([(each.line, each.role) for each in fault.evidence])
     if fault.reason:
         lines += ["", _paragraph(fault.reason, first="  ", following="  ")]

@@ -24,7 +24,7 @@ from memory_stage.explanation.whole_run.overwritten_fixes import fixes
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import assigned_name
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue
-from memory_stage.messages import capitalized, message, plural, said
+from memory_stage.messages import capitalized, message, plural
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import SavedValue, extent_of, node_of, nodes_behind, saved_by
 from memory_stage.watch.torch.watched_run import WatchedRun
@@ -102,8 +102,8 @@ def _written_by_numpy(watch: WatchedRun, saved: _Saved, frame: FrameType, known:
     operation = short_name(saved.tensor.node.name())
     return array_faults.array_fault(
         ProgramNames(frames).of(x),
-        Evidence(saved.line, said(message("`{operation}` saves the tensor", operation=operation))),
-        Evidence(watch.line_of(frame), said(NEEDED_UNCHANGED)),
+        Evidence(saved.line, message("`{operation}` saves the tensor", operation=operation)),
+        Evidence(watch.line_of(frame), NEEDED_UNCHANGED),
         array_faults.SharingCall(watch.lines[shared.line], shared.function),
         array_faults.array_names(frames, extent),
         derivatives.reason(operation, saved.tensor.attribute),
@@ -119,9 +119,8 @@ def _kept_by_hook(watch: WatchedRun, shape: list[int], now: int, frame: FrameTyp
         if not writers:
             continue
         lines = list(dict.fromkeys(watch.lines[each.line] for each in writers))[-MOST_WRITERS:]
-        overwrites = said(message("overwrites `{name}`", name=name))
-        evidence = [Evidence(line, overwrites, is_culprit=True) for line in lines]
-        evidence.append(Evidence(watch.line_of(frame), said(NEEDED_UNCHANGED)))
+        evidence = [Evidence(line, message("overwrites `{name}`", name=name), is_culprit=True) for line in lines]
+        evidence.append(Evidence(watch.line_of(frame), NEEDED_UNCHANGED))
         verdict = plural(
             "{lines} overwrites `{name}`, which a checkpoint or a hook keeps for the backward pass in line {asked}.",
             "{lines} overwrite `{name}`, which a checkpoint or a hook keeps for the backward pass in line {asked}.",
@@ -134,13 +133,7 @@ def _kept_by_hook(watch: WatchedRun, shape: list[int], now: int, frame: FrameTyp
         overwrite = OverwrittenValue(
             name, False, lines[-1], lines, watch.line_of(frame), -1, writers[0].operation, is_saved_once=False
         )
-        return Fault(
-            "overwritten",
-            said(capitalized(verdict)),
-            tuple(evidence),
-            said(reason),
-            tuple(fixes(watch, overwrite, [])),
-        )
+        return Fault("overwritten", capitalized(verdict), evidence, reason, fixes(watch, overwrite, []))
     return None
 
 
@@ -193,12 +186,7 @@ def _detaching_writes(watch: WatchedRun, saved: _Saved) -> list[LineWrites]:
 
 
 def _fault(
-    watch: WatchedRun,
-    saved: _Saved,
-    frame: FrameType,
-    is_silent: bool,
-    others: Sequence[_Saved] = (),
-    also: int = 0,
+    watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, others: Sequence[_Saved] = (), also: int = 0
 ) -> Fault:
     """Return the fault of a saved tensor.
 

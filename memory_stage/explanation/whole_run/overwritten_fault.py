@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import Any
 
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix, named_lines
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue
-from memory_stage.messages import Text, capitalized, message, plural, said
+from memory_stage.messages import Text, capitalized, message, plural
 from memory_stage.watch.lines import Lines, ProgramLine
 from memory_stage.watch.write_log import LineWrites
 
@@ -40,87 +41,63 @@ def overwritten_fault(
         also: how many other saved tensors the same lines have overwritten.
     """
     known = [(line, operation) for line, operation in savers if line.number][:MOST_SAVERS]
-    evidence = [Evidence(line, said(_saving(lost, operation, saved_by))) for line, operation in known]
+    evidence = [Evidence(line, _saving(lost, operation, saved_by)) for line, operation in known]
     is_detached = set(operations.values()) == {"detach_"}
     for line, operation in operations.items():
         role = message("`{operation}` overwrites it", operation=operation)
         if is_detached:
             role = message("`{operation}` detaches it from its graph", operation=operation)
-        evidence.append(Evidence(line, said(role), is_culprit=not is_detached))
-    evidence.append(Evidence(lost.asked_in, said(NEEDED_UNCHANGED)))
+        evidence.append(Evidence(line, role, is_culprit=not is_detached))
+    evidence.append(Evidence(lost.asked_in, NEEDED_UNCHANGED))
     tensors = _words_for(lost, saved_by)
     if also:
-        tensors = message("{tensor} and {others}", tensor=tensors, others=_other_tensors(also))
-    if is_silent:
-        verdict = _silent_verdict(lost.written_in, tensors, lost.asked_in, also > 0)
-    elif is_detached:
-        verdict = plural(
-            "{lines} detaches {tensors} in place, which the backward pass in line {asked} still needs.",
-            "{lines} detach {tensors} in place, which the backward pass in line {asked} still needs.",
-            len(lost.written_in),
-            lines=named_lines(lost.written_in),
-            tensors=tensors,
-            asked=lost.asked_in.number,
-        )
-    else:
-        verdict = still_needed(lost.written_in, tensors, lost.asked_in)
+        others = plural("{count} other tensor", "{count} other tensors", also, count=f"{also:,}")
+        tensors = message("{tensor} and {others}", tensor=tensors, others=others)
+    verdict = _verdict(lost, tensors, is_silent, is_detached, are_several=also > 0)
     kind = "overwritten silently" if is_silent else "overwritten"
-    return Fault(
-        kind,
-        said(capitalized(verdict)),
-        tuple(evidence),
-        said(reason),
-        tuple(fixes),
-        is_silent,
-        first_node=first_node,
-    )
+    return Fault(kind, capitalized(verdict), evidence, reason, fixes, is_silent, first_node=first_node)
 
 
-def still_needed(lines: Sequence[ProgramLine], tensors: Text, asked: ProgramLine) -> Text:
-    """Return the verdict on lines that overwrote tensors which a backward pass still needs."""
-    if not lines:
+def _verdict(lost: OverwrittenValue, tensors: Text, is_silent: bool, is_detached: bool, are_several: bool) -> Text:
+    count = len(lost.written_in)
+    values: dict[str, Any] = {"tensors": tensors, "asked": lost.asked_in.number, "lines": named_lines(lost.written_in)}
+    if not count and not is_silent:
         return message(
             "A write that no call of torch made overwrites {tensors}, which the backward pass in line {asked} still "
             "needs.",
-            tensors=tensors,
-            asked=asked.number,
+            **values,
         )
-    return plural(
-        "{lines} overwrites {tensors}, which the backward pass in line {asked} still needs.",
-        "{lines} overwrite {tensors}, which the backward pass in line {asked} still needs.",
-        len(lines),
-        lines=named_lines(lines),
-        tensors=tensors,
-        asked=asked.number,
-    )
-
-
-def _silent_verdict(lines: Sequence[ProgramLine], tensors: Text, asked: ProgramLine, are_several: bool) -> Text:
-    if are_several:
+    if is_silent and are_several:
         return plural(
             "Wrong gradients: {lines} overwrites {tensors} without raising their versions, and the backward pass in "
             "line {asked} uses the new numbers.",
             "Wrong gradients: {lines} overwrite {tensors} without raising their versions, and the backward pass in "
             "line {asked} uses the new numbers.",
-            len(lines),
-            lines=named_lines(lines),
-            tensors=tensors,
-            asked=asked.number,
+            count,
+            **values,
+        )
+    if is_silent:
+        return plural(
+            "Wrong gradients: {lines} overwrites {tensors} without raising its version, and the backward pass in line "
+            "{asked} uses the new numbers.",
+            "Wrong gradients: {lines} overwrite {tensors} without raising its version, and the backward pass in line "
+            "{asked} uses the new numbers.",
+            count,
+            **values,
+        )
+    if is_detached:
+        return plural(
+            "{lines} detaches {tensors} in place, which the backward pass in line {asked} still needs.",
+            "{lines} detach {tensors} in place, which the backward pass in line {asked} still needs.",
+            count,
+            **values,
         )
     return plural(
-        "Wrong gradients: {lines} overwrites {tensors} without raising its version, and the backward pass in line "
-        "{asked} uses the new numbers.",
-        "Wrong gradients: {lines} overwrite {tensors} without raising its version, and the backward pass in line "
-        "{asked} uses the new numbers.",
-        len(lines),
-        lines=named_lines(lines),
-        tensors=tensors,
-        asked=asked.number,
+        "{lines} overwrites {tensors}, which the backward pass in line {asked} still needs.",
+        "{lines} overwrite {tensors}, which the backward pass in line {asked} still needs.",
+        count,
+        **values,
     )
-
-
-def _other_tensors(count: int) -> Text:
-    return plural("{count} other tensor", "{count} other tensors", count, count=f"{count:,}")
 
 
 def _words_for(lost: OverwrittenValue, operation: str) -> Text:

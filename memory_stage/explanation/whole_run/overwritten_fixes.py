@@ -11,16 +11,10 @@ from typing import Any
 import torch
 
 from memory_stage.explanation.whole_run.faults import Edit, Fix
-from memory_stage.explanation.whole_run.program_text import (
-    ProgramText,
-    differentiated,
-    is_fed_back,
-    name_of,
-    owner_of,
-)
+from memory_stage.explanation.whole_run.program_text import ProgramText, differentiated, is_fed_back, name_of, owner_of
 from memory_stage.explanation.whole_run.step_fixes import fix_step_order, repeat_forward
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, fix_read, fix_write
-from memory_stage.messages import message, said
+from memory_stage.messages import message
 from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import nodes_behind, saved_by
@@ -61,21 +55,16 @@ def _fix_cleared_gradient(lost: OverwrittenValue) -> Fix | None:
         zeroed = re.fullmatch(r"([\w.\[\]'\"]+\.grad)(\.data|\.detach\(\)|\.detach_\(\))?\.zero_\(\)", source)
         if zeroed is None and dropped in ("", source):
             return None
-        edits.append(text.replace(statement, dropped if zeroed is None else f"{zeroed[1]} = None"))
+        edits += text.replace(statement, dropped if zeroed is None else f"{zeroed[1]} = None")
         block = text.block_of(statement)
         before = block[block.index(statement) - 1] if block.index(statement) else None
         if before is not None and zeroed is not None and ast.unparse(before) == f"{zeroed[1]}.detach_()":
-            edits.append(text.replace(before))
-    return Fix(
-        said(
-            message(
-                "Drop the gradient instead of filling it with zeros: the next backward pass makes a new one, and the "
-                "graph keeps the old numbers."
-            )
-        ),
-        text.file,
-        tuple(edits),
+            edits += text.replace(before)
+    sentence = message(
+        "Drop the gradient instead of filling it with zeros: the next backward pass makes a new one, and the graph "
+        "keeps the old numbers."
     )
+    return Fix(sentence, text.file, tuple(edits))
 
 
 # ---------- a write into a leaf between forward and backward ----------
@@ -91,7 +80,7 @@ def _fix_leaf_write(lost: OverwrittenValue) -> Fix:
             tensor=tensor,
             asked=asked,
         )
-        return Fix(said(sentence), lost.asked_in.file, edits)
+        return Fix(sentence, lost.asked_in.file, edits)
     sentence = message(
         "Change {tensor} after the backward pass in line {asked}, or before the forward pass that reads it in line "
         "{line}; or let line {line} read a clone of it.",
@@ -99,7 +88,7 @@ def _fix_leaf_write(lost: OverwrittenValue) -> Fix:
         asked=asked,
         line=lost.saved_in.number,
     )
-    return Fix(said(sentence))
+    return Fix(sentence)
 
 
 def _move_behind(lost: OverwrittenValue) -> tuple[Edit, ...]:
@@ -182,11 +171,8 @@ def _fix_by_earlier_backward(lost: OverwrittenValue, text: ProgramText) -> Fix |
         line=step.lineno,
         optimizer=optimizer,
     )
-    return Fix(
-        said(sentence),
-        text.file,
-        (text.insert_before(step, *lines), *(text.replace(each) for each in (*moved, asking))),
-    )
+    removed = [edit for each in (*moved, asking) for edit in text.replace(each)]
+    return Fix(sentence, text.file, (*text.insert_before(step, *lines), *removed))
 
 
 def _owner_of_call(statement: ast.stmt, method: str) -> str:
@@ -215,18 +201,13 @@ def _fix_carried_state(
     name = _attached_name(earlier[-1].next_node, frames)
     if not name:
         return None
-    edits = [text.insert_after(step, f"{name} = {name}.detach()")]
-    edits += _drop_retain_graph(text, lost.asked_in.number)
+    edits = text.insert_after(step, f"{name} = {name}.detach()")
     sentence = message(
         "Detach `{name}` after the step: each iteration then differentiates its own operations only, and the graphs of "
         "earlier iterations are freed.",
         name=name,
     )
-    return Fix(
-        said(sentence),
-        text.file,
-        tuple(edits),
-    )
+    return Fix(sentence, text.file, (*edits, *_drop_retain_graph(text, lost.asked_in.number)))
 
 
 def _attached_name(next_node: int, frames: list[FrameType]) -> str:
@@ -241,16 +222,16 @@ def _attached_name(next_node: int, frames: list[FrameType]) -> str:
     return ""
 
 
-def _drop_retain_graph(text: ProgramText, line: int) -> list[Edit]:
+def _drop_retain_graph(text: ProgramText, line: int) -> tuple[Edit, ...]:
     statement = text.statement_at(line)
-    if statement is None or not text.is_alone(statement):
-        return []
+    if statement is None:
+        return ()
     removed = False
     for call in [each for each in ast.walk(statement) if isinstance(each, ast.Call)]:
         kept = [each for each in call.keywords if each.arg != "retain_graph"]
         removed = removed or len(kept) < len(call.keywords)
         call.keywords = kept
-    return [text.replace(statement, ast.unparse(statement))] if removed else []
+    return text.replace(statement, ast.unparse(statement)) if removed else ()
 
 
 def _is_shared(value: Any) -> bool:

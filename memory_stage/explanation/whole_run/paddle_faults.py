@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from memory_stage.explanation.whole_run import derivatives, named_tensors
-from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix, named_lines
+from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix, named_lines
 from memory_stage.explanation.whole_run.overwritten_fault import operations_by_line, overwritten_fault
 from memory_stage.explanation.whole_run.paddle_graph import SavedState, logged_nodes, saved_states
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_name, is_fed_back
@@ -25,7 +25,7 @@ from memory_stage.explanation.whole_run.second_pass import (
 )
 from memory_stage.explanation.whole_run.step_fixes import fix_step_order, repeat_forward
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, fix_read, fix_write
-from memory_stage.messages import Text, message, plural, said
+from memory_stage.messages import Text, message, plural
 from memory_stage.watch.paddle.graph_log import LoggedNode, TensorState
 from memory_stage.watch.paddle.paddle_calls import nodes_behind
 from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
@@ -157,14 +157,11 @@ def _cut_history(
     name = _name_of(run, frames, state)
     tensor: Text = f"`{name}`" if name else message("the result of `{operation}`", operation=maker.operation)
     made, reads, asking = lines[maker.line], lines[node.line], run.line_of(frame)
-    evidence = []
-    if made.number:
-        making = message("`{operation}` made {tensor}", operation=maker.operation, tensor=tensor)
-        evidence.append(Evidence(made, said(making)))
+    making = message("`{operation}` made {tensor}", operation=maker.operation, tensor=tensor)
     writing = message("writes its memory through another tensor, with `{operation}`", operation=writers[0].operation)
-    evidence += [Evidence(line, said(writing)) for line in written]
-    evidence += [Evidence(reads, said(message("reads the new numbers")))] if reads.number and reads != asking else []
-    evidence.append(Evidence(asking, said(message("differentiates without this write"))))
+    evidence = [Evidence(made, making), *(Evidence(line, writing) for line in written)]
+    evidence += [Evidence(reads, message("reads the new numbers"))] if reads != asking else []
+    evidence.append(Evidence(asking, message("differentiates without this write")))
     verdict = plural(
         "Wrong gradients: {lines} writes into {tensor} through another tensor that shares its memory, and Paddle "
         "records the write for that other tensor only.",
@@ -186,14 +183,7 @@ def _cut_history(
     joining = message(
         "Or compute the part as a new tensor, and put the parts together with paddle.concat or paddle.where."
     )
-    return Fault(
-        "history cut",
-        said(verdict),
-        tuple(evidence),
-        said(reason),
-        (Fix(said(indexing)), Fix(said(joining))),
-        is_silent=True,
-    )
+    return Fault("history cut", verdict, evidence, reason, (Fix(indexing), Fix(joining)), is_silent=True)
 
 
 def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault | None:
@@ -205,23 +195,16 @@ def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault |
     node, line = max(gone, key=lambda each: each[0].number)
     made, freed = calls.lines[node.line], calls.lines[line]
     name = _name_of_maker(run, roots, frame)
-    evidence = [Evidence(made, said(message("made the graph")))] if made.number else []
-    evidence += [Evidence(freed, said(FREED)), Evidence(asking, said(NEEDED_AGAIN))]
+    evidence = (Evidence(made, message("made the graph")), Evidence(freed, FREED), Evidence(asking, NEEDED_AGAIN))
     if name:
-        sentence = said(advise_detach(f"`{name}`"))
         text = ProgramText(asking.file)
-        statement = text.statement_at(asking.number)
-        fix = Fix(sentence)
-        if (
-            statement is not None
-            and text.is_alone(statement)
-            and text.function_at(asking.number) is text.function_at(made.number)
-        ):
-            fix = Fix(sentence, text.file, (text.insert_after(statement, f"{name} = {name}.detach()"),))
-        carried = said(carried_graph(f"`{name}`", freed, asking))
-        return Fault("graph freed", carried, tuple(evidence), said(CARRIES), (fix,))
-    fixes = Fix(said(advise_forward(asking))), Fix(said(advise_one_pass(freed, asking)))
-    return Fault("graph freed", said(second_pass(asking, freed)), tuple(evidence), said(FREES), fixes)
+        edits: tuple[Edit, ...] = ()
+        if text.function_at(asking.number) is text.function_at(made.number):
+            edits = text.insert_after(text.statement_at(asking.number), f"{name} = {name}.detach()")
+        fix = Fix(advise_detach(f"`{name}`"), text.file, edits)
+        return Fault("graph freed", carried_graph(f"`{name}`", freed, asking), evidence, CARRIES, (fix,))
+    fixes = Fix(advise_forward(asking)), Fix(advise_one_pass(freed, asking))
+    return Fault("graph freed", second_pass(asking, freed), evidence, FREES, fixes)
 
 
 def _name_of_maker(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from memory_stage.explanation.whole_run import named_tensors
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
-from memory_stage.messages import message, said
+from memory_stage.messages import message
 from memory_stage.watch.paddle.paddle_calls import SharedView
 from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
 
@@ -63,10 +63,10 @@ def _fault(run: WatchedPaddleRun, view: SharedView, variables: dict[str, Any]) -
     )
     return Fault(
         "shared",
-        said(verdict),
-        (Evidence(made, said(getting)), Evidence(written, said(message("writes into both")))),
-        said(reason),
-        (Fix(said(copying), text.file if edits else "", edits), Fix(said(leaving))),
+        verdict,
+        (Evidence(made, getting), Evidence(written, message("writes into both"))),
+        reason,
+        (Fix(copying, text.file, edits), Fix(leaving)),
     )
 
 

@@ -50,10 +50,29 @@ class ProgramText:
         """Return the first line of a node."""
         return ProgramLine(self.file, node.lineno, "")
 
-    def replace(self, statement: ast.stmt, *texts: str) -> Edit:
-        """Return the edit that replaces a statement by others, or removes it if there are none."""
-        count = (statement.end_lineno or statement.lineno) - statement.lineno + 1
-        return Edit(statement.lineno, count, tuple(self._indent(statement.lineno) + text for text in texts))
+    def replace(self, statement: ast.stmt | None, *texts: str) -> tuple[Edit, ...]:
+        """Return the edit that replaces a statement by others, or removes it if there are none.
+
+        This and the next two methods return () if there is no statement, or if it shares its lines with another.
+        """
+        return self._edit(statement, texts, replaces=True)
+
+    def insert_before(self, statement: ast.stmt | None, *texts: str) -> tuple[Edit, ...]:
+        """Return the edit that inserts statements before another."""
+        return self._edit(statement, texts)
+
+    def insert_after(self, statement: ast.stmt | None, *texts: str) -> tuple[Edit, ...]:
+        """Return the edit that inserts statements after another."""
+        return self._edit(statement, texts, is_after=True)
+
+    def _edit(
+        self, statement: ast.stmt | None, texts: tuple[str, ...], replaces: bool = False, is_after: bool = False
+    ) -> tuple[Edit, ...]:
+        if statement is None or not self.is_alone(statement):
+            return ()
+        first, end = statement.lineno, (statement.end_lineno or statement.lineno) + 1
+        lines = tuple(self._indent(first) + text for text in texts)
+        return (Edit(end if is_after else first, end - first if replaces else 0, lines),)
 
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """Return the statements of the block that contains a statement."""
@@ -75,15 +94,6 @@ class ProgramText:
         indent = self._indent(first)
         sources = [line for each in statements for line in ast.unparse(each).splitlines()]
         return Edit(first, last - first + 1, (indent + header, *(f"{indent}    {line}" for line in sources)))
-
-    def insert_before(self, statement: ast.stmt, *texts: str) -> Edit:
-        """Return the edit that inserts statements before another."""
-        return Edit(statement.lineno, 0, tuple(self._indent(statement.lineno) + text for text in texts))
-
-    def insert_after(self, statement: ast.stmt, *texts: str) -> Edit:
-        """Return the edit that inserts statements after another."""
-        last = statement.end_lineno or statement.lineno
-        return Edit(last + 1, 0, tuple(self._indent(statement.lineno) + text for text in texts))
 
     def is_alone(self, statement: ast.stmt) -> bool:
         """Return True if a statement shares its lines with no other, so that its lines can be replaced."""

@@ -15,7 +15,7 @@ import torch
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.guarded import FaultCollector
 from memory_stage.explanation.whole_run.program_text import ProgramText
-from memory_stage.messages import message, said
+from memory_stage.messages import message
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 from memory_stage.watch.torch.watched_run import WatchedRun
 
@@ -77,15 +77,15 @@ class StateDicts:
             line=line.number,
             taken=taken.number,
         )
-        fix = Fix(said(message("Copy the tensors when you take the state.")), text.file if edits else "", edits)
+        fix = Fix(message("Copy the tensors when you take the state."), text.file, edits)
         return Fault(
             "reference",
-            said(verdict),
+            verdict,
             (
-                Evidence(taken, said(message("refers to the parameters"))),
-                Evidence(line, said(message("copies the parameters onto themselves"))),
+                Evidence(taken, message("refers to the parameters")),
+                Evidence(line, message("copies the parameters onto themselves")),
             ),
-            said(message("`state_dict()` copies no tensor.")),
+            message("`state_dict()` copies no tensor."),
             (fix,),
             is_silent=True,
         )

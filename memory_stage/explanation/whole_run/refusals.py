@@ -18,7 +18,7 @@ from memory_stage.explanation.whole_run.cut_history import evidence_of_cut_histo
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
 from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
-from memory_stage.messages import Message, Text, message, said
+from memory_stage.messages import Message, Text, message
 from memory_stage.watch.lines import Lines, ProgramLine
 
 
@@ -56,15 +56,14 @@ def diagnose_error(
     line = ProgramLine(frame.f_code.co_filename, number, frame.f_code.co_name)
     text = ProgramText(line.file)
     refusal = RefusedStatement(made_in, frame, line, text, text.statement_at(number), error_text)
-    verdict = said(message(rule.verdict.text, line=number))
     try:
         fixes = tuple(rule.fixes(refusal))
     finally:
         del frame, frames
     if rule.is_vague and not fixes:
         return None
-    role = Evidence(line, said(message("refused")))
-    return Fault("refused", verdict, (*rule.evidence(refusal), role), said(rule.reason), fixes)
+    evidence = (*rule.evidence(refusal), Evidence(line, message("refused")))
+    return Fault("refused", message(rule.verdict.text, line=number), evidence, rule.reason, fixes)
 
 
 def _fix_optimized_result(refused: RefusedStatement) -> list[Fix]:
@@ -75,14 +74,14 @@ def _fix_optimized_result(refused: RefusedStatement) -> list[Fix]:
         if isinstance(value, torch.Tensor) and value.grad_fn is not None and refused.statement is not None:
             made = refused.made_in(value)
             where = message("line {line}", line=made.number) if made.number else message("code that is not watched")
-            edit = refused.text.insert_before(refused.statement, f"{name} = {name}.detach().requires_grad_()")
+            edits = refused.text.insert_before(refused.statement, f"{name} = {name}.detach().requires_grad_()")
             sentence = message(
                 "`{name}` is the result of an operation ({place}), and backward stores gradients in leaves only. "
                 "Detach it, so that it becomes a leaf.",
                 name=name,
                 place=where,
             )
-            return [refused.fix(sentence, (edit,) if refused.text.is_alone(refused.statement) else ())]
+            return [refused.fix(sentence, edits)]
     sentence = message("Pass leaves to the optimizer: parameters, or tensors on which you called requires_grad_().")
     return [refused.fix(sentence)]
 
@@ -176,10 +175,7 @@ def _fix_deep_copy(refused: RefusedStatement) -> list[Fix]:
             "`{name}` is the result of an operation, and the copy would include it. Drop it before the copy.",
             name=holder,
         )
-        statement = refused.statement
-        if statement is None or not refused.text.is_alone(statement):
-            return [refused.fix(sentence)]
-        return [refused.fix(sentence, (refused.text.insert_before(statement, f"{holder} = None"),))]
+        return [refused.fix(sentence, refused.text.insert_before(refused.statement, f"{holder} = None"))]
     sentence = message("Copy the numbers without the history, if the copy should be independent of this graph.")
     return _wrap(refused, sentence, ("deepcopy",), "{}.detach()", owner=False)
 
@@ -254,26 +250,22 @@ def _fix_missing_gradient(refused: RefusedStatement) -> list[Fix]:
         )
         is_made_there = isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name
         edits: tuple[Edit, ...] = ()
-        if is_made_there and statement is not None and refused.text.is_alone(statement):
-            edits = (refused.text.insert_after(statement, f"{name} = {name}.detach().requires_grad_()"),)
+        if is_made_there:
+            edits = refused.text.insert_after(statement, f"{name} = {name}.detach().requires_grad_()")
         return [refused.fix(sentence, edits)]
     return []
 
 
 def _in_place_update(refused: RefusedStatement, statement: ast.stmt | None, name: str) -> tuple[Edit, ...]:
     """Return the edit that turns ``w = w - lr * w.grad`` into an update of the leaf; () for another statement."""
-    if not isinstance(statement, ast.Assign) or not refused.text.is_alone(statement):
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Sub, ast.Add)):
         return ()
-    value = statement.value
-    if (
-        not isinstance(value, ast.BinOp)
-        or ast.unparse(value.left) != name
-        or not isinstance(value.op, (ast.Sub, ast.Add))
-    ):
+    if ast.unparse(value.left) != name:
         return ()
     sign = "-" if isinstance(value.op, ast.Sub) else "+"
     update = f"    {name} {sign}= {ast.unparse(value.right)}"
-    return (refused.text.replace(statement, "with torch.no_grad():", update, f"{name}.grad = None"),)
+    return refused.text.replace(statement, "with torch.no_grad():", update, f"{name}.grad = None")
 
 
 _RULES = (
@@ -317,18 +309,8 @@ _RULES = (
         message("A gradient is a slope: it exists only for numbers that can change by any small amount."),
         _fix_integers,
     ),
-    _Rule(
-        "destination is read-only",
-        message("Line {line} writes into a read-only array."),
-        "",
-        _fix_readonly_array,
-    ),
-    _Rule(
-        "output array is read-only",
-        message("Line {line} writes into a read-only array."),
-        "",
-        _fix_readonly_array,
-    ),
+    _Rule("destination is read-only", message("Line {line} writes into a read-only array."), "", _fix_readonly_array),
+    _Rule("output array is read-only", message("Line {line} writes into a read-only array."), "", _fix_readonly_array),
     _Rule(
         "NoneType",
         message("Line {line} uses a gradient that does not exist."),

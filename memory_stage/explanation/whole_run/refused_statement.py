@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from memory_stage.explanation.whole_run.faults import Edit, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
-from memory_stage.messages import Text, said
+from memory_stage.messages import Text
 from memory_stage.watch.lines import ProgramLine
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -46,10 +46,8 @@ class RefusedStatement:
 
     def replaced(self, *texts: str) -> tuple[Edit, ...]:
         """Return the edit that replaces the statement; () if its lines contain more than the statement."""
-        if self.statement is None or not self.text.is_alone(self.statement):
-            return ()
-        return (self.text.replace(self.statement, *texts),)
+        return self.text.replace(self.statement, *texts)
 
     def fix(self, sentence: Text, edits: tuple[Edit, ...] = ()) -> Fix:
         """Return a fix in the file of the statement."""
-        return Fix(said(sentence), self.text.file if edits else "", edits)
+        return Fix(sentence, self.text.file, edits)

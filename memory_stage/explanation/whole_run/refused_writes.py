@@ -79,12 +79,8 @@ def fix_expanded(refused: RefusedStatement) -> list[Fix]:
     if len(calls) == 1:
         return [refused.fix(sentence, refused.text.wrapped(calls[0], "{}.clone()"))]
     target = target_of(refused.statement) if refused.statement is not None else ""
-    edits = (
-        ()
-        if not target or refused.statement is None
-        else (refused.text.insert_before(refused.statement, f"{target} = {target}.clone()"),)
-    )
-    return [refused.fix(sentence, edits)]
+    edits = refused.text.insert_before(refused.statement, f"{target} = {target}.clone()")
+    return [refused.fix(sentence, edits if target else ())]
 
 
 def fix_overlap(refused: RefusedStatement) -> list[Fix]:
@@ -153,9 +149,9 @@ def fix_batched_write(refused: RefusedStatement) -> list[Fix]:
     for each in refused.text.statements():
         if not isinstance(each, ast.Assign) or ast.unparse(each.targets[0]) != target:
             continue
-        if isinstance(each.value, ast.Call) and refused.text.is_alone(each):
+        if isinstance(each.value, ast.Call):
             function = ast.unparse(each.value.func)
             if function in ("torch.zeros", "torch.ones", "torch.empty", "torch.full"):
                 source = ast.unparse(each).replace(function, f"{batched[0]}.new_{function.rpartition('.')[2]}", 1)
-                return [refused.fix(sentence, (refused.text.replace(each, source),))]
+                return [refused.fix(sentence, refused.text.replace(each, source))]
     return [refused.fix(sentence)]

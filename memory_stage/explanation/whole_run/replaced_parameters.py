@@ -10,7 +10,7 @@ import torch
 
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
-from memory_stage.messages import message, said
+from memory_stage.messages import message
 
 
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
@@ -63,8 +63,7 @@ def _fault(text: ProgramText, name: str, statement: ast.stmt, optimizer: ast.stm
     made, replaced = (text.line_of(each) for each in (optimizer, statement))
     edits: tuple[Edit, ...] = ()
     if text.is_alone(optimizer) and text.is_alone(statement):
-        count = (optimizer.end_lineno or optimizer.lineno) - optimizer.lineno + 1
-        edits = Edit(optimizer.lineno, count, ()), text.insert_after(statement, ast.unparse(optimizer))
+        edits = (*text.replace(optimizer), *text.insert_after(statement, ast.unparse(optimizer)))
     verdict = message(
         "Line {line} replaces `{name}` after the optimizer of line {made} received the old parameter, so the new one "
         "is never updated.",
@@ -75,12 +74,12 @@ def _fault(text: ProgramText, name: str, statement: ast.stmt, optimizer: ast.stm
     reason = message("An optimizer refers to parameters, and not to the attributes of a module.")
     return Fault(
         "replaced",
-        said(verdict),
+        verdict,
         (
-            Evidence(made, said(message("receives the parameters of that moment"))),
-            Evidence(replaced, said(message("replaces `{name}`", name=name))),
+            Evidence(made, message("receives the parameters of that moment")),
+            Evidence(replaced, message("replaces `{name}`", name=name)),
         ),
-        said(reason),
-        (Fix(said(message("Make the optimizer after the replacement.")), text.file if edits else "", edits),),
+        reason,
+        (Fix(message("Make the optimizer after the replacement."), text.file, edits),),
         is_silent=True,
     )

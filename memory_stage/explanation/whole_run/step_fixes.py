@@ -10,7 +10,7 @@ from typing import Any
 from memory_stage.explanation.whole_run.faults import Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_names, differentiated, names_in
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue
-from memory_stage.messages import message, said, sentences
+from memory_stage.messages import message, sentences
 
 
 def fix_step_order(lost: OverwrittenValue) -> Iterator[Fix]:
@@ -22,21 +22,19 @@ def fix_step_order(lost: OverwrittenValue) -> Iterator[Fix]:
         line=lost.saved_in.number,
         step=step,
     )
-    yield Fix(said(again))
+    yield Fix(again)
+    earlier = message(
+        "Or call this backward() before line {step}, with the parameters that it should train as `inputs=`: its "
+        "gradients are then those of the parameters before the step. Without `inputs=`, line {step} uses them, too.",
+        step=step,
+    )
     if lost.library == "paddle":  # Paddle's backward() has no argument for the parameters
         earlier = message(
             "Or compute these gradients before line {step} with `paddle.grad(loss, parameters)`, which changes no "
             "`.grad`: they are then those of the parameters before the step.",
             step=step,
         )
-        yield Fix(said(earlier))
-        return
-    earlier = message(
-        "Or call this backward() before line {step}, with the parameters that it should train as `inputs=`: its "
-        "gradients are then those of the parameters before the step. Without `inputs=`, line {step} uses them, too.",
-        step=step,
-    )
-    yield Fix(said(earlier))
+    yield Fix(earlier)
 
 
 def repeat_forward(
@@ -81,7 +79,7 @@ def repeat_forward(
     ]
     if lost.saved_in.function != lost.asked_in.function:  # the repeated call runs lines that are not shown
         advised.append(message("If it draws random numbers, it draws new ones."))
-    return Fix(said(sentences(advised)), text.file, (text.insert_after(step, *lines),))
+    return Fix(sentences(advised), text.file, text.insert_after(step, *lines))
 
 
 def _assigns_names(statement: ast.Assign) -> bool:

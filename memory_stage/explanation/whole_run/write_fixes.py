@@ -12,7 +12,7 @@ from typing import Any
 from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.whole_run.faults import Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_names, names_in, target_of
-from memory_stage.messages import message, said
+from memory_stage.messages import message
 from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.watch.lines import ProgramLine
 
@@ -68,7 +68,7 @@ def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callab
     layers = () if operation in line.text else text.without_keyword("inplace", operation)
     if layers:
         sentence = message("Let the layer write into new memory, so that backward finds the old numbers.")
-        yield Fix(said(sentence), text.file, layers)
+        yield Fix(sentence, text.file, layers)
         return
     inside = _inside_an_expression(text, statement, frames, is_shared)
     if inside is not None:
@@ -82,20 +82,21 @@ def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callab
         sentence = message(
             "Write into new memory in that line, and let the program use the new tensor; or clone the tensor first."
         )
-        yield Fix(said(sentence))
+        yield Fix(sentence)
         return
     rewritten = out_of_place(source)
     if rewritten:
         sentence = message("Write the result into new memory, so that backward finds the old numbers.")
-        edits = [text.replace(statement, rewritten)]
+        edits = text.replace(statement, rewritten)
     else:
         sentence = message("Write into a copy, so that backward finds the old numbers.")
         copied = f"{target} = {target}.clone()"
         is_written = statement_read is statement
-        edits = [text.insert_before(statement, copied) if is_written else text.replace(statement, copied, source)]
+        edits = text.insert_before(statement, copied) if is_written else text.replace(statement, copied, source)
     if returned is not None:
-        edits.append(text.insert_after(returned, f"return {target}"))
-    yield Fix(said(sentence), text.file, tuple(edits))
+        added = text.insert_after(returned, f"return {target}")
+        edits = (*edits, *added) if added else ()
+    yield Fix(sentence, text.file, edits)
 
 
 def _without_data(statement: ast.stmt) -> tuple[ast.stmt, str]:
@@ -139,7 +140,7 @@ def _inside_an_expression(
         return None
     new = (plain, source.replace(old, name)) if is_read_later else (source.replace(old, value),)
     sentence = message("Write the result into new memory, so that backward finds the old numbers.")
-    return Fix(said(sentence), text.file, (text.replace(statement, *new),))
+    return Fix(sentence, text.file, text.replace(statement, *new))
 
 
 def fix_read(lost: OverwrittenValue) -> Iterator[Fix]:
@@ -163,11 +164,7 @@ def fix_read(lost: OverwrittenValue) -> Iterator[Fix]:
     sentence = message(
         "Let line {line} read a copy, and write into `{name}` as before.", line=lost.saved_in.number, name=lost.name
     )
-    yield Fix(
-        said(sentence),
-        text.file,
-        (text.replace(statement, source.replace(before, after)),),
-    )
+    yield Fix(sentence, text.file, text.replace(statement, source.replace(before, after)))
 
 
 def _is_rebindable(
