@@ -148,7 +148,7 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__}.rsample: its outcomes have no gradient; use sample()")
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability (density) at ``value``."""
+        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
         raise checks.undefined(self, "log_prob")
 
     def entropy(self) -> Tensor:
@@ -184,7 +184,6 @@ class Normal(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """The mean of each distribution."""
         return self.loc
 
     @property
@@ -194,28 +193,23 @@ class Normal(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """The variance of each distribution."""
         return TABLE["square"](self.scale)
 
     @property
     def stddev(self) -> Tensor:
-        """The standard deviation of each distribution."""
         return self.scale
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
         with no_grad():
             shape = self._extend(sample_shape)
             return normal(self.loc.detach().expand(shape), self.scale.detach().expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Return random outcomes through which the parameters get gradients."""
         shape = self._extend(sample_shape)
         noise = normal(zeros(shape, dtype=self.loc.dtype), 1.0)
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
         self._check_value(value, "Real()", lambda a: a == a)
         distance = value - self.loc
         spread = -TABLE["square"](distance) / (2 * self.variance)
@@ -236,7 +230,6 @@ class Normal(Distribution):
         return self.loc + self.scale * TABLE["erfinv"](2 * value - 1) * math.sqrt(2)
 
     def entropy(self) -> Tensor:
-        """Return the entropy of each distribution, in nats."""
         return TABLE["log"](self.scale) + (0.5 + 0.5 * math.log(2 * math.pi))
 
 
@@ -259,28 +252,23 @@ class Uniform(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """The mean of each distribution."""
         return (self.high + self.low) / 2
 
     @property
     def variance(self) -> Tensor:
-        """The variance of each distribution."""
         return TABLE["square"](self.high - self.low) / 12
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Return random outcomes through which the parameters get gradients."""
         share = rand(self._extend(sample_shape), dtype=self.low.dtype)
         return self.low + share * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
         low, high = self.low._array, self.high._array
         self._check_value(value, "Interval()", lambda a: (a >= low) & (a <= high))
         inside = TABLE["mul"](self.low.le(value).type_as(self.low), self.high.gt(value).type_as(self.low))
         return TABLE["log"](inside) - TABLE["log"](self.high - self.low)
 
     def entropy(self) -> Tensor:
-        """Return the entropy of each distribution, in nats."""
         return TABLE["log"](self.high - self.low)
 
 
@@ -324,27 +312,22 @@ class Bernoulli(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """The mean of each distribution."""
         return self.probs
 
     @property
     def variance(self) -> Tensor:
-        """The variance of each distribution."""
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
         with no_grad():
             return bernoulli(self.probs.detach().expand(self._extend(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
         self._check_value(value, "Boolean()", lambda a: (a == 0) | (a == 1))
         logits, value = _broadcast_together(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
-        """Return the entropy of each distribution, in nats."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
 
@@ -396,7 +379,6 @@ class Categorical(Distribution):
         return self.probs.argmax(-1)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
         with no_grad():
             shape = self._extend(sample_shape)
             lead = shape[: len(shape) - len(self._batch_shape)]
@@ -405,7 +387,6 @@ class Categorical(Distribution):
             return drawn.t().reshape(*shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
         count = self._num_events
         self._check_value(
             value,
@@ -417,7 +398,6 @@ class Categorical(Distribution):
         return TABLE["gather"](self.logits.expand(*shape, count), -1, chosen).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        """Return the entropy of each distribution, in nats."""
         lowest = float(np.finfo(self.logits._array.dtype).min)
         return -(TABLE["clamp"](self.logits, min=lowest) * self.probs).sum(-1)
 

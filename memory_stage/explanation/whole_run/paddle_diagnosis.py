@@ -35,16 +35,13 @@ class PaddleDiagnosis:
 
     @property
     def failure(self) -> Exception | None:
-        """The error in this package that ended the watch, or None."""
         return self._run.calls.failure
 
     def begin(self) -> None:
-        """Watch this thread."""
         self._run.begin()
         self._local_leaks.subscribe()
 
     def end(self) -> None:
-        """Stop watching."""
         self._local_leaks.unsubscribe()
         self._run.end()
 
@@ -58,7 +55,6 @@ class PaddleDiagnosis:
         return found + paddle_views.diagnose_end(self._run, variables)
 
     def made_in(self, x: Any) -> ProgramLine:
-        """Return the line that made a tensor, or ``UNKNOWN_LINE``."""
         calls = self._run.calls
         if not calls.is_tensor(x) or x.stop_gradient or x.grad_fn is None:
             return UNKNOWN_LINE
@@ -66,12 +62,10 @@ class PaddleDiagnosis:
         return UNKNOWN_LINE if node is None else calls.lines[node.line]
 
     def written_lines(self) -> Iterator[tuple[ProgramLine, str, int]]:
-        """Yield each line that wrote in place, the name of the operation, and how often it ran."""
         for (line, operation), count in self._run.calls.writes.totals.items():
             yield self._run.calls.lines[line], operation, count
 
     def nodes_made(self) -> int:
-        """Return how many nodes of the graph have been made; that is also the number of the next one."""
         return self._run.calls.graph.count
 
     def _failed(self, roots: list[Any], error: BaseException, frame: FrameType) -> None:

@@ -49,17 +49,14 @@ class TorchDiagnosis:
 
     @property
     def failure(self) -> Exception | None:
-        """The error in this package that ended the watch, or None."""
         return self._run.failure
 
     def begin(self) -> None:
-        """Watch this thread."""
         self._state_dicts.subscribe()
         self._run.__enter__()
         self._local_leaks.subscribe()
 
     def end(self) -> None:
-        """Stop watching."""
         self._local_leaks.unsubscribe()
         self._run.__exit__(None, None, None)
         self._state_dicts.unsubscribe()
@@ -86,17 +83,14 @@ class TorchDiagnosis:
         return None if shared is None or shared.function not in IMPORTS else self._run.lines[shared.line]
 
     def made_in(self, x: Any) -> ProgramLine:
-        """Return the line that made a tensor, or ``UNKNOWN_LINE``."""
         node = node_of(x) if isinstance(x, torch.Tensor) else None
         return UNKNOWN_LINE if node is None else self._run.lines[self._run.nodes.find(node._sequence_nr())[0]]
 
     def written_lines(self) -> Iterator[tuple[ProgramLine, str, int]]:
-        """Yield each line that wrote in place, the name of the operation, and how often it ran."""
         for (line, operation), count in self._run.writes.totals.items():
             yield self._run.lines[line], operation, count
 
     def nodes_made(self) -> int:
-        """Return how many nodes of the graph have been made; that is also the number of the next one."""
         return torch._C._autograd._get_sequence_nr()
 
     def _failed(self, run: WatchedRun, roots: Any, error: BaseException, frame: FrameType) -> None:

@@ -118,7 +118,6 @@ class OneCycleLR(LRScheduler):
                 group["momentum"] = momentum
 
     def rate(self, base: float) -> float:
-        """Return the rate of this step."""
         return self._at(1)
 
     def _at(self, which: int) -> float:

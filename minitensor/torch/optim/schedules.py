@@ -97,7 +97,6 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """Return the rate of this step."""
         base = checks.real(self._op, "base", base)
         return base * checks.real(self._op, "the result of lr_lambda", self.lr_lambda(self.last_epoch))
 
@@ -115,7 +114,6 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """Return the rate of this step."""
         base = checks.real(self._op, "base", base)
         return base * self.gamma ** (self.last_epoch // self.step_size)
 
@@ -133,7 +131,6 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """Return the rate of this step."""
         base = checks.real(self._op, "base", base)
         return base * self.gamma ** sum(each <= self.last_epoch for each in self.milestones)
 
@@ -150,7 +147,6 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """Return the rate of this step."""
         base = checks.real(self._op, "base", base)
         return base * self.gamma**self.last_epoch
 
@@ -172,7 +168,6 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """Return the rate of this step."""
         base = checks.real(self._op, "base", base)
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
 
@@ -201,7 +196,6 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """Return the rate of this step."""
         base = checks.real(self._op, "base", base)
         progress = min(self.last_epoch, self.total_iters) / self.total_iters
         return base * (self.start_factor + (self.end_factor - self.start_factor) * progress)
@@ -223,7 +217,6 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """Return the rate of this step."""
         base = checks.real(self._op, "base", base)
         return base * self.factor if self.last_epoch < self.total_iters else base
 
@@ -244,7 +237,6 @@ class PolynomialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """Return the rate of this step."""
         base = checks.real(self._op, "base", base)
         return base * (1 - min(self.last_epoch, self.total_iters) / self.total_iters) ** self.power
 
@@ -290,7 +282,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """Return the rate of this step."""
         base = checks.real(self._op, "base", base)
         step, length = self.last_epoch, self.T_0
         while step >= length:
