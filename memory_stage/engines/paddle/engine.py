@@ -5,24 +5,21 @@ from __future__ import annotations
 import contextlib
 import sys
 import types
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
 from memory_stage.engines import events
+from memory_stage.engines.framework import FrameworkEngine
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.calls import CallTracker
 from memory_stage.engines.paddle.entries import GradientHandle, GradNode, PaddleStorage
 from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners
 from memory_stage.engines.paddle.shadow_state import ShadowState, is_inside
 from memory_stage.engines.protocol import (
-    DEFAULT_POLICY,
     CellLayout,
-    Copied,
     NotRecordable,
     Role,
     Saved,
@@ -60,7 +57,7 @@ def engine() -> PaddleEngine:
     return _engines[0]
 
 
-class PaddleEngine:
+class PaddleEngine(FrameworkEngine):
     """The :class:`~memory_stage.engines.protocol.Engine` of Paddle. The protocol describes each method.
 
     Args:
@@ -80,22 +77,6 @@ class PaddleEngine:
     def listen(self, emit: events.Listener) -> PaddleSubscription:
         """Return a subscription that is not open yet."""
         return PaddleSubscription(self, emit)
-
-    @property
-    def has_framework(self) -> bool:
-        """True, because Paddle is a framework."""
-        return True
-
-    def discover_frameworks(self) -> None:
-        """Do nothing: this engine is for one framework only."""
-
-    def policy(self, name: str) -> AbstractContextManager[Any]:
-        """Change nothing: Paddle has only one in-place policy."""
-        return contextlib.nullcontext()
-
-    def current_policy(self) -> str:
-        """Return the default policy, because Paddle has only one."""
-        return DEFAULT_POLICY
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
@@ -171,29 +152,13 @@ class PaddleEngine:
         """Return a handle of the gradient, because Paddle creates a new object at each access."""
         return None if isinstance(x, GradientHandle) else self.state.gradient(x)
 
-    def preserves(self, x: Any) -> bool:
-        """Return False, because Paddle copies no saved bytes before a write."""
-        return False
-
     def records(self, x: Any) -> bool:
         """Return True if Paddle's grad mode is on."""
         return bool(self.paddle.is_grad_enabled())
 
-    def has_other_names(self, x: Any) -> bool:
-        """Return False, because events have the names of Paddle's functions."""
-        return False
-
-    def other_name(self, op: str) -> str:
-        """Return the name unchanged."""
-        return op
-
     def has_name(self, x: Any, name: str) -> bool:
         """True if a tensor, the package, or its functional module has the name."""
         return any(hasattr(each, name) for each in (self.paddle.Tensor, self.paddle, self.paddle.nn.functional))
-
-    def is_other_vocabulary(self, frame: FrameType) -> bool:
-        """Return False, because Paddle has one vocabulary."""
-        return False
 
     def is_inside(self, frame: FrameType) -> bool:
         """True if the frame runs code of Paddle or of this package."""
@@ -217,14 +182,6 @@ class PaddleEngine:
         """True for an entry of this engine."""
         return isinstance(thing, (PaddleStorage, GradNode))
 
-    def key(self, thing: PaddleStorage | GradNode) -> int:
-        """Return the id of the entry, which does not change while the entry lives."""
-        return id(thing)
-
-    def weak(self, thing: PaddleStorage | GradNode, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
-        """Return a weak reference to the entry."""
-        return weakref.ref(thing, on_freed)
-
     def below(self, storage: PaddleStorage) -> PaddleStorage | None:
         """Return the storage that a tensor from DLPack shares its memory with; None for any other storage."""
         return storage.counts_over
@@ -247,10 +204,6 @@ class PaddleEngine:
             return ["?" for _ in cells]
         flat = storage.cells()
         return [tensor_access.as_numbers(flat[i : i + 1], storage.dtype).item() for i in cells]
-
-    def writer(self, storage: PaddleStorage, version: int) -> str:
-        """Return an empty string, because Paddle logs no writes."""
-        return ""
 
     # ----- writes -----
 
@@ -294,10 +247,6 @@ class PaddleEngine:
             for position, save in enumerate(node.saved)
         ]
 
-    def indices(self, node: GradNode) -> list[PaddleStorage]:
-        """Return an empty list, because the table does not contain indices."""
-        return []
-
     def saved_state(self, node: GradNode, position: int) -> SavedTensorState:
         """Return the state of the saved tensor, from the versions that Paddle compares."""
         if node.is_released:
@@ -312,18 +261,6 @@ class PaddleEngine:
     def is_released(self, node: GradNode) -> bool:
         """True if a backward without ``retain_graph`` has visited the node."""
         return node.is_released
-
-    def copies(self, node: GradNode, position: int, storage: PaddleStorage) -> list[Copied]:
-        """Return an empty list, because Paddle copies no saved bytes before a write."""
-        return []
-
-    def is_checked(self, node: GradNode, position: int) -> bool:
-        """Return False, because Paddle compares versions and never bytes."""
-        return False
-
-    def elements(self, gradient: Any) -> np.ndarray:
-        """Return the gradient unchanged, because it is an array already."""
-        return np.asarray(gradient)
 
     # ----- shared memory -----
 

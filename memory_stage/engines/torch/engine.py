@@ -15,9 +15,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -25,10 +23,9 @@ import numpy as np
 import torch
 
 from memory_stage.engines.events import Listener
+from memory_stage.engines.framework import FrameworkEngine
 from memory_stage.engines.protocol import (
-    DEFAULT_POLICY,
     CellLayout,
-    Copied,
     Elements,
     GpuMeter,
     NotRecordable,
@@ -91,7 +88,7 @@ def _mute(question: Question) -> Question:
     return quiet  # type: ignore[return-value]  # it has the signature of the question
 
 
-class TorchEngine:
+class TorchEngine(FrameworkEngine):
     """The :class:`~memory_stage.engines.protocol.Engine` of PyTorch. The protocol describes each method."""
 
     def __init__(self) -> None:
@@ -103,22 +100,6 @@ class TorchEngine:
     def listen(self, emit: Listener) -> TorchSubscription:
         """Return a subscription that is not open yet."""
         return TorchSubscription(self._registry, self._nodes, emit)
-
-    @property
-    def has_framework(self) -> bool:
-        """True, because torch is a framework."""
-        return True
-
-    def discover_frameworks(self) -> None:
-        """Do nothing: this engine is for one framework only."""
-
-    def policy(self, name: str) -> AbstractContextManager[Any]:
-        """Change nothing: torch has only one in-place policy, which compares versions."""
-        return contextlib.nullcontext()
-
-    def current_policy(self) -> str:
-        """Return the default policy, because torch has only one."""
-        return DEFAULT_POLICY
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
@@ -203,29 +184,13 @@ class TorchEngine:
         awaited = self._registry.awaited
         return None if awaited.get(id(x), id(gradient)) != id(gradient) else gradient
 
-    def preserves(self, x: torch.Tensor) -> bool:
-        """Return False, because torch copies no saved bytes before a write."""
-        return False
-
     def records(self, x: torch.Tensor) -> bool:
         """Return True if torch's grad mode is on."""
         return torch.is_grad_enabled()
 
-    def has_other_names(self, x: torch.Tensor) -> bool:
-        """Return False, because events have torch's names."""
-        return False
-
-    def other_name(self, op: str) -> str:
-        """Return the name unchanged."""
-        return op
-
     def has_name(self, x: torch.Tensor, name: str) -> bool:
         """True if a tensor, the package, or its functional module has the name."""
         return any(hasattr(each, name) for each in (torch.Tensor, torch, torch.nn.functional))
-
-    def is_other_vocabulary(self, frame: FrameType) -> bool:
-        """Return False, because torch has one vocabulary."""
-        return False
 
     def is_inside(self, frame: FrameType) -> bool:
         """True if the frame runs code of torch."""
@@ -255,14 +220,6 @@ class TorchEngine:
         """True for an entry of this engine."""
         return isinstance(thing, (Memory, Counter, NodeTag))
 
-    def key(self, thing: VersionCounter | NodeTag) -> int:
-        """Return the id of the entry, which does not change while the entry lives."""
-        return id(thing)
-
-    def weak(self, thing: VersionCounter | NodeTag, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
-        """Return a weak reference to the entry, which is freed at the same time as torch's object."""
-        return weakref.ref(thing, on_freed)
-
     def below(self, storage: VersionCounter) -> Memory | None:
         """Return the storage of a separate version counter; None for any other storage."""
         return storage.memory if isinstance(storage, Counter) else None
@@ -286,10 +243,6 @@ class TorchEngine:
     def numbers(self, storage: VersionCounter, cells: Iterable[int]) -> list[Any]:
         """Read the cells without copying them."""
         return storage.memory.numbers(cells)
-
-    def writer(self, storage: VersionCounter, version: int) -> str:
-        """Return an empty string, because torch logs no writes."""
-        return ""
 
     # ----- writes -----
 
@@ -340,10 +293,6 @@ class TorchEngine:
             for position, entry in enumerate(node.entries)
         ]
 
-    def indices(self, node: NodeTag) -> list[VersionCounter]:
-        """Return an empty list, because torch saves index tensors like other tensors."""
-        return []
-
     def saved_state(self, node: NodeTag, position: int) -> SavedTensorState:
         """Return the state in which backward would find the saved tensor now."""
         return node.saved_state(position)
@@ -351,18 +300,6 @@ class TorchEngine:
     def is_released(self, node: NodeTag) -> bool:
         """True if a backward that does not retain the graph has visited the node."""
         return node.released
-
-    def copies(self, node: NodeTag, position: int, storage: VersionCounter) -> list[Copied]:
-        """Return an empty list, because torch copies no saved bytes before a write."""
-        return []
-
-    def is_checked(self, node: NodeTag, position: int) -> bool:
-        """Return False, because torch compares only versions."""
-        return False
-
-    def elements(self, gradient: np.ndarray) -> np.ndarray:
-        """Return the gradient unchanged, because it is an array already."""
-        return gradient
 
     # ----- shared memory -----
 

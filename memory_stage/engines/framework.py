@@ -1,0 +1,79 @@
+"""Answers that the engines of PyTorch and Paddle have in common."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from memory_stage.engines.protocol import DEFAULT_POLICY, Copied
+
+
+class FrameworkEngine:
+    """The part of an :class:`~memory_stage.engines.protocol.Engine` that is the same for every framework.
+
+    A framework has one in-place policy, which compares versions, and one vocabulary. It copies no saved bytes before a
+    write. Its storages and nodes are represented by entries of the engine.
+    """
+
+    has_framework = True
+
+    def discover_frameworks(self) -> None:
+        """Do nothing: this engine is for one framework only."""
+
+    def policy(self, name: str) -> AbstractContextManager[Any]:
+        """Change nothing, because there is only one policy."""
+        return contextlib.nullcontext()
+
+    def current_policy(self) -> str:
+        """Return the default policy."""
+        return DEFAULT_POLICY
+
+    def preserves(self, x: Any) -> bool:
+        """Return False, because no saved bytes are copied."""
+        return False
+
+    def has_other_names(self, x: Any) -> bool:
+        """Return False, because events have the names of the framework."""
+        return False
+
+    def other_name(self, op: str) -> str:
+        """Return the name unchanged."""
+        return op
+
+    def is_other_vocabulary(self, frame: FrameType) -> bool:
+        """Return False, because there is only one vocabulary."""
+        return False
+
+    def key(self, thing: Any) -> int:
+        """Return the id of the entry, which does not change while the entry lives."""
+        return id(thing)
+
+    def weak(self, thing: Any, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
+        """Return a weak reference to the entry, which is freed at the same time as the framework's object."""
+        return weakref.ref(thing, on_freed)
+
+    def writer(self, storage: Any, version: int) -> str:
+        """Return an empty string, because frameworks log no writes."""
+        return ""
+
+    def indices(self, node: Any) -> list[Any]:
+        """Return an empty list, because index tensors are not told apart from other saved tensors."""
+        return []
+
+    def copies(self, node: Any, position: int, storage: Any) -> list[Copied]:
+        """Return an empty list, because no saved bytes are copied."""
+        return []
+
+    def is_checked(self, node: Any, position: int) -> bool:
+        """Return False, because only versions are compared."""
+        return False
+
+    def elements(self, gradient: Any) -> np.ndarray:
+        """Return the gradient, which is an array already."""
+        return np.asarray(gradient)
