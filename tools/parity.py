@@ -164,9 +164,7 @@ def _bare(diff: str) -> str:
 
 
 class _Blanked(ast.NodeTransformer):
-    """Replace every text of a program by an empty one, and record the texts, with `{}` for each expression of an
-    f-string.
-    """
+    """Replace each text of a program by an empty one, and record it, with `{}` for each expression of an f-string."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

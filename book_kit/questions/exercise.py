@@ -262,9 +262,7 @@ def _arguments(case: Case) -> Iterator[tuple]:
 
 
 def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
-    """Call a function. Return the result, and the error as text: an error object would keep tensors in its frames
-    alive.
-    """
+    """Call a function. Return its result and its error as text: an error object would keep tensors alive."""
     try:
         return function(*arguments), ""
     except Exception as error:

@@ -176,9 +176,7 @@ def code(program: str) -> str:
 
 
 def _span(text: str) -> str:
-    """Return text as code in a cell. Bars are escaped, and the fence has more backticks than any run of them in the
-    text.
-    """
+    """Return text as code in a cell: bars are escaped, and the fence is longer than any run of backticks."""
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     space = " " if "`" in (text[0], text[-1]) else ""
     return f"{fence}{space}{text}{space}{fence}".replace("|", "\\|")

@@ -14,9 +14,7 @@ LIBRARIES = ("paddle", "torch", "numpy", "jax")
 
 
 def terms(root: Path) -> list[dict[str, Any]]:
-    """Return the terms in order, each with its meaning, its Chinese name, the libraries' words, and a page and
-    a place.
-    """
+    """Return the terms in order, each with meaning, Chinese name, the libraries' words, and a page and place."""
     found: list[dict[str, Any]] = json.loads((root / "book" / "glossary.json").read_text(encoding="utf-8"))
     return found
 

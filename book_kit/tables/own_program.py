@@ -96,9 +96,7 @@ def _find(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str
 
 
 def titled(name: str, library: str) -> Text:
-    """Return the title of a program's stage, with the library, because one page may show a program in several
-    libraries.
-    """
+    """Return the title of a program's stage with the library, because a page may show several libraries."""
     program = TITLES.get(name, f"{name[0].upper()}{name[1:]}")
     return message("{program}, in {library}", program=program, library=NAMES[library])
 

@@ -56,9 +56,7 @@ def run(program: str) -> str:
 
 
 def saved_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of functions, each with a later write that makes PyTorch's backward raise, and with minitensor's
-    gradient.
-    """
+    """Return a table of functions, each with a later write that makes PyTorch's backward raise."""
     lines, errors = [], set()
     for saved in SAVES.values():
         for part in saved.kept:
@@ -75,9 +73,7 @@ def saved_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def overlaps_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of writes that PyTorch refuses because they read a part of their target, with minitensor's
-    results.
-    """
+    """Return a table of writes that PyTorch refuses because they read a part of their target."""
     lines, errors = [], set()
     for question, answer in records.items():
         if question.startswith(OVERLAPS) and "error" in answer:
@@ -104,9 +100,7 @@ def made_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def unseen_table(records: dict[str, dict[str, Any]]) -> str:
-    """Return a table of writes that read their target, and whose result in PyTorch differs from that of a write that
-    reads a copy.
-    """
+    """Return a table of writes that read their target and whose result differs from that of reading a copy."""
     lines = []
     for question, answer in records.items():
         plain = question.replace(".clone()", "")

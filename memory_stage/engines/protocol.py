@@ -212,18 +212,14 @@ class Engine(Protocol):
     # ----- the engine -----
 
     def listen(self, emit: Listener) -> EngineSubscription:
-        """Return a subscription that passes events to ``emit`` once it is open. An error in ``emit`` ends only this
-        subscription.
-        """
+        """Return a subscription that passes events to ``emit`` once open. An error in ``emit`` ends only this one."""
 
     @property
     def has_framework(self) -> bool:
         """True if the engine records tensors of a library other than minitensor."""
 
     def discover_frameworks(self) -> None:
-        """Add the frameworks that the program has imported since the last call. The recorder calls this before each
-        statement.
-        """
+        """Add the frameworks imported since the last call. The recorder calls this before each statement."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
         """Set the in-place policy inside the ``with`` block. An engine that has only one policy does nothing."""
@@ -252,9 +248,7 @@ class Engine(Protocol):
         """Return the tensor's view of its storage."""
 
     def storage(self, x: Tensor) -> Storage:
-        """Return the storage of ``x``, or its version counter if it shares memory and counts its versions
-        separately.
-        """
+        """Return the storage of ``x``, or its version counter if it shares memory but not its versions."""
 
     def version(self, x: Tensor) -> int:
         """Return the version of :meth:`storage`."""
@@ -278,9 +272,7 @@ class Engine(Protocol):
         """True if operations on ``x`` are recorded for backward at present."""
 
     def has_other_names(self, x: Tensor) -> bool:
-        """True if the program and the events may use different names for an operation on ``x``: ``mul_``,
-        ``multiply_``.
-        """
+        """True if the program and the events may name an operation on ``x`` differently: ``mul_``, ``multiply_``."""
 
     def other_name(self, op: str) -> str:
         """Return the name that the other vocabulary has for the operation ``op``."""
@@ -298,9 +290,7 @@ class Engine(Protocol):
         """Return the elements of ``x`` as an array, without copying if possible."""
 
     def slots(self, value: Any) -> Iterable[tuple[str, Tensor, int, Tensor]] | None:
-        """Return the slots of an optimizer as (slot's name, parameter, parameter's number, tensor); None for other
-        values.
-        """
+        """Return an optimizer's slots as (slot's name, parameter, its number, tensor); None for other values."""
 
     # ----- storages -----
 
@@ -320,14 +310,10 @@ class Engine(Protocol):
         """Describe the memory of a storage."""
 
     def freed(self, storage: Storage) -> int:
-        """Return the bytes that the host's meter has subtracted for a freed storage. Called while ``Free`` is
-        handled.
-        """
+        """Return the bytes that the host's meter has subtracted for a freed storage. ``Free`` is being handled."""
 
     def freed_on_gpu(self, storage: Storage) -> tuple[GpuMeter, int] | None:
-        """Return the meter of the storage's GPU and the bytes that it subtracts; None on the host. Called like
-        ``freed``.
-        """
+        """Return the meter of the storage's GPU and the bytes that it subtracts; None on the host."""
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
         """Return the values of the given cells as Python numbers."""
@@ -365,9 +351,7 @@ class Engine(Protocol):
         """Return the code object and the line of the program that called the operation."""
 
     def saved(self, node: Node) -> list[Saved] | None:
-        """Return the tensors that the node saved; None if they are unknown. Called right after the operation's
-        event.
-        """
+        """Return the tensors that the node saved; None if unknown. Called right after the operation's event."""
 
     def indices(self, node: Node) -> list[Storage]:
         """Return the storages of the index tensors that the node saved."""
@@ -379,9 +363,7 @@ class Engine(Protocol):
         """True if backward has released everything that the node saved."""
 
     def copies(self, node: Node, position: int, storage: Storage) -> list[Copied]:
-        """Return the copies of bytes of ``storage`` that were overwritten after the node saved them, the oldest
-        first.
-        """
+        """Return the copies of bytes of ``storage`` that were overwritten after the node saved them, oldest first."""
 
     def is_checked(self, node: Node, position: int) -> bool:
         """True if backward compares the saved tensor with a copy, to find writes that no version counts."""
@@ -398,9 +380,7 @@ class Engine(Protocol):
         """Call ``notify`` with each storage that becomes shared; the returned function unsubscribes."""
 
     def storage_behind(self, array: np.ndarray) -> Storage | None:
-        """Return the shared storage that a numpy array is a view of; None if there is none or their cells differ in
-        size.
-        """
+        """Return the shared storage that an array is a view of; None without one, or if their cells differ in size."""
 
     def storage_view_of_array(self, storage: Storage, array: np.ndarray) -> StorageView:
         """Return the view that the array has of the storage."""

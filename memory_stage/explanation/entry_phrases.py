@@ -15,9 +15,7 @@ _VERSIONS = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\].* is at version (\d+); expecte
 
 
 def versions_in(error: str) -> tuple[list[int], int, int]:
-    """Return the shape, the current version and the saved version that an error of torch names; [], -1 and -1 if it
-    names none.
-    """
+    """Return the shape and the current and saved version in an error of torch; [], -1 and -1 if it has none."""
     found = _VERSIONS.search(error)
     if found is None:
         return [], -1, -1

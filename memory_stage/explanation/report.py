@@ -41,9 +41,7 @@ class Report:
     language: Language = field(default_factory=default_language, repr=False, compare=False)
 
     def add(self, row: ReportRow) -> bool:
-        """Number a row and add it to the totals. Return True if it is one of the first :data:`MOST_ROWS`, which are
-        shown.
-        """
+        """Number a row and add it to the totals. Return True if it is among the :data:`MOST_ROWS` that are shown."""
         row.number = len(self.rows) + self.left_out + 1
         self.totals.add(row)
         if len(self.rows) < MOST_ROWS:

@@ -21,9 +21,7 @@ SOMETHING = message("something else")
 
 
 def holder_of(value: Any) -> Text:
-    """Return a phrase for the first container that the garbage collector finds: ``a list``, ``an object of
-    class Net``.
-    """
+    """Return a phrase for the first container that the garbage collector finds: ``an object of class Net``."""
     for each in gc.get_referrers(value):
         for kind, text in _KINDS:
             if type(each) is kind and not _is_namespace(each):

@@ -113,9 +113,7 @@ def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_
 
 
 def gradient(x: Tensor) -> np.ndarray | None:
-    """Return a copy of ``x.grad`` as a numpy array. The array has the shape and dtype of ``x``; None if there is no
-    gradient.
-    """
+    """Return a copy of ``x.grad`` as a numpy array of its shape and dtype; None if there is no gradient."""
     return None if x.grad is None else x.grad.numpy()
 
 

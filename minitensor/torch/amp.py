@@ -250,9 +250,7 @@ class GradScaler:
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the scale, the settings by which it changes, and the number of consecutive steps without inf or
-        nan.
-        """
+        """Return the scale, the settings that change it, and the number of consecutive steps without inf or nan."""
         return {key: getattr(self._rule, name) for key, name in _STATE.items()} if self._enabled else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

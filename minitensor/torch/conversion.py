@@ -1,6 +1,4 @@
-"""Convert tensors to another dtype or device, also under the older names ``Variable``, ``FloatTensor`` and
-``Tensor.type``.
-"""
+"""Convert tensors to another dtype or device, also under older names such as ``Variable`` and ``FloatTensor``."""
 
 from __future__ import annotations
 

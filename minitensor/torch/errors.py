@@ -285,9 +285,7 @@ def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndar
 
 
 def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """Return the error to raise after numpy refused an operation whose operands are not broadcast against each
-    other.
-    """
+    """Return the error to raise after numpy refused an operation whose operands are not broadcast."""
     if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
         return devices_differ()
     return _of_dimension(error, arrays) or in_words(op, errors.explain_other(op, error, arrays))
@@ -295,9 +293,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 
 @emits(OperationRefused)
 def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """Return the error to raise after numpy refused an in-place operation whose operands are not broadcast against each
-    other.
-    """
+    """Return the error to raise after numpy refused an in-place operation whose operands are not broadcast."""
     if not writeable(x._array):
         return not_writeable(op, x)
     if isinstance(error, TypeError) and "ufunc" in str(error) and x._array.dtype not in FLOATS:

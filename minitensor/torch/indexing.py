@@ -39,9 +39,7 @@ def _is_advanced(entry: Any) -> bool:
 
 
 def _bytes_as_mask(entry: Any) -> Any:
-    """Return an index of dtype uint8 as a mask of bools. PyTorch used uint8 masks before it had bools, and still
-    accepts them.
-    """
+    """Return an index of dtype uint8 as a mask of bools: PyTorch still accepts the masks of its early versions."""
     if not isinstance(entry, BaseTensor) or entry._array.dtype != np.uint8:
         return entry
     warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")

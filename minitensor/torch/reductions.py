@@ -1,6 +1,4 @@
-"""Reductions that are not rows of the derivative table: ``all``, ``count_nonzero``, ``max``, ``var``, ``norm``,
-``logsumexp`` and others.
-"""
+"""Reductions that are not rows of the derivative table, such as ``all``, ``max``, ``var``, ``norm``, ``logsumexp``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Entries that represent a storage, a node, a tensor and a gradient of Paddle. They refer to each other as Paddle's
-own objects do.
-"""
+"""Entries for a storage, node, tensor and gradient of Paddle, which refer to each other as Paddle's objects do."""
 
 from __future__ import annotations
 

@@ -143,9 +143,7 @@ class CustomFunctions:
 
 
 def _is_versioned(x: Any, storage: PaddleStorage) -> bool:
-    """True if the version of a tensor is newer than its last event. Paddle increments it if ``forward`` returns an
-    input.
-    """
+    """True if the version is newer than the last event. It is after ``forward`` has returned an input."""
     return tensor_access.base_of(x) == storage.address and x._inplace_version() > storage.version
 
 

@@ -116,9 +116,7 @@ class ShadowState:
 
     @staticmethod
     def _size(x: Any, layout: CellLayout, itemsize: int) -> int:
-        """Return the bytes of a tensor's storage. If Paddle does not report them, return those that the tensor
-        covers.
-        """
+        """Return the bytes of a tensor's storage; those that the tensor covers if Paddle does not report them."""
         whole = getattr(x, "_holder_size", None)
         return int(whole()) if whole is not None else tensor_access.reach_of(layout) * itemsize
 
@@ -223,9 +221,7 @@ class ShadowState:
         return None if fn is None else self.node(fn)
 
     def node(self, fn: Any) -> GradNode:
-        """Return the entry of a node of Paddle. The saved tensors of a node whose creation was not observed are
-        unknown.
-        """
+        """Return the entry of a node of Paddle. If its creation was not observed, its saved tensors are unknown."""
         known = self.nodes.get(fn.node_ptr())
         if known is not None:
             return known
@@ -253,9 +249,7 @@ class ShadowState:
         return found
 
     def _without_entry(self, fn: Any) -> list[Any]:
-        """Return the ancestors of ``fn`` that have no entry, parents first. This is a loop, because a graph can be
-        deep.
-        """
+        """Return the ancestors of ``fn`` without an entry, parents first. It is a loop, because graphs can be deep."""
         order: list[Any] = []
         done: set[int] = set()
         todo = [fn]

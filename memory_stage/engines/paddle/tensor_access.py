@@ -45,9 +45,7 @@ def reach_of(layout: CellLayout) -> int:
 
 
 def cells_at(address: int, length: int, dtype: str) -> np.ndarray:
-    """Return an array over the cells at an address, without copying. Read it at once, because it keeps nothing
-    alive.
-    """
+    """Return an array over the cells at an address, without copying. Read it at once: it keeps nothing alive."""
     kind = np.dtype(_BITS.get(dtype, dtype))
     if not length or not address:
         return np.empty(0, kind)

@@ -243,9 +243,7 @@ class Mode(TorchFunctionMode):
     def _register_results(
         self, results: list[torch.Tensor], inputs: Sequence[torch.Tensor], call: Call
     ) -> list[tuple[torch.Tensor, torch.Tensor | None]]:
-        """Return the new tensors among the results, each with the tensor that it is a view of, and register new
-        storages.
-        """
+        """Return the new tensors among the results, each with the tensor that it is a view of. Register storages."""
         registry = self.registry
         fresh: list[tuple[torch.Tensor, torch.Tensor | None]] = []
         for x in results:

@@ -198,9 +198,7 @@ class TorchPatches:
 
 
 class _ReportingMethod:
-    """A descriptor that reports each access to a method and returns the original, so that no frame of this package is
-    in the call.
-    """
+    """A descriptor that reports each access to a method and returns the original, which is then called directly."""
 
     def __init__(self, note: Callable[[], None], real: Any) -> None:
         self._note, self._real = note, real

@@ -14,9 +14,7 @@ from memory_stage.messages import message
 
 
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
-    """Yield a fault for each loop that moves the parameters of one network towards another network's, if both share
-    their memory.
-    """
+    """Yield a fault for each loop that moves the parameters of one network towards themselves in another one."""
     text = ProgramText(file)
     for loop in text.statements():
         pair = _paired(loop)

@@ -170,9 +170,7 @@ def fix_read(lost: OverwrittenValue) -> Iterator[Fix]:
 def _is_rebindable(
     text: ProgramText, statement: ast.stmt, target: str, frames: list[FrameType], is_shared: Callable[[Any], bool]
 ) -> bool:
-    """Return True if the statement may bind the name to a new tensor instead of writing, because no other name needs
-    the write.
-    """
+    """Return True if the statement may bind the name to a new tensor, because no other name needs the write."""
     for frame in frames:
         value: Any = local_variables(frame).get(target)
         if frame.f_code.co_filename == text.file and is_shared(value):

@@ -93,9 +93,7 @@ class GraphLog:
         return self._alive.get(address)
 
     def find_freed(self, address: int) -> tuple[LoggedNode, int] | None:
-        """Return a freed node and the index of the line whose backward pass freed it; None if there is none at the
-        address.
-        """
+        """Return a freed node and the index of the line whose backward pass freed it; None if it is not known."""
         return self._freed.get(address)
 
     def __len__(self) -> int:

@@ -99,9 +99,7 @@ def unwrapped(x: Any) -> Any:
 
 
 def node_of(x: torch.Tensor) -> Any:
-    """Return the node that created a tensor; None for a leaf, and for a view whose history a write to its base has
-    ended.
-    """
+    """Return the node that created a tensor; None for a leaf, and for a view whose history a write has ended."""
     try:
         return x.grad_fn
     except RuntimeError:

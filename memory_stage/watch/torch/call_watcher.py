@@ -223,9 +223,7 @@ class CallWatcher(TorchFunctionMode):
         return True
 
     def _statistics(self, made_node: bool, args: Any, kwargs: dict[str, Any]) -> list[torch.Tensor]:
-        """Return the running statistics that a normalization writes; an empty list before one in evaluation has saved
-        some.
-        """
+        """Return the running statistics that a normalization writes; [] in evaluation."""
         training = kwargs.get("training", kwargs.get("use_input_stats", args[5] if len(args) > 5 else False))
         if not training:
             self._has_read_statistics = self._has_read_statistics or made_node
@@ -268,9 +266,7 @@ def _written(kind: _CallKind, types: Any, given: list[tuple[torch.Tensor, int]])
 
 
 def _part(x: torch.Tensor, kind: _CallKind, args: Any) -> torch.Tensor:
-    """Return the part of ``x`` that a call writes, if it assigns to an index of integers and slices; otherwise
-    ``x``.
-    """
+    """Return the part of ``x`` that a call writes, if it assigns to an index of integers and slices; else ``x``."""
     if kind.written != "setitem" or len(args) < 2 or args[0] is not x:
         return x
     index = args[1] if isinstance(args[1], tuple) else (args[1],)

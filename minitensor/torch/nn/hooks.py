@@ -18,9 +18,7 @@ from minitensor.torch.tensor import Tensor, as_torch
 
 
 class Hooked:
-    """Base class of callable objects with hooks around the call. The dicts of hooks are created when the first hook is
-    registered.
-    """
+    """Base class of callables with hooks around the call. The dicts of hooks are created with the first hook."""
 
     forward: Callable[..., Any]
 

@@ -179,9 +179,7 @@ class GRUCell(_Recurrent):
 
 
 class _Run(_Recurrent):
-    """Base class of modules that run steps over a sequence [time, batch, ...], or [batch, time, ...] with
-    ``batch_first=True``.
-    """
+    """Base class of modules that run steps over a sequence [time, batch, ...], or [batch, time, ...]."""
 
     suffix, dims, state_rows_at = "_l0", 3, 1
 

@@ -54,9 +54,7 @@ class LRScheduler:
             raise ValueError(f"{self._op}: the rate at step {self.last_epoch} is larger than any float") from None
 
     def rate(self, base: float) -> float:
-        """Return the rate at step ``last_epoch`` for a group whose first rate was ``base``. Subclasses define this
-        method.
-        """
+        """Return the rate at step ``last_epoch`` of a group that began with ``base``. Subclasses define this method."""
         raise checks.undefined(self, "rate")
 
     def step(self) -> None:
