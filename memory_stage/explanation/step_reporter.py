@@ -13,20 +13,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from memory_stage.explanation import advice
-from memory_stage.explanation.entry_phrases import (
-    attribute_of,
-    caller_of_write,
-    describe_saved,
-    describe_stale,
-    has_history,
-    is_leaf,
-    name_of,
-    name_saved,
-    other_names,
-    versions_in,
-    view_of,
-)
+from memory_stage.explanation import advice, entry_phrases
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.report_rows import ReportRow, SourceLine, TensorView
 from memory_stage.explanation.separate_histories import histories_apart, package_of, sentence_about, size_of
@@ -69,15 +56,17 @@ class StepReporter:
                 self._correct_dirty(fact)
                 masks = any(each.properties["dtype"] == "bool" for each in fact.reads)
                 row = self._report_write(done, fact)
-                about = advice.WriteFacts(is_leaf(fact.tensor), masks, attribute=attribute_of(fact.taken))
+                about = advice.WriteFacts(
+                    entry_phrases.is_leaf(fact.tensor), masks, attribute=entry_phrases.attribute_of(fact.taken)
+                )
                 self._add(row, about)
                 self._apart += [(each, fact.tensor, row) for each in histories_apart(fact)]
                 if done.statement.function == "forward":
                     self._in_forward[row.number] = fact.tensor
             elif isinstance(fact, Unversioned):
-                leaf = any(is_leaf(each) for each in fact.storage.aliases.values())
+                leaf = any(entry_phrases.is_leaf(each) for each in fact.storage.aliases.values())
                 borrowed = fact.storage.root.is_borrowed
-                about = advice.WriteFacts(leaf, borrowed=borrowed, attribute=attribute_of(fact.used))
+                about = advice.WriteFacts(leaf, borrowed=borrowed, attribute=entry_phrases.attribute_of(fact.used))
                 self._add(self._report_unversioned(done, fact), about)
             elif isinstance(fact, Asked):
                 self._add(self._report_missing_gradient(done, fact))
@@ -111,7 +100,7 @@ class StepReporter:
             row.where.text = code[row.where.line - 1].strip() if row.where.line <= len(code) else ""
             for saved in row.stale:
                 saved.where.text = code[saved.where.line - 1].strip() if saved.where.line <= len(code) else ""
-            row.by = caller_of_write(row)
+            row.by = entry_phrases.caller_of_write(row)
             about = self._about.get(row.number, advice.NOTHING)
             row.instead = advice.advise(row, code, replace(about, package=self._package or about.package))
         self._note_unread()
@@ -165,7 +154,7 @@ class StepReporter:
         if tensor is not None:
             shape = tensor.properties.get("elements", tensor.properties)["shape"]
             size = math.prod(tensor.properties["shape"]) * tensor.storage.event["itemsize"]
-            view = TensorView(tensor.short_name, shape, tensor.properties["dtype"], size, view_of(tensor))
+            view = TensorView(tensor.short_name, shape, tensor.properties["dtype"], size, entry_phrases.view_of(tensor))
         return ReportRow(0, op, SourceLine(None, done.line, ""), "by versions", view, verdicts=in_order(verdicts))
 
     def _report_write(self, done: FinishedStep, fact: Wrote) -> ReportRow:
@@ -175,13 +164,13 @@ class StepReporter:
         if fact.taken:
             verdicts.append(Verdict.UNNOTICED)
         aliases = [each for each in fact.storage.aliases.values() if each is not fact.tensor and not each.is_array]
-        unknown = fact.tensor.properties["stop_gradient"] and any(has_history(each) for each in aliases)
-        by_hand = fact.node is None and has_history(fact.tensor) and fact.op != UNREPORTED_WRITE
+        unknown = fact.tensor.properties["stop_gradient"] and any(entry_phrases.has_history(each) for each in aliases)
+        by_hand = fact.node is None and entry_phrases.has_history(fact.tensor) and fact.op != UNREPORTED_WRITE
         if unknown or by_hand:
             verdicts.append(Verdict.UNRECORDED)
         row = self._new(done, fact.called, fact.tensor, *verdicts)
         row.before, row.after, row.recorded = fact.before, fact.storage.version, fact.node is not None
-        row.stale = [describe_saved(save) for save in [*fact.taken, *fact.victims]]
+        row.stale = [entry_phrases.describe_saved(save) for save in [*fact.taken, *fact.victims]]
         for save in fact.victims:
             self._causes[save] = row
         happened: list[Text] = []
@@ -189,12 +178,12 @@ class StepReporter:
             overwrites = message(
                 "It overwrites {saved}. Autograd does not check the version of that tensor, so backward will use the "
                 "new numbers without an error, and its gradients will be wrong.",
-                saved=name_saved(fact.taken),
+                saved=entry_phrases.name_saved(fact.taken),
             )
             happened.append(overwrites)
-        happened += describe_stale(fact.victims)
+        happened += entry_phrases.describe_stale(fact.victims)
         if fact.victims:
-            happened += other_names(fact.tensor)
+            happened += entry_phrases.other_names(fact.tensor)
         if not happened and verdicts:
             happened.append(NOT_RECORDED)
         row.happened = said(sentences(happened)) if happened else ""
@@ -205,7 +194,7 @@ class StepReporter:
         tensor = fact.tensor or next(iter(fact.storage.aliases.values()), None)
         row = self._new(done, fact.called or "numpy", tensor, *verdicts)
         row.before = row.after = fact.storage.version
-        row.stale = [describe_saved(save) for save in fact.used]
+        row.stale = [entry_phrases.describe_saved(save) for save in fact.used]
         others = [each for each in fact.storage.aliases.values() if each is not tensor and each.names]
         if row.op in ("clear_gradient", "_zero_grads") and others:
             zeros = message("`{name}` uses the same memory, so it is zero now, too.", name=others[0].names[0])
@@ -216,7 +205,7 @@ class StepReporter:
             unnoticed = message(
                 "It overwrites {saved}. The write raises no version, so backward will use the new numbers without an "
                 "error, and its gradients will be wrong.",
-                saved=name_saved(fact.used),
+                saved=entry_phrases.name_saved(fact.used),
             )
             row.happened = said(unnoticed)
         return row
@@ -249,7 +238,7 @@ class StepReporter:
                     "{now}.",
                     operation=save.node.called,
                     line=save.node.line,
-                    name=name_of(save),
+                    name=entry_phrases.name_of(save),
                     saved=save.version,
                     now=save.storage.version,
                 )
@@ -265,13 +254,13 @@ class StepReporter:
 
     def _find_stale(self, error: str) -> list[SaveEntry]:
         """Return the only stale tensor whose shape and versions fit the text of an error, or [] if there is not one."""
-        shape, now, saved = versions_in(error)
+        shape, now, saved = entry_phrases.versions_in(error)
         fit = [save for save in self._causes if save.stale and (save.version, save.storage.version) == (saved, now)]
         return fit if len(fit) == 1 and fit[0].event["shape"] in (shape, shape[::-1]) else []
 
     def _find_write(self, error: ReportRow) -> None:
         """Find the write that fits the row of an error, for a tensor that an unobserved operation saved."""
-        shape, now, saved = versions_in(error.error)
+        shape, now, saved = entry_phrases.versions_in(error.error)
         fit = [
             row
             for row in self._rows

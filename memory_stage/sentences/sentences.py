@@ -12,21 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memory_stage.messages import Text, capitalized, continued, message, sentences
-from memory_stage.model.changes import (
-    UNREPORTED_WRITE,
-    Called,
-    Elsewhere,
-    Made,
-    Moved,
-    Named,
-    Reshaped,
-    Resumed,
-    Returned,
-    Unseen,
-    Unversioned,
-    Viewed,
-    Wrote,
-)
+from memory_stage.model import changes
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.backward import say_backward
 from memory_stage.sentences.calls import say_call, say_resumed, say_return
@@ -42,22 +28,22 @@ NOTHING = message("The program has no statement that touches memory.")
 
 #: For each kind of change that an operation makes, the function that describes a step with this change only.
 _SAYS: dict[type, Callable[[FinishedStep, Any], Text]] = {
-    Made: say_made,
-    Viewed: say_viewed,
-    Wrote: say_write,
-    Reshaped: say_reshaped,
-    Moved: say_moved,
-    Unversioned: say_unversioned,
-    Elsewhere: say_elsewhere,
+    changes.Made: say_made,
+    changes.Viewed: say_viewed,
+    changes.Wrote: say_write,
+    changes.Reshaped: say_reshaped,
+    changes.Moved: say_moved,
+    changes.Unversioned: say_unversioned,
+    changes.Elsewhere: say_elsewhere,
 }
 
 
 def say(done: FinishedStep) -> Text:
     """Return the sentence of a finished step."""
     said = _say(done)
-    if str(said).startswith(UNREPORTED_WRITE):
+    if str(said).startswith(changes.UNREPORTED_WRITE):
         said = capitalized(said)
-    unseen = {str(fact.text): fact.text for fact in done.all(Unseen)}
+    unseen = {str(fact.text): fact.text for fact in done.all(changes.Unseen)}
     if unseen:
         others = list(unseen.values())
         return sentences([said, *others] if _main(done) or done.error is not None else others)
@@ -77,11 +63,11 @@ def _say(done: FinishedStep) -> Text:
 
 def _forward(done: FinishedStep) -> Text:
     ops = _main(done)
-    if done.all(Called):
+    if done.all(changes.Called):
         return say_call(done, ops)
-    if done.all(Returned):
+    if done.all(changes.Returned):
         return say_return(done, ops)
-    if done.all(Resumed):
+    if done.all(changes.Resumed):
         return say_resumed(done, ops)
     if not ops:
         return _describe_released(done) or say_names(done)
@@ -97,18 +83,22 @@ def _forward(done: FinishedStep) -> Text:
 def _main(done: FinishedStep) -> list[Any]:
     """Return the changes that operations made, without views that only served a write of the same line."""
     ops = done.all(*_SAYS)
-    ops = [fact for fact in ops if not (isinstance(fact, Elsewhere) and fact.storage.freed)]
-    if any(isinstance(fact, Moved) and fact.op == "set_" for fact in ops):
-        ops = [fact for fact in ops if not (isinstance(fact, Viewed) and fact.op == "as_strided" and fact.tensor.freed)]
-    if any(fact.tensor.is_array for fact in done.all(Named)):  # as in `n = x.detach().numpy(share=True)`
-        ops = [fact for fact in ops if not (isinstance(fact, Viewed) and fact.tensor.freed)]
-    written = [fact.tensor for fact in ops if isinstance(fact, (Wrote, Unversioned))]
-    written += [entry for fact in ops if isinstance(fact, Wrote) for entry in fact.reads]
+    ops = [fact for fact in ops if not (isinstance(fact, changes.Elsewhere) and fact.storage.freed)]
+    if any(isinstance(fact, changes.Moved) and fact.op == "set_" for fact in ops):
+        ops = [
+            fact
+            for fact in ops
+            if not (isinstance(fact, changes.Viewed) and fact.op == "as_strided" and fact.tensor.freed)
+        ]
+    if any(fact.tensor.is_array for fact in done.all(changes.Named)):  # as in `n = x.detach().numpy(share=True)`
+        ops = [fact for fact in ops if not (isinstance(fact, changes.Viewed) and fact.tensor.freed)]
+    written = [fact.tensor for fact in ops if isinstance(fact, (changes.Wrote, changes.Unversioned))]
+    written += [entry for fact in ops if isinstance(fact, changes.Wrote) for entry in fact.reads]
     return [
         fact
         for fact in ops
-        if not (isinstance(fact, Viewed) and fact.tensor in written and not fact.tensor.was_named)
-        and not (isinstance(fact, Made) and fact.op == "cast" and len(ops) > 1 and fact.tensor.freed)
+        if not (isinstance(fact, changes.Viewed) and fact.tensor in written and not fact.tensor.was_named)
+        and not (isinstance(fact, changes.Made) and fact.op == "cast" and len(ops) > 1 and fact.tensor.freed)
     ]
 
 

@@ -7,20 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minitensor.engine import events
 from minitensor.engine.core.history import Leaf, Node, peek
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import address_of, gpu_of, host_array, owner_of
-from minitensor.engine.events import (
-    AllocatorChanged,
-    Event,
-    FlightChanged,
-    MetadataChanged,
-    StorageCreated,
-    StorageReleased,
-    TensorCreated,
-    TensorWritten,
-)
 from minitensor.engine.modes import modes
 from minitensor.engine.operations.operands import CONSTANT
 from minitensor.engine.saved.saved import FREED, version_saved
@@ -41,23 +32,23 @@ class MemoryChange(NamedTuple):
     is_allocation: bool
 
 
-def change_of(event: Event) -> MemoryChange | None:
+def change_of(event: events.Event) -> MemoryChange | None:
     """Return the change of allocated bytes that ``event`` reports; None if it reports none.
 
     On the host, the allocated bytes are those of storages and of gradients in flight: backward has computed these, but
     not passed them on yet, and they have no storage. On a GPU, the allocated bytes are those of the allocator's blocks.
     """
     match event:
-        case StorageCreated(storage) | StorageReleased(storage):
+        case events.StorageCreated(storage) | events.StorageReleased(storage):
             if type(storage) is not Storage or storage.nbytes == 0:
                 return None  # GPU memory is reported by its allocator
-            is_allocation = type(event) is StorageCreated
+            is_allocation = type(event) is events.StorageCreated
             return MemoryChange("cpu", storage.nbytes if is_allocation else -storage.nbytes, is_allocation)
-        case FlightChanged(nbytes):
+        case events.FlightChanged(nbytes):
             return MemoryChange("cpu", nbytes, False)
-        case AllocatorChanged(change) if change.kind == "alloc":
+        case events.AllocatorChanged(change) if change.kind == "alloc":
             return MemoryChange(change.device, change.size, True)
-        case AllocatorChanged(change) if change.kind == "free":
+        case events.AllocatorChanged(change) if change.kind == "free":
             return MemoryChange(change.device, -change.size, False)
     return None
 
@@ -121,22 +112,22 @@ class NewNodes:
     def __init__(self) -> None:
         self._late: tuple[weakref.ref[Tensor], Any] | None = None
 
-    def late(self, event: Event | None = None) -> list[tuple[Node, Any]]:
+    def late(self, event: events.Event | None = None) -> list[tuple[Node, Any]]:
         """Return the node that was recorded after the previous event, and before ``event``."""
         if self._late is None:
             return []
         (link, where), self._late = self._late, None
         x = link()
-        if x is None or (isinstance(event, (TensorWritten, MetadataChanged)) and event.tensor is x):
+        if x is None or (isinstance(event, (events.TensorWritten, events.MetadataChanged)) and event.tensor is x):
             return []
         node = x._node
         return [(node, where)] if node is not None and _is_operation(node) else []
 
-    def on_event(self, event: Event, where: Any) -> list[tuple[Node, Any]]:
+    def on_event(self, event: events.Event, where: Any) -> list[tuple[Node, Any]]:
         """Return the node that the operation of ``event`` recorded before it."""
-        if not isinstance(event, (TensorCreated, TensorWritten)):
+        if not isinstance(event, (events.TensorCreated, events.TensorWritten)):
             return []
-        x, created = event.tensor, type(event) is TensorCreated
+        x, created = event.tensor, type(event) is events.TensorCreated
         if _is_operation(peek(x)):
             node = x._node if created else node_of_write(x) if modes.grad else None
             return [] if node is None else [(node, where)]

@@ -11,22 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from memory_stage.engines import events
+from memory_stage.engines import events, protocol
 from memory_stage.engines.framework import FrameworkEngine
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.calls import CallTracker
 from memory_stage.engines.paddle.entries import GradientHandle, GradNode, PaddleStorage
 from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners
 from memory_stage.engines.paddle.shadow_state import ShadowState, is_inside
-from memory_stage.engines.protocol import (
-    CellLayout,
-    NotRecordable,
-    Role,
-    Saved,
-    SavedTensorState,
-    StorageInfo,
-    StorageView,
-)
 from memory_stage.messages import message
 
 #: Operations that only move values to other positions.
@@ -47,7 +38,7 @@ def engine() -> PaddleEngine:
     paddle = sys.modules["paddle"]
     version = str(getattr(paddle, "__version__", ""))
     if not hasattr(paddle, "_C_ops") or version.split(".") < ["2", "6"]:
-        raise NotRecordable(
+        raise protocol.NotRecordable(
             message(
                 "Tensors of Paddle {version} are not recorded. Recording needs Paddle 2.6 or later.", version=version
             )
@@ -110,14 +101,14 @@ class PaddleEngine(FrameworkEngine):
         """True for every tensor."""
         return self.is_tensor(value)
 
-    def storage_view(self, x: Any) -> StorageView:
+    def storage_view(self, x: Any) -> protocol.StorageView:
         """Describe ``x`` by the properties that Paddle reports."""
         real = self._real(x)
         if real is None:
-            look: StorageView = x.view
+            look: protocol.StorageView = x.view
             return look
         wants = not real.stop_gradient
-        look = StorageView(
+        look = protocol.StorageView(
             tensor_access.layout_of(real), tensor_access.dtype_of(real), wants, not wants or bool(real.is_leaf)
         )
         if isinstance(x, GradientHandle):
@@ -186,10 +177,10 @@ class PaddleEngine(FrameworkEngine):
         """Return the storage that a tensor from DLPack shares its memory with; None for any other storage."""
         return storage.counts_over
 
-    def block(self, storage: PaddleStorage) -> StorageInfo:
+    def block(self, storage: PaddleStorage) -> protocol.StorageInfo:
         """Describe the memory. If Paddle does not report the size, it is computed from the tensors on the storage."""
         size = storage.nbytes
-        return StorageInfo(storage.length, storage.itemsize, size, size, storage.dtype, storage.version, None)
+        return protocol.StorageInfo(storage.length, storage.itemsize, size, size, storage.dtype, storage.version, None)
 
     def freed(self, storage: PaddleStorage) -> int:
         """Return 0, because the event is emitted just before Paddle's meter changes."""
@@ -207,7 +198,7 @@ class PaddleEngine(FrameworkEngine):
 
     # ----- writes -----
 
-    def written(self, x: Any, where: CellLayout | np.ndarray | None) -> CellLayout | np.ndarray:
+    def written(self, x: Any, where: protocol.CellLayout | np.ndarray | None) -> protocol.CellLayout | np.ndarray:
         """Return ``where``, or the layout of ``x`` if ``where`` is None."""
         return self.storage_view(x).layout if where is None else where
 
@@ -218,7 +209,7 @@ class PaddleEngine(FrameworkEngine):
 
     # ----- nodes -----
 
-    def role(self, node: GradNode) -> Role:
+    def role(self, node: GradNode) -> protocol.Role:
         """Return the role of the node: leaf or operation."""
         return node.role
 
@@ -238,25 +229,25 @@ class PaddleEngine(FrameworkEngine):
         """Return the place in the program where the node was created or registered."""
         return node.code, node.line
 
-    def saved(self, node: GradNode) -> list[Saved] | None:
+    def saved(self, node: GradNode) -> list[protocol.Saved] | None:
         """Return the tensors that the node saved according to the table."""
         if node.is_unknown:
             return None
         return [
-            Saved(position, save.what, save.storage, save.layout, save.version, False, save.is_inferred)
+            protocol.Saved(position, save.what, save.storage, save.layout, save.version, False, save.is_inferred)
             for position, save in enumerate(node.saved)
         ]
 
-    def saved_state(self, node: GradNode, position: int) -> SavedTensorState:
+    def saved_state(self, node: GradNode, position: int) -> protocol.SavedTensorState:
         """Return the state of the saved tensor, from the versions that Paddle compares."""
         if node.is_released:
-            return SavedTensorState.RELEASED
+            return protocol.SavedTensorState.RELEASED
         save = node.saved[position]
         if save.version == save.storage.version:
-            return SavedTensorState.RIGHT
+            return protocol.SavedTensorState.RIGHT
         if save.is_unchecked:
-            return SavedTensorState.TAKEN if save.is_lost else SavedTensorState.RIGHT
-        return SavedTensorState.LOST if save.is_lost else SavedTensorState.MOVED
+            return protocol.SavedTensorState.TAKEN if save.is_lost else protocol.SavedTensorState.RIGHT
+        return protocol.SavedTensorState.LOST if save.is_lost else protocol.SavedTensorState.MOVED
 
     def is_released(self, node: GradNode) -> bool:
         """True if a backward without ``retain_graph`` has visited the node."""
@@ -275,7 +266,7 @@ class PaddleEngine(FrameworkEngine):
     def storage_behind(self, array: np.ndarray) -> None:
         """Return None, because ``numpy()`` copies and therefore shares no storage."""
 
-    def storage_view_of_array(self, storage: PaddleStorage, array: np.ndarray) -> StorageView:
+    def storage_view_of_array(self, storage: PaddleStorage, array: np.ndarray) -> protocol.StorageView:
         """Raise NotImplementedError, because no array shares a storage."""
         raise NotImplementedError
 

@@ -22,19 +22,9 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
+from memory_stage.engines import protocol
 from memory_stage.engines.events import Listener
 from memory_stage.engines.framework import FrameworkEngine
-from memory_stage.engines.protocol import (
-    CellLayout,
-    Elements,
-    GpuMeter,
-    NotRecordable,
-    Role,
-    Saved,
-    SavedTensorState,
-    StorageInfo,
-    StorageView,
-)
 from memory_stage.engines.torch import cuda
 from memory_stage.engines.torch.frames import is_inside
 from memory_stage.engines.torch.memory import (
@@ -67,7 +57,7 @@ def engine() -> TorchEngine:
     """
     version = tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2])
     if version < OLDEST:
-        raise NotRecordable(
+        raise protocol.NotRecordable(
             message(
                 "PyTorch {version} is not recorded. Recording needs {oldest} or later.",
                 version=torch.__version__,
@@ -112,7 +102,7 @@ class TorchEngine(FrameworkEngine):
         """Return the bytes of the storages that were created since the subscription was opened and not freed yet."""
         return self._registry.allocated
 
-    def gpus(self) -> list[GpuMeter]:
+    def gpus(self) -> list[protocol.GpuMeter]:
         """Return the meters of GPUs that the program uses."""
         return list(cuda.gpus())
 
@@ -129,14 +119,14 @@ class TorchEngine(FrameworkEngine):
         return self._registry.is_tensor(value)
 
     @_mute
-    def storage_view(self, x: torch.Tensor) -> StorageView:
+    def storage_view(self, x: torch.Tensor) -> protocol.StorageView:
         """Describe ``x`` by its properties and its node."""
         node = self._nodes.of(x)
         is_view = x._is_view() and x._base.requires_grad
-        is_leaf = node is None or (node.role is Role.LEAF and not is_view)
+        is_leaf = node is None or (node.role is protocol.Role.LEAF and not is_view)
         apart = self._registry.current_counter(x).memory.itemsize != x.element_size()
-        own = Elements(*own_layout_of(x), x.element_size()) if apart else None
-        return StorageView(layout_of(x), name_of(x.dtype), node is not None, is_leaf, own)
+        own = protocol.Elements(*own_layout_of(x), x.element_size()) if apart else None
+        return protocol.StorageView(layout_of(x), name_of(x.dtype), node is not None, is_leaf, own)
 
     @_mute
     def storage(self, x: torch.Tensor) -> VersionCounter:
@@ -225,7 +215,7 @@ class TorchEngine(FrameworkEngine):
         return storage.memory if isinstance(storage, Counter) else None
 
     @_mute
-    def block(self, storage: VersionCounter) -> StorageInfo:
+    def block(self, storage: VersionCounter) -> protocol.StorageInfo:
         """Describe the memory of the storage."""
         return storage.memory.block(storage.version)
 
@@ -234,7 +224,7 @@ class TorchEngine(FrameworkEngine):
         memory = storage.memory
         return memory.counted if memory.gpu is None else 0
 
-    def freed_on_gpu(self, storage: VersionCounter) -> tuple[GpuMeter, int] | None:
+    def freed_on_gpu(self, storage: VersionCounter) -> tuple[protocol.GpuMeter, int] | None:
         """Return the GPU's meter and the bytes of the storage's block; None on the host."""
         memory = storage.memory
         return None if memory.gpu is None else (memory.gpu, memory.counted)
@@ -247,7 +237,7 @@ class TorchEngine(FrameworkEngine):
     # ----- writes -----
 
     @_mute
-    def written(self, x: torch.Tensor, where: Any) -> CellLayout | np.ndarray:
+    def written(self, x: torch.Tensor, where: Any) -> protocol.CellLayout | np.ndarray:
         """Return the cells; ``where`` is None for all of ``x``."""
         return layout_of(x) if where is None else where
 
@@ -260,13 +250,13 @@ class TorchEngine(FrameworkEngine):
         found = [(node, False)] if (node := self._nodes.of(base)) is not None else []
         own = self._nodes.of(x)
         if own is not None and all(own is not node for node, _ in found):
-            own.role = Role.READ  # torch has created the view's node again, from the new node of the base
+            own.role = protocol.Role.READ  # torch has created the view's node again, from the new node of the base
             found.append((own, True))
         return found
 
     # ----- nodes -----
 
-    def role(self, node: NodeTag) -> Role:
+    def role(self, node: NodeTag) -> protocol.Role:
         """Return the role of the node: leaf or operation. A write through a view has one node in torch."""
         return node.role
 
@@ -286,14 +276,14 @@ class TorchEngine(FrameworkEngine):
         """Return the place of the call that created the node."""
         return node.place
 
-    def saved(self, node: NodeTag) -> list[Saved]:
+    def saved(self, node: NodeTag) -> list[protocol.Saved]:
         """Return the saved tensors that were read right after the node was created."""
         return [
-            Saved(position, entry.what, entry.counter, entry.layout, entry.version, False)
+            protocol.Saved(position, entry.what, entry.counter, entry.layout, entry.version, False)
             for position, entry in enumerate(node.entries)
         ]
 
-    def saved_state(self, node: NodeTag, position: int) -> SavedTensorState:
+    def saved_state(self, node: NodeTag, position: int) -> protocol.SavedTensorState:
         """Return the state in which backward would find the saved tensor now."""
         return node.saved_state(position)
 
@@ -326,12 +316,14 @@ class TorchEngine(FrameworkEngine):
                 return memory
         return None
 
-    def storage_view_of_array(self, storage: Memory, array: np.ndarray) -> StorageView:
+    def storage_view_of_array(self, storage: Memory, array: np.ndarray) -> protocol.StorageView:
         """Describe the array by its strides and its address."""
         begin, _ = storage.place()
         offset = (array.__array_interface__["data"][0] - begin) // array.itemsize
         strides = [stride // array.itemsize for stride in array.strides]
-        return StorageView(CellLayout(list(array.shape), strides, offset), array.dtype.name, False, True)
+        return protocol.StorageView(
+            protocol.CellLayout(list(array.shape), strides, offset), array.dtype.name, False, True
+        )
 
     @_mute
     def bits(self, storage: VersionCounter) -> np.ndarray | None:

@@ -14,15 +14,8 @@ from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 from memory_stage.engines.minitensor.engine import MINITENSOR
-from memory_stage.explanation.minitensor import alternatives
+from memory_stage.explanation.minitensor import alternatives, lost_saves
 from memory_stage.explanation.minitensor.backward_reasons import needed, reasons
-from memory_stage.explanation.minitensor.lost_saves import (
-    OverwrittenSaves,
-    moved,
-    preservable,
-    unnoticed,
-    written_cells,
-)
 from memory_stage.explanation.minitensor.pytorch_refusals import PytorchRefusals
 from memory_stage.explanation.minitensor.write_sentences import REBOUND, what_happened
 from memory_stage.explanation.report import Report
@@ -31,23 +24,10 @@ from memory_stage.explanation.verdict import Verdict, in_order
 from memory_stage.messages import Text, message, said, sentences
 from memory_stage.model.shared_memory import SharedMemory
 from memory_stage.recorder.stack_headroom import StackHeadroom
+from minitensor.engine import events
 from minitensor.engine.core.history import Leaf, Node, peek
 from minitensor.engine.core.regions import address
 from minitensor.engine.core.tensor import Tensor
-from minitensor.engine.events import (
-    BackwardRefused,
-    BackwardStarted,
-    Event,
-    MetadataChanged,
-    OperationRefused,
-    SavedOverwritten,
-    StorageReleased,
-    Subscription,
-    TensorCreated,
-    TensorWritten,
-    ViewCreated,
-    watch,
-)
 from minitensor.engine.modes import modes
 from minitensor.engine.saved.cells import Cells
 from minitensor.memory.backward_needs import (
@@ -65,7 +45,7 @@ from minitensor.memory.source_lines import Site, Sources, caller_in_package, is_
 Listening = TypeVar("Listening", bound="Listener")
 
 
-class Listener(Subscription):
+class Listener(events.Subscription):
     """A context manager that adds a row to ``report`` for each in-place operation.
 
     Args:
@@ -82,7 +62,7 @@ class Listener(Subscription):
         self._sharing = Sharing()
         self._shared = SharedMemory(MINITENSOR)
         self._pytorch = PytorchRefusals()
-        self._taken: OverwrittenSaves | None = None
+        self._taken: lost_saves.OverwrittenSaves | None = None
         #: (id of a node, name of a saved tensor) -> the node, the number of the row that made it stale, and its entry.
         self._stale: dict[tuple[int, str], tuple[weakref.ref[Node], int, SavedTensor]] = {}
         self._last_error = 0, ""  # the id and text of the last error that has a row
@@ -106,10 +86,10 @@ class Listener(Subscription):
             self._sources, self._sharing, self._stale = Sources(), Sharing(), {}
             self._pytorch = PytorchRefusals()
 
-    def on_event(self, event: Event) -> None:
+    def on_event(self, event: events.Event) -> None:
         """Add a row for an event, or note it for a later row."""
         if self._while_recorded:
-            if watch.listener != self._receive:
+            if events.watch.listener != self._receive:
                 self._is_below_recorder = True
             elif self._is_below_recorder:
                 self.close()
@@ -126,28 +106,28 @@ class Listener(Subscription):
                     )
                 )
 
-    def _note(self, event: Event, frame: FrameType) -> None:
-        if isinstance(event, (TensorCreated, ViewCreated, BackwardStarted)):
+    def _note(self, event: events.Event, frame: FrameType) -> None:
+        if isinstance(event, (events.TensorCreated, events.ViewCreated, events.BackwardStarted)):
             self._look_outside(frame)
         match event:
-            case TensorCreated(x, op, inputs):
+            case events.TensorCreated(x, op, inputs):
                 self._pytorch.made(frame, x, op, inputs)
-            case TensorWritten(x, op, inputs, where):
+            case events.TensorWritten(x, op, inputs, where):
                 self._on_write(Site.of(frame), caller_in_package(frame), x, op, inputs, where)
-            case SavedOverwritten(storage, savers, patch):
-                self._taken = self._taken or OverwrittenSaves()
+            case events.SavedOverwritten(storage, savers, patch):
+                self._taken = self._taken or lost_saves.OverwrittenSaves()
                 self._taken.add(storage, savers, patch)
-            case ViewCreated(view, op, (base,)):
+            case events.ViewCreated(view, op, (base,)):
                 self._sharing.view(view, base, self._sources.viewed(Site.of(frame), op))
                 self._pytorch.viewed(view, op, base)
-            case StorageReleased(storage):
+            case events.StorageReleased(storage):
                 self._sharing.on_freed(storage)
                 self._pytorch.on_freed(storage)
-            case MetadataChanged(x, op):
+            case events.MetadataChanged(x, op):
                 self._on_meta(Site.of(frame), x, op)
-            case OperationRefused(error, reason, (op, x, *rest)):
+            case events.OperationRefused(error, reason, (op, x, *rest)):
                 self._on_refused(Site.of(frame), error, reason, op, x, tuple(rest))
-            case BackwardRefused(error, _, (node, what, *_)):
+            case events.BackwardRefused(error, _, (node, what, *_)):
                 self._on_stale(Site.of(frame), error, node, what)
 
     def _add(self, site: Site, op: str, view: TensorView | None, **fields: Any) -> ReportRow:
@@ -171,7 +151,7 @@ class Listener(Subscription):
             if not changed.size:
                 continue
             size = storage.buffer.itemsize
-            stale = unnoticed(storage, Cells.at(changed + address(storage.buffer) // size, size))
+            stale = lost_saves.unnoticed(storage, Cells.at(changed + address(storage.buffer) // size, size))
             if not stale:
                 continue
             row = self._add(
@@ -190,7 +170,7 @@ class Listener(Subscription):
     def _on_write(self, site: Site, by: str, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
         if op == "backward" and self._taken is None:
             return  # backward accumulated into a gradient that no operation had saved
-        taken, self._taken = self._taken or OverwrittenSaves(), None
+        taken, self._taken = self._taken or lost_saves.OverwrittenSaves(), None
         view = self._view(site, op, x)
         value = peek(x)
         recorded = modes.grad and value is not None and type(value) is not Leaf
@@ -202,10 +182,10 @@ class Listener(Subscription):
         below = memory_of(x)
         if self._shared.is_copied(below):
             self._shared.wrote(below, MINITENSOR.written(x, where))
-        unseen = [] if below is x._storage else unnoticed(below, written_cells(x, where))
+        unseen = [] if below is x._storage else lost_saves.unnoticed(below, lost_saves.written_cells(x, where))
         if by == "a layer" and unrecorded == "leaf" and below.savers is None:
             unrecorded = "init"
-        gone = taken.stale + ([] if modes.policy == "copy_on_write" else moved(x._storage))
+        gone = taken.stale + ([] if modes.policy == "copy_on_write" else lost_saves.moved(x._storage))
         stale = [saved for _, _, saved in gone] + unseen
         preserved = taken.preserved(besides=kept.storages)
         verdicts = in_order(
@@ -228,7 +208,7 @@ class Listener(Subscription):
             kept.copied,
             kept.marked,
             preserved,
-            preservable(x, where, taken.cells) if stale else 0,
+            lost_saves.preservable(x, where, taken.cells) if stale else 0,
             [saved.lost for _, _, saved in gone],
             by,
         )

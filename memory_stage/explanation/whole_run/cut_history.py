@@ -6,14 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from memory_stage.explanation.whole_run import program_text
 from memory_stage.explanation.whole_run.faults import Evidence, Fix
-from memory_stage.explanation.whole_run.program_text import (
-    ProgramText,
-    assigned_names,
-    differentiated,
-    name_of,
-    names_in,
-)
 from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
 from memory_stage.messages import message
 from memory_stage.watch.lines import ProgramLine
@@ -62,7 +56,7 @@ def _is_one_number(refused: RefusedStatement, part: ast.expr) -> bool:
         return getattr(refused.variable(part.id), "shape", None) == ()
     if not isinstance(part, ast.Call):
         return False
-    name = name_of(part.func)
+    name = program_text.name_of(part.func)
     return (name in ("sum", "mean") and not part.args) or name.endswith(("loss", "cross_entropy", "criterion"))
 
 
@@ -78,25 +72,25 @@ def evidence_of_cut_history(refused: RefusedStatement) -> tuple[Evidence, ...]:
 
 def _cut(refused: RefusedStatement) -> tuple[ast.expr, str] | None:
     """Return the last expression before the loss that drops a history, and the tensor whose history it drops."""
-    root = "" if refused.statement is None else differentiated(refused.statement)
+    root = "" if refused.statement is None else program_text.differentiated(refused.statement)
     if not root:
         return None
     needed = {root}
     for statement in _before(refused.text, refused.line.number):
-        if not assigned_names(statement) & needed:
+        if not program_text.assigned_names(statement) & needed:
             continue
         value = getattr(statement, "value", None)
         if not isinstance(value, ast.expr):
             return None
         for node in reversed(list(ast.walk(value))):  # the innermost first
             base = _base_of_cut(node)
-            if base and any(has_history(refused.variable(name)) for name in names_in(ast.parse(base))):
+            if base and any(has_history(refused.variable(name)) for name in program_text.names_in(ast.parse(base))):
                 return node, base  # type: ignore[return-value]  # it is an expression
-        needed |= names_in(value)
+        needed |= program_text.names_in(value)
     return None
 
 
-def _before(text: ProgramText, line: int) -> Iterator[ast.stmt]:
+def _before(text: program_text.ProgramText, line: int) -> Iterator[ast.stmt]:
     """Yield the assignments before a line in the same function, the last first."""
     function = text.function_at(line)
     found = [
