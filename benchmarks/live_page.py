@@ -140,11 +140,7 @@ def _bytes(described: dict[str, Any]) -> dict[str, Any]:
 
 
 def _spread(ratios: list[float]) -> dict[str, float]:
-    return {
-        "median": round(statistics.median(ratios), 3),
-        "low": round(min(ratios), 3),
-        "high": round(max(ratios), 3),
-    }
+    return {"median": round(statistics.median(ratios), 3), "low": round(min(ratios), 3), "high": round(max(ratios), 3)}
 
 
 def table(figures: dict[str, Any]) -> str:

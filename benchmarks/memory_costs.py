@@ -52,8 +52,8 @@ DEVICES: Cuts = {
         check_on_device({name!r}, {x}, ({as_},))
 """,
             "\n",
-        ),
-    ],
+        )
+    ]
 }
 
 COUNTERS_AND_EVENTS: Cuts = {

@@ -116,10 +116,7 @@ def _memory() -> int | None:
 
 
 def record(
-    command: str,
-    rounds: int,
-    libraries: Mapping[str, Library],
-    subjects: Mapping[str, Mapping[str, Any]],
+    command: str, rounds: int, libraries: Mapping[str, Library], subjects: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return the content of the record: date, machine, versions, every row and every curve."""
     return {

@@ -110,13 +110,10 @@ QUESTIONS: Questions = {
     "from_numpy": from_array(torch="y = torch.from_numpy(x)", paddle="y = paddle.from_numpy(x)"),
     "to_tensor of an array": from_array(torch="y = torch.tensor(x)", paddle="y = paddle.to_tensor(x)"),
     "from_dlpack": makes(
-        torch="y = torch.from_dlpack(x)",
-        paddle="y = paddle.utils.dlpack.from_dlpack(paddle.utils.dlpack.to_dlpack(x))",
+        torch="y = torch.from_dlpack(x)", paddle="y = paddle.utils.dlpack.from_dlpack(paddle.utils.dlpack.to_dlpack(x))"
     ),
     "from_dlpack of an array": from_array(
-        numpy="y = np.from_dlpack(x)",
-        torch="y = torch.from_dlpack(x)",
-        paddle="y = paddle.from_dlpack(x)",
+        numpy="y = np.from_dlpack(x)", torch="y = torch.from_dlpack(x)", paddle="y = paddle.from_dlpack(x)"
     ),
     "a model's output": makes(
         torch="with torch.no_grad():\n    y = torch.nn.Linear(3, 2)(x)",
@@ -134,31 +131,20 @@ QUESTIONS: Questions = {
         paddle="y = x.masked_select(x > 2.0)",
     ),
     "gather": makes(
-        torch="y = x.gather(0, torch.tensor([[1, 0, 1]]))",
-        paddle="y = x.gather(paddle.to_tensor([1, 0]))",
+        torch="y = x.gather(0, torch.tensor([[1, 0, 1]]))", paddle="y = x.gather(paddle.to_tensor([1, 0]))"
     ),
-    "an index array": makes(
-        numpy="y = x[[0, 1]]",
-        torch="y = x[[0, 1]]",
-        paddle="y = x[paddle.to_tensor([0, 1])]",
-    ),
+    "an index array": makes(numpy="y = x[[0, 1]]", torch="y = x[[0, 1]]", paddle="y = x[paddle.to_tensor([0, 1])]"),
     "a mask": everywhere("y = x[x > 2.0]"),
     "clone": makes(numpy="y = x.copy()", torch="y = x.clone()", paddle="y = x.clone()"),
     "split": makes(
-        numpy="y = np.split(x, 3, axis=1)[0]",
-        torch="y = x.split(1, dim=1)[0]",
-        paddle="y = x.split(3, axis=1)[0]",
+        numpy="y = np.split(x, 3, axis=1)[0]", torch="y = x.split(1, dim=1)[0]", paddle="y = x.split(3, axis=1)[0]"
     ),
     "chunk": makes(torch="y = x.chunk(2)[0]", paddle="y = x.chunk(2)[0]"),
     "expand": makes(
-        numpy="y = np.broadcast_to(x, (4, 2, 3))",
-        torch="y = x.expand(4, 2, 3)",
-        paddle="y = x.expand([4, 2, 3])",
+        numpy="y = np.broadcast_to(x, (4, 2, 3))", torch="y = x.expand(4, 2, 3)", paddle="y = x.expand([4, 2, 3])"
     ),
     "reshape of a transposed": makes(
-        numpy="y = x.T.reshape(6)",
-        torch="y = x.T.reshape(6)",
-        paddle="y = x.T.reshape([6])",
+        numpy="y = x.T.reshape(6)", torch="y = x.T.reshape(6)", paddle="y = x.T.reshape([6])"
     ),
     # Writes to `y` instead of `x`.
     "a write through numpy()": (
@@ -187,10 +173,7 @@ QUESTIONS: Questions = {
         ["same"],
     ),
     "id of detach": (
-        {
-            "torch": "x = torch.zeros(4)\ny = x.detach()",
-            "paddle": "x = paddle.zeros([4])\ny = x.detach()",
-        },
+        {"torch": "x = torch.zeros(4)\ny = x.detach()", "paddle": "x = paddle.zeros([4])\ny = x.detach()"},
         ["id(y) == id(x)", "y.data_ptr() == x.data_ptr()"],
     ),
     "calls that tell": (

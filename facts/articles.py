@@ -12,10 +12,7 @@ from recording import Questions, write
 
 LEAF = "x = torch.ones(2, 3, requires_grad=True)\n"
 QUESTIONS: Questions = {
-    "add_ as a function": (
-        {"paddle": "import paddle"},
-        ["hasattr(paddle, 'add_')", "hasattr(paddle.Tensor, 'add_')"],
-    ),
+    "add_ as a function": ({"paddle": "import paddle"}, ["hasattr(paddle, 'add_')", "hasattr(paddle.Tensor, 'add_')"]),
     "relu_ as a function": (
         {
             "paddle": "x = paddle.to_tensor([-1.0, 2.0])\ny = paddle.nn.functional.relu_(x)",

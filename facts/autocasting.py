@@ -74,7 +74,7 @@ QUESTIONS: Questions = {
     "lists": (
         {
             "paddle": "from paddle.amp import amp_lists\n"
-            "low, wide = sorted(amp_lists.FP16_WHITE_LIST), sorted(amp_lists.FP16_BLACK_LIST)\n",
+            "low, wide = sorted(amp_lists.FP16_WHITE_LIST), sorted(amp_lists.FP16_BLACK_LIST)\n"
         },
         ["low", "wide"],
     ),
@@ -89,7 +89,7 @@ QUESTIONS: Questions = {
             "    with torch.autocast('cpu', enabled=False):\n        off = str((x @ w).dtype)\n"
             "    back = str((x @ w).dtype)\n"
             "again = str((x @ w).dtype)\n"
-            "(a * 2.0).sum().backward()\ngradient = [str(w.grad.dtype), w.grad.tolist()]\n",
+            "(a * 2.0).sum().backward()\ngradient = [str(w.grad.dtype), w.grad.tolist()]\n"
         },
         ["same", "after", "off", "back", "again", "gradient"],
     ),

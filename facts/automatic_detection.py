@@ -44,7 +44,7 @@ PROGRAMS: dict[str, dict[str, list[str]]] = {
             "y = x.multiply(x)",
             "x.set_value(paddle.to_tensor([9., 9., 9.]))",
             "y.sum().backward()",
-        ],
+        ]
     },
     "`y = x * x`, then `x.copy_(...)`": {
         "paddle": [

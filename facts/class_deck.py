@@ -120,7 +120,7 @@ STAGES: dict[str, str] = {
 ERRORS: dict[str, str] = {
     "Line 5 raises this error. Which line would you change?": (
         "w = torch.tensor([1.0, 2.0], requires_grad=True)\nh = w * 2.0\ny = h * h\nh.add_(1.0)\ny.sum().backward()"
-    ),
+    )
 }
 PROGRAMS = {f"stage: {name}": program for name, program in STAGES.items()}
 PROGRAMS |= {f"error: {question}": program for question, program in ERRORS.items()}

@@ -112,45 +112,17 @@ DIFFERENCES: tuple[Difference, ...] = (
         ("leaf_requiring_grad.allowed",),
         ONLY_SET_VALUE,
     ),
-    Difference(
-        (PADDLE_2,),
-        ("remainder_", "mod_", "floor_mod_"),
-        ("leaf_requiring_grad.allowed",),
-        ONLY_SET_VALUE,
-    ),
-    Difference(
-        (TORCH,),
-        LOGIC,
-        ("leaf_requiring_grad.allowed",),
-        ONLY_SET_VALUE,
-    ),
+    Difference((PADDLE_2,), ("remainder_", "mod_", "floor_mod_"), ("leaf_requiring_grad.allowed",), ONLY_SET_VALUE),
+    Difference((TORCH,), LOGIC, ("leaf_requiring_grad.allowed",), ONLY_SET_VALUE),
     # ---------- versions ----------
     Difference(PADDLES, METADATA, (*VERSION, STALE), NO_WRITE),
     Difference((TORCH,), ("squeeze_", "t_", "transpose_", "unsqueeze_"), (*VERSION, STALE), NO_WRITE),
     Difference(
-        PADDLES,
-        ("hypot_", "ldexp_", "nan_to_num_", "cauchy_", "geometric_"),
-        (*VERSION, STALE_VERSIONS),
-        ONE_WRITE,
+        PADDLES, ("hypot_", "ldexp_", "nan_to_num_", "cauchy_", "geometric_"), (*VERSION, STALE_VERSIONS), ONE_WRITE
     ),
-    Difference(
-        PADDLES,
-        ("hypot_",),
-        ("then_add_one_in_place.versions",),
-        ONE_WRITE,
-    ),
-    Difference(
-        PADDLES,
-        ("gcd_", "lcm_"),
-        ("no_grad_tensor.version_after",),
-        ONE_WRITE,
-    ),
-    Difference(
-        (PADDLE_2,),
-        ("masked_fill_",),
-        (*VERSION, STALE_VERSIONS),
-        ONE_WRITE,
-    ),
+    Difference(PADDLES, ("hypot_",), ("then_add_one_in_place.versions",), ONE_WRITE),
+    Difference(PADDLES, ("gcd_", "lcm_"), ("no_grad_tensor.version_after",), ONE_WRITE),
+    Difference((PADDLE_2,), ("masked_fill_",), (*VERSION, STALE_VERSIONS), ONE_WRITE),
     Difference(
         (PADDLE_3,),
         ("gammainc_", "index_fill_", "sinc_", "bernoulli_", "log_normal_"),
@@ -183,30 +155,10 @@ DIFFERENCES: tuple[Difference, ...] = (
         ("no_grad_tensor.dtype_after", "nonleaf.dtype_after"),
         "Paddle makes `x` a bool tensor. In minitensor `x` keeps its dtype, and contains 1 and 0.",
     ),
-    Difference(
-        (PADDLE_2,),
-        (*TRUTHS, "floor_divide_"),
-        GRADIENT,
-        CONSTANT,
-    ),
-    Difference(
-        (PADDLE_3,),
-        TRUTHS,
-        ("nonleaf.grad_of_sum_wrt_x",),
-        CONSTANT,
-    ),
-    Difference(
-        (PADDLE_3,),
-        ("floor_divide_",),
-        GRADIENT,
-        CONSTANT,
-    ),
-    Difference(
-        (TORCH,),
-        LOGIC,
-        GRADIENT,
-        CONSTANT,
-    ),
+    Difference((PADDLE_2,), (*TRUTHS, "floor_divide_"), GRADIENT, CONSTANT),
+    Difference((PADDLE_3,), TRUTHS, ("nonleaf.grad_of_sum_wrt_x",), CONSTANT),
+    Difference((PADDLE_3,), ("floor_divide_",), GRADIENT, CONSTANT),
+    Difference((TORCH,), LOGIC, GRADIENT, CONSTANT),
     Difference(
         (PADDLE_3,),
         TRUTHS,
@@ -278,36 +230,16 @@ DIFFERENCES: tuple[Difference, ...] = (
         "Paddle 3.3.1.",
     ),
     # ---------- saved tensors ----------
-    Difference(
-        PADDLES,
-        ("asinh_", "leaky_relu_", "tan_"),
-        ("then_add_one_in_place.ok",),
-        OUTPUT_SAVED,
-    ),
-    Difference(
-        (TORCH,),
-        ("erfinv_",),
-        ("then_add_one_in_place.ok",),
-        OUTPUT_SAVED,
-    ),
+    Difference(PADDLES, ("asinh_", "leaky_relu_", "tan_"), ("then_add_one_in_place.ok",), OUTPUT_SAVED),
+    Difference((TORCH,), ("erfinv_",), ("then_add_one_in_place.ok",), OUTPUT_SAVED),
     Difference(
         PADDLES,
         ("cumprod_", "divide_", "geometric_", "lerp_", "put_along_axis_"),
         ("then_add_one_in_place.ok",),
         OUTPUT_NOT_SAVED,
     ),
-    Difference(
-        (PADDLE_3,),
-        ("log_normal_", "sinc_"),
-        ("then_add_one_in_place.ok",),
-        OUTPUT_NOT_SAVED,
-    ),
-    Difference(
-        (TORCH,),
-        ("copysign_", "cumprod_", "ldexp_"),
-        ("then_add_one_in_place.ok",),
-        OUTPUT_NOT_SAVED,
-    ),
+    Difference((PADDLE_3,), ("log_normal_", "sinc_"), ("then_add_one_in_place.ok",), OUTPUT_NOT_SAVED),
+    Difference((TORCH,), ("copysign_", "cumprod_", "ldexp_"), ("then_add_one_in_place.ok",), OUTPUT_NOT_SAVED),
     # ---------- numbers ----------
     Difference(
         (PADDLE_3, TORCH),

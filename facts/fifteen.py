@@ -136,10 +136,7 @@ QUESTIONS: Questions = {
         plain(FOUR, torch="x[0:2].zero_()", paddle="x[0:2].zero_()", numpy="x[0:2][:] = 0.0"),
         ["x.tolist()"],
     ),
-    "13": (
-        plain(FOUR, **dict.fromkeys(("torch", "paddle", "numpy"), "same = id(x[0:2]) == id(x[2:4])")),
-        ["same"],
-    ),
+    "13": (plain(FOUR, **dict.fromkeys(("torch", "paddle", "numpy"), "same = id(x[0:2]) == id(x[2:4])")), ["same"]),
     "14": (
         leaf(
             "w",

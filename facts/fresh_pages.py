@@ -39,7 +39,7 @@ QUESTIONS: Questions = {
             "paddle": ADDITIONS.format(ones="paddle.ones([1000, 1000])", in_place="x.add_(y)"),
         },
         ["normal > 90_000", "written_in_place < 1_000"],
-    ),
+    )
 }
 
 

@@ -22,7 +22,7 @@ QUESTIONS: Questions = {
             "paddle": PROGRAM.format(start="paddle.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)", scale="scale_"),
         },
         ["y.tolist()", "x.grad.tolist()"],
-    ),
+    )
 }
 
 

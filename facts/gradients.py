@@ -241,8 +241,7 @@ QUESTIONS: Questions = {
     ),
     "a gradient of another shape assigned": both("x.grad = torch.ones(3)", "x.grad = paddle.ones([3])"),
     "a gradient of another dtype assigned": both(
-        "x.grad = torch.ones(2, dtype=torch.float64)",
-        "x.grad = paddle.ones([2], dtype='float64')\nlook('assigned', x)",
+        "x.grad = torch.ones(2, dtype=torch.float64)", "x.grad = paddle.ones([2], dtype='float64')\nlook('assigned', x)"
     ),
     "a number assigned": both("x.grad = 1.0"),
     "itself assigned": both("x.grad = x", "x.grad = x\nlook('assigned', x, x)"),
@@ -389,9 +388,7 @@ QUESTIONS: Questions = {
         "look('first', x, kept)\n(x * 3.0).sum().backward()\nlook('next', x, kept)\n"
         "note('seen', [g.tolist() for g in seen])"
     ),
-    "a hook that returns another": both(
-        "x.register_hook(lambda g: g * 10.0)\n" + FIRST + AGAIN,
-    ),
+    "a hook that returns another": both("x.register_hook(lambda g: g * 10.0)\n" + FIRST + AGAIN),
     "a hook that returns the same tensor each time": both(
         "own = torch.ones(2)\nx.register_hook(lambda g: own)\n(x * 2.0).sum().backward()\nkept = own\n"
         "look('first', x, kept)\n(x * 2.0).sum().backward()\nlook('next', x, kept)",

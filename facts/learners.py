@@ -343,10 +343,7 @@ MODULES = both(
         "torch.nn.BatchNorm1d(2)(torch.ones(1, 2))",
         "print(paddle.nn.BatchNorm1D(2)(paddle.ones([1, 2])))",
     ),
-    layer_norm=(
-        "print(list(torch.nn.LayerNorm(2).state_dict()))",
-        "print(list(paddle.nn.LayerNorm(2).state_dict()))",
-    ),
+    layer_norm=("print(list(torch.nn.LayerNorm(2).state_dict()))", "print(list(paddle.nn.LayerNorm(2).state_dict()))"),
     linear=(
         "m = torch.nn.Linear(2, 3)\nprint(m, list(m.state_dict()), m.weight.shape)",
         "m = paddle.nn.Linear(2, 3)\nprint(m, list(m.state_dict()), m.weight.shape)",
@@ -392,10 +389,7 @@ MODULES = both(
         "torch.nn.Linear(2, 1)(torch.ones(1, 2, dtype=torch.float64))",
         "paddle.nn.Linear(2, 1)(paddle.ones([1, 2], dtype='float64'))",
     ),
-    wrong_width=(
-        "torch.nn.Linear(2, 1)(torch.ones(1, 3))",
-        "paddle.nn.Linear(2, 1)(paddle.ones([1, 3]))",
-    ),
+    wrong_width=("torch.nn.Linear(2, 1)(torch.ones(1, 3))", "paddle.nn.Linear(2, 1)(paddle.ones([1, 3]))"),
     a_missing_key=(
         "torch.nn.Linear(2, 1).load_state_dict({'weight': torch.ones(1, 2)})",
         "print(paddle.nn.Linear(2, 1).set_state_dict({'weight': paddle.ones([2, 1])}))",
@@ -445,10 +439,7 @@ MODULES = both(
         "m = torch.nn.Linear(2, 1)\nm.weight = torch.ones(1, 2)",
         "m = paddle.nn.Linear(2, 1)\nm.weight = paddle.ones([2, 1])\nprint(m.weight)",
     ),
-    a_name_that_is_not_there=(
-        "torch.nn.Linear(2, 1).weights",
-        "paddle.nn.Linear(2, 1).weights",
-    ),
+    a_name_that_is_not_there=("torch.nn.Linear(2, 1).weights", "paddle.nn.Linear(2, 1).weights"),
     forward_hook=(
         "m = torch.nn.Linear(2, 1)\nseen = []\n"
         "h = m.register_forward_hook(lambda mod, a, out: seen.append((len(a), out.shape)))\n"

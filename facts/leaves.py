@@ -119,18 +119,9 @@ QUESTIONS: Questions = {
         ["w.is_leaf", "y.is_leaf", *WRITTEN],
     ),
     "the gradient of what is not a leaf": (both("y = w * 2.0\n", after=SUM), ["w.grad.tolist()", "y.grad is None"]),
-    "a clone in its place": (
-        both("h = w.clone()\nh.pow_(2.0)\nh.sum().backward()"),
-        ["h.tolist()", *GRADIENT],
-    ),
-    "a saved leaf, written through detach": (
-        both(SQUARES + "w.detach().fill_(9.0)\n", after=SUM),
-        GRADIENT,
-    ),
-    "a saved leaf, written through data": (
-        both(SQUARES + "w.data.fill_(9.0)\n", after=SUM),
-        [*GRADIENT, "w.tolist()"],
-    ),
+    "a clone in its place": (both("h = w.clone()\nh.pow_(2.0)\nh.sum().backward()"), ["h.tolist()", *GRADIENT]),
+    "a saved leaf, written through detach": (both(SQUARES + "w.detach().fill_(9.0)\n", after=SUM), GRADIENT),
+    "a saved leaf, written through data": (both(SQUARES + "w.data.fill_(9.0)\n", after=SUM), [*GRADIENT, "w.tolist()"]),
     "a saved leaf, written by set_value": (
         {"paddle": LEAF["paddle"] + SQUARES + "w.set_value(paddle.full([3], 9.0))\n" + SUM},
         GRADIENT,
@@ -188,10 +179,7 @@ QUESTIONS: Questions = {
         ),
         ["w.grad is None", "w.grad.tolist()", "w.tolist()"],
     ),
-    "relu in place on an input": (
-        both("torch.nn.functional.relu_(w)", "paddle.nn.functional.relu_(w)"),
-        WRITTEN,
-    ),
+    "relu in place on an input": (both("torch.nn.functional.relu_(w)", "paddle.nn.functional.relu_(w)"), WRITTEN),
     "an update written with an underscore": (
         both(
             "v = w\n(w * w).sum().backward()\nwith torch.no_grad():\n    w.sub_(0.25 * w.grad)",

@@ -51,7 +51,7 @@ TORCH: dict[str, list[Entry]] = {
         ("y = c * 2.0\ny.retain_grad()", "c.requires_grad_()\ny = c * 2.0\ny.retain_grad()"),
     ],
     "no gradient yet": [
-        ("x.grad.zero_()", "x.sum().backward()\nx.grad.zero_()", "torch.optim.SGD([x], lr=0.1).zero_grad()"),
+        ("x.grad.zero_()", "x.sum().backward()\nx.grad.zero_()", "torch.optim.SGD([x], lr=0.1).zero_grad()")
     ],
     "not a number": [("(x * 2.0).backward()", "(x * 2.0).sum().backward()", "(x * 2.0).backward(torch.ones(3))")],
     "integer leaf": [
@@ -64,10 +64,7 @@ TORCH: dict[str, list[Entry]] = {
             "a = x * 1.0\ny = a * a\na = a + 1.0\ny.sum().backward()",
             "a = x * 1.0\nb = a.clone()\ny = b * b\na.add_(1.0)\ny.sum().backward()",
         ),
-        (
-            "y = x.sigmoid()\ny.mul_(2.0)\ny.sum().backward()",
-            "y = x.sigmoid()\ny = y * 2.0\ny.sum().backward()",
-        ),
+        ("y = x.sigmoid()\ny.mul_(2.0)\ny.sum().backward()", "y = x.sigmoid()\ny = y * 2.0\ny.sum().backward()"),
         (
             "y = torch.nn.functional.relu(x)\ny += 1.0\ny.sum().backward()",
             "y = torch.nn.functional.relu(x)\ny = y + 1.0\ny.sum().backward()",
@@ -162,9 +159,7 @@ TORCH: dict[str, list[Entry]] = {
             "torch.from_numpy(numpy.broadcast_to(numpy.ones(1), 3).copy())",
         )
     ],
-    "negative stride": [
-        ("torch.from_numpy(numpy.ones(3)[::-1])", "torch.from_numpy(numpy.ones(3)[::-1].copy())"),
-    ],
+    "negative stride": [("torch.from_numpy(numpy.ones(3)[::-1])", "torch.from_numpy(numpy.ones(3)[::-1].copy())")],
     "copy of a tensor": [("torch.tensor(c)", "c.clone()", "c.detach().clone()")],
     "memory": [("torch.empty(10**14)",)],
 }

@@ -60,19 +60,8 @@ loss.backward()
 
 
 QUESTIONS: Questions = {
-    "a recurrent state": (
-        {
-            "torch": STATE.strip(),
-        },
-        [],
-    ),
-    "a step between two backwards": (
-        {
-            "torch": TURNS.strip(),
-            "paddle": PADDLE_TURNS.strip(),
-        },
-        [],
-    ),
+    "a recurrent state": ({"torch": STATE.strip()}, []),
+    "a step between two backwards": ({"torch": TURNS.strip(), "paddle": PADDLE_TURNS.strip()}, []),
     "memory that NumPy shares": ({"torch": OUTSIDE.strip()}, []),
 }
 

@@ -84,7 +84,7 @@ _UNARY = [
     *("isnan", "isinf", "isfinite", "logical_not", "clone", "round"),
 ]
 _FUNCTIONAL = [
-    *("relu", "relu6", "elu", "hardtanh", "gelu", "silu", "softplus", "softsign", "mish", "selu", "hardswish"),
+    *("relu", "relu6", "elu", "hardtanh", "gelu", "silu", "softplus", "softsign", "mish", "selu", "hardswish")
 ]
 UNARY = [
     *(f"L.{name}(x)" for name in _UNARY),

@@ -44,17 +44,11 @@ QUESTIONS: Questions = {
         [f"hasattr({{library}}{name}')" for name in [", 'add_", ", 'sin_", ".nn.functional, 'relu_"]],
     ),
     "a number as operand": (
-        {
-            "torch": "x = torch.zeros(1); x.add_(1.0)",
-            "paddle": "x = paddle.zeros([1]); x.add_(1.0)",
-        },
+        {"torch": "x = torch.zeros(1); x.add_(1.0)", "paddle": "x = paddle.zeros([1]); x.add_(1.0)"},
         ["x.tolist()"],
     ),
     "a number as operand of the normal operation": (
-        {
-            "torch": "x = torch.zeros(1); y = x.add(1.0)",
-            "paddle": "x = paddle.zeros([1]); y = x.add(1.0)",
-        },
+        {"torch": "x = torch.zeros(1); y = x.add(1.0)", "paddle": "x = paddle.zeros([1]); y = x.add(1.0)"},
         ["y.tolist()"],
     ),
     "alpha": (
@@ -65,10 +59,7 @@ QUESTIONS: Questions = {
         ["x.tolist()"],
     ),
     "transpose": (
-        {
-            "torch": "x = torch.zeros(3, 4); y = x.t()",
-            "paddle": "x = paddle.zeros([3, 4]); y = x.transpose([1, 0])",
-        },
+        {"torch": "x = torch.zeros(3, 4); y = x.t()", "paddle": "x = paddle.zeros([3, 4]); y = x.transpose([1, 0])"},
         ["y.data_ptr() == x.data_ptr()"],
     ),
     "transpose in place": (

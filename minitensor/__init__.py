@@ -35,16 +35,7 @@ from minitensor.engine.autograd.gradients import grad
 from minitensor.engine.core.printing import set_printoptions
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation import drawing, moving
-from minitensor.engine.creation.making import (
-    arange,
-    full,
-    full_like,
-    ones,
-    ones_like,
-    to_tensor,
-    zeros,
-    zeros_like,
-)
+from minitensor.engine.creation.making import arange, full, full_like, ones, ones_like, to_tensor, zeros, zeros_like
 from minitensor.engine.device.places import get_device, set_device
 from minitensor.engine.dtypes import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
 from minitensor.engine.dtypes import bool_ as bool

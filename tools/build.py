@@ -181,10 +181,7 @@ def table_of_times(log: str) -> str:
 
 def _run(command: list[str], environment: dict[str, str], log: Path, quiet: bool) -> int:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf-8", "errors": "replace"}
-    with (
-        log.open("w", encoding="utf-8") as file,
-        subprocess.Popen(command, env=environment, **pipes) as process,
-    ):
+    with log.open("w", encoding="utf-8") as file, subprocess.Popen(command, env=environment, **pipes) as process:
         for line in process.stdout:
             file.write(line)
             if not quiet:

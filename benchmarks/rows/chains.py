@@ -151,10 +151,7 @@ def autograd() -> dict[str, Program]:
         gradient = grad(total)
         return lambda: gradient(g)
 
-    return {
-        "add": chain(lambda h: np.add(h, y)),
-        "mul": chain(lambda h: np.multiply(h, y)),
-    }
+    return {"add": chain(lambda h: np.add(h, y)), "mul": chain(lambda h: np.multiply(h, y))}
 
 
 def mygrad() -> dict[str, Program]:
@@ -194,10 +191,7 @@ def tinygrad() -> dict[str, Program]:
             h = step(h)
         h.sum().gradient(g)[0].realize()
 
-    return {
-        "add": lambda: chain(lambda h: h.add(y)),
-        "mul": lambda: chain(lambda h: h.mul(y)),
-    }
+    return {"add": lambda: chain(lambda h: h.add(y)), "mul": lambda: chain(lambda h: h.mul(y))}
 
 
 PROGRAMS = {

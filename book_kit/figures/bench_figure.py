@@ -221,12 +221,7 @@ def _style(axes: Axes, grid: Any) -> None:
 
 def _surface(kind: str) -> dict[str, Any]:
     number, hatch, _ = _LOOKS[kind]
-    return {
-        "facecolor": tokens()[f"t{number}"],
-        "edgecolor": tokens()[f"a{number}"],
-        "hatch": hatch,
-        "linewidth": 0.8,
-    }
+    return {"facecolor": tokens()[f"t{number}"], "edgecolor": tokens()[f"a{number}"], "hatch": hatch, "linewidth": 0.8}
 
 
 def _number(axes: Axes, x: float, y: float, text: str) -> None:

@@ -161,16 +161,7 @@ def _check(label: str, source: str, flags: int) -> None:
 _OF_IPYTHON = frozenset(("In", "Out", "_ih", "_oh", "_dh", "get_ipython", "exit", "quit"))
 
 #: Types of objects in which no tensor is searched.
-_OPAQUE = (
-    types.ModuleType,
-    type,
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.MethodType,
-    str,
-    int,
-    float,
-)
+_OPAQUE = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, str, int, float)
 #: The largest number of objects on the path to a tensor, such as model, dict, layer, dict, layer, parameter.
 _DEEPEST = 6
 

@@ -26,11 +26,7 @@ ARTICLES: dict[str, tuple[str, Text]] = {
     "review": ("paddle-draft", message("The review of the draft")),
     "copies": ("copy-article", message("The article on PyTorch")),
 }
-VERDICTS = {
-    "right": message("right"),
-    "right within limits": message("right within limits"),
-    "wrong": message("wrong"),
-}
+VERDICTS = {"right": message("right"), "right within limits": message("right within limits"), "wrong": message("wrong")}
 HEADS = (message("It says"), message("Verdict"), message("The facts"), message("Proof"), message("Explained in"))
 LONGEST = 110  # the largest number of characters of an error
 #: Maps a value in the records to its wording in a table.

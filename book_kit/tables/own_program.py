@@ -41,10 +41,7 @@ class Shown:
         shown = self.stage._repr_mimebundle_(include, exclude)
         line = f'<div class="mt-note mathjax_ignore"><p class="mt-kind">{html.escape(self.where)}</p></div>\n'
         styles = page_assets("quiz.css", package="book_kit.web")
-        return {
-            "text/plain": f"{self.where}\n{shown['text/plain']}",
-            "text/html": styles + line + shown["text/html"],
-        }
+        return {"text/plain": f"{self.where}\n{shown['text/plain']}", "text/html": styles + line + shown["text/html"]}
 
 
 def explained(file: str | Path, name: str, library: str) -> str:

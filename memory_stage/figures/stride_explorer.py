@@ -113,9 +113,7 @@ def _sentence(data: Mapping[str, Any]) -> str:
         return said(sentences([element, filled(WORDS["shared"], count=sharers)]))
     steps = [
         filled(
-            WORDS["step"],
-            dimension=dimension,
-            count=plural("{count} cell", "{count} cells", abs(stride), count=stride),
+            WORDS["step"], dimension=dimension, count=plural("{count} cell", "{count} cells", abs(stride), count=stride)
         )
         for dimension, stride in enumerate(view["strides"])
     ]

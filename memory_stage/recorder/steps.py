@@ -296,15 +296,7 @@ class Steps:
                 more = message("... and {count} characters more", count=len(step["out"]) - MOST_TEXT)
                 step["out"] = message("{printed}\n{more}\n", printed=step["out"][:MOST_TEXT], more=more)
         steps = self.recorded or [
-            {
-                "line": 1,
-                "end": 1,
-                "phase": "forward",
-                "say": sentences.NOTHING,
-                "allocated": 0,
-                "peak": 0,
-                "events": [],
-            }
+            {"line": 1, "end": 1, "phase": "forward", "say": sentences.NOTHING, "allocated": 0, "peak": 0, "events": []}
         ]
         events = [*journal.before, *(event for step in steps for event in step["events"])]
         for event in events:

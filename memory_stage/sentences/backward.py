@@ -234,8 +234,7 @@ def _describe_custom_end(done: FinishedStep, where: Text, sent: list[Sent]) -> T
     if sent:
         return fitting(
             _sending(
-                sent,
-                lambda text: message("The `backward` of {node} is done: it sends {sent}.", node=where, sent=text),
+                sent, lambda text: message("The `backward` of {node} is done: it sends {sent}.", node=where, sent=text)
             ),
             capitalized(gone) if gone else "",
         )

@@ -53,9 +53,7 @@ def say_return(done: FinishedStep, ops: list[Any]) -> Text:
     if call is not None:
         layer = code(call.called)
         first = message(
-            "{function} is done. It has a result, recorded as the output of {layer}.",
-            function=function,
-            layer=layer,
+            "{function} is done. It has a result, recorded as the output of {layer}.", function=function, layer=layer
         )
         if name_of(done, call.tensor):
             first = message(
@@ -107,12 +105,7 @@ def _match_names(named: list[Named], returned: Returned) -> Text:
     others = [name for name in named[0].tensor.names if name != named[0].name]
     if count == 1 and others:
         return message("{name} names the tensor of {other}.", name=names, other=code(others[0]))
-    return plural(
-        "{names} names an existing tensor.",
-        "{names} name existing tensors.",
-        count,
-        names=names,
-    )
+    return plural("{names} names an existing tensor.", "{names} name existing tensors.", count, names=names)
 
 
 def say_resumed(done: FinishedStep, ops: list[Any]) -> Text:

@@ -63,8 +63,7 @@ def _describe_backward(done: FinishedStep, text: str) -> Text | None:
         return message("`backward` needs a saved tensor that has been overwritten, so it raises.")
     if node is not None and "an earlier backward" in text and "freed" in text:
         return message(
-            "An earlier backward freed the tensors that {node} saved, so this one raises.",
-            node=node_text(node),
+            "An earlier backward freed the tensors that {node} saved, so this one raises.", node=node_text(node)
         )
     if node is not None and "overwritten from outside the engine" in text:
         return message(

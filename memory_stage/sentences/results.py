@@ -167,8 +167,7 @@ def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
     if fact.op == "data":
         return fitting(
             message(
-                "`data` makes a second tensor on storage {storage}, with its own version counter.",
-                storage=storage.id,
+                "`data` makes a second tensor on storage {storage}, with its own version counter.", storage=storage.id
             ),
             message("Neither version nor history will record a write through {view}.", view=name),
         )

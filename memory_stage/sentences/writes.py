@@ -125,9 +125,7 @@ def _read_first(done: FinishedStep, fact: Wrote) -> Text:
             reader = name_or_operation(done, entry) if entry.name else message("Its operand")
             if len(common) < len(cells):
                 return message(
-                    "{tensor} reads {count} of them before anything is written.",
-                    tensor=reader,
-                    count=len(common),
+                    "{tensor} reads {count} of them before anything is written.", tensor=reader, count=len(common)
                 )
             return plural(
                 "{tensor} reads it before anything is written.",

@@ -115,12 +115,7 @@ class GroupNorm(Layer):
     """
 
     def __init__(
-        self,
-        num_groups: int,
-        num_channels: int,
-        epsilon: float = 1e-5,
-        weight_attr: Any = None,
-        bias_attr: Any = None,
+        self, num_groups: int, num_channels: int, epsilon: float = 1e-5, weight_attr: Any = None, bias_attr: Any = None
     ) -> None:
         super().__init__()
         need_attrs(weight_attr, bias_attr)

@@ -47,12 +47,7 @@ class AvgPool2D(_Pool2D):
     """
 
     def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        exclusive: bool = True,
-        name: str | None = None,
+        self, kernel_size: Any, stride: Any = None, padding: Any = 0, exclusive: bool = True, name: str | None = None
     ) -> None:
         super().__init__(kernel_size, stride, padding)
         self.exclusive = exclusive

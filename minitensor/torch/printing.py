@@ -38,11 +38,7 @@ options = Options()
 #: The largest precision. A float has fewer than 800 decimal digits that are not 0.
 MOST_DIGITS = 1000
 
-_PROFILES = {
-    "default": Options(),
-    "short": Options(precision=2, edgeitems=2),
-    "full": Options(threshold=math.inf),
-}
+_PROFILES = {"default": Options(), "short": Options(precision=2, edgeitems=2), "full": Options(threshold=math.inf)}
 
 
 def set_printoptions(

@@ -34,10 +34,7 @@ ALSO_INITIALIZERS = {"Normal", "Uniform"}
 ALSO_IN_CUDA = {"GradScaler", "autocast"}
 
 #: Other classes whose name is defined more than once. They should be renamed; add no entry.
-REPEATED_CLASSES = {
-    "Library",
-    "Meter",
-}
+REPEATED_CLASSES = {"Library", "Meter"}
 
 #: Names of files that hold the same thing in each of their folders, and how these differ.
 SAME_THING = {
@@ -121,9 +118,7 @@ TWO_THINGS = {
     ("_Line", "_Widget"): "progress in a terminal; in a notebook",
     ("set_detect_anomaly", "detect_anomaly"): "public names of PyTorch",
 }
-CHAINS = {
-    ("Hooked", "Module"),
-}
+CHAINS = {("Hooked", "Module")}
 
 
 #: Each class of a file, with its bases.

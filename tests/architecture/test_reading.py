@@ -108,9 +108,7 @@ def test_one_write_can_be_followed_through_five_files():
     ways = followed(README), followed(minitensor.__doc__)
     assert ways[0] == ways[1] and len({path for path, _ in ways[0]}) == 5
     names = {name for _, name in ways[0]}
-    assert names == {
-        *("is_protected", "before_write", "after_write", "set_node", "propagate", "recovered", "stale"),
-    }
+    assert names == {*("is_protected", "before_write", "after_write", "set_node", "propagate", "recovered", "stale")}
 
 
 def test_the_functions_of_the_followed_write_are_those_that_run():

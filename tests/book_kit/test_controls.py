@@ -54,11 +54,7 @@ def test_an_unknown_argument_or_value_raises_an_error_that_names_the_argument(wr
     assert shown.chosen == {"numbers": 1024, "operation": "add"}
 
 
-ON_PAGE = {
-    "normal": {},
-    "normal, large": {"numbers": 2048},
-    "`add_`, large": {"operation": "add_", "numbers": 2048},
-}
+ON_PAGE = {"normal": {}, "normal, large": {"numbers": 2048}, "`add_`, large": {"operation": "add_", "numbers": 2048}}
 
 BESIDE_THEIR_BUTTONS = """labels => labels.map(label => {
     const button = label.querySelector('input').getBoundingClientRect();

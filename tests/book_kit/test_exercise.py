@@ -119,13 +119,7 @@ def test_each_kind_of_difference_is_described_in_the_report(expected, got, reaso
 
 @pytest.mark.parametrize(
     ("expected", "got"),
-    [
-        (0.1 + 0.2, 0.3),
-        (np.array([np.nan]), np.array([np.nan])),
-        (1.0, 1),
-        ((1.0, "a"), (1.0, "a")),
-        (None, None),
-    ],
+    [(0.1 + 0.2, 0.3), (np.array([np.nan]), np.array([np.nan])), (1.0, 1), ((1.0, "a"), (1.0, "a")), (None, None)],
 )
 def test_values_that_a_reader_would_call_equal_are_equal(expected, got):
     assert check(lambda: got, [()], against=[expected]).passed

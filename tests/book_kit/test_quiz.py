@@ -150,13 +150,7 @@ def test_the_first_output_of_a_session_carries_the_assets_and_the_next_does_not(
 def test_a_cell_that_carried_the_assets_carries_them_when_it_runs_again(monkeypatch):
     runs = iter([("cell a", 1), ("cell a", 1), ("cell b", 2), ("cell a", 3), ("cell b", 4)])
     monkeypatch.setattr(embed, "_current_run", lambda: next(runs))
-    assert [bool(page_assets("quiz.css", package=NOTEBOOK)) for _ in range(5)] == [
-        True,
-        False,
-        False,
-        True,
-        False,
-    ]
+    assert [bool(page_assets("quiz.css", package=NOTEBOOK)) for _ in range(5)] == [True, False, False, True, False]
 
 
 def test_inside_the_book_no_output_carries_the_assets(monkeypatch):

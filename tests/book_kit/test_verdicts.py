@@ -9,10 +9,7 @@ import pytest
 from book_kit.questions import verdicts
 from memory_stage import set_language
 
-ROWS = {
-    "PyTorch": {"right": 300, "refused": 100, "wrong": 0},
-    "<Paddle>": {"right": 200, "refused": 150, "wrong": 50},
-}
+ROWS = {"PyTorch": {"right": 300, "refused": 100, "wrong": 0}, "<Paddle>": {"right": 200, "refused": 150, "wrong": 50}}
 
 
 def page() -> str:

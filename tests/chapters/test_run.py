@@ -68,12 +68,7 @@ def run(name: str) -> tuple[nbformat.NotebookNode, float]:
     """Run a chapter; return the notebook with its outputs, and the seconds."""
     manager = AsyncKernelManager(kernel_spec_manager=ThisInterpreter())
     notebook = Chapter.read(name).notebook
-    client = NotebookClient(
-        notebook,
-        km=manager,
-        timeout=CELL_LIMIT,
-        resources={"metadata": {"path": str(FOLDER)}},
-    )
+    client = NotebookClient(notebook, km=manager, timeout=CELL_LIMIT, resources={"metadata": {"path": str(FOLDER)}})
     start = time.perf_counter()
     client.execute()
     return notebook, time.perf_counter() - start

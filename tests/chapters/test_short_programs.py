@@ -46,8 +46,7 @@ def test_every_program_occurs_once_and_writes():
 
 
 @pytest.mark.parametrize(
-    "program, leaf",
-    [(("x.exp_()",), True), (("b = x[1:]", "b.add_(b)"), True), (("b = x * x", "b.exp_()"), False)],
+    "program, leaf", [(("x.exp_()",), True), (("b = x[1:]", "b.add_(b)"), True), (("b = x * x", "b.exp_()"), False)]
 )
 def test_a_program_that_overwrites_the_leaf_can_only_be_refused(program, leaf):
     names = dict(ALL)[program]

@@ -193,10 +193,7 @@ def test_no_program_is_judged_twice_and_every_kind_of_statement_is_judged():
     assert sum(exact is not None for _, exact in workshop.short_programs()) == 500
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["gradient[self.written] = 0", "if x.tracked and isinstance", "saved.outlive(x)"],
-)
+@pytest.mark.parametrize("line", ["gradient[self.written] = 0", "if x.tracked and isinstance", "saved.outlive(x)"])
 def test_the_judge_misses_a_line_that_is_taken_out(line):
     assert workshop.counts(workshop.without(CELLS.at(7), line)) != workshop.counts(CELLS.at(7))
 

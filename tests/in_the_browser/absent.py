@@ -32,7 +32,7 @@ NOT_THERE = {
     "tests/memory_stage/recorder/test_record.py": {
         "test_endless_recursion_is_an_error_of_the_program_at_its_line": (
             "pytest uses too much of that stack; tests/site tests it"
-        ),
+        )
     },
     "tests/memory_stage/sentences/test_sentences_all.py": {
         "test_every_text_has_a_program": PYTHON_313,
@@ -40,20 +40,14 @@ NOT_THERE = {
         "test_most_of_the_sentences_would_be_false": PYTHON_313,
     },
     "tests/memory_stage/sentences/test_sentences_hold.py": {
-        "test_a_sentence_appears_if_it_is_true_and_not_for_a_similar_program[another thread": THREADS,
+        "test_a_sentence_appears_if_it_is_true_and_not_for_a_similar_program[another thread": THREADS
     },
-    "tests/minitensor/engine/test_hostile_data.py": {
-        "test_a_view_larger_than_any_memory_takes_none": ADDRESSES,
-    },
-    "tests/minitensor/engine/test_printing.py": {
-        "test_arrays_of_many_dimensions_print[0 and 7s": ADDRESSES,
-    },
+    "tests/minitensor/engine/test_hostile_data.py": {"test_a_view_larger_than_any_memory_takes_none": ADDRESSES},
+    "tests/minitensor/engine/test_printing.py": {"test_arrays_of_many_dimensions_print[0 and 7s": ADDRESSES},
     "tests/minitensor/engine/test_sharing.py": {
-        "test_files_and_other_memory_are_shared_through_their_arrays": "a mapped file is only written by a flush",
+        "test_files_and_other_memory_are_shared_through_their_arrays": "a mapped file is only written by a flush"
     },
-    "tests/minitensor/vocabulary/test_docstrings.py": {
-        "test_cannot_is_one_word": "reads files of the checkout",
-    },
+    "tests/minitensor/vocabulary/test_docstrings.py": {"test_cannot_is_one_word": "reads files of the checkout"},
     "tests/minitensor/vocabulary/test_learners.py": {
         "test_questions_are_answered_as_in_the_framework[torch: missing names]": "the number of a system error differs",
         "test_intended_differences_still_differ[torch: calls: F.cross_entropy": "WebAssembly reports no 0 / 0",
@@ -69,10 +63,10 @@ NOT_THERE = {
         "test_a_layer_agrees_with_the_record_of_pytorch[cross entropy]": INT32,
     },
     "tests/minitensor/vocabulary/test_saving_and_loading.py": {
-        "test_the_error_for_an_unsupported_value_names_its_place": "CPython cannot free so deep a list on that stack",
+        "test_the_error_for_an_unsupported_value_names_its_place": "CPython cannot free so deep a list on that stack"
     },
     "tests/minitensor/vocabulary/test_torch_record.py": {
-        "test_a_program_prints_the_same_as_in_pytorch[each: values and errors]": INT32,
+        "test_a_program_prints_the_same_as_in_pytorch[each: values and errors]": INT32
     },
 }
 

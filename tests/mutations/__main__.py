@@ -80,10 +80,7 @@ def judge_all(mutations: list[Mutation], jobs: int, with_others: bool, verbose: 
                 print(f"    {verdict.message}", flush=True)
             if verbose or verdict.verdict == "survived":
                 m = verdict.mutation
-                print(
-                    f"    {m.sentence}\n    {m.file}\n{_indented('-', m.old)}\n{_indented('+', m.new)}",
-                    flush=True,
-                )
+                print(f"    {m.sentence}\n    {m.file}\n{_indented('-', m.old)}\n{_indented('+', m.new)}", flush=True)
     return verdicts
 
 

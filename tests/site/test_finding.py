@@ -108,10 +108,7 @@ PASTED = {
         "chapters/08_leaves.html#what-a-leaf-is",
     ),
     "of memory, in Chinese": ("显存不足", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
-    "its end alone": (
-        "version 1; expected version 0",
-        "chapters/07_what_backward_needs.html#which-line-was-it",
-    ),
+    "its end alone": ("version 1; expected version 0", "chapters/07_what_backward_needs.html#which-line-was-it"),
     "of a second backward, what was remembered": (
         "backward a second time",
         "chapters/08_leaves.html#an-update-that-comes-too-early",
@@ -251,11 +248,7 @@ def test_pasted_text_never_becomes_markup_and_is_never_sent(site, visit):
 
 @pytest.mark.parametrize(
     ("edition", "scheme", "title"),
-    [
-        ("", "light", "The array is read-only"),
-        ("", "dark", "The array is read-only"),
-        ("zh", "dark", "数组是只读的"),
-    ],
+    [("", "light", "The array is read-only"), ("", "dark", "The array is read-only"), ("zh", "dark", "数组是只读的")],
 )
 def test_the_door_works_by_keyboard_and_with_a_screen_reader_and_axe_finds_nothing(site, visit, edition, scheme, title):
     seen = visit(f"{site}{edition and edition + '/'}chapters/your_error.html", width=360, scheme=scheme)

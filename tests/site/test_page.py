@@ -37,11 +37,7 @@ def test_copied_cells_and_diffs_assemble_the_engine_of_the_chapter(site, visit):
 
 @pytest.mark.parametrize(
     ("folder", "name", "link", "scripts"),
-    [
-        ("", "Chapters", "4. Aliases", True),
-        ("", "Chapters", "4. Aliases", False),
-        ("zh/", "目录", "4. 别名", False),
-    ],
+    [("", "Chapters", "4. Aliases", True), ("", "Chapters", "4. Aliases", False), ("zh/", "目录", "4. 别名", False)],
 )
 def test_on_a_phone_the_list_of_chapters_opens_without_scripts(site, visit, folder, name, link, scripts):
     page = visit(f"{site}{folder}{CHAPTER}.html", width=390, scripts=scripts).page

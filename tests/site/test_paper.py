@@ -21,14 +21,7 @@ STAGE_DATA = r'<memory-stage[^>]*>.*?<script type="application/json">(.*?)</scri
 
 # Parts of what a page says about its buttons, and what it says on paper about an exercise, in each language.
 ON_SCREEN = {
-    "": (
-        "Edit this program",
-        "Check runs",
-        "runs no Python",
-        "Here you can write",
-        "built without Python",
-        "MB, once",
-    ),
+    "": ("Edit this program", "Check runs", "runs no Python", "Here you can write", "built without Python", "MB, once"),
     "zh": ("修改这个程序", "“检查”会", "不能运行 Python", "可以在这里编写", "MB，只加载一次"),
 }
 ON_PAPER = {

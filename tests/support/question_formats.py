@@ -63,11 +63,7 @@ ITEM = {
     "rubricBlock": (f"{STATIC}*", {"view": (True, "author|candidate|proctor|scorer|testConstructor|tutor")}),
     "choiceInteraction": (
         "(prompt )?(simpleChoice )+",
-        {
-            "responseIdentifier": (True, IDENTIFIER),
-            "shuffle": (False, BOOLEAN),
-            "maxChoices": (False, r"\d+"),
-        },
+        {"responseIdentifier": (True, IDENTIFIER), "shuffle": (False, BOOLEAN), "maxChoices": (False, r"\d+")},
     ),
     "simpleChoice": (f"{STATIC}*", {"identifier": (True, IDENTIFIER)}),
     "extendedTextInteraction": (
@@ -85,11 +81,7 @@ ITEM = {
     "setOutcomeValue": (EXPRESSION, {"identifier": (True, IDENTIFIER)}),
     "modalFeedback": (
         f"{STATIC}*",
-        {
-            "outcomeIdentifier": (True, IDENTIFIER),
-            "identifier": (True, IDENTIFIER),
-            "showHide": (True, "show|hide"),
-        },
+        {"outcomeIdentifier": (True, IDENTIFIER), "identifier": (True, IDENTIFIER), "showHide": (True, "show|hide")},
     ),
 }
 #: The elements of a manifest, each with the elements that it contains and with its attributes.

@@ -84,8 +84,7 @@ def test_a_question_without_a_stage_has_the_memory_after_the_program_that_it_nam
 
 
 @pytest.mark.parametrize(
-    "html, sentence",
-    [('<html lang="zh-CN">', "字节"), ('<html lang="en">', "8 bytes"), ("", "8 bytes")],
+    "html, sentence", [('<html lang="zh-CN">', "字节"), ('<html lang="en">', "8 bytes"), ("", "8 bytes")]
 )
 def test_the_sentence_of_a_picture_has_the_language_of_its_page(html, sentence):
     asked = EXAMPLE._repr_mimebundle_()["text/html"].replace("y = x[1:]", "y = x + 1.0")

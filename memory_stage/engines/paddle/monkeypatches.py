@@ -17,49 +17,26 @@ Runner = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], An
 
 #: Maps a method of a tensor that calls no other operation to the name of its operation.
 _METHODS = {
-    "_getitem_dygraph": "getitem",
-    "_setitem_dygraph": "setitem",
-    "clone": "clone",
-    "contiguous": "contiguous",
-    "copy_": "copy_",
-    "detach": "detach",
-    "detach_": "detach_",
-    "set_value": "set_value",
-    "_clear_data": "_clear_data",
-    "_copy_to": "_copy_to",
-    "_share_buffer_to": "_share_buffer_to",
-    "_share_underline_tensor_to": "_share_underline_tensor_to",
-    "_zero_grads": "_zero_grads",
-    "to_sparse_coo": "to_sparse_coo",
-    "clear_gradient": "clear_gradient",
+    **{"_getitem_dygraph": "getitem", "_setitem_dygraph": "setitem"},
+    **{
+        name: name
+        for name in (
+            *("clone", "contiguous", "copy_", "detach", "detach_", "set_value", "to_sparse_coo", "clear_gradient"),
+            *("_clear_data", "_copy_to", "_share_buffer_to", "_share_underline_tensor_to", "_zero_grads"),
+        )
+    },
 }
 
-#: Maps an operator to the name of the function that does the same.
+#: Maps an operator to the name of the function that does the same, also if the tensor is the operand on the right.
+_ARITHMETIC = {
+    **{"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "truediv": "divide"},
+    **{"floordiv": "floor_divide", "pow": "pow", "mod": "remainder", "matmul": "matmul"},
+}
 _OPERATORS = {
-    "add": "add",
-    "radd": "add",
-    "sub": "subtract",
-    "rsub": "subtract",
-    "mul": "multiply",
-    "rmul": "multiply",
-    "div": "divide",
-    "rdiv": "divide",
-    "truediv": "divide",
-    "rtruediv": "divide",
-    "floordiv": "floor_divide",
-    "rfloordiv": "floor_divide",
-    "pow": "pow",
-    "rpow": "pow",
-    "mod": "remainder",
-    "rmod": "remainder",
-    "matmul": "matmul",
-    "rmatmul": "matmul",
-    "gt": "greater_than",
-    "ge": "greater_equal",
-    "lt": "less_than",
-    "le": "less_equal",
-    "eq": "equal",
-    "ne": "not_equal",
+    **_ARITHMETIC,
+    **{f"r{operator}": name for operator, name in _ARITHMETIC.items()},
+    **{"gt": "greater_than", "ge": "greater_equal", "lt": "less_than", "le": "less_equal"},
+    **{"eq": "equal", "ne": "not_equal"},
 }
 
 _PROPERTIES = ("T", "mT")
@@ -156,10 +133,7 @@ class PaddlePatches:
             elif name in _PROPERTIES and isinstance(value, property) and value.fget is not None:
                 yield PatchedAttribute(tensor, name, value), property(_wrapper(name, value.fget, single))
             elif id(value) in functions:
-                yield (
-                    PatchedAttribute(tensor, name, value),
-                    _wrapper(functions[id(value)][0], value, single),
-                )
+                yield (PatchedAttribute(tensor, name, value), _wrapper(functions[id(value)][0], value, single))
         yield from self._whole_functions(paddle)
         for name in ("run_backward", "run_partial_grad"):
             value = getattr(paddle.base.core.eager, name)

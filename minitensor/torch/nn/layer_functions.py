@@ -114,11 +114,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 @autocasts
 def layer_norm(
-    input: Tensor,
-    normalized_shape: Any,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-05,
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
     """Normalize each example to mean 0 and variance 1 over its last dimensions (Ba, Kiros and Hinton 2016).
 

@@ -65,14 +65,8 @@ class SGD(Optimizer):
         super().__init__(
             params,
             {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                **switches,
-                "foreach": foreach,
-                "differentiable": _refuse_differentiable(differentiable),
-                "fused": fused,
+                **{"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, **switches},
+                **{"foreach": foreach, "differentiable": _refuse_differentiable(differentiable), "fused": fused},
             },
         )
 
@@ -134,15 +128,9 @@ class Adam(Optimizer):
         super().__init__(
             params,
             {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                **switches,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": _refuse_differentiable(differentiable),
-                "fused": fused,
+                **{"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, **switches},
+                **{"foreach": foreach, "capturable": capturable},
+                **{"differentiable": _refuse_differentiable(differentiable), "fused": fused},
                 "decoupled_weight_decay": self._decoupled,
             },
         )
@@ -203,19 +191,8 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-        )
+        switches: dict[str, Any] = {"foreach": foreach, "maximize": maximize, "capturable": capturable, "fused": fused}
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, differentiable=differentiable, **switches)
 
 
 class RMSprop(Optimizer):
@@ -250,11 +227,7 @@ class RMSprop(Optimizer):
         super().__init__(
             params,
             {
-                "lr": lr,
-                "momentum": momentum,
-                "alpha": alpha,
-                "eps": eps,
-                "weight_decay": weight_decay,
+                **{"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "weight_decay": weight_decay},
                 **_flags("RMSprop()", centered=centered, maximize=maximize),
             },
         )

@@ -312,10 +312,7 @@ def test_recorded_traces_can_be_stepped_to_their_end(open_page):
         for index, sentence in enumerate(sentences_of(shown)):
             assert (
                 soon(lambda spoken=spoken: spoken.text_content().split()[:4]) == sentence.replace("`", "").split()[:4]
-            ), (
-                SHOWN[number:],
-                index,
-            )
+            ), (SHOWN[number:], index)
             page.keyboard.press("ArrowRight")
     assert soon(page.evaluate, "typeof hacked") == "undefined"
 

@@ -46,11 +46,7 @@ def test_no_two_names_look_alike_without_colour():
 def test_bars_have_their_bytes_and_a_note_says_if_one_does_not_fit():
     axes = paper.bars({"normal": 134_217_728, "in place": 67_108_864}, capacity=100 << 20).axes[0]
     assert [bar.get_width() for bar in axes.patches] == [134_217_728, 67_108_864]
-    assert [text.get_text() for text in axes.texts] == [
-        "128.0 MiB × does not fit",
-        "64.0 MiB",
-        "capacity 100.0 MiB",
-    ]
+    assert [text.get_text() for text in axes.texts] == ["128.0 MiB × does not fit", "64.0 MiB", "capacity 100.0 MiB"]
 
 
 def test_names_are_written_unchanged():

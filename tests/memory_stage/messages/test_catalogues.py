@@ -259,10 +259,7 @@ def test_spaces_beside_chinese_are_removed_outside_of_code_only():
 def test_the_words_of_the_scripts_are_in_the_catalogues():
     """A text that the extraction misses would remain in English."""
     source = "const a = `<b title=\"${t('One')}\">${plural('{count} cell', '{count} ' + 'cells', 2)}</b>`;"
-    assert list(catalogues.in_script(source)) == [
-        ("One", None),
-        (("{count} cell", "{count} cells"), None),
-    ]
+    assert list(catalogues.in_script(source)) == [("One", None), (("{count} cell", "{count} cells"), None)]
     scripts = [path for path in catalogues.sources(catalogues.PACKAGES[0]) if path.suffix == ".js"]
     calls = re.compile(r"(?<![\w.`])(?:t|plural)\((?=\s*['\"`])")
     for path in scripts:

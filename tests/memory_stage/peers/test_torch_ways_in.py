@@ -337,10 +337,7 @@ def test_the_stage_shows_the_steps_around_a_late_fault(tmp_path, write, status, 
 
 @pytest.mark.parametrize(
     ("chosen", "iteration"),
-    [
-        (("--line", "20", "--steps", "300:315"), None),
-        (("--line", "27", "--iteration", "40"), 40),
-    ],
+    [(("--line", "20", "--steps", "300:315"), None), (("--line", "27", "--iteration", "40"), 40)],
 )
 def test_the_stage_shows_the_part_of_the_run_that_is_asked_for(tmp_path, chosen, iteration):
     (tmp_path / "program.py").write_text(LATE.format("h.mul_(2)").replace("600", "60").replace("1000", "100"))

@@ -25,7 +25,7 @@ SAYS = {
     # normal operations: a tensor on a new storage
     "mt.ones([2, 3])": [
         "Line 1 allocates storage 1, 6 numbers in 24 bytes, for a tensor of shape [2, 3]. "
-        "Nothing names the tensor, so both are freed at once.",
+        "Nothing names the tensor, so both are freed at once."
     ],
     "x = mt.ones([2, 3])\ny = x + 1\ndel x": [
         "Line 1 allocates storage 1, 6 numbers in 24 bytes, for a tensor of shape [2, 3]. `x` is"
@@ -308,7 +308,7 @@ COW = {
     # one copy serves two operations that read it
     LEAF + "a = x * 2\ny = a * a\na.sin_()": [
         "`sin_` needs its input for backward, so it first copies 12 bytes to storage 4. Then it writes all 3 cells of "
-        "storage 2: version 1. `multiply` (line 3) reads the copy, too.",
+        "storage 2: version 1. `multiply` (line 3) reads the copy, too."
     ],
     # no more than the bytes that the write covers, each counted once
     LEAF + "a = x * 2\ny = a * a\na[1] = 0\na[1] = 5\na.add_(1)\ny.sum().backward()": [
@@ -330,12 +330,12 @@ COW = {
     # cells that no node has saved
     LEAF + "a = x * 2\ny = a[0:2] * a[0:2]\na[2] = 0": [
         "Line 4 writes 1 cell of storage 2, which goes from version 0 to version 1. No byte that `multiply` (line 3) "
-        "saved is overwritten, so nothing is copied.",
+        "saved is overwritten, so nothing is copied."
     ],
     # one bit for each element
     LEAF + "a = x * 2\na.clip_(3, 5)": [
         "`clip_` saves marks of its input, 1 bit per element, 1 byte in storage 3, then writes all 3 cells of storage "
-        "2: version 1.",
+        "2: version 1."
     ],
 }
 
@@ -364,7 +364,7 @@ def test_an_operation_recorded_before_the_first_line_is_described_as_such():
     exec(LEAF + "a = x * 2\ny = a * a", namespace)
     assert sentences("a[0] = 1", namespace, policy="copy_on_write") == [
         "Line 1 writes 1 cell of storage 1, which goes from version 0 to version 1. Just before, 4 bytes were copied "
-        "to storage 2: an earlier `multiply` still needs them.",
+        "to storage 2: an earlier `multiply` still needs them."
     ]
 
 

@@ -347,11 +347,7 @@ def test_the_lines_that_saved_and_overwrote_are_named_while_a_tensor_is_stale(sh
 def test_a_tensor_with_only_a_new_version_is_not_called_overwritten(show):
     page = show("policies")
     page.evaluate("host().go(5)")
-    assert page.locator(".blame").all_inner_texts() == [
-        "saved a@0",
-        "saved a@0",
-        "overwrote a@0, wrote beside a@0",
-    ]
+    assert page.locator(".blame").all_inner_texts() == ["saved a@0", "saved a@0", "overwrote a@0, wrote beside a@0"]
 
 
 def test_a_line_is_not_blamed_before_it_has_run(show):

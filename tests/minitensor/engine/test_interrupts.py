@@ -45,11 +45,7 @@ print("whole")
 WRITES = {
     "add_": ("one = mt.ones([SIZE])\ndef looked_at(): return [x]", "x = mt.zeros([SIZE])", "x.add_(one)"),
     "sigmoid_": ("def looked_at(): return [x]", "x = mt.full([SIZE], 3.0)", "x.sigmoid_()"),
-    "a transposed sigmoid_": (
-        "def looked_at(): return [x]",
-        "x = mt.full([SIZE // 2, 2], 3.0)",
-        "x.T.sigmoid_()",
-    ),
+    "a transposed sigmoid_": ("def looked_at(): return [x]", "x = mt.full([SIZE // 2, 2], 3.0)", "x.T.sigmoid_()"),
     "setitem": (
         "ones, twos = mt.ones([SIZE]), mt.full([SIZE], 2.0)\ndef looked_at(): return [x]",
         "x = mt.zeros([SIZE])",
@@ -62,11 +58,7 @@ WRITES = {
         "pass",
         "step()",
     ),
-    "a new tensor": (
-        "a = mt.ones([SIZE]); x = a\ndef looked_at(): return [x]",
-        "pass",
-        "x = a * 2.0; x = a.sigmoid()",
-    ),
+    "a new tensor": ("a = mt.ones([SIZE]); x = a\ndef looked_at(): return [x]", "pass", "x = a * 2.0; x = a.sigmoid()"),
 }
 
 

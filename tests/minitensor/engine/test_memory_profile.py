@@ -80,10 +80,7 @@ def test_a_table_counts_only_the_bytes_of_its_device(place: str):
     other = "cpu" if place == "gpu:sim" else "gpu:sim"
     here, there = (mt.to_tensor([1.0] * 256, place=each, stop_gradient=False) for each in (place, other))
     results = program(here, there)
-    assert figures(program.table) == {
-        "x = here * here": (1, KIB, KIB, 0, KIB),
-        "x.add_(1.0)": (0, 0, KIB, KIB, 0),
-    }
+    assert figures(program.table) == {"x = here * here": (1, KIB, KIB, 0, KIB), "x.add_(1.0)": (0, 0, KIB, KIB, 0)}
     del results
     assert sum(row.written for row in program.table.rows) == sum(row.saved for row in program.table.rows) == KIB
 

@@ -180,13 +180,7 @@ def test_no_options_and_no_dtype_of_numbers_make_printing_fail():
 
 @pytest.mark.parametrize(
     ("shape", "shown"),
-    [
-        ((7,) + (1,) * 63, 7),
-        ((1001,) + (1,) * 63, 6),
-        ((2,) * 11, 2048),
-        ((7,) * 4, 6**4),
-        ((0,) + (7,) * 14, 0),
-    ],
+    [((7,) + (1,) * 63, 7), ((1001,) + (1,) * 63, 6), ((2,) * 11, 2048), ((7,) * 4, 6**4), ((0,) + (7,) * 14, 0)],
     ids=["7 and 1s", "1001 and 1s", "2s", "7s", "0 and 7s"],
 )
 def test_arrays_of_many_dimensions_print(shape, shown):
@@ -195,13 +189,7 @@ def test_arrays_of_many_dimensions_print(shape, shown):
 
 def test_an_array_of_any_strides_prints_like_its_copy():
     base = np.arange(48.0).reshape(4, 3, 4) - 20.5
-    for view in (
-        base.T,
-        base[::-1, ::2],
-        base[:, 1],
-        np.broadcast_to(base[0, 0], (5, 4)),
-        base.astype(">f8"),
-    ):
+    for view in (base.T, base[::-1, ::2], base[:, 1], np.broadcast_to(base[0, 0], (5, 4)), base.astype(">f8")):
         assert printed(view).split("\n", 1)[1] == printed(np.array(view, dtype="f8")).split("\n", 1)[1]
 
 

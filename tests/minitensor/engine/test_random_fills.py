@@ -33,10 +33,7 @@ MOMENTS = {
     "bernoulli_": (0.5, 0.5),
     "exponential_": (2.0, 2.0),
     "geometric_": (4.0, math.sqrt(0.75) / 0.25),
-    "log_normal_": (
-        math.exp(0.5 + 0.25**2 / 2),
-        math.sqrt((math.exp(0.25**2) - 1) * math.exp(2 * 0.5 + 0.25**2)),
-    ),
+    "log_normal_": (math.exp(0.5 + 0.25**2 / 2), math.sqrt((math.exp(0.25**2) - 1) * math.exp(2 * 0.5 + 0.25**2))),
     "normal_": (-1.0, 3.0),
     "random_": (-0.5, math.sqrt(99 / 12)),
     "uniform_": (2.0, 8 / math.sqrt(12)),

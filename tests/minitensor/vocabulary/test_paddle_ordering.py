@@ -122,7 +122,7 @@ def test_an_input_that_counts_as_a_constant_has_no_gradient(create_graph):
 def test_bitwise_operations_accept_tensors_and_numbers_in_either_order():
     i = paddle.to_tensor([5, 6])
     assert [(i & 3).tolist(), (3 & i).tolist(), (8 | i).tolist(), (i ^ i).tolist(), (~i).tolist()] == [
-        *([1, 2], [1, 2], [13, 14], [0, 0], [-6, -7]),
+        *([1, 2], [1, 2], [13, 14], [0, 0], [-6, -7])
     ]
 
 

@@ -13,14 +13,7 @@ from book_kit.tables import refusals_table as tables
 from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
 from minitensor import torch
 from tests.support.vocabulary import learners
-from tests.support.vocabulary.overwritten import (
-    ANSWERED_HERE,
-    FUNCTIONS,
-    RECORD,
-    WRITES,
-    is_missing,
-    recorded_outcome,
-)
+from tests.support.vocabulary.overwritten import ANSWERED_HERE, FUNCTIONS, RECORD, WRITES, is_missing, recorded_outcome
 
 FACTS = Path(__file__).parents[3] / "facts"
 RECORDS = tables.recorded(FACTS)

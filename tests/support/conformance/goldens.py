@@ -276,11 +276,7 @@ CASES = [case for case in ALL if case.ran and not case.left_out]
 TORCH_COPIES = json.loads((FACTS / "torch-copies.json").read_text())["copies"]
 #: The names in facts/torch-copies.json for cases whose second operand is a constant tensor, or that PyTorch calls
 #: otherwise.
-TORCH_NAMES = {
-    "multiply_": "mul_ by a constant tensor",
-    "divide_": "div_ by a constant tensor",
-    "subtract_": "sub_",
-}
+TORCH_NAMES = {"multiply_": "mul_ by a constant tensor", "divide_": "div_ by a constant tensor", "subtract_": "sub_"}
 
 
 def recorded_copies(case: Case) -> float | None:

@@ -475,7 +475,7 @@ def _wrote(s, m):
 
 @rule(
     r"(?:Under `no_grad` (?:a leaf may be written|nothing is recorded): )?(?:<N>|(?:Line|line) \d+|Then "
-    r"it) writes <C> of <S> through <N>(?:: version (\d+))?(?:, and leaves no history)?",
+    r"it) writes <C> of <S> through <N>(?:: version (\d+))?(?:, and leaves no history)?"
 )
 def _wrote_through(s, m):
     _, cells, number, through, version = m.groups()

@@ -74,7 +74,7 @@ def _unnamed_leaf(s, m):
 
 @rule(
     r"<N> is refused: it would (?:write|change the shape of) the leaf <N>(?: through its view <N>)? while "
-    r"gradients are recorded",
+    r"gradients are recorded"
 )
 def _leaf(s, m):
     leaf = named_now(s, m[2])

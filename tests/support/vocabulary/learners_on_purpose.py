@@ -124,26 +124,16 @@ ON_PURPOSE: dict[str, str] = {
         "x.sort(2) || x.sort(-3) || paddle.sort([3, 1]) || x.topk(1, 2) || x.topk(1, -3) || x.topk(1.0) || "
         "x.topk('a') || paddle.topk([3, 1], 1)",
     ): _OWN,
-    _these(
-        "order",
-        "b.argsort() || b.sort() || paddle.sort(x, descending=1) || b.topk(1)",
-    ): _MEET,
+    _these("order", "b.argsort() || b.sort() || paddle.sort(x, descending=1) || b.topk(1)"): _MEET,
     _these(
         "spread",
         "x.std(2) || x.std(-3) || paddle.std([1.0, 2.0]) || paddle.std(3.0) || x.var(2) || x.var(-3) || "
         "paddle.var([1.0, 2.0]) || paddle.var(3.0) || x.norm(2, 2) || x.norm(2, -3) || x.norm(2, 'a')",
     ): _OWN,
+    _these("spread", "b.std() || j.var() || b.var() || j.norm() || b.norm()"): _MEET,
+    _these("spread", "paddle.linalg.norm(x)"): _FUNCTION,
     _these(
-        "spread",
-        "b.std() || j.var() || b.var() || j.norm() || b.norm()",
-    ): _MEET,
-    _these(
-        "spread",
-        "paddle.linalg.norm(x)",
-    ): _FUNCTION,
-    _these(
-        "products",
-        "v.dot(x) || v.dot(v[:2]) || z.dot(z) || v.dot(d) || m.reshape([1, 2, 2]).dot(m.reshape([1, 2, 2]))",
+        "products", "v.dot(x) || v.dot(v[:2]) || z.dot(z) || v.dot(d) || m.reshape([1, 2, 2]).dot(m.reshape([1, 2, 2]))"
     ): _SHAPES,
     _these(
         "products",
@@ -159,10 +149,7 @@ ON_PURPOSE: dict[str, str] = {
         "dtype='int64')) || paddle.bmm(paddle.ones([1, 1, 2], dtype='float64'), paddle.ones([1, 2, 1])) || "
         "paddle.add_n([x, i]) || paddle.add_n([b, b]) || paddle.add_n([d, w])",
     ): _MEET,
-    _these(
-        "products",
-        "x.add_n([x]) || paddle.add_n(x, x) || x.contiguous(1)",
-    ): _NAME,
+    _these("products", "x.add_n([x]) || paddle.add_n(x, x) || x.contiguous(1)"): _NAME,
     _these(
         "gradients, copies and files",
         "paddle.grad((w * u).sum(), [w, u], no_grad_vars=[u]) || h = w * 2; print(paddle.grad(h.sum(), w, "
@@ -183,10 +170,7 @@ ON_PURPOSE: dict[str, str] = {
         "m || w.copy_(u, True) || w.copy_(u, True); w || y = w * 1; y.copy_(u, True); y.sum().backward(); "
         "print(w.grad, u.grad) || m.copy_(m * 2, 'a') || m.copy_(numpy.ones([2, 2]), True)",
     ): _COPY,
-    _these(
-        "gradients, copies and files",
-        "paddle.load(1) || open(where, 'wb').close(); paddle.load(where)",
-    ): _LOAD,
+    _these("gradients, copies and files", "paddle.load(1) || open(where, 'wb').close(); paddle.load(where)"): _LOAD,
     r"paddle: recompute: (print\(|r = |a, b = recompute\(lambda x, y|.*backward\(.*backward|.*scale_)": _AGAIN,
     r"paddle: operands of a wrong kind in place: [mj]\.\w+\(\[[\d., ]+\]\)": _MEET,
     r"paddle: operands of a wrong kind in place: m.logical_not_": "the dtype never changes in place",

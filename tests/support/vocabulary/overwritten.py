@@ -36,10 +36,7 @@ ANSWERED_HERE = {
 }
 #: The writes that the engine refuses in backward and PyTorch does not, because the engine saves the result and PyTorch
 #: the input.
-REFUSED_HERE = {
-    "elu": {"its result written", "both written"},
-    "leaky_relu": {"its result written", "both written"},
-}
+REFUSED_HERE = {"elu": {"its result written", "both written"}, "leaky_relu": {"its result written", "both written"}}
 
 
 def outcome(function: str, write: str) -> str | list[float]:

@@ -207,12 +207,7 @@ def judge(engine, judged, first=None):
 # ---------- 命令行 ----------
 
 FIRST = "第一个{}的程序：\n{}"
-FAULTS = {
-    "wrong": "无声出错",
-    "leaf": "覆盖叶子节点 x 却不报错",
-    "crashed": "崩溃，算作被拒绝",
-    "refused": "被拒绝",
-}
+FAULTS = {"wrong": "无声出错", "leaf": "覆盖叶子节点 x 却不报错", "crashed": "崩溃，算作被拒绝", "refused": "被拒绝"}
 
 
 def shown(engine, program, expected):

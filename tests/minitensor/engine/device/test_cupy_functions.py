@@ -138,9 +138,7 @@ def test_cupy_has_every_function_that_the_operations_call(asked: set[Asked]) -> 
 
 
 #: Ufuncs of CuPy with another dtype than numpy's.
-OTHER_DTYPES = {
-    ("subtract", "??"): "CuPy has the loop, to refuse it as numpy does",
-}
+OTHER_DTYPES = {("subtract", "??"): "CuPy has the loop, to refuse it as numpy does"}
 
 
 def test_cupy_computes_in_the_dtypes_of_numpy() -> None:

@@ -35,14 +35,7 @@ POLICIES = ("2.6", "2.5", "copy_on_write", "mixed")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 WHOLE = ("uint8", "int8", "int16", "int32", "int64", "bool")
 #: Sets of dtypes from which a program's tensors are drawn.
-DTYPES = (
-    ("float16",),
-    ("bfloat16",),
-    FLOATS,
-    ("float64", *WHOLE),
-    ("float16", *WHOLE),
-    (*FLOATS, *WHOLE),
-)
+DTYPES = (("float16",), ("bfloat16",), FLOATS, ("float64", *WHOLE), ("float16", *WHOLE), (*FLOATS, *WHOLE))
 #: Ranges for the number of statements of a program, each with the number of programs in one chunk.
 LENGTHS = {(2, 9): 50, (4, 16): 20}
 #: The tables of counts in the entry of a run. The record has their sums.

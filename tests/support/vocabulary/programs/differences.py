@@ -127,7 +127,4 @@ DELIBERATE: dict[str, dict[str, str]] = {
 }
 
 #: Programs that differ because of a missing feature or a fault, with its description.
-NOT_YET: dict[str, dict[str, str]] = {
-    "torch": {},
-    "paddle": {},
-}
+NOT_YET: dict[str, dict[str, str]] = {"torch": {}, "paddle": {}}
