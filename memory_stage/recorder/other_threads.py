@@ -37,7 +37,7 @@ class OtherThreads:
                 key, version = engine.key(engine.storage(x)), engine.version(x)
                 self._queue.append(partial(ledger.unannounced.add_from_other_thread, key, version))
             case Omission(reason):
-                self._queue.append(partial(self._omit, reason))
+                self._queue.append(lambda: ledger.journal.facts.append(changes.Unseen(reason)))
 
     def add_freed(self, record: Callable[[], None]) -> None:
         """Append a function that records a freed tensor or node."""
@@ -47,9 +47,6 @@ class OtherThreads:
         """Add the queued changes to the ledger."""
         while self._queue:
             self._queue.popleft()()
-
-    def _omit(self, reason: Text) -> None:
-        self._ledger.journal.facts.append(changes.Unseen(reason))
 
     def _alloc(self, key: Key, alive: Callable[[], Any]) -> None:
         storage = alive()

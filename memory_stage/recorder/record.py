@@ -192,7 +192,7 @@ def _of_program(traceback: TracebackType | None, engine: Engine) -> TracebackTyp
     kept: list[TracebackType] = []
     again = False
     while traceback is not None:
-        if _is_recorders(traceback):
+        if str(traceback.tb_frame.f_globals.get("__name__")).startswith("memory_stage."):
             again = True
         else:
             same = [each.tb_frame.f_code is traceback.tb_frame.f_code for each in kept[-2:]]
@@ -204,10 +204,6 @@ def _of_program(traceback: TracebackType | None, engine: Engine) -> TracebackTyp
     for each, after in zip(kept, [*kept[1:], None], strict=True):
         each.tb_next = after
     return kept[0] if kept else None
-
-
-def _is_recorders(traceback: TracebackType) -> bool:
-    return str(traceback.tb_frame.f_globals.get("__name__")).startswith("memory_stage.")
 
 
 def register(file: str, source: str) -> None:

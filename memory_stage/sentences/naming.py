@@ -200,7 +200,8 @@ def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
         held = message(
             "The GPU's allocator keeps them for later: {size} stay reserved.", size=bytes_message(done.reserved)
         )
-        return fitting(first, held if done.reserved and not done.unreserved and _on_gpu(done, storage) else "")
+        is_on_gpu = storage.event.get("device", "cpu") != "cpu"
+    return fitting(first, held if done.reserved and not done.unreserved and is_on_gpu else "")
     if storage.freed:
         return message(
             "{subject} removes a name and its {kind}. The borrowed memory still belongs to its owner.",
@@ -245,10 +246,6 @@ def _describe_kept(done: FinishedStep, subject: Text, tensor: TensorEntry) -> Te
 
 def _kind(tensor: TensorEntry) -> Text:
     return message("numpy array") if tensor.is_array else message("tensor")
-
-
-def _on_gpu(done: FinishedStep, storage: StorageEntry) -> bool:
-    return storage.event.get("device", "cpu") != "cpu"
 
 
 def describe_moved_name(done: FinishedStep) -> Text:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from memory_stage.messages import Text, message, plural
 from memory_stage.model.changes import Elsewhere, Made, Moved, Unversioned
-from memory_stage.model.entries import StorageEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import say_version_unchanged
 from memory_stage.sentences.naming import describe_freed_storage, describe_kept, name_or_operation
@@ -127,7 +126,7 @@ def say_moved(done: FinishedStep, fact: Moved) -> Text:
     """Describe a tensor that moved to another storage."""
     tensor, storage = fact.tensor, fact.tensor.storage.root
     name, size = name_or_operation(done, tensor), bytes_message(storage.nbytes)
-    left = _describe_left(done, fact.left)
+    left = describe_freed_storage(fact.left) if fact.left.freed else describe_kept(done, fact.left)
     if fact.op == "cast_":
         first = message(
             "`cast_` copies the numbers of {tensor} as {dtype} to a new storage {storage}, {size}, at version "
@@ -163,11 +162,6 @@ def say_moved(done: FinishedStep, fact: Moved) -> Text:
         storage=where,
     )
     return fitting(first, left)
-
-
-def _describe_left(done: FinishedStep, storage: StorageEntry) -> Text:
-    """Describe the storage that a tensor no longer uses."""
-    return describe_freed_storage(storage) if storage.freed else describe_kept(done, storage)
 
 
 def brief_moved(done: FinishedStep, fact: Moved) -> Text:

@@ -147,10 +147,6 @@ class PytorchRefusals:
             self._call, self._read = call, []
         self._read += extents(inputs)
 
-    def _read_by(self, site: Site) -> list[ArrayExtent]:
-        """Return the arrays that the call at ``site``, which writes, has read."""
-        return self._read if (site.code, site.instruction) == self._call else []
-
     def on_freed(self, storage: Storage) -> None:
         """Forget ``storage``, which is being freed."""
         self._saved.pop(id(storage), None)
@@ -180,7 +176,8 @@ class PytorchRefusals:
         made_so = self.refuses_view(x, recorded, _saved_operands(x, others) if recorded else [])
         if made_so is not None:
             return PytorchRefusal(made_so)
-        if reads_a_part(x, op, inputs, where, self._read_by(site)):
+        read = self._read if (site.code, site.instruction) == self._call else []
+        if reads_a_part(x, op, inputs, where, read):
             return PytorchRefusal(_FROM_ITSELF)
         if copied and any(memory_of(each) is memory_of(x) for each in others):
             return PytorchRefusal(_SAVES_THE_OPERAND, in_backward=True)

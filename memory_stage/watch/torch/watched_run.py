@@ -15,13 +15,9 @@ from memory_stage.engines.events import ignore
 from memory_stage.engines.torch.monkeypatches import COMPILED, SCRIPTED, TRACED, TorchPatches
 from memory_stage.engines.torch.threads import ELSEWHERE, Bystander, remove_mode
 from memory_stage.messages import Text, message
-from memory_stage.watch.lines import Lines, ProgramLine
-from memory_stage.watch.node_log import NodeLog
+from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_passes import BackwardPasses
 from memory_stage.watch.torch.call_watcher import CallWatcher
-from memory_stage.watch.torch.number_copies import NumberCopies
-from memory_stage.watch.torch.shared_arrays import SharedArrays
-from memory_stage.watch.write_log import WriteLog
 
 MOST_PASSES = 1_000
 
@@ -71,6 +67,7 @@ class WatchedRun:
             compiled code.
 
     Attributes:
+        lines, nodes, writes, arrays, copies: the lines and the logs of the :class:`CallWatcher`.
         passes: the latest backward passes that succeeded.
         first_unretained: the number of the first node that is newer than every pass that retained its graph.
     """
@@ -82,7 +79,9 @@ class WatchedRun:
         on_unseen: Callable[[Text], None],
     ) -> None:
         self._on_failure, self._on_suspicion = on_failure, on_suspicion
-        self._calls = CallWatcher()
+        calls = self._calls = CallWatcher()
+        self.lines, self.nodes, self.writes = calls.lines, calls.nodes, calls.writes
+        self.arrays, self.copies = calls.arrays, calls.copies
         self._backward = BackwardPasses(self._calls, self._before, self._failed, self._after)
         note = _named(on_unseen)
         self._bystander, self._on_unseen = Bystander(note), note
@@ -92,31 +91,6 @@ class WatchedRun:
         self._suspicious_passes = 0  # the number of the next passes to check because of an unversioned write
         self.passes: deque[BackwardPass] = deque(maxlen=MOST_PASSES)
         self.first_unretained = 0
-
-    @property
-    def lines(self) -> Lines:
-        """The lines of the program, to which the logs refer by index."""
-        return self._calls.lines
-
-    @property
-    def nodes(self) -> NodeLog:
-        """The log of the line that created each node."""
-        return self._calls.nodes
-
-    @property
-    def writes(self) -> WriteLog:
-        """The log of the lines that wrote each storage."""
-        return self._calls.writes
-
-    @property
-    def arrays(self) -> SharedArrays:
-        """The log of NumPy's arrays that share memory with tensors."""
-        return self._calls.arrays
-
-    @property
-    def copies(self) -> NumberCopies:
-        """The log of leaves that were made from the numbers of other tensors."""
-        return self._calls.copies
 
     @property
     def failure(self) -> Exception | None:
