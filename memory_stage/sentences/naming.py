@@ -201,7 +201,7 @@ def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
             "The GPU's allocator keeps them for later: {size} stay reserved.", size=bytes_message(done.reserved)
         )
         is_on_gpu = storage.event.get("device", "cpu") != "cpu"
-    return fitting(first, held if done.reserved and not done.unreserved and is_on_gpu else "")
+        return fitting(first, held if done.reserved and not done.unreserved and is_on_gpu else "")
     if storage.freed:
         return message(
             "{subject} removes a name and its {kind}. The borrowed memory still belongs to its owner.",

@@ -101,8 +101,8 @@ def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
 
 
 def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any = None) -> Tensor:
-    """Return random integers from ``low`` (included) to ``high`` (excluded); without ``high``, from 0 to ``low``. The
-    dtype is int64 by default.
+    """Return random integers of ``shape`` from ``low`` (included) to ``high`` (excluded); without ``high``, from 0 to
+    ``low``. The dtype is int64 by default.
 
     Raises:
         ValueError: if ``low`` is not below ``high``, or if a length is negative.
