@@ -108,7 +108,6 @@ class MinitensorEngine:
     # ----- the engine -----
 
     def listen(self, emit: events.Listener) -> MinitensorSubscription:
-        """Return a subscription that is not open yet."""
         return MinitensorSubscription(emit)
 
     @property
@@ -120,7 +119,6 @@ class MinitensorEngine:
         """Do nothing: minitensor has been imported already."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
-        """Set minitensor's in-place policy."""
         return set_inplace_policy(name)
 
     def current_policy(self) -> str:
@@ -156,7 +154,6 @@ class MinitensorEngine:
         return isinstance(value, Tensor) and value._storage is not CONSTANT and not isinstance(value._array, np.generic)
 
     def storage_view(self, x: Tensor) -> StorageView:
-        """Describe ``x`` by its array, the buffer of its storage, and its node."""
         node = peek(x)
         leaf = node is None or (type(node) is Leaf and _has_own_node(x))
         array, buffer = x._array, x._storage.buffer
@@ -169,11 +166,9 @@ class MinitensorEngine:
         return x._storage
 
     def version(self, x: Tensor) -> int:
-        """Return the version of the storage of ``x``."""
         return x._storage.version
 
     def group(self, x: Tensor) -> int | None:
-        """Return the id of the history that ``x`` shares with its views."""
         return None if x._history is None else id(x._history)
 
     def stamp(self, x: Tensor) -> tuple[Any, ...]:
@@ -199,7 +194,6 @@ class MinitensorEngine:
         return modes.policy == "copy_on_write"
 
     def records(self, x: Tensor) -> bool:
-        """Return True if the grad mode is on."""
         return modes.grad
 
     def has_other_names(self, x: Tensor) -> bool:
@@ -223,11 +217,9 @@ class MinitensorEngine:
         return str(frame.f_globals.get("__name__")).startswith("minitensor.torch")
 
     def is_inside(self, frame: FrameType) -> bool:
-        """True if the frame runs code of minitensor or numpy."""
         return is_engines(frame)
 
     def array(self, x: Tensor) -> np.ndarray:
-        """Return the array of ``x``."""
         return x._array
 
     def slots(self, value: Any) -> Iterator[tuple[str, Tensor, int, Tensor]] | None:
@@ -237,15 +229,12 @@ class MinitensorEngine:
     # ----- storages -----
 
     def owns(self, thing: Any) -> bool:
-        """True for a storage or a node of minitensor."""
         return isinstance(thing, (Storage, Node))
 
     def key(self, thing: Storage | Node) -> int:
-        """Return the id of the object, which does not change while the object lives."""
         return id(thing)
 
     def weak(self, thing: Storage | Node, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
-        """Return a weak reference to the storage or node."""
         return weakref.ref(thing, on_freed)
 
     def below(self, storage: Storage) -> Storage | None:
@@ -253,7 +242,6 @@ class MinitensorEngine:
         return getattr(storage, "of", None)
 
     def block(self, storage: Storage) -> StorageInfo:
-        """Describe the memory of the storage by its buffer."""
         buffer = storage.buffer
         gpu = gpu_of(buffer)
         counted = gpu.counted(buffer) if gpu is not None and storage.nbytes else storage.nbytes
@@ -307,11 +295,9 @@ class MinitensorEngine:
         return Role.LEAF if type(node) is Leaf else _ROLES.get(node.op, Role.OPERATION)
 
     def name(self, node: Node) -> str:
-        """Return the name of the node in error messages."""
         return node.op.name
 
     def parents(self, node: Node) -> Sequence[Node | None]:
-        """Return the nodes of the operation's inputs."""
         return node.inputs
 
     def moves_only(self, node: Node) -> bool:
@@ -319,7 +305,6 @@ class MinitensorEngine:
         return node.op.jvp is not None
 
     def place(self, node: Node) -> tuple[CodeType, int]:
-        """Return the place where the program called the operation."""
         return node.code, node.place.line
 
     def saved(self, node: Node) -> list[Saved]:
@@ -339,7 +324,6 @@ class MinitensorEngine:
         return list(node.saved[1]) if has_index else []
 
     def saved_state(self, node: Node, position: int) -> SavedTensorState:
-        """Return the state in which backward would find the saved tensor now."""
         if node.saved is FREED:
             return SavedTensorState.RELEASED
         saved = node.saved[position]
@@ -348,7 +332,6 @@ class MinitensorEngine:
         return SavedTensorState.APART if type(saved[2]) is Preserved and saved[2].left == 0 else SavedTensorState.RIGHT
 
     def is_released(self, node: Node) -> bool:
-        """True if a backward without ``retain_graph`` has visited the node."""
         return node.saved is FREED
 
     def copies(self, node: Node, position: int, storage: Storage) -> list[Copied]:
@@ -366,7 +349,6 @@ class MinitensorEngine:
         return node.saved is not FREED and getattr(node.saved[position][2], "noted", None) is not None
 
     def elements(self, gradient: Any) -> np.ndarray:
-        """Return the array of the gradient, copied to the host if it is on a GPU."""
         return host_array(gradient)
 
     # ----- shared memory -----

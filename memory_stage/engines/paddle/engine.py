@@ -66,7 +66,6 @@ class PaddleEngine(FrameworkEngine):
     # ----- the engine -----
 
     def listen(self, emit: events.Listener) -> PaddleSubscription:
-        """Return a subscription that is not open yet."""
         return PaddleSubscription(self, emit)
 
     @contextlib.contextmanager
@@ -116,7 +115,6 @@ class PaddleEngine(FrameworkEngine):
         return look
 
     def storage(self, x: Any) -> PaddleStorage:
-        """Return the entry of the storage of ``x``."""
         return x.storage if isinstance(x, GradientHandle) else self.state.record(x).memory
 
     def version(self, x: Any) -> int:
@@ -136,7 +134,6 @@ class PaddleEngine(FrameworkEngine):
         return real.data_ptr(), tuple(real.shape), tuple(real.strides), real._inplace_version(), node
 
     def node(self, x: Any) -> GradNode | None:
-        """Return the node of the present value of ``x``."""
         return None if isinstance(x, GradientHandle) else self.state.record(x).node
 
     def gradient(self, x: Any) -> GradientHandle | None:
@@ -144,7 +141,6 @@ class PaddleEngine(FrameworkEngine):
         return None if isinstance(x, GradientHandle) else self.state.gradient(x)
 
     def records(self, x: Any) -> bool:
-        """Return True if Paddle's grad mode is on."""
         return bool(self.paddle.is_grad_enabled())
 
     def has_name(self, x: Any, name: str) -> bool:
@@ -152,7 +148,6 @@ class PaddleEngine(FrameworkEngine):
         return any(hasattr(each, name) for each in (self.paddle.Tensor, self.paddle, self.paddle.nn.functional))
 
     def is_inside(self, frame: FrameType) -> bool:
-        """True if the frame runs code of Paddle or of this package."""
         return is_inside(frame)
 
     def array(self, x: Any) -> np.ndarray:
@@ -170,7 +165,6 @@ class PaddleEngine(FrameworkEngine):
     # ----- storages -----
 
     def owns(self, thing: Any) -> bool:
-        """True for an entry of this engine."""
         return isinstance(thing, (PaddleStorage, GradNode))
 
     def below(self, storage: PaddleStorage) -> PaddleStorage | None:
@@ -199,7 +193,6 @@ class PaddleEngine(FrameworkEngine):
     # ----- writes -----
 
     def written(self, x: Any, where: protocol.CellLayout | np.ndarray | None) -> protocol.CellLayout | np.ndarray:
-        """Return ``where``, or the layout of ``x`` if ``where`` is None."""
         return self.storage_view(x).layout if where is None else where
 
     def nodes_of_write(self, x: Any) -> list[tuple[GradNode, bool]]:
@@ -214,11 +207,9 @@ class PaddleEngine(FrameworkEngine):
         return node.role
 
     def name(self, node: GradNode) -> str:
-        """Return the name by which the program called the operation."""
         return node.name
 
     def parents(self, node: GradNode) -> Sequence[GradNode | None]:
-        """Return the nodes of the operation's inputs."""
         return node.parents
 
     def moves_only(self, node: GradNode) -> bool:
@@ -226,7 +217,6 @@ class PaddleEngine(FrameworkEngine):
         return node.name in _MOVES
 
     def place(self, node: GradNode) -> tuple[CodeType, int]:
-        """Return the place in the program where the node was created or registered."""
         return node.code, node.line
 
     def saved(self, node: GradNode) -> list[protocol.Saved] | None:
@@ -250,7 +240,6 @@ class PaddleEngine(FrameworkEngine):
         return protocol.SavedTensorState.LOST if save.is_lost else protocol.SavedTensorState.MOVED
 
     def is_released(self, node: GradNode) -> bool:
-        """True if a backward without ``retain_graph`` has visited the node."""
         return node.is_released
 
     # ----- shared memory -----
@@ -271,7 +260,6 @@ class PaddleEngine(FrameworkEngine):
         raise NotImplementedError
 
     def bits(self, storage: PaddleStorage) -> np.ndarray | None:
-        """Return the cells as unsigned integers, without copying."""
         cells = storage.cells()
         return cells.view(f"uint{8 * cells.itemsize}") if cells.itemsize <= 8 and cells.size else None
 

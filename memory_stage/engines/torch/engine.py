@@ -88,7 +88,6 @@ class TorchEngine(FrameworkEngine):
     # ----- the engine -----
 
     def listen(self, emit: Listener) -> TorchSubscription:
-        """Return a subscription that is not open yet."""
         return TorchSubscription(self._registry, self._nodes, emit)
 
     @contextlib.contextmanager
@@ -110,7 +109,6 @@ class TorchEngine(FrameworkEngine):
 
     @_mute
     def is_tensor(self, value: Any) -> bool:
-        """True for a tensor with memory that can be shown."""
         return self._registry.is_tensor(value)
 
     @_mute
@@ -130,17 +128,14 @@ class TorchEngine(FrameworkEngine):
 
     @_mute
     def storage(self, x: torch.Tensor) -> VersionCounter:
-        """Return the storage of ``x``, or its separate version counter."""
         return self._registry.current_counter(x)
 
     @_mute
     def version(self, x: torch.Tensor) -> int:
-        """Return torch's version of ``x``."""
         return self._registry.version(x)
 
     @_mute
     def group(self, x: torch.Tensor) -> int | None:
-        """Return the key of the tensor that ``x`` is a view of, or of ``x`` itself."""
         return self._registry.group(x)
 
     @_mute
@@ -175,7 +170,6 @@ class TorchEngine(FrameworkEngine):
         return None if awaited.get(id(x), id(gradient)) != id(gradient) else gradient
 
     def records(self, x: torch.Tensor) -> bool:
-        """Return True if torch's grad mode is on."""
         return torch.is_grad_enabled()
 
     def has_name(self, x: torch.Tensor, name: str) -> bool:
@@ -183,7 +177,6 @@ class TorchEngine(FrameworkEngine):
         return any(hasattr(each, name) for each in (torch.Tensor, torch, torch.nn.functional))
 
     def is_inside(self, frame: FrameType) -> bool:
-        """True if the frame runs code of torch."""
         return is_inside(frame)
 
     @_mute
@@ -207,7 +200,6 @@ class TorchEngine(FrameworkEngine):
     # ----- storages -----
 
     def owns(self, thing: Any) -> bool:
-        """True for an entry of this engine."""
         return isinstance(thing, (Memory, Counter, NodeTag))
 
     def below(self, storage: VersionCounter) -> Memory | None:
@@ -216,7 +208,6 @@ class TorchEngine(FrameworkEngine):
 
     @_mute
     def block(self, storage: VersionCounter) -> protocol.StorageInfo:
-        """Describe the memory of the storage."""
         return storage.memory.block(storage.version)
 
     def freed(self, storage: VersionCounter) -> int:
@@ -231,7 +222,6 @@ class TorchEngine(FrameworkEngine):
 
     @_mute
     def numbers(self, storage: VersionCounter, cells: Iterable[int]) -> list[Any]:
-        """Read the cells without copying them."""
         return storage.memory.numbers(cells)
 
     # ----- writes -----
@@ -261,7 +251,6 @@ class TorchEngine(FrameworkEngine):
         return node.role
 
     def name(self, node: NodeTag) -> str:
-        """Return the name of the call that created the node."""
         return node.name
 
     def parents(self, node: NodeTag) -> Sequence[NodeTag | None]:
@@ -284,11 +273,9 @@ class TorchEngine(FrameworkEngine):
         ]
 
     def saved_state(self, node: NodeTag, position: int) -> protocol.SavedTensorState:
-        """Return the state in which backward would find the saved tensor now."""
         return node.saved_state(position)
 
     def is_released(self, node: NodeTag) -> bool:
-        """True if a backward that does not retain the graph has visited the node."""
         return node.released
 
     # ----- shared memory -----
@@ -327,5 +314,4 @@ class TorchEngine(FrameworkEngine):
 
     @_mute
     def bits(self, storage: VersionCounter) -> np.ndarray | None:
-        """Return the cells as unsigned integers, without copying them."""
         return storage.memory.flat()
