@@ -75,16 +75,8 @@ class Verdict(Enum):
 _SAID: dict[str, Text] = {
     str(said): said
     for said in (
-        message("unnoticed"),
-        message("refused"),
-        message("raises"),
-        message("stale"),
-        message("unrecorded"),
-        message("copies"),
-        message("marks"),
-        message("preserves"),
-        message("metadata"),
-        message("free"),
+        *(message("unnoticed"), message("refused"), message("raises"), message("stale"), message("unrecorded")),
+        *(message("copies"), message("marks"), message("preserves"), message("metadata"), message("free")),
     )
 }
 

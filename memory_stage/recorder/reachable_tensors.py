@@ -26,16 +26,8 @@ MOST_SEARCHED = 64  # the largest number of entries of one container that are se
 DEPTH = 3
 
 _SEARCHED_NO_FURTHER = (
-    types.ModuleType,
-    type,
-    types.BuiltinFunctionType,
-    types.MethodType,
-    str,
-    bytes,
-    int,
-    float,
-    complex,
-    type(None),
+    *(types.ModuleType, type, types.BuiltinFunctionType, types.MethodType),
+    *(str, bytes, int, float, complex, type(None)),
 )
 
 Found = tuple[str, Any]

@@ -63,33 +63,11 @@ CALLS: dict[str, Any] = {
     **{
         name: getattr(operands, name)
         for name in (
-            *("as_operands", "as_operands_in_place", "promote", "into", "as_float", "check_target"),
-            *(
-                "storable",
-                "same_dtype",
-                "as_index",
-                "flat_without_dim",
-                "as_mask",
-                "rounded",
-                "write_into_out",
-                "no_bounds_error",
-            ),
-            *(
-                "clamp_by_tensors",
-                "in_dtype",
-                "need_floats",
-                "reduction_dims",
-                "need_same_ndim",
-                "refuse_bool_subtraction",
-            ),
-            *(
-                "as_long",
-                "need_floats_for_kernel",
-                "need_one_dim",
-                "need_same_dtype",
-                "need_same_dtypes",
-                "need_index_sequence",
-            ),
+            *("as_operands", "as_operands_in_place", "promote", "into", "as_float", "check_target", "storable"),
+            *("same_dtype", "as_index", "flat_without_dim", "as_mask", "rounded", "write_into_out"),
+            *("no_bounds_error", "clamp_by_tensors", "in_dtype", "need_floats", "reduction_dims", "need_same_ndim"),
+            *("refuse_bool_subtraction", "as_long", "need_floats_for_kernel", "need_one_dim", "need_same_dtype"),
+            *("need_same_dtypes", "need_index_sequence"),
         )
     },
     "scale_operand": scale_operand,
