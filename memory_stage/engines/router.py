@@ -20,6 +20,7 @@ import numpy as np
 
 from memory_stage.engines import protocol
 from memory_stage.engines.events import Event, Listener, Omission, ignore
+from memory_stage.engines.protocol import Engine, Node, Storage, Tensor
 
 #: Maps the module that a program imports to the module of its engine, whose function ``engine()`` returns it.
 #: ``engine()`` raises :class:`NotRecordable` if this version of the framework cannot be recorded.
@@ -59,7 +60,7 @@ class Subscriptions:
         self._router.forget(self)
         self._emit = ignore  # the listener refers to a recorder, which refers to this object
 
-    def add(self, engine: protocol.Engine) -> None:
+    def add(self, engine: Engine) -> None:
         """Subscribe the listener to a further engine."""
         each = engine.listen(self._emit)
         self._each.append(each)
@@ -76,7 +77,7 @@ def _by_tensor(question: Question) -> Question:
     """Make a method that asks the engine of the tensor that is the first argument."""
     name = question.__name__
 
-    def ask(self: Router, x: protocol.Tensor, *further: Any) -> Any:
+    def ask(self: Router, x: Tensor, *further: Any) -> Any:
         return getattr(self._engine_of(x), name)(x, *further)
 
     return ask  # type: ignore[return-value]  # it has the signature of the question
@@ -86,7 +87,7 @@ def _by_handle(question: Question) -> Question:
     """Make a method that asks the engine of the storage or node that is the first argument."""
     name = question.__name__
 
-    def ask(self: Router, thing: protocol.Storage | protocol.Node, *further: Any) -> Any:
+    def ask(self: Router, thing: Storage | Node, *further: Any) -> Any:
         return getattr(self._owner_of(thing), name)(thing, *further)
 
     return ask  # type: ignore[return-value]  # it has the signature of the question
@@ -127,58 +128,58 @@ class Router:
     """An :class:`~memory_stage.engines.protocol.Engine` that passes each question to the engine it concerns."""
 
     # answered by the engine of the first argument, a tensor
-    storage_view = _by_tensor(protocol.Engine.storage_view)
-    storage = _by_tensor(protocol.Engine.storage)
-    version = _by_tensor(protocol.Engine.version)
-    group = _by_tensor(protocol.Engine.group)
-    stamp = _by_tensor(protocol.Engine.stamp)
-    node = _by_tensor(protocol.Engine.node)
-    gradient = _by_tensor(protocol.Engine.gradient)
-    preserves = _by_tensor(protocol.Engine.preserves)
-    records = _by_tensor(protocol.Engine.records)
-    has_other_names = _by_tensor(protocol.Engine.has_other_names)
-    has_name = _by_tensor(protocol.Engine.has_name)
-    array = _by_tensor(protocol.Engine.array)
-    written = _by_tensor(protocol.Engine.written)
-    nodes_of_write = _by_tensor(protocol.Engine.nodes_of_write)
+    storage_view = _by_tensor(Engine.storage_view)
+    storage = _by_tensor(Engine.storage)
+    version = _by_tensor(Engine.version)
+    group = _by_tensor(Engine.group)
+    stamp = _by_tensor(Engine.stamp)
+    node = _by_tensor(Engine.node)
+    gradient = _by_tensor(Engine.gradient)
+    preserves = _by_tensor(Engine.preserves)
+    records = _by_tensor(Engine.records)
+    has_other_names = _by_tensor(Engine.has_other_names)
+    has_name = _by_tensor(Engine.has_name)
+    array = _by_tensor(Engine.array)
+    written = _by_tensor(Engine.written)
+    nodes_of_write = _by_tensor(Engine.nodes_of_write)
     # answered by the engine of the first argument, a storage or a node
-    key = _by_handle(protocol.Engine.key)
-    weak = _by_handle(protocol.Engine.weak)
-    below = _by_handle(protocol.Engine.below)
-    block = _by_handle(protocol.Engine.block)
-    freed = _by_handle(protocol.Engine.freed)
-    freed_on_gpu = _by_handle(protocol.Engine.freed_on_gpu)
-    numbers = _by_handle(protocol.Engine.numbers)
-    writer = _by_handle(protocol.Engine.writer)
-    role = _by_handle(protocol.Engine.role)
-    name = _by_handle(protocol.Engine.name)
-    parents = _by_handle(protocol.Engine.parents)
-    moves_only = _by_handle(protocol.Engine.moves_only)
-    place = _by_handle(protocol.Engine.place)
-    saved = _by_handle(protocol.Engine.saved)
-    indices = _by_handle(protocol.Engine.indices)
-    saved_state = _by_handle(protocol.Engine.saved_state)
-    is_released = _by_handle(protocol.Engine.is_released)
-    copies = _by_handle(protocol.Engine.copies)
-    is_checked = _by_handle(protocol.Engine.is_checked)
-    storage_view_of_array = _by_handle(protocol.Engine.storage_view_of_array)
-    bits = _by_handle(protocol.Engine.bits)
+    key = _by_handle(Engine.key)
+    weak = _by_handle(Engine.weak)
+    below = _by_handle(Engine.below)
+    block = _by_handle(Engine.block)
+    freed = _by_handle(Engine.freed)
+    freed_on_gpu = _by_handle(Engine.freed_on_gpu)
+    numbers = _by_handle(Engine.numbers)
+    writer = _by_handle(Engine.writer)
+    role = _by_handle(Engine.role)
+    name = _by_handle(Engine.name)
+    parents = _by_handle(Engine.parents)
+    moves_only = _by_handle(Engine.moves_only)
+    place = _by_handle(Engine.place)
+    saved = _by_handle(Engine.saved)
+    indices = _by_handle(Engine.indices)
+    saved_state = _by_handle(Engine.saved_state)
+    is_released = _by_handle(Engine.is_released)
+    copies = _by_handle(Engine.copies)
+    is_checked = _by_handle(Engine.is_checked)
+    storage_view_of_array = _by_handle(Engine.storage_view_of_array)
+    bits = _by_handle(Engine.bits)
     # answered by all engines together
-    is_tensor = _by_any(protocol.Engine.is_tensor)
-    is_shown = _by_any(protocol.Engine.is_shown)
-    owns = _by_any(protocol.Engine.owns)
-    is_other_vocabulary = _by_any(protocol.Engine.is_other_vocabulary)
-    slots = _by_first_answer(protocol.Engine.slots)
-    storage_behind = _by_first_answer(protocol.Engine.storage_behind)
-    gpus = _by_all(protocol.Engine.gpus)
-    shared_storages = _by_all(protocol.Engine.shared_storages)
+    is_tensor = _by_any(Engine.is_tensor)
+    is_shown = _by_any(Engine.is_shown)
+    owns = _by_any(Engine.owns)
+    is_other_vocabulary = _by_any(Engine.is_other_vocabulary)
+    slots = _by_first_answer(Engine.slots)
+    storage_behind = _by_first_answer(Engine.storage_behind)
+    gpus = _by_all(Engine.gpus)
+    shared_storages = _by_all(Engine.shared_storages)
 
     def __init__(self) -> None:
-        self.engines: list[protocol.Engine] = []
+        self.engines: list[Engine] = []
         self._awaited = dict(FRAMEWORKS)
         self._subscriptions: list[Subscriptions] = []
         self._random: contextlib.ExitStack | None = None
-        self._ends_of_sharing: list[tuple[Callable[[protocol.Storage], None], list[Callable[[], None]]]] = []
+        self._ends_of_sharing: list[tuple[Callable[[Storage], None], list[Callable[[], None]]]] = []
         if has_minitensor():
             self.engines.append(importlib.import_module("memory_stage.engines.minitensor.engine").MINITENSOR)
         self.discover_frameworks()
@@ -188,7 +189,7 @@ class Router:
         for name in [name for name in self._awaited if _is_imported(name)]:
             module = importlib.import_module(self._awaited.pop(name))
             try:
-                engine: protocol.Engine = module.engine()
+                engine: Engine = module.engine()
             except protocol.NotRecordable as reason:
                 for each in self._subscriptions:
                     each.emit(Omission(reason.sentence))
@@ -201,13 +202,13 @@ class Router:
             for notify, ends in self._ends_of_sharing:
                 ends.append(engine.when_shared(notify))
 
-    def _engine_of(self, x: protocol.Tensor) -> protocol.Engine:
+    def _engine_of(self, x: Tensor) -> Engine:
         for engine in self.engines[1:]:
             if engine.is_tensor(x):
                 return engine
         return self.engines[0]
 
-    def _owner_of(self, thing: protocol.Storage | protocol.Node) -> protocol.Engine:
+    def _owner_of(self, thing: Storage | Node) -> Engine:
         for engine in self.engines[1:]:
             if engine.owns(thing):
                 return engine
@@ -266,7 +267,7 @@ class Router:
         """Return a gradient as a numpy array. Only minitensor's gradients are not numpy arrays already."""
         return gradient if isinstance(gradient, np.ndarray) else self.engines[0].elements(gradient)
 
-    def when_shared(self, notify: Callable[[protocol.Storage], None]) -> Callable[[], None]:
+    def when_shared(self, notify: Callable[[Storage], None]) -> Callable[[], None]:
         """Subscribe to the storages that become shared in any engine, including engines that are added later."""
         ends = [engine.when_shared(notify) for engine in self.engines]
         entry = notify, ends
