@@ -106,7 +106,9 @@ def test_names_are_read_from_the_source_text():
         e: mt.Tensor = a + b
         e += 1.0
         f = g = a * 2.0
-        mt.ones([2]).add_(c)
+        mt.ones([2]).add_(
+            c,
+        )  # fmt: skip
         kept = [mt.ones([2]), a]
     names = [event.name for event in recording.events if event.kind == "alloc"]
     assert names[:3] == ["inner", "a", "layer.w"] and names[5:] == ["e", "e", "g", "", ""], (d, f, g, kept)
