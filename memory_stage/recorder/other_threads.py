@@ -9,7 +9,6 @@ from typing import Any
 
 from memory_stage.engines.events import Alloc, Event, Free, Omission, Write
 from memory_stage.engines.protocol import Engine, GpuMeter, Key
-from memory_stage.messages import Text
 from memory_stage.model import changes
 from memory_stage.model.ledger import Ledger
 
