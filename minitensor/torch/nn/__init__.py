@@ -18,16 +18,7 @@ from minitensor.torch.nn.images import (
     MaxPool2d,
 )
 from minitensor.torch.nn.layers import DECLARED as _DECLARED
-from minitensor.torch.nn.layers import (
-    Dropout,
-    Dropout2d,
-    Flatten,
-    Identity,
-    Linear,
-    ModuleList,
-    Sequential,
-    Unflatten,
-)
+from minitensor.torch.nn.layers import Dropout, Dropout2d, Flatten, Identity, Linear, ModuleList, Sequential, Unflatten
 from minitensor.torch.nn.module import Module
 from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.nn.recurrences import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
