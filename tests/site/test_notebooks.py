@@ -9,29 +9,24 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from tests.support.chapters.chapter import HEADER
-from tests.support.waiting import until
+from tests.support.site.notebook_programs import STARTING, own_folders, stop, wait_for_address
 from tools.build import ROOT
 
 sys.path.insert(0, str(ROOT / "tools" / "jupyter"))
 from chapter_files import ChapterFiles
 
-ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/lab\S*\?token=\w+")
-STARTING = 300  # seconds; generous, because the machine may be busy
-
 
 @pytest.fixture
-def lab(tmp_path) -> Iterator[str]:
-    """Return the address of a JupyterLab on a copy of a chapter, without the user's Jupyter settings."""
+def lab(tmp_path) -> Iterator[tuple[str, str]]:
+    """Return the address and the token of a JupyterLab on a copy of a chapter, without the user's Jupyter settings."""
     (tmp_path / "chapters").mkdir()
     source = min((ROOT / "chapters").glob("*.md"))
     (tmp_path / "chapters" / "chapter.md").write_bytes(source.read_bytes())
-    own = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "RUNTIME")}
-    environment = {**os.environ, **own, "JUPYTER_CONFIG_PATH": str(ROOT / "tools" / "jupyter")}
+    environment = os.environ | own_folders(tmp_path) | {"JUPYTER_CONFIG_PATH": str(ROOT / "tools" / "jupyter")}
     command = [sys.executable, "-m", "jupyterlab", str(tmp_path / "chapters"), "--no-browser", "--allow-root"]
     log = tmp_path / "log"
     with log.open("w") as written:
@@ -42,30 +37,14 @@ def lab(tmp_path) -> Iterator[str]:
         stop(server)
 
 
-def stop(server: subprocess.Popen) -> None:
-    """End JupyterLab, which would wait forever for a kernel that was still starting."""
-    server.terminate()
-    try:
-        server.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        server.kill()  # its kernels notice that their parent has ended, and end too
-        server.wait()
-
-
-def wait_for_address(log: Path) -> str:
-    """Wait for the address that the server writes when it is ready."""
-    started = until(lambda: ADDRESS.search(log.read_text()) is not None, patience=STARTING)
-    assert started, f"JupyterLab did not start in {STARTING} s:\n{log.read_text()}"
-    return ADDRESS.search(log.read_text()).group()
-
-
 def test_a_double_click_opens_a_chapter_as_a_notebook_with_words_for_the_marks_of_steps(lab, browser):
+    address, token = lab
     page = browser.new_page()
-    page.goto(lab)
+    page.goto(f"{address}/lab?token={token}")
     page.get_by_text("chapter.md", exact=True).dblclick(timeout=STARTING * 1000)
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=STARTING * 1000)
-    address = f"{lab.partition('/lab')[0]}/api/contents/chapter.md?type=notebook&token={lab.rpartition('=')[2]}"
-    cells = page.request.get(address).json()["content"]["cells"]
+    contents = f"{address}/api/contents/chapter.md?type=notebook&token={token}"
+    cells = page.request.get(contents).json()["content"]["cells"]
     texts = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
     assert any("**line 1**<!--{step}`1`-->" in text for text in texts)
     assert not any("{step}" in re.sub("<!--.*?-->", "", text) for text in texts)

@@ -33,15 +33,25 @@ function textsIn(node, found = []) {
   return found;
 }
 
-/** Return what of a text node stays the same while the page scrolls. */
-function textOf(node) {
+/**
+ * Return what of a text node stays the same while the page scrolls.
+ * @param {Text} node
+ * @param {Element} [view] the element in which a notebook program shows the notebook
+ */
+function textOf(node, view) {
   const holder = node.parentElement ?? node.parentNode.host;
   const svg = holder.closest('svg');
-  const ancestors = [...ancestorsOf(node)].map(element => [element, getComputedStyle(element)]);
+  const elements = [...ancestorsOf(node)];
+  if (view) elements.splice(elements.indexOf(view));
+  const ancestors = elements.map(element => [element, getComputedStyle(element)]);
   const block = ancestors.find(([, { display }]) => !/^inline|^contents$/.test(display));
+  const range = document.createRange();
+  range.selectNodeContents(node);
   return {
     node,
+    range,
     svg,
+    view,
     scale: svg ? Math.min(1, svg.getBoundingClientRect().width / svg.width.baseVal.value) : 1,
     picture: svg && holder.closest('text'),
     size: parseFloat(ancestors[0][1].fontSize),
@@ -53,11 +63,18 @@ function textOf(node) {
 
 const isOpaque = color => /^rgb\(/.test(color) || /^rgba\(.*, 1\)$/.test(color);
 
-/** Return the pieces of a text as they are now: a box for each line, less what a scrolling element hides. */
-function piecesOf(text) {
-  const { node, picture, size, clips, svg } = text;
-  const range = document.createRange();
-  range.selectNodeContents(node);
+/**
+ * Return the pieces of a text as they are now: a box for each line, less what a scrolling element hides.
+ * @param {any} text
+ * @param {(element: Element) => DOMRect} placeOf returns the present place of an element
+ */
+function piecesOf(text, placeOf) {
+  const { range, picture, size, clips, svg, view } = text;
+  const seen = view && placeOf(view);
+  if (seen) {
+    const { top, bottom } = picture ? picture.getBoundingClientRect() : range.getBoundingClientRect();
+    if (bottom < seen.top || top > seen.bottom) return [[], []];
+  }
   const boxes = picture ? [picture.getBoundingClientRect()] : [...range.getClientRects()];
   const faults = [];
   const pieces = [];
@@ -65,8 +82,9 @@ function piecesOf(text) {
     const spare = Math.max(0, (bottom - top - size * 0.95) / 2);
     let box = { left, right, top: top + spare, bottom: bottom - spare };
     if (box.right - box.left < 1) continue;
+    if (seen) box = { ...box, top: Math.max(box.top, seen.top), bottom: Math.min(box.bottom, seen.bottom) };
     for (const [element, style] of clips) {
-      const place = element.getBoundingClientRect();
+      const place = placeOf(element);
       const frame = {
         left: place.left + element.clientLeft,
         right: place.left + element.clientLeft + element.clientWidth,
@@ -89,6 +107,7 @@ function piecesOf(text) {
     if (box.right - box.left < 1 || box.bottom - box.top < 1) continue;
     pieces.push({ ...box, text });
     if (box.left < -1 || box.right > document.documentElement.clientWidth + 1) faults.push('reaches beyond the page');
+    if (seen && (box.left < seen.left - 1 || box.right > seen.right + 1)) faults.push('reaches beyond the notebook');
     if (svg && !picture.closest('.mark')) {
       const frame = svg.getBoundingClientRect();
       const isOut = box.left < frame.left - 1 || box.right > frame.right + 1;
@@ -114,6 +133,7 @@ const isCovered = (upper, lower) =>
 /** Return how two pieces disturb one another, or undefined. */
 function disturbance(a, b) {
   if (a.text.node === b.text.node || a.text.block === b.text.block) return undefined;
+  if (a.text.isOurs === false && b.text.isOurs === false) return undefined; // both are of the notebook program
   const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
   const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
   const isOver = across > OVER && down > OVER;
@@ -130,9 +150,14 @@ const said = text => `"${text.node.data.trim().replace(/\s+/g, ' ').slice(0, 40)
 function faultsAmong(texts) {
   const found = new Set();
   const pieces = [];
+  const places = new Map(); // of elements that several texts are in
+  const placeOf = element => {
+    if (!places.has(element)) places.set(element, element.getBoundingClientRect());
+    return places.get(element);
+  };
   for (const text of texts) {
-    const [mine, faults] = piecesOf(text);
-    for (const fault of faults) found.add(`${said(text)} ${fault}`);
+    const [mine, faults] = piecesOf(text, placeOf);
+    if (text.isOurs !== false) for (const fault of faults) found.add(`${said(text)} ${fault}`);
     pieces.push(...mine);
   }
   pieces.sort((a, b) => a.top - b.top);
@@ -174,35 +199,88 @@ function moveTo(one, moment) {
   if (moment === 'end') one.go(Infinity);
 }
 
+/** Return how a reader scrolls: the page, or the element in which a notebook program shows the notebook. */
+function scrollingOf(selector) {
+  if (!selector) {
+    const topOf = element => scrollY + element.getBoundingClientRect().top;
+    return { topOf, to: y => scrollTo(0, y), room: innerHeight };
+  }
+  const box = document.querySelector(selector);
+  const topOf = element => box.scrollTop + element.getBoundingClientRect().top - box.getBoundingClientRect().top;
+  return { topOf, to: y => (box.scrollTop = y), room: box.clientHeight, box };
+}
+
+/** Return the faults of a stage or figure as it scrolls past in steps of 100 px, with its folds closed and open. */
+function faultsPast(one, scrolling, title) {
+  const found = new Set();
+  const folds = one.shadowRoot.querySelectorAll('details');
+  for (const isOpen of [false, true]) {
+    for (const fold of folds) fold.open = isOpen;
+    for (const fold of folds) fold.dispatchEvent(new Event('toggle'));
+    const texts = textsIn(one).map(node => textOf(node, scrolling.box));
+    const top = scrolling.topOf(one);
+    const isStill = one.tagName === 'MEMORY-FIGURE'; // nothing of a figure stays in view while the page scrolls
+    const height = one.getBoundingClientRect().height;
+    // in a notebook, texts above and below the visible part are cut away, so a figure scrolls past as well
+    const end = isStill && !scrolling.box ? top : top + height;
+    for (let y = isStill && !scrolling.box ? top - 1 : top - scrolling.room; y < end; y += 100) {
+      scrolling.to(y);
+      for (const fault of faultsAmong(texts)) found.add(`${title}${isOpen ? ', unfolded' : ''}: ${fault}`);
+    }
+  }
+  for (const fold of folds) fold.open = false;
+  return found;
+}
+
+const STYLED = 'memory-stage, memory-figure, .mt-note'; // outputs with the book's own style
+const WRITTEN = '.jp-RenderedMarkdown, .jp-OutputArea-output'; // the rest of a notebook's texts are the program's own
+
+/** Return the faults of a live notebook's texts and outputs as all of it scrolls past. */
+function faultsOfNotebook(scrolling) {
+  const { box } = scrolling;
+  const found = new Set();
+  const texts = textsIn(box).map(node => textOf(node, box));
+  for (const text of texts) {
+    const ancestors = [...ancestorsOf(text.node)];
+    text.isOurs = ancestors.some(element => element.matches(WRITTEN));
+    const isBroken = getComputedStyle(ancestors[0]).wordBreak === 'break-all';
+    if (isBroken && ancestors.some(element => element.matches(STYLED))) {
+      found.add(`the notebook: ${said(text)} has lines that end inside of words`);
+    }
+  }
+  for (let y = 0; y < box.scrollHeight; y += scrolling.room * 0.8) {
+    scrolling.to(y);
+    for (const fault of faultsAmong(texts)) found.add(`the notebook: ${fault}`);
+  }
+  for (const output of box.querySelectorAll('.jp-OutputArea-output:has(memory-stage, memory-figure, .mt-note)')) {
+    const [wide, place] = [output.scrollWidth, output.clientWidth];
+    if (wide > place + 1) found.add(`the notebook: an output is ${wide} px wide in ${place} px: ${begin(output)}`);
+  }
+  return found;
+}
+
+const begin = element => element.textContent.trim().replace(/\s+/g, ' ').slice(0, 60);
+
 /**
- * Return the faults of every stage and figure of the page as it scrolls past in steps of 100 px, with its folds closed
- * and open, and those of the rest of the page unless it is a notebook.
- * @param {{moment?: string, isOurs?: boolean}} [how]
+ * Return the faults of every stage and figure of the page as it scrolls past, and those of the rest of the page: of the
+ * book's, and of a live notebook, but not of the HTML that nbconvert makes.
+ * @param {{moment?: string, isOurs?: boolean, scroller?: string}} [how] `scroller` selects the element in which a
+ *   notebook program shows the notebook
  */
-function faultsOfLayout({ moment = 'opening', isOurs = true } = {}) {
+function faultsOfLayout({ moment = 'opening', isOurs = true, scroller = '' } = {}) {
   const style = document.createElement('style');
   style.textContent =
     '*, ::before, ::after { content-visibility: visible !important; scroll-behavior: auto !important }';
   document.head.append(style);
-  const texts = isOurs ? textsIn(document.body).map(textOf) : [];
+  const scrolling = scrollingOf(scroller);
+  const texts = isOurs ? textsIn(document.body).map(node => textOf(node)) : [];
   const found = new Set([...faultsAmong(texts)].map(fault => `the page: ${fault}`));
+  if (scroller) for (const fault of faultsOfNotebook(scrolling)) found.add(fault);
   for (const one of livesOn(document)) {
     const title = (one.data ?? one.shown).title;
     moveTo(one, moment);
     for (const fault of faultsOfBoxes(one.shadowRoot)) found.add(`${title}: ${fault}`);
-    for (const isOpen of [false, true]) {
-      for (const fold of one.shadowRoot.querySelectorAll('details')) fold.open = isOpen;
-      for (const fold of one.shadowRoot.querySelectorAll('details')) fold.dispatchEvent(new Event('toggle'));
-      const texts = textsIn(one).map(textOf);
-      const top = scrollY + one.getBoundingClientRect().top;
-      const isStill = one.tagName === 'MEMORY-FIGURE'; // nothing of a figure stays in view while the page scrolls
-      const end = isStill ? top : top + one.getBoundingClientRect().height;
-      for (let y = isStill ? top - 1 : top - innerHeight; y < end; y += 100) {
-        scrollTo(0, y);
-        for (const fault of faultsAmong(texts)) found.add(`${title}${isOpen ? ', unfolded' : ''}: ${fault}`);
-      }
-    }
-    for (const fold of one.shadowRoot.querySelectorAll('details')) fold.open = false;
+    for (const fault of faultsPast(one, scrolling, title)) found.add(fault);
   }
   style.remove();
   return [...found];
