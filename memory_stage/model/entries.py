@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_stage.engines.protocol import Key, Node
-from memory_stage.messages import Text
+from memory_stage.messages import Text, message
 from memory_stage.model.compound_names import without_function
 from memory_stage.trace import cells
 from memory_stage.trace.rasters import Raster
@@ -93,8 +93,8 @@ class StateEntry:
     gradient: str | None = None  # the gradient that has arrived in backward, as text
 
     @property
-    def label(self) -> str:
-        """The name of the state in sentences: ``a@0``."""
+    def label(self) -> Text:
+        """The name of the state in sentences: ``a@0``; a message if its tensor has neither a name nor an operation."""
         return self.event["label"]
 
 
@@ -196,7 +196,8 @@ class SaveEntry:
     def name(self) -> Text:
         """The name of the saved state or, if no state is known, of a tensor on the same storage; else a phrase."""
         if self.state is not None:
-            return self.state.label.rpartition("@")[0]
+            label = self.state.label
+            return label.rpartition("@")[0] if isinstance(label, str) else message("tensor")
         return (self.of.short_name or self.of.op) if self.of is not None else self.what
 
     @property

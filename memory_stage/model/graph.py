@@ -183,7 +183,8 @@ class Graph:
             if before is not None:
                 event["after"] = before.id
             state = group.states[version] = StateEntry(event["id"], group, version, event, step=self._journal.step)
-            event["label"] = f"{group.label}@{version}" if group.label else f"{entry.op or 'tensor'}@{version}"
+            name = group.label or entry.op
+            event["label"] = f"{name}@{version}" if name else message("tensor@{version}", version=version)
             self.states[state.id] = state
             self._tensors.labels[event["label"]] += 1
             self._tensors.touched[group] = None

@@ -34,7 +34,7 @@ class Tensors:
         self.entries: dict[int, TensorEntry] = {}
         self.arrays: dict[int, TensorEntry] = {}
         self.touched: dict[ViewGroup, None] = {}
-        self.labels: Counter[str] = Counter()
+        self.labels: Counter[Text] = Counter()
         self._engine = engine
         self._journal = journal
         self._storages = storages

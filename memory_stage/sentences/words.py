@@ -21,15 +21,10 @@ RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
 
 
 def code(text: Text) -> Text:
-    """Return code in backticks, with other quotes in place of its own; words for a write without a name.
-
-    A text that is a message already, such as a phrase for a saved tensor, is returned as it is.
-    """
+    """Return code in backticks, with other quotes in place of its own; words for a write without a name."""
     if text == UNREPORTED_WRITE:
         return message("an update")
-    if not isinstance(text, str):
-        return text
-    name = phrase(text)
+    name = phrase(text) if isinstance(text, str) else text
     return "`" + name.replace("`", "'") + "`" if isinstance(name, str) else message("`{name}`", name=name)
 
 

@@ -36,7 +36,7 @@ SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}[A-Za-z][a-z'’]*")
 #: Three English words in a row are a label or a title, not a name.
 WORDS = re.compile(r"(?<![\w.`])(?:(?:[A-Za-z][a-z'’]+|a)[ ,;:]+){2,}[A-Za-z][a-z'’]+")
 #: Names and licences that are longer.
-NAMES = {"SIL Open Font License", "batch in centred"}
+NAMES = {"SIL Open Font License"}
 #: Keys of the data of a stage or a figure whose values are code, names, or messages that a program raised.
 NOT_SHOWN = {
     "code", "do", "id", "schema", "depth", "device", "compare", "opens", "policy", "phase", "names", "name", "kind",

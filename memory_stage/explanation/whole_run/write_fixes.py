@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from memory_stage.explanation.paddle_spelling import respelled
 from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.whole_run.faults import Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_names, names_in, target_of
@@ -85,6 +86,8 @@ def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callab
         yield Fix(sentence)
         return
     rewritten = out_of_place(source)
+    if rewritten and lost.library == "paddle":
+        rewritten = respelled(f"`{rewritten}`").strip("`")
     if rewritten:
         sentence = message("Write the result into new memory, so that backward finds the old numbers.")
         edits = text.replace(statement, rewritten)

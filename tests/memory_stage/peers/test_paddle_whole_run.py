@@ -74,6 +74,34 @@ def test_a_result_that_was_overwritten_has_its_name_its_derivative_and_a_tried_f
     assert float(mended(explanation, path, tmp_path)) == pytest.approx(4 * slope * (1 - slope), rel=1e-5)
 
 
+FILLED = """
+import paddle
+w = paddle.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)
+h = w * 2
+loss = (h * h).sum()
+with paddle.no_grad():
+    {write}
+loss.backward()
+print(w.grad.tolist())
+"""
+
+
+@pytest.mark.parametrize(
+    ("write", "mended_write"),
+    [
+        ("h.zero_()", "h = paddle.zeros_like(h)"),
+        ("h.fill_(3.0)", "h = paddle.full_like(h, 3.0)"),
+        ("h[h > 3] = 0.0", "h = paddle.where(h > 3, paddle.full_like(h, 0.0), h)"),
+    ],
+)
+def test_a_fix_of_a_write_has_paddles_names(write, mended_write, tmp_path):
+    path = written(tmp_path, FILLED.format(write=write))
+    explanation, _, _ = explained(path)
+    (fault,) = explanation.faults
+    assert any(line.endswith(mended_write) for line in fault.fixes[0].diff()), fault.fixes[0].diff()
+    assert mended(explanation, path, tmp_path) == "[8.0, 16.0, 24.0]\n"
+
+
 CARRIED = """
 import paddle
 from paddle import nn
