@@ -33,10 +33,9 @@ from memory_stage.engines.protocol import (
 from memory_stage.trace.cells import MOST_RANGES, SMALL, Run, merged, runs_of
 from minitensor.engine import events as engine_events
 from minitensor.engine.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
-from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage, write_that_made
 from minitensor.engine.core.tensor import Tensor
-from minitensor.engine.device.arrays import byte_bounds, gpu_of, host_array, restrided
+from minitensor.engine.device.arrays import address_of, byte_bounds, gpu_of, host_array, restrided
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.device.places import current
 from minitensor.engine.modes import modes, set_inplace_policy
@@ -414,7 +413,7 @@ def _layout(array: Any, buffer: Any) -> CellLayout:
 def _own_layout(array: Any, buffer: Any) -> CellLayout:
     """Return shape, strides and offset of an array in ``buffer``, in elements of the array."""
     size = array.itemsize
-    offset = (address(array) - address(buffer)) // size if array.size else 0
+    offset = (address_of(array) - address_of(buffer)) // size if array.size else 0
     return CellLayout(list(array.shape), [stride // size for stride in array.strides], offset)
 
 
@@ -445,7 +444,7 @@ def _elements(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
 
 def _ranges(patch: Patch, buffer: np.ndarray) -> list[Run]:
     """Return the runs of consecutive cells of ``buffer`` that ``patch`` preserves, or one long run instead of many."""
-    at, start = patch.cells, address(buffer) // buffer.itemsize
+    at, start = patch.cells, address_of(buffer) // buffer.itemsize
     whole = [(at.lowest // buffer.itemsize - start, (at.end * at.itemsize - 1) // buffer.itemsize - start)]
     if at.is_stretch or at.itemsize != buffer.itemsize:
         return whole

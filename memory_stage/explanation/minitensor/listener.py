@@ -26,8 +26,8 @@ from memory_stage.model.shared_memory import SharedMemory
 from memory_stage.recorder.stack_headroom import StackHeadroom
 from minitensor.engine import events
 from minitensor.engine.core.history import Leaf, Node, peek
-from minitensor.engine.core.regions import address
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import address_of
 from minitensor.engine.modes import modes
 from minitensor.engine.saved.cells import Cells
 from minitensor.memory.backward_needs import (
@@ -151,7 +151,7 @@ class Listener(events.Subscription):
             if not changed.size:
                 continue
             size = storage.buffer.itemsize
-            stale = lost_saves.unnoticed(storage, Cells.at(changed + address(storage.buffer) // size, size))
+            stale = lost_saves.unnoticed(storage, Cells.at(changed + address_of(storage.buffer) // size, size))
             if not stale:
                 continue
             row = self._add(

@@ -13,9 +13,9 @@ from memory_stage.explanation.report_rows import SavedTensor, SourceLine
 from memory_stage.messages import joined, message, plural, said
 from minitensor.engine.autograd.context import GUARD
 from minitensor.engine.core.history import Node, Saved
-from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import address_of
 from minitensor.engine.saved.cells import Cells
 from minitensor.engine.saved.patches import Patch
 from minitensor.engine.saved.saved import FREED, Lost, is_intact, version_saved
@@ -70,7 +70,7 @@ def _saved_tensors(savers: Iterable[tuple[Node, int]], lost: bool) -> Iterator[t
     groups: dict[tuple[Any, ...], tuple[Node, list[int]]] = {}
     for node, k in savers:
         array = node.saved[k][0]
-        key = id(node), id(node.saved[k][1]), address(array), array.shape, array.strides
+        key = id(node), id(node.saved[k][1]), address_of(array), array.shape, array.strides
         groups.setdefault(key, (node, []))[1].append(k)
     for node, positions in groups.values():
         array = node.saved[positions[0]][0]

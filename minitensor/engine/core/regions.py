@@ -16,8 +16,6 @@ from numpy import add, ndarray
 
 from minitensor.engine.device.arrays import add_at, address_of, host_array, like, owner_of, restrided, strided
 
-address = address_of
-
 
 class Layout(NamedTuple):
     """The layout of an array in a stretch of memory, in elements."""
@@ -185,13 +183,13 @@ class Extent(NamedTuple):
         """Locate ``view``, an array of the same storage and dtype, in this memory."""
         size = view.itemsize
         overlaps = overlaps_itself(view)
-        part = Layout((address(view) - self.begin) // size, view.shape, tuple([s // size for s in view.strides]))
+        part = Layout((address_of(view) - self.begin) // size, view.shape, tuple([s // size for s in view.strides]))
         return Region(self.length, self.whole, part, overlaps, self.dense and not overlaps and view.size > 0)
 
 
 def extent_of(base: np.ndarray) -> Extent:
     """Return the memory that ``base`` spans."""
-    size, first, dense = base.itemsize, address(base), base.flags.c_contiguous
+    size, first, dense = base.itemsize, address_of(base), base.flags.c_contiguous
     begin, length = (first, base.size) if dense else span(base)
     whole = Layout((first - begin) // size, base.shape, tuple([s // size for s in base.strides]))
     return Extent(begin, length, whole, dense)
@@ -205,11 +203,11 @@ def region_of(view: np.ndarray, base: np.ndarray) -> Region:
 def span(array: np.ndarray) -> tuple[int, int]:
     """Return the lowest address of an array in bytes, and the number of elements that fit from there to its end."""
     if array.size == 0:
-        return address(array), 0
+        return address_of(array), 0
     steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
     below = sum(step for step in steps if step < 0)
     above = sum(step for step in steps if step > 0)
-    return address(array) + below, (above - below) // array.itemsize + 1
+    return address_of(array) + below, (above - below) // array.itemsize + 1
 
 
 def memory_of(array: np.ndarray) -> np.ndarray:
@@ -224,7 +222,7 @@ def memory_of(array: np.ndarray) -> np.ndarray:
 
 def same_layout(a: np.ndarray, b: np.ndarray) -> bool:
     """True if two arrays show the same cells in the same order."""
-    return a is b or (a.shape == b.shape and a.strides == b.strides and address(a) == address(b))
+    return a is b or (a.shape == b.shape and a.strides == b.strides and address_of(a) == address_of(b))
 
 
 def covers(view: np.ndarray, base: np.ndarray) -> bool:
@@ -282,7 +280,7 @@ def overlaps_itself(array: np.ndarray) -> bool:
         if step <= reach:
             # Interleaved dimensions need not share cells, so count how often each cell is used. This case is rare.
             lowest, extent = span(array)
-            start = (address(array) - lowest) // array.itemsize
+            start = (address_of(array) - lowest) // array.itemsize
             layout = Layout(start, array.shape, tuple(s // array.itemsize for s in array.strides))
             seen = np.bincount(layout.of(np.arange(extent)).ravel(), minlength=extent)
             return bool(seen.max() > 1)

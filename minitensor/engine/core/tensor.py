@@ -19,10 +19,9 @@ from minitensor.engine.checks import shown
 from minitensor.engine.core.history import GradientBox, Leaf, Node, become_leaf, current, group_of, new_leaf
 from minitensor.engine.core.layout_rules import always_contiguous, laid_out, register_layout
 from minitensor.engine.core.printing import format_tensor
-from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage, new_storage
 from minitensor.engine.core.tensor_type import TensorType
-from minitensor.engine.device.arrays import gpu_of, host_array
+from minitensor.engine.device.arrays import address_of, gpu_of, host_array
 from minitensor.engine.device.places import Place
 from minitensor.engine.dtypes import BY_NUMPY, FLOATS, INTEGERS, DType
 from minitensor.engine.events import TensorCreated, ViewCreated, watch
@@ -189,7 +188,7 @@ class Tensor(metaclass=TensorType):
     @property
     def offset(self) -> int:
         """The number of elements of the storage before the first element."""
-        return (address(self._array) - address(self._storage.buffer)) // self._array.itemsize
+        return (address_of(self._array) - address_of(self._storage.buffer)) // self._array.itemsize
 
     @property
     def dtype(self) -> DType:
@@ -212,7 +211,7 @@ class Tensor(metaclass=TensorType):
 
     def data_ptr(self) -> int:
         """Return the address in bytes of the first element."""
-        return address(self._array)
+        return address_of(self._array)
 
     def is_contiguous(self) -> bool:
         """True if the elements are adjacent in memory in C order (last index fastest)."""

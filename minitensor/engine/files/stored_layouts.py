@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.core.regions import address, memory_of
+from minitensor.engine.core.regions import memory_of
 from minitensor.engine.core.storage import new_storage
 from minitensor.engine.core.tensor import Tensor
-from minitensor.engine.device.arrays import gpu_of, strided
+from minitensor.engine.device.arrays import address_of, gpu_of, strided
 from minitensor.engine.dtypes import DTYPES, is_supported
 from minitensor.engine.files.archive import Unreadable
 
@@ -64,7 +64,7 @@ class StoredLayouts:
             whole = array.flags.c_contiguous and array.nbytes == cells.nbytes
             self._storages[id(storage)] = self.array(array if whole else cells, path), cells
         name, cells = self._storages[id(storage)]
-        return name, [stride // size for stride in array.strides], (address(array) - address(cells)) // size
+        return name, [stride // size for stride in array.strides], (address_of(array) - address_of(cells)) // size
 
     def array(self, array: Any, path: tuple[Any, ...]) -> str:
         """Register ``array`` under a unique name, which is made of the keys that lead to it, and return the name."""

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.checks import flag, shown
-from minitensor.engine.core.regions import address, memory_of
-from minitensor.engine.device.arrays import add_at, beside, may_share, raise_at
+from minitensor.engine.core.regions import memory_of
+from minitensor.engine.device.arrays import add_at, address_of, beside, may_share, raise_at
 from minitensor.engine.dtypes import FLOATS, INDICES
 from minitensor.engine.kernels.numbers import number, without_fraction
 
@@ -221,7 +221,7 @@ def _add_in_memory(out: Array, index: tuple[Array, ...], values: Array) -> None:
     """
     line = memory_of(out)
     steps = [stride // out.itemsize for stride in out.strides]
-    inside = np.asarray((address(out) - address(line)) // out.itemsize)
+    inside = np.asarray((address_of(out) - address_of(line)) // out.itemsize)
     for n, step in zip(out.shape[len(index) :], steps[len(index) :], strict=True):
         inside = np.add.outer(inside, np.arange(n) * step)
     starts: Any = sum(place.reshape(-1) * step for place, step in zip(index, steps, strict=False))

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.core.regions import Layout, address, memory_of, overlaps_itself, span
-from minitensor.engine.device.arrays import host_array, like, share_memory
+from minitensor.engine.core.regions import Layout, memory_of, overlaps_itself, span
+from minitensor.engine.device.arrays import address_of, host_array, like, share_memory
 
 
 class Cells:
@@ -49,10 +49,10 @@ class Cells:
         """Return the cells of ``array``, in the order of its elements."""
         size = array.itemsize
         if array.flags.c_contiguous:
-            return cls(size, address(array) // size, array.size)
+            return cls(size, address_of(array) // size, array.size)
         lowest, extent = span(array)
         strides = tuple(stride // size for stride in array.strides)
-        return cls(size, lowest // size, extent, Layout((address(array) - lowest) // size, array.shape, strides))
+        return cls(size, lowest // size, extent, Layout((address_of(array) - lowest) // size, array.shape, strides))
 
     @classmethod
     def unordered(cls, array: np.ndarray) -> Cells:
@@ -73,7 +73,7 @@ class Cells:
         if array.size <= 4096:
             at = cls.of(array).numbers().reshape(array.shape)[index]
         else:
-            at = np.broadcast_to(address(array) // size, array.shape)[index]
+            at = np.broadcast_to(address_of(array) // size, array.shape)[index]
             for axis, (n, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
                 at = at + np.broadcast_to(_along(axis, array.ndim, n, stride // size), array.shape)[index]
         at = np.unique(at)

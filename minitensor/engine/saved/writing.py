@@ -23,8 +23,8 @@ from weakref import ref
 
 import numpy as np
 
-from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage, calling_frame, outside_engine, write_log
+from minitensor.engine.device.arrays import address_of
 from minitensor.engine.events import SavedOverwritten, watch
 from minitensor.engine.modes import modes
 from minitensor.engine.saved.cells import Cells, touch
@@ -147,7 +147,7 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
         if is_intact(saved):
             array_saved, _, version = saved
             patches, left = (version.patches, version.left) if type(version) is Preserved else ((), None)
-            key = address(array_saved), array_saved.shape, array_saved.strides, array_saved.dtype, id(patches)
+            key = address_of(array_saved), array_saved.shape, array_saved.strides, array_saved.dtype, id(patches)
             if key not in groups:
                 groups[key] = SaveGroup(array_saved, patches, left)
             groups[key].members.append((node, k))

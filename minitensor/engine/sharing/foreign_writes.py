@@ -19,9 +19,9 @@ import numpy as np
 
 from minitensor.engine.checks import shown
 from minitensor.engine.core.history import Saved
-from minitensor.engine.core.regions import address, overlaps_itself
+from minitensor.engine.core.regions import overlaps_itself
 from minitensor.engine.core.storage import Storage
-from minitensor.engine.device.arrays import byte_bounds, gpu_of
+from minitensor.engine.device.arrays import address_of, byte_bounds, gpu_of
 from minitensor.engine.saved.cells import Cells
 from minitensor.engine.saved.saved import Preserved
 from minitensor.engine.sharing import numpy_memory
@@ -78,7 +78,7 @@ def written_outside(
     count = int(np.count_nonzero(changed))
     first = tuple(int(i) for i in np.argwhere(changed)[0])
     where = f"element {list(first)}" if first else "its element"
-    at = address(array) + sum(i * stride for i, stride in zip(first, array.strides, strict=True))
+    at = address_of(array) + sum(i * stride for i, stride in zip(first, array.strides, strict=True))
     byte = at - byte_bounds(storage.buffer)[0]
     others = f"; {count - 1} more of its {array.size} elements changed" if count > 1 else ""
     return RuntimeError(
@@ -129,7 +129,7 @@ class CopyingSavers(list[Any]):
         node.saved = tuple(entries)
 
     def _copy_of(self, array: np.ndarray) -> SavedCopy:
-        key = address(array), array.shape, array.strides
+        key = address_of(array), array.shape, array.strides
         copy = self.copies.get(key)
         if copy is None or copy.changed(array).any():
             self.copies[key] = copy = SavedCopy(array)

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.checks import shown
-from minitensor.engine.core.regions import address, overlaps_itself
+from minitensor.engine.core.regions import overlaps_itself
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
-from minitensor.engine.device.arrays import byte_bounds, gpu_of, host_array
+from minitensor.engine.device.arrays import address_of, byte_bounds, gpu_of, host_array
 from minitensor.engine.device.places import Place
 from minitensor.engine.dtypes import BY_NUMPY, DTYPES, is_supported
 from minitensor.engine.events import StorageCreated, TensorCreated, watch
@@ -57,7 +57,7 @@ class Window:
     @classmethod
     def on(cls, array: np.ndarray, writeable: bool, keeps: Any) -> Window:
         """Return a window for the elements of ``array``."""
-        return cls(address(array), array.shape, array.strides, array.dtype, writeable, keeps)
+        return cls(address_of(array), array.shape, array.strides, array.dtype, writeable, keeps)
 
 
 # ---------- registry of shared storages ----------
@@ -192,7 +192,7 @@ def as_plain_array(op: str, array: Any) -> np.ndarray:
             f"as in to_tensor(array.astype('float32'))"
         )
     size = array.itemsize
-    if array.size and (address(array.view(np.ndarray)) % size or any(s % size for s in array.strides)):
+    if array.size and (address_of(array.view(np.ndarray)) % size or any(s % size for s in array.strides)):
         raise ValueError(
             f"{op}: the elements are not aligned to their size ({size} bytes), as those of a field of a structured "
             f"array; to_tensor copies them"

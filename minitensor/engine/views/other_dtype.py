@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from minitensor.engine.core.regions import address, overlaps_itself, steps_of
+from minitensor.engine.core.regions import overlaps_itself, steps_of
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import address_of
 from minitensor.engine.dtypes import BY_NUMPY, DType, bool_
 from minitensor.engine.events import ViewCreated, watch
 
@@ -44,7 +45,7 @@ def read_as(x: Tensor, dtype: DType, error: Callable[[str, str, int], Exception]
             raise error("stride(-1)", "1", steps[-1])
         ratio = new_size // size
         if ratio:
-            begin = (address(array) - address(x._storage.buffer)) // size
+            begin = (address_of(array) - address_of(x._storage.buffer)) // size
             checked = {"size(-1)": array.shape[-1], "storage_offset()": begin}
             checked |= {f"stride({i})": step for i, step in enumerate(steps[:-1])}
             for part, number in checked.items():

@@ -9,10 +9,10 @@ import numpy as np
 
 from minitensor.engine.checks import shown
 from minitensor.engine.core.history import READ, Node, Operation, group_of, read_node
-from minitensor.engine.core.regions import PartGradient, Pick, address, memory_of, overlaps_itself, span
+from minitensor.engine.core.regions import PartGradient, Pick, memory_of, overlaps_itself, span
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape
-from minitensor.engine.device.arrays import restrided
+from minitensor.engine.device.arrays import address_of, restrided
 from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
 from minitensor.engine.views.making import view_of
 
@@ -141,7 +141,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     size = x._array.itemsize
     base = x._array if x._history is None else x._history.base
     lowest, extent = span(base)
-    begin = (lowest - address(x._storage.buffer)) // size
+    begin = (lowest - address_of(x._storage.buffer)) // size
     reach = [(n - 1) * s for n, s in zip(lengths, steps, strict=True)]
     first = offset + sum(r for r in reach if r < 0)
     last = offset + sum(r for r in reach if r > 0)

@@ -44,7 +44,7 @@ mutation(
     "minitensor/engine/kernels/indexed.py",
     "added-from-the-wrong-element",
     "Rows of a view are added at the start of its memory instead of its first element.",
-    "inside = np.asarray((address(out) - address(line)) // out.itemsize)",
+    "inside = np.asarray((address_of(out) - address_of(line)) // out.itemsize)",
     "inside = np.asarray(0)",
     LARGE,
 )

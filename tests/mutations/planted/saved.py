@@ -119,8 +119,8 @@ writing(
 writing(
     "half-preserved-counts-as-alike",
     "Savers of the same view are treated alike although different bytes were preserved for them.",
-    "key = address(array_saved), array_saved.shape, array_saved.strides, array_saved.dtype, id(patches)",
-    "key = address(array_saved), array_saved.shape, array_saved.strides, array_saved.dtype",
+    "key = address_of(array_saved), array_saved.shape, array_saved.strides, array_saved.dtype, id(patches)",
+    "key = address_of(array_saved), array_saved.shape, array_saved.strides, array_saved.dtype",
     "copy_on_write::test_savers_at_different_versions_each_read_their_own_numbers",
 )  # fmt: skip
 writing(

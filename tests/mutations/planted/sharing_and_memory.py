@@ -77,7 +77,7 @@ foreign_writes(
     "bytes-told-from-the-start-of-the-tensor",
     "The bytes that changed are counted from the tensor, not from its storage.",
     "byte = at - byte_bounds(storage.buffer)[0]",
-    "byte = at - address(array)",
+    "byte = at - address_of(array)",
     "foreign_writes::test_the_bytes_are_counted_in_the_storage_and_not_in_the_view",
 )  # fmt: skip
 dlpack(

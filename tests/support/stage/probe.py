@@ -15,9 +15,8 @@ import pytest
 import minitensor as mt
 from memory_stage.recorder.steps import Steps
 from minitensor.engine.core.history import Leaf, Node, peek
-from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage
-from minitensor.engine.device.arrays import host_array, restrided
+from minitensor.engine.device.arrays import address_of, host_array, restrided
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.operations.operands import CONSTANT
 from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_intact
@@ -55,7 +54,7 @@ def look(x: mt.Tensor) -> dict[str, Any]:
     array, storage = x._array, getattr(x._storage, "of", x._storage)
     base, node = storage.buffer, peek(x)
     size = array.itemsize
-    at = address(array) - address(base)
+    at = address_of(array) - address_of(base)
     return {
         "tensor": id(x),
         "storage": id(storage),

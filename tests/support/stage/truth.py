@@ -27,9 +27,8 @@ from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.recorder.recorder import Recorder
 from memory_stage.recorder.steps import Steps
 from minitensor.engine.core.history import Leaf, Node, peek
-from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage
-from minitensor.engine.device.arrays import host_array
+from minitensor.engine.device.arrays import address_of, host_array
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.saved.saved import FREED, is_intact
 
@@ -122,7 +121,7 @@ class Witness:
             if entry is None or entry.id not in now.storages:
                 continue
             node, array = peek(x), x._array
-            start = address(array) - address(below.buffer) if array.size else 0
+            start = address_of(array) - address_of(below.buffer) if array.size else 0
             look = Look(
                 entry.id,
                 (array.shape, array.strides, start),
