@@ -104,7 +104,7 @@ def converter(name: str) -> Callable[[Tensor], Tensor]:
     """Return the method ``name``, which is a key of :data:`CONVERTERS`."""
     dtype = CONVERTERS[name]
 
-    def convert(input: Tensor, memory_format: Any = None) -> Tensor:
+    def convert(input: Tensor, *, memory_format: Any = None) -> Tensor:
         return to(input, dtype_of(dtype), memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name

@@ -10,12 +10,13 @@ from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
+from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.layers.einsum import einsum as contraction
 from minitensor.engine.layers.einsum import equation_of
 from minitensor.engine.layers.rearranging import row_norms
 from minitensor.torch.arguments import need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
-from minitensor.torch.dtypes import C_NAMES
+from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES
 from minitensor.torch.grad_fn import name_grad_fn
 from minitensor.torch.tensor import Tensor, as_torch
 
@@ -251,7 +252,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         compute_mode: ignored, because the differences are always computed.
 
     Raises:
-        RuntimeError: if the shapes do not fit, or ``p`` is below 0.
+        RuntimeError: if the shapes or the dtypes of floats do not fit, or ``p`` is below 0.
         TypeError: if an argument is not a tensor.
     """
     need_tensor("cdist", x1, name="x1")
@@ -263,6 +264,9 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1._array.shape[-1]} X2: {x2._array.shape[-1]}"
         )
+    a, b = x1._array, x2._array
+    if a.dtype != b.dtype and {a.dtype, b.dtype} <= FLOATS and a.size and b.size:
+        raise RuntimeError(f"expected scalar type {SCALAR_NAMES[a.dtype]} but found {SCALAR_NAMES[b.dtype]}")
     p = checks.real("cdist()", "p", p)
     if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")

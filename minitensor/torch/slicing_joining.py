@@ -85,13 +85,14 @@ def expand(input: Tensor, *size: Any) -> Tensor:
     return new_view(input, array, EXPAND, tuple(sizes))
 
 
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
+def broadcast_to(input: Tensor, *size: Any) -> Tensor:
     """Return a view of shape ``size`` that repeats ``input`` without a copy.
 
     Raises:
         RuntimeError: if a length other than 1 would change.
+        TypeError: if a length is not an integer.
     """
-    return expand(input, size)
+    return expand(input, sizes_of("broadcast_to", size))
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:

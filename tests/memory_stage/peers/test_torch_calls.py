@@ -23,7 +23,8 @@ ON_PURPOSE = [
     ("we answer", r".", r"must be bool, not int", "0 and 1 are switches, too"),
     ("we answer", r".", r"received an invalid combination|must be (int|tuple of ints), not (Tensor|NoneType)|"
      r"must be Number, not Tensor", "a tensor of one integer, or None, stands for the number or the default"),
-    ("we answer", r"^(reshape|tile|flip)$", r"must be tuple of ints, not int|takes 2 positional", "single lengths"),
+    ("we answer", r"^(reshape|tile|flip|broadcast_to)$", r"must be tuple of ints, not int|takes 2 positional",
+     "single lengths"),
     ("we answer", r"^as_tensor$", r"positional argument", "dtype and device may be given by position"),
     ("we answer", r"^meshgrid$", r"same dtype", "the results need not have one dtype"),
     ("we answer", r"^copy_$", r"non_blocking", "has no effect here"),
@@ -49,9 +50,11 @@ ON_PURPOSE = [
     ("we refuse", r"^take_along_dim$", r"Expected dtype int", "an index without elements has a dtype of integers, too"),
     ("we answer", r"^take_along_dim$", r"out of bounds", "a negative index counts from the end"),
     ("values", r"^threshold_?$", r"float32.* and \('int", "an activation of integers is one of float32, as in Paddle"),
+    ("we answer", r"^threshold_?$", r"without overflow", "an activation of integers is one of float32, as in Paddle"),
     ("we refuse", r"^threshold_$", r"can't be cast", "an activation of integers is one of float32, as in Paddle"),
     ("we refuse", r"^matmul$", r"the same dtype", "of matrices without elements, too"),
-    ("we refuse", r"softmax$", r"not implemented for", "of bools without elements, too"),
+    ("we refuse", r"softmax$|^median$", r"not implemented for", "of bools without elements, too"),
+    ("we answer", r"^pow_?$", r"negative integer powers", "there is no element to raise to that power"),
     ("values", r"^(chunk|stride|to|new_tensor)$", r".", "a dimension of length 0, or a list of tensors"),
 ]  # fmt: skip
 
@@ -79,6 +82,7 @@ REFUSED = """
 maximum(x, 1)|logical_and(x, 1)|argmax(x > 0)|softmax(x.int(), 0)|tile(x)|addcmul(x, x, 2)|mv(x, x)|sub(x, True)
 isin(x, True)|full(2, 1.0)|addcdiv(x, x.int(), x.int())|clip(x, x[0], 5)
 neg(x > 0)|mm(x, x.double())|addmm(x, x, x.double())|select(x, 0, 2)|diagonal(x, True)
+cdist(x, x.double())|Tensor.half(x, None)|diag(x, True)|diag_embed(x, 1, 0, 0)|argwhere([1])
 """
 
 
