@@ -48,6 +48,7 @@ def tables() -> Iterator[str]:
     yield from (error_tables.table(ROOT, cause) for cause in error_tables.causes(ROOT))
     yield from map(names_tables.names_table, names_tables.sections())
     yield from (names_tables.differences_table(names_tables.recorded(FACTS)), names_tables.not_here_table())
+    yield names_tables.tutorials_table(FACTS)
     shared = alias_tables.recorded(FACTS)
     yield from (alias_tables.operations_table(shared), alias_tables.numpy_table(shared))
     yield from (alias_tables.targets_table(shared), alias_tables.overlaps_table(shared))

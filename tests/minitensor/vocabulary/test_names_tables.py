@@ -74,6 +74,7 @@ def test_the_page_shows_every_section_once():
 
 def test_tables_have_as_many_cells_in_each_line(records):
     made = [*map(tables.names_table, tables.sections()), tables.differences_table(records), tables.not_here_table()]
+    made.append(tables.tutorials_table(ROOT / "facts"))
     for table in made:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
 
