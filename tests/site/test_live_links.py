@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.site.editing import ALIASES, CONFUSIONS, Stage, needs_python, python_requests
+from tests.support.site.editing import ALIASES, CONFUSIONS, THREE, Stage, needs_python, python_requests
 from tests.support.waiting import soon, wait_for_script
 
 pytestmark = needs_python
@@ -27,6 +27,28 @@ def test_a_link_carries_a_program_and_runs_nothing(site, visit):
     found.run()
     assert found.data["variants"][0]["code"][0] == "x = mt.ones([7])"
     assert other.foreign == [] and other.refused == []
+
+
+def test_a_link_that_changes_only_a_policy_opens_the_program_of_that_policy(site, visit):
+    seen = visit(f"{site}{THREE}.html", width=1440)
+    number = seen.page.locator("memory-stage").evaluate_all(
+        "stages => stages.findIndex(({ data }) => data.variants.length > 1)"
+    )
+    stage = Stage(seen.page, seen.page.locator("memory-stage").nth(number))
+    stage.edit()
+    opened = stage.element.evaluate("stage => stage.at.variant")
+    other = 1 if opened == 0 else 0
+    label = stage.data["variants"][other]["label"]
+    stage.choose("Variant", label)
+    stage.choose("Policy", "copy on write")
+    seen.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
+    stage.press("Copy link to this")
+    wait_for_script(seen.page, "location.hash.includes('/edit/')")
+    page = visit(seen.page.url, width=1440).page
+    found = Stage(page, page.locator("memory-stage").nth(number))
+    found.editor.wait_for()
+    chosen = "selects => selects.map(select => select.selectedOptions[0].textContent)"
+    assert found.element.locator(".live-program select").evaluate_all(chosen)[:2] == [label, "copy on write"]
 
 
 @pytest.mark.parametrize("tail", ["%00", "AAAA", "eJw", "a/b/c", "x" * 200_000])

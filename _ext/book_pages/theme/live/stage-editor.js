@@ -72,14 +72,18 @@ class Editing {
     stage.append(this.panel);
   }
 
-  /** Take the programs, policies and device of the book. */
-  restore() {
-    this.programs = this.book.variants.map(({ id, label, code, policy }) => ({
+  programsOfBook() {
+    return this.book.variants.map(({ id, label, code, policy }) => ({
       id,
       label,
       code: code.join('\n'),
       policy: policy ?? '2.6',
     }));
+  }
+
+  /** Take the programs, policies and device of the book. */
+  restore() {
+    this.programs = this.programsOfBook();
     this.on = this.book.device === 'cpu' ? 'cpu' : 'gpu:sim';
   }
 
@@ -105,9 +109,12 @@ class Editing {
     if (Object.hasOwn(DEVICES, device)) this.on = device;
   }
 
-  /** Return the index of the first program that is not the book's; -1 if there is none. */
+  /** Return the index of the first program whose code or policy is not the book's; -1 if there is none. */
   firstChanged() {
-    return this.programs.findIndex(({ code }, index) => code !== this.book.variants[index].code.join('\n'));
+    const own = this.programsOfBook();
+    return this.programs.findIndex(
+      ({ code, policy }, index) => code !== own[index].code || policy !== own[index].policy,
+    );
   }
 
   show(index) {
