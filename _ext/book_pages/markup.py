@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from html import unescape
+from html import escape, unescape
 from typing import Any
+from unicodedata import east_asian_width
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -17,11 +18,6 @@ MENDS = (
     (re.compile('<summary aria-label="Toggle hidden content">'), "<summary>"),
     # The empty corner of a table must not be a heading.
     (re.compile(r'<th class="head[^"]*"><p></p></th>'), "<td></td>"),
-    # A wide table scrolls inside its box, so the keyboard must be able to scroll it.
-    (
-        re.compile(r'(<table class="(?:docutils|table|dataframe)\b.*?</table>)', re.DOTALL),
-        r'<div class="table-scroll" tabindex="0">\1</div>',
-    ),
     # Printed output must scroll, too, because its columns have to stay aligned.
     (
         re.compile(r'(<div class="output (?:stream|text_plain|stderr|traceback)[^>]*>\s*<div class="highlight"><pre)>'),
@@ -30,6 +26,12 @@ MENDS = (
     # Settings for a kernel on another host, which pages never start.
     (re.compile(r'<script type="text/x-thebe-config">.*?</script>|<script>kernelName = .*?</script>', re.DOTALL), ""),
 )
+TABLE = re.compile(r'<table class="(docutils|table|dataframe)\b(.*?)</table>', re.DOTALL)
+ROW = re.compile(r"<tr.*?</tr>", re.DOTALL)
+CELL = re.compile(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", re.DOTALL)
+TAG = re.compile(r"<[^>]+>")
+LONG_ROW = 105  # the characters of a row from which on a phone shows the cells of a table below each other
+WIDE = "WF"  # kinds of characters that are twice as wide as others
 # The static picture of a stage is for readers without scripts. These pictures have most of a page's elements, so they
 # are put into <noscript>, which browsers with scripts do not parse. The first picture of a page is not, because it may
 # be in view before the script is loaded. A script starts each stage when the reader scrolls near to it.
@@ -62,11 +64,40 @@ def mend_body(
 def mend(body: str) -> str:
     for fault, replacement in MENDS:
         body = fault.sub(replacement, body)
+    body = TABLE.sub(_boxed_table, body)
     if first := STILL.search(body):
         body = body[: first.end()] + STILL.sub(r"<noscript>\1</noscript>", body[first.end() :])
     body = STAGE.sub(r'\g<0> loading="lazy"', body)
     body = CODE_BLOCK.sub(lambda block: block[1] + _join_options(COLOURED.sub(_plain_token, block[2])) + block[3], body)
     return INLINE_CODE.sub(_inline_code, body)
+
+
+def _boxed_table(table: re.Match[str]) -> str:
+    """Put a table into a box in which it scrolls if it is wide, so the keyboard must be able to scroll the box.
+
+    If its rows are long, a phone shows the cells of a row below each other, each with the head of its column, which
+    the style sheet takes from a property of the table.
+    """
+    rows = [[_text_of(cell) for cell in CELL.findall(row)] for row in ROW.findall(table[0])]
+    heads = rows[0] if "<thead" in table[2] else []
+    longest = max((sum(map(_columns_of, row)) for row in rows[1:]), default=0)
+    opening = f'<table class="{table[1]}'
+    if len(heads) > 2 and longest > LONG_ROW:
+        texts = ";".join(f"--h{number}:{_css_string(head)}" for number, head in enumerate(heads, start=1) if number > 1)
+        opening = f'<table style="{escape(texts)}" class="stacked {table[1]}'
+    return f'<div class="table-scroll" tabindex="0">{opening}{table[2]}</table></div>'
+
+
+def _text_of(html: str) -> str:
+    return " ".join(unescape(TAG.sub("", html)).split())
+
+
+def _columns_of(text: str) -> int:
+    return sum(2 if east_asian_width(character) in WIDE else 1 for character in text)
+
+
+def _css_string(text: str) -> str:
+    return "'" + text.replace("\\", r"\\").replace("'", r"\'") + "'"
 
 
 def _plain_token(token: re.Match[str]) -> str:

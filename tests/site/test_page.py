@@ -202,6 +202,31 @@ def test_a_box_that_scrolls_sideways_fades_until_its_end_is_in_view(site, visit)
     wait_for_script(page, "box => !box.classList.contains('more')", box.element_handle())
 
 
+@pytest.mark.parametrize("name", [CHAPTER, f"zh/{CHAPTER}", "chapters/B_error_index", "chapters/D_errata"])
+def test_on_a_phone_a_long_row_is_a_list_with_the_headers_of_its_columns(site, visit, name):
+    page = visit(f"{site}{name}.html", width=360).page
+    boxes = page.locator(".table-scroll")
+    assert boxes.evaluate_all("boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).length") == 0
+    table = page.locator("table.stacked").last
+    headers = [text.strip(" ↕\n") for text in table.locator("thead tr > *").all_text_contents()]
+    cells = table.locator("tbody tr").first.locator("> *")
+    shown = "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
+    assert soon(lambda: cells.evaluate_all(shown)) == ["none", *(f'"{header}"' for header in headers[1:])]
+    tops = cells.evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().top)")
+    assert tops == sorted(set(tops))
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert soon(lambda: cells.evaluate_all(shown)) == ["none"] * len(headers)
+    assert len(set(cells.evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().top)"))) == 1
+
+
+def test_a_row_that_the_filter_hides_is_hidden_on_a_phone_too(site, visit):
+    page = visit(f"{site}chapters/B_error_index.html", width=390).page
+    rows = page.locator(".stacked tbody tr:visible")
+    everything = rows.count()
+    page.get_by_label("Show rows with").fill("overlaps the target of the write")
+    assert soon(lambda: 0 < rows.count() < everything)
+
+
 def test_the_headers_that_sort_are_high_enough_to_be_touched(site, visit):
     page = visit(f"{site}{APPENDIX}.html", width=390).page
     assert min(page.locator("button.sort").evaluate_all("all => all.map(one => one.offsetHeight)")) >= 24
