@@ -48,7 +48,8 @@ def test_a_link_that_changes_only_a_policy_opens_the_program_of_that_policy(site
     found = Stage(page, page.locator("memory-stage").nth(number))
     found.editor.wait_for()
     chosen = "selects => selects.map(select => select.selectedOptions[0].textContent)"
-    assert found.element.locator(".live-program select").evaluate_all(chosen)[:2] == [label, "copy on write"]
+    lists = found.element.locator(".live-program select")
+    assert soon(lambda: lists.evaluate_all(chosen)[:2]) == [label, "copy on write"]
 
 
 @pytest.mark.parametrize("tail", ["%00", "AAAA", "eJw", "a/b/c", "x" * 200_000])

@@ -206,17 +206,17 @@ def test_a_box_that_scrolls_sideways_fades_until_its_end_is_in_view(site, visit)
 def test_on_a_phone_a_long_row_is_a_list_with_the_headers_of_its_columns(site, visit, name):
     page = visit(f"{site}{name}.html", width=360).page
     boxes = page.locator(".table-scroll")
-    assert boxes.evaluate_all("boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).length") == 0
+    assert soon(boxes.evaluate_all, "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).length") == 0
     table = page.locator("table.stacked").last
     headers = [text.strip(" ↕\n") for text in table.locator("thead tr > *").all_text_contents()]
     cells = table.locator("tbody tr").first.locator("> *")
     shown = "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
     assert soon(lambda: cells.evaluate_all(shown)) == ["none", *(f'"{header}"' for header in headers[1:])]
-    tops = cells.evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().top)")
-    assert tops == sorted(set(tops))
+    tops = "cells => cells.map(cell => cell.getBoundingClientRect().top)"
+    assert soon(lambda: len(set(cells.evaluate_all(tops)))) == len(headers)
     page.set_viewport_size({"width": 1280, "height": 900})
     assert soon(lambda: cells.evaluate_all(shown)) == ["none"] * len(headers)
-    assert len(set(cells.evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().top)"))) == 1
+    assert soon(lambda: len(set(cells.evaluate_all(tops)))) == 1
 
 
 def test_a_row_that_the_filter_hides_is_hidden_on_a_phone_too(site, visit):

@@ -40,7 +40,8 @@ HEIGHTS = """(stages, moments) => { scrollTo(0, 0); return stages.map((stage, nu
 }) }"""
 # The heights of whole stages. A picture gets no lower while it is stepped, so they are the largest so far.
 WHOLE = "stages => stages.map(stage => [stage.data.title, stage.offsetHeight])"
-# For each stage the share of its area that the picture takes, the height of its lowest cell, and its visible controls.
+# For each stage the share of its area that the picture takes, the height of its lowest cell, and its visible controls,
+# with those that the page has put into its slots.
 SHARES = """stages => stages.map(stage => {
     const all = selector => [...stage.shadowRoot.querySelectorAll(selector)];
     const area = element => { const { width, height } = element.getBoundingClientRect(); return width * height; };
@@ -50,7 +51,9 @@ SHARES = """stages => stages.map(stage => {
         title: stage.data.title,
         share: area(stage.$('.pic svg')) / area(stage.$('.stage')),
         cell: Math.min(...cells),
-        controls: all('button, input, select, summary').filter(isSeen).map(el => el.className || el.localName),
+        controls: [stage.shadowRoot, stage]
+            .flatMap(root => [...root.querySelectorAll('button, input, select, summary')])
+            .filter(isSeen).map(el => el.className || el.localName),
     };
 })"""
 # The steps after which the button for the next step is out of view.

@@ -36,9 +36,11 @@ const startButton = (text, onclick) => make('button', { type: 'button', classNam
 
 function offerEditors() {
   for (const stage of stages()) {
-    const button = startButton(t('Edit this program'), () => edit(stage));
+    const button = startButton(t('Edit'), () => edit(stage));
+    button.ariaLabel = t('Edit this program');
     button.slot = 'edit';
     stage.append(button);
+    stage.setAttribute('editable', '');
     new NumberHandles(stage, programs => change(stage, programs));
   }
 }

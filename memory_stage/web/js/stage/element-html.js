@@ -22,7 +22,7 @@ const askBar = () =>
 
 const timeBar = () => `<div class="time">
   <button class="back">${t('Back')}</button><button class="next">${t('Next')}</button>
-  <input type="range" min="1" step="1" aria-label="${t('Step')}"></div>
+  <input type="range" min="1" step="1" aria-label="${t('Step')}"><slot name="edit"></slot></div>
   <div class="foot"><output aria-live="off"></output><dl class="nums"></dl>
     <button class="deeper" aria-expanded="false" aria-controls="panel">${t('Details')}</button></div>`;
 
@@ -50,7 +50,7 @@ export function stageHtml({ title, ask, device }) {
   return `<div class="frame">
 <section class="stage" tabindex="-1" aria-label="${escapeHtml(t('Memory, step by step: {title}', { title }))}">
   <div class="top"><p class="title">${escapeHtml(title)}</p>${ask ? `<p class="ask">${markedUp(ask)}</p>` : ''}
-    <div class="choice"><slot name="edit"></slot><span class="kind"></span></div></div>
+    <div class="choice"><span class="kind"></span></div></div>
   <div class="grid"><div class="pair">
     <div class="when">
       <div class="prog"><ol class="code" aria-label="${t('Program')}"></ol><slot name="program"></slot></div>

@@ -1,13 +1,13 @@
 /**
- * <memory-stage>: the memory stepper as an element.
+ * <memory-stage>: the memory stepper as an element. Its shadow root keeps its style sheets apart from the page's.
  *
  * Its trace is the JSON in its <script type="application/json"> child, or its property `trace`. Its other children are
  * for a page without JavaScript; the stage replaces them. It first shows the step of its attributes variant="id"
  * and step="1" (counted from 1), or else of a link to "#id/variant/step", or else of the trace. depth="memory" (or
- * "tensors", "history") sets how much the picture shows. With loading="lazy" it draws nothing until the page calls
- * wake(), wakePart() until that is undefined, or one of showStep(step, label), showLine(line, label), follow(variant,
- * step, isNew) and light(name); after that the page may also call go(step) with steps counted from 0, choose(variant),
- * showDetails(isOpen) and unlight(). All is in a shadow root, so the page's style sheets and the stage's stay apart.
+ * "tensors", "history") sets how much the picture shows; `editable` says that the page has a button in the slot "edit".
+ * With loading="lazy" it draws nothing until the page calls wake(), wakePart() until that is undefined, or one of
+ * showStep(step, label), showLine(line, label), follow(variant, step, isNew) and light(name); after that the page may
+ * also call go(step) with steps counted from 0, choose(variant), showDetails(isOpen) and unlight().
  */
 
 import { speakFor } from '../shared/messages.js';
