@@ -37,7 +37,7 @@ EXPLAINED = {
     "runs": "**1,000 runs**",
     "unversioned": "**stays 0**",
     "freed": "A dashed box is freed memory",
-    "gradient": "**gradient**: *leaf*",
+    "gradient": "**leaf**: *yes*",
     "saved": "**A rounded box beside a tensor**",
     "inferred": "**A question mark**",
     "copy": "**Gray cells**",

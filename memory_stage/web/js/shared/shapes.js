@@ -108,6 +108,18 @@ export function cross(x, y, radius = 4.5) {
 }
 
 /**
+ * Return a filled corner, the mark of something that is new or changed at this step.
+ * @param {number} right the right edge of its box
+ * @param {number} top
+ * @param {number} [radius] of the box's corners
+ * @param {number} [size]
+ */
+export function changeMark(right, top, radius = 4, size = Math.max(10 + radius / 4, radius + 2)) {
+  const d = `M${px(right - size)} ${px(top)}h${px(size - radius)}a${radius} ${radius} 0 0 1 ${radius} ${radius}v${px(size - radius)}z`;
+  return `<path class="changed" d="${d}" style="fill:${paint('ink')}"/>`;
+}
+
+/**
  * Return a path through points, with rounded corners.
  * @param {Point[]} points
  * @param {number} [radius]

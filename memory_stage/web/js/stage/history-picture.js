@@ -4,6 +4,7 @@ import { getOrMake } from '../shared/cache.js';
 import { fontsKey, widthOf } from '../shared/measure.js';
 import {
   arrowHead,
+  changeMark,
   cross,
   fadeIn,
   focusRing,
@@ -196,19 +197,14 @@ function drawItem(frame, members, p) {
   const w = p.w - (many ? STACK : 0);
   const max = w - 10;
   const middle = x + w / 2;
-  const edge = stale
-    ? stroke('red', 2.25)
-    : running
-      ? stroke('ink', 2.25)
-      : fresh
-        ? stroke('ink', 1.75)
-        : stroke('line', 1, dropped ? '3 3' : '');
+  const edge = stale ? stroke('red', 2.25) : stroke('line', 1, dropped ? '3 3' : '');
   let out = svgRect(x, y, w, BOX_H, `fill:${paint(failed ? 'red' : stale ? 'redwash' : 'paper')};${edge}`, 9);
   if (many) {
     for (const d of [STACK / 2, STACK]) {
       out = svgRect(x + d, y + d, w, BOX_H, `fill:${paint('paper')};${stroke('line', 1)}`, 9) + out;
     }
   }
+  if ((fresh || running) && !failed && !stale) out += changeMark(x + w, y, 9);
   const lines = [...new Set(members.map(m => m.line))];
   const where =
     lines.length > 1
@@ -266,9 +262,10 @@ function drawState(frame, s, p, width) {
   const gone = isOverwritten(frame, s);
   const fresh = s.changed === step && !p.ghost;
   const y = p.y - PILL_H / 2;
-  const edge = fresh ? stroke('ink', 1.75, gone ? '3 3' : '') : stroke('line', 1, gone ? '3 3' : '');
+  const edge = stroke('line', 1, gone ? '3 3' : '');
   let out =
     svgRect(p.x - p.w / 2, y, p.w, PILL_H, `fill:${paint(gone || p.ghost ? 'paper' : 'tn')};${edge}`, 13) +
+    (fresh ? changeMark(p.x + p.w / 2, y, 13) : '') +
     svgText(p.x, p.y + 4.5, s.label, {
       mono: true,
       anchor: 'middle',

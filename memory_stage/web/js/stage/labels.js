@@ -30,9 +30,13 @@ export function tensorName(name) {
 /** Return a name in the form of a picture, in which a running line is in brackets. */
 export const shownName = n => (n.kind === 'line' ? t('({line})', { line: lineName(n.name) }) : tensorName(n.name));
 
-/** Return the role of a tensor for gradients, in one word. */
-export const gradientText = tensor =>
-  tensor.stop_gradient || tensor.outside ? t('no') : tensor.leaf ? t('leaf') : t('yes');
+const yesOrNo = is => (is ? t('yes') : t('no'));
+
+/** Return "yes" if backward computes a gradient for a tensor, otherwise "no". */
+export const gradientText = tensor => yesOrNo(!tensor.stop_gradient && !tensor.outside);
+
+/** Return "yes" if no recorded operation has made a tensor, otherwise "no". */
+export const leafText = tensor => yesOrNo(tensor.leaf);
 
 /** Return the name of a saved tensor: its state's label, or its role in the derivative. */
 export const savedLabel = (frame, tensor) => frame.states.get(tensor.state)?.label ?? tensor.what;
@@ -78,6 +82,7 @@ export const fieldText = key =>
     version: t('version'),
     dtype: t('dtype'),
     gradient: t('gradient'),
+    leaf: t('leaf'),
   })[key];
 
 export const FIELDS = {

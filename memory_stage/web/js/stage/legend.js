@@ -2,7 +2,7 @@ import { shownName } from './labels.js';
 import { t } from '../shared/messages.js';
 import { paint } from '../shared/colors.js';
 import { patternDef, stripesDef } from '../shared/patterns.js';
-import { arrowHead, cross, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
+import { arrowHead, changeMark, cross, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { shareCells } from '../trace/cells.js';
 import { isOverwritten, isStale } from '../trace/references.js';
 import { touchedOf } from '../trace/replay.js';
@@ -171,7 +171,7 @@ export function legendRows(prefix) {
       svgRect(20, 2, 32, 26, edge('t2', 'ink', 3)) +
         text(36, 12, '1', { strike: true }) +
         text(36, 25, '2', { bold: true, size: 13 }),
-      t('written at this step: the old number above the new one'),
+      t('heavy frame: written at this step, the old number above the new one'),
     ],
     [
       'loose',
@@ -191,15 +191,17 @@ export function legendRows(prefix) {
       text(36, 19, t('stays 0'), { mono: false }),
       t('written by somebody else: backward will not notice'),
     ],
-    ['', box(edge('paper', 'ink', 1.75)), t('new or changed at this step')],
+    ['', box(edge('paper', 'line', 1)) + changeMark(68, 3), t('filled corner: new or changed at this step')],
     ['freed', box(edge('none', 'line', 1, '3 3')), t('freed')],
     [
       'gradient',
-      text(36, 19, t('leaf')),
-      t(
-        'gradient: no, stop_gradient is True; leaf, it is wanted for a tensor that no recorded operation has made; ' +
-          'yes, it is wanted for a computed tensor',
-      ),
+      text(18, 19, t('gradient'), { mono: false, color: 'muted' }) + text(58, 19, t('yes')),
+      t('gradient: yes if backward computes one for this tensor'),
+    ],
+    [
+      'gradient',
+      text(18, 19, t('leaf'), { mono: false, color: 'muted' }) + text(58, 19, t('yes')),
+      t('leaf: yes if no recorded operation has made this tensor'),
     ],
     [
       'saved',
@@ -268,8 +270,9 @@ export function legendRows(prefix) {
       'boxes',
       svgRect(4, 9, 14, 12, edge('t1', 'line', 1), 2) +
         svgRect(22, 9, 26, 12, edge('t2', 'ink', 2), 2) +
-        svgRect(52, 9, 10, 12, edge('tn', 'line', 1), 2),
-      t('many storages, a box for each: the wider, the more bytes; framed if this step changed it'),
+        svgRect(52, 9, 14, 12, edge('tn', 'line', 1), 2) +
+        changeMark(66, 9, 2, 9),
+      t('many storages, a box for each: the wider, the more bytes; framed if this step wrote it'),
     ],
   ];
 }

@@ -63,7 +63,7 @@ function computeColumns(plan, width, depth, cell) {
   );
   const fields = ['shape', 'strides', 'offset', 'version'];
   if ([...texts.dtype].some(d => d !== 'float32')) fields.push('dtype');
-  if (showsHistory(depth) && [...texts.gradient].some(g => g !== t('no'))) fields.push('gradient');
+  if (showsHistory(depth) && [...texts.gradient].some(g => g !== t('no'))) fields.push('gradient', 'leaf');
   const versions = Math.max(0, ...[...texts.version].map(s => s.length));
   const room = {
     shape: texts.shape,
@@ -72,6 +72,7 @@ function computeColumns(plan, width, depth, cell) {
     version: [texts.op.size ? comparison('0'.repeat(versions), '0'.repeat(versions), narrow) : '0'.repeat(versions)],
     dtype: texts.dtype,
     gradient: texts.gradient,
+    leaf: texts.gradient,
   };
   const valueW = (key, size) => Math.min(220, widest(room[key], { size, mono: true, bold: true }));
 
@@ -108,14 +109,14 @@ function computeColumns(plan, width, depth, cell) {
   const boxMost = narrow ? width - box - arrowMargin(mostTracks(plan)) - 4 : most;
   const x1 = narrow ? 17 : 22;
   const air = narrow ? 8 : 14;
-  const rest = fields.slice(4);
-  const pairs = [['shape', 'offset'], ['strides', 'version'], ...(rest.length ? [rest] : [])];
+  const rest = [fields.slice(4).slice(-2), fields.slice(4, -2)].filter(part => part.length);
+  const pairs = [['shape', 'offset'], ['strides', 'version'], ...rest];
   const left = Math.max(...pairs.map(p => label(p[0]) + valueW(p[0], 12)));
   const right = Math.max(...pairs.filter(p => p[1]).map(p => label(p[1]) + valueW(p[1], 12)));
   // the first arrangement that fits: two columns; two columns where both fields are short; one column
   const pairW = rows =>
     Math.max(0, ...rows.filter(p => p[1]).map(p => label(p[0]) + Math.min(80, valueW(p[0], 12)))) + air;
-  const arrangements = [pairs, [['shape'], ['strides'], ['offset', 'version'], ...(rest.length ? [rest] : [])]];
+  const arrangements = [pairs, [['shape'], ['strides'], ['offset', 'version'], ...rest]];
   const split = x1 + left + air;
   const sideBySide = split + right + 6 <= boxMost;
   const short = x1 + pairW(arrangements[1]);

@@ -1,6 +1,6 @@
 /**
  * The storages that a picture does not draw in full. A few are one line of text; if there are many, each is a small box
- * in the group of its module, with a frame if this step changed it.
+ * in the group of its module, with a frame if this step wrote it, or a filled corner if this step changed it otherwise.
  */
 
 import { getOrMake } from '../shared/cache.js';
@@ -8,7 +8,7 @@ import { plural, t } from '../shared/messages.js';
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
 import { colorOf } from '../shared/patterns.js';
-import { fadeIn, stroke, svgRect, svgText, taggedGroup } from '../shared/shapes.js';
+import { changeMark, fadeIn, stroke, svgRect, svgText, taggedGroup } from '../shared/shapes.js';
 import { bytesText, escapeHtml, listed } from '../shared/text.js';
 import { tensorName } from './labels.js';
 
@@ -79,7 +79,7 @@ export function drawRest(plan, folded, frame, width, y) {
     size: bytesText(bytes),
   });
   const note = changed
-    ? t('{amount}, {changed} of them changed at this step (framed)', { amount, changed })
+    ? t('{amount}, {changed} of them changed at this step (marked)', { amount, changed })
     : t('{amount}, not touched lately', { amount });
   const text = names.length ? t('{note}: {names}', { note, names: listed(names) }) : note;
   const title = svgText(12, y + 19.5, text, { color: 'muted', max: width - 24 });
@@ -114,7 +114,7 @@ const EDGE = `fill:none;${stroke('rule', 1, '2 3')}`;
 /** Draw a storage as a box with the colour of its first tensor. */
 function boxOf(plan, { st: storage, rows }, frame, x, y, width) {
   const tensor = rows.map(row => row.t).find(each => each.freed === undefined);
-  const isChanged = storage.changed === frame.step;
+  const isWritten = storage.wrote?.at === frame.step;
   const hue = tensor && !tensor.saved ? `t${colorOf(plan.hues.get(tensor.id))}` : 'tn';
   const names = listed(rows.flatMap(row => row.names.map(n => tensorName(n.name))));
   const words = [
@@ -123,8 +123,10 @@ function boxOf(plan, { st: storage, rows }, frame, x, y, width) {
     tensor && `[${tensor.shape.join(', ')}]`,
     bytesText(storage.bytes),
   ];
-  const style = `fill:${paint(hue)};${stroke(isChanged ? 'ink' : 'line', isChanged ? 2 : 1)}`;
+  const style = `fill:${paint(hue)};${stroke(isWritten ? 'ink' : 'line', isWritten ? 2 : 1)}`;
   const title = `<title>${escapeHtml(listed(words.filter(Boolean)))}</title>`;
-  const box = fadeIn(storage.born === frame.step, svgRect(x, y, width, BOX, style, 2));
+  const isChanged = storage.changed === frame.step && !isWritten;
+  const mark = isChanged ? changeMark(x + width, y, 2, Math.min(width, BOX - 3)) : '';
+  const box = fadeIn(storage.born === frame.step, svgRect(x, y, width, BOX, style, 2) + mark);
   return taggedGroup({ storage: storage.id }, 'small', title + box);
 }

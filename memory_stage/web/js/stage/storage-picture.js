@@ -1,7 +1,7 @@
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
 import { colorOf, stripesDef } from '../shared/patterns.js';
-import { stroke, svgRect, svgText } from '../shared/shapes.js';
+import { changeMark, stroke, svgRect, svgText } from '../shared/shapes.js';
 import { countText, listed } from '../shared/text.js';
 import { shareCells } from '../trace/cells.js';
 import { cellFonts } from './cell-slots.js';
@@ -12,11 +12,8 @@ import { drawWhole } from './whole-storage.js';
 /** Draw the background and the caption of a storage. */
 export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
   const freed = storage.freed !== undefined;
-  const fresh = storage.born === step;
   const [name, parts, state] = storageCaption(storage, step, plan, depth);
-  const ground = freed
-    ? `fill:none;${stroke('line', 1, '3 3')}`
-    : `fill:${paint('wash')};${stroke(fresh ? 'ink' : 'rule', fresh ? 1.75 : 1)}`;
+  const ground = freed ? `fill:none;${stroke('line', 1, '3 3')}` : `fill:${paint('wash')};${stroke('rule', 1)}`;
   const loud = storage.wrote?.at === step || storage.freed === step;
   const capY = y + bottom - 8;
   const stateW = Math.min(w - 40, widthOf(state, { bold: loud }));
@@ -29,6 +26,7 @@ export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
   const isSaid = !freed && left >= (storage.label ? Math.min(24, widthOf(said)) : widthOf(said)); // no part of a number
   return (
     svgRect(x, y, w, bottom, ground, 4) +
+    (storage.born === step && !freed ? changeMark(x + w, y) : '') +
     svgText(x + 10, capY, name, { bold: true, color: freed ? 'muted' : 'ink', max: nameMost }) +
     (isSaid ? svgText(x + 10 + nameW + 10, capY, said, { color: 'muted', max: left }) : '') +
     svgText(x + w - 10, capY, state, { bold: loud, color: loud ? 'ink' : 'muted', anchor: 'end', max: w - 40 })

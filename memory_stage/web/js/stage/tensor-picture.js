@@ -4,6 +4,7 @@ import { shorten, widthOf } from '../shared/measure.js';
 import { colorOf } from '../shared/patterns.js';
 import {
   arrowHead,
+  changeMark,
   cross,
   fadeIn,
   focusRing,
@@ -22,6 +23,7 @@ import {
   comparison,
   FIELDS,
   gradientText,
+  leafText,
   savedText,
   fieldText,
   shownName,
@@ -117,7 +119,6 @@ export function drawTensor(frame, tensor, storage, c, middle, hue, prefix) {
   const h = c.boxH;
   const y = middle - h / 2;
   const stale = isStale(tensor);
-  const fresh = tensor.changed === step;
   if (tensor.freed !== undefined) {
     return (
       svgRect(x, y, c.boxW, h, `fill:none;${stroke('line', 1, '3 3')}`, 4) +
@@ -126,14 +127,8 @@ export function drawTensor(frame, tensor, storage, c, middle, hue, prefix) {
         : '')
     );
   }
-  let out = svgRect(
-    x,
-    y,
-    c.boxW,
-    h,
-    `fill:${paint('paper')};${stroke(stale ? 'red' : fresh ? 'ink' : 'line', stale || fresh ? 1.75 : 1)}`,
-    4,
-  );
+  let out = svgRect(x, y, c.boxW, h, `fill:${paint('paper')};${stroke(stale ? 'red' : 'line', stale ? 1.75 : 1)}`, 4);
+  if (tensor.changed === step) out += changeMark(x + c.boxW, y);
   if (!tensor.saved) {
     out += `<path d="M${px(x + 4)} ${px(y + 4)}h7v${h - 8}h-7z" style="fill:url(#${prefix}p${hue});${stroke(`a${colorOf(hue)}`, 1)}"/>`;
   }
@@ -147,6 +142,7 @@ export function drawTensor(frame, tensor, storage, c, middle, hue, prefix) {
     version: tensor.outside ?? version,
     dtype: tensor.dtype ?? storage.dtype,
     gradient: tensor.saved || tensor.outside ? '' : gradientText(tensor),
+    leaf: tensor.saved || tensor.outside ? '' : leafText(tensor),
   };
   const font = key =>
     key === 'version' && tensor.outside
@@ -156,11 +152,9 @@ export function drawTensor(frame, tensor, storage, c, middle, hue, prefix) {
             color: stale ? 'red' : 'ink',
             bold: stale || (storage.wrote?.at === step && storage.wrote.was !== storage.version && !tensor.saved),
           }
-        : key === 'gradient' && values.gradient === t('leaf')
-          ? { bold: true }
-          : key === 'dtype' && values.dtype === 'float32'
-            ? { color: 'muted' }
-            : {};
+        : key === 'dtype' && values.dtype === 'float32'
+          ? { color: 'muted' }
+          : {};
   if (c.columns) {
     for (const col of c.columns) {
       out += svgText(x + col.x, middle + 4.5, values[col.key], { mono: true, max: col.w - 6, ...font(col.key) });

@@ -4,6 +4,7 @@
  */
 
 import { getOrMake } from '../shared/cache.js';
+import { t } from '../shared/messages.js';
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
 import { colorOf, stripesDef } from '../shared/patterns.js';
@@ -216,7 +217,7 @@ function drawPictures(plan, storage, { slots, height }, x0, top) {
     const middle = x0 + slot.x + slot.w / 2;
     return (
       svgText(middle, top + height / 2 - 2, countText(rest), { size: 14, anchor: 'middle', bold: true, max: slot.w }) +
-      svgText(middle, top + height / 2 + 15, 'more', { size: 12, anchor: 'middle', color: 'muted', max: slot.w })
+      svgText(middle, top + height / 2 + 15, t('more'), { size: 12, anchor: 'middle', color: 'muted', max: slot.w })
     );
   });
   return drawn.join('');
