@@ -56,9 +56,7 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
 
 def broadcast(tensor: Tensor, src: int) -> Tensor:
     """Overwrite ``tensor`` on every rank with the tensor of rank ``src``, in one versioned write, also on rank ``src``.
-
-    Returns:
-        ``tensor`` itself.
+    Return ``tensor``.
 
     Raises:
         RuntimeError, TypeError: as :func:`all_reduce` does.

@@ -72,14 +72,12 @@ def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str 
 
 
 def diag(x: Tensor, offset: int = 0, padding_value: float = 0, name: str | None = None) -> Tensor:
-    """Return a matrix with the vector ``x`` on its diagonal, or a copy of the diagonal of the matrix ``x``.
+    """Return a matrix with the vector ``x`` on its diagonal, or a copy of the diagonal of the matrix ``x``. The result
+    has shape [m, m] for n elements, where m is ``n + abs(offset)``; or of shape [n].
 
     Args:
         offset: the columns by which each cell of the diagonal is moved along its row.
         padding_value: a number for the other elements of the matrix.
-
-    Returns:
-        A tensor of shape [m, m] for n elements, where m is ``n + abs(offset)``; or of shape [n].
 
     Raises:
         ValueError: if ``x`` has more than two dimensions.

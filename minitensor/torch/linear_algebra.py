@@ -167,13 +167,10 @@ def trace(input: Tensor) -> Tensor:
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """Return a matrix with the vector ``input`` on its diagonal and 0 elsewhere, or a copy of the diagonal of the
-    matrix ``input``.
+    matrix ``input``. The result has shape [m, m] for n elements, where m is ``n + abs(diagonal)``; or of shape [n].
 
     Args:
         diagonal: the columns by which each cell of the diagonal is moved along its row.
-
-    Returns:
-        A tensor of shape [m, m] for n elements, where m is ``n + abs(diagonal)``; or of shape [n].
 
     Raises:
         RuntimeError: if ``input`` is neither a vector nor a matrix.

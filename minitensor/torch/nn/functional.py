@@ -300,16 +300,14 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Replace whole channels by 0 with probability ``p``, else divide them by ``1 - p`` (Tompson and others 2015).
+    """Replace whole channels by 0 with probability ``p``, else divide them by ``1 - p`` (Tompson and others 2015). The
+    result has the shape of ``input``.
 
     One random number decides about a channel, so the mask is as small as one element of each channel. With
     ``training=False`` the result is ``input`` itself. With ``inplace=True`` the input is overwritten.
 
     Args:
         input: images, of shape [images, channels, height, width].
-
-    Returns:
-        A tensor of the shape of ``input``.
 
     Raises:
         ValueError: if ``p`` is not a probability.
