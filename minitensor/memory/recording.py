@@ -16,26 +16,12 @@ from collections.abc import Iterable
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
+from minitensor.engine import events as engine_events
 from minitensor.engine.core.history import Leaf, Node
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import address_of
 from minitensor.engine.device.memory_log import EventLog, MemoryEvent, now_us
-from minitensor.engine.events import (
-    AllocatorChanged,
-    Event,
-    FlightChanged,
-    LeafUpdated,
-    MetadataChanged,
-    StorageCreated,
-    StorageReleased,
-    Subscription,
-    TensorCreated,
-    TensorWritten,
-    ViewCreated,
-    skipped_in_tracebacks,
-    watching,
-)
 from minitensor.memory.changes import NewNodes, address_in, bytes_written, device_of, saved_by
 from minitensor.memory.entries import ASSIGNED, SHOWN, RecordedEvent, TrackedMemory, as_memory_event
 from minitensor.memory.naming import Naming, names_in_reach
@@ -46,7 +32,7 @@ from minitensor.memory.source_lines import Site, is_engines
 IN_FLIGHT = 1 << 48
 
 
-class Recording(Subscription):
+class Recording(engine_events.Subscription):
     """The context manager that :func:`record` returns."""
 
     def __init__(self, limit: int) -> None:
@@ -112,28 +98,28 @@ class Recording(Subscription):
 
     # ---------- events ----------
 
-    def on_event(self, event: Event) -> None:
+    def on_event(self, event: engine_events.Event) -> None:
         """Record an event of the engine."""
         frame = sys._getframe(2)
         self._add_saved(self._nodes.late(event))
         match event:
-            case StorageCreated(storage):
+            case engine_events.StorageCreated(storage):
                 self._on_created(frame, storage)
-            case StorageReleased(storage):
+            case engine_events.StorageReleased(storage):
                 self._on_released(frame, storage)
-            case AllocatorChanged(change):
+            case engine_events.AllocatorChanged(change):
                 self._on_allocator(frame, change)
-            case FlightChanged(nbytes):
+            case engine_events.FlightChanged(nbytes):
                 self._on_flight(frame, nbytes)
-            case TensorCreated(x, op, inputs):
+            case engine_events.TensorCreated(x, op, inputs):
                 self._on_tensor(frame, x, op, inputs)
-            case ViewCreated(x, op, inputs):
+            case engine_events.ViewCreated(x, op, inputs):
                 self._on_view(frame, x, op, inputs)
-            case TensorWritten(x, op, _, where):
+            case engine_events.TensorWritten(x, op, _, where):
                 self._on_write(frame, x, op, where)
-            case MetadataChanged(x, op):
+            case engine_events.MetadataChanged(x, op):
                 self._on_metadata(frame, x, op)
-            case LeafUpdated(leaf, gradient):
+            case engine_events.LeafUpdated(leaf, gradient):
                 self._on_leaf(leaf, gradient)
         self._add_saved(self._nodes.on_event(event, None))
 
@@ -314,7 +300,10 @@ def _operation(frame: FrameType | None) -> str:
     """Return the name of the engine's function that the program called; empty if it called none."""
     name = ""
     while frame is not None and is_engines(frame):
-        if frame.f_globals.get("__package__") not in watching and frame.f_code not in skipped_in_tracebacks:
+        if (
+            frame.f_globals.get("__package__") not in engine_events.watching
+            and frame.f_code not in engine_events.skipped_in_tracebacks
+        ):
             name = frame.f_code.co_name
         frame = frame.f_back
     return name.removeprefix("reflected_").strip("<>")
