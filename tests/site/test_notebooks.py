@@ -10,14 +10,16 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import jupytext
 import pytest
+from playwright.sync_api import expect
 
 from tests.support.chapters.chapter import HEADER
 from tests.support.site.notebook_programs import STARTING, own_folders, stop, wait_for_address
 from tools.build import ROOT
 
 sys.path.insert(0, str(ROOT / "tools" / "jupyter"))
-from chapter_files import ChapterFiles
+from chapter_files import ChapterFiles, with_marks, with_words
 
 
 @pytest.fixture
@@ -43,6 +45,9 @@ def test_a_double_click_opens_a_chapter_as_a_notebook_with_words_for_the_marks_o
     page.goto(f"{address}/lab?token={token}")
     page.get_by_text("chapter.md", exact=True).dblclick(timeout=STARTING * 1000)
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=STARTING * 1000)
+    texts_shown = page.locator(".jp-Notebook .jp-RenderedMarkdown")
+    expect(texts_shown.filter(has_text="How this page knows")).to_have_count(1)
+    expect(texts_shown.filter(has_text=re.compile(r":::|\{\w+\}|:filter:"))).to_have_count(0)
     contents = f"{address}/api/contents/chapter.md?type=notebook&token={token}"
     cells = page.request.get(contents).json()["content"]["cells"]
     texts = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
@@ -68,3 +73,26 @@ def test_a_notebook_is_saved_with_the_marks_of_steps(tmp_path):
     in_thread(files.save({"type": "notebook", "format": "json", "content": opened["content"]}, "chapter.md"))
     saved = (tmp_path / "chapter.md").read_text(encoding="utf-8")
     assert saved.rpartition("---\n")[2] == "\n" + text
+
+
+PAGES = sorted([*(ROOT / "chapters").glob("*.md"), *(ROOT / "zh" / "chapters").glob("*.md")])
+MYST = re.compile(r"\{[a-z-]+\}`.*|^(?::{3,}|`{3,}\{).*", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_an_open_notebook_shows_no_myst_and_is_saved_with_it(page):
+    notebook = jupytext.reads(page.read_text(encoding="utf-8"), fmt="md:myst")
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            shown = with_words(cell.source)
+            assert MYST.findall(re.sub(r"<!--.*?-->", "", shown, flags=re.DOTALL)) == []
+            assert with_marks(shown) == cell.source
+
+
+def test_words_for_myst():
+    source = "As {cite}`4-guide` says.\n\n:::{dropdown} A `hint`\nText.\n:::\n\n"
+    source += "```{literalinclude} ../a/b.py\n:start-at: x\n```"
+    shown = with_words(source)
+    visible = re.sub(r"<!--.*?-->", "", shown, flags=re.DOTALL)
+    assert visible.split() == ["As", "[guide]", "says.", "**A", "`hint`**<br>", "Text.", "`a/b.py`"]
+    assert with_marks(shown) == source

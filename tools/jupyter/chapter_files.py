@@ -1,7 +1,12 @@
-"""Show marks of steps as words in JupyterLab, and save the chapter with the marks.
+"""Show a chapter's MyST as plain Markdown in JupyterLab, and save the chapter with the MyST.
 
-A mark such as ``{step}`3` `` refers to a step of a stage. JupyterLab does not know this role of MyST. An open notebook
-has "**line 3**" instead, followed by the mark in a comment that JupyterLab does not show.
+JupyterLab does not know the roles and directives of MyST. An open notebook has words instead, each followed by the
+MyST in a comment that JupyterLab does not show:
+
+* "**line 3**" for the mark ``{step}`3` ``, which refers to a step of a stage;
+* "[paddle-guide]" for the citation ``{cite}`4-paddle-guide` ``;
+* "**A hint**" on a line for the beginning of ``:::{dropdown} A hint``, and nothing for its end and for a container;
+* the path for ``{literalinclude}``, and nothing for the list of references.
 """
 
 from __future__ import annotations
@@ -16,17 +21,31 @@ from jupytext import AsyncTextFileContentsManager
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_ext"))
 from book_pages.step_marks import IN_SOURCE, said
 
-SHOWN = re.compile(r"\*\*[^*\n]+\*\*<!--(\{step\}`[^`\n]+`)-->")
+CITATION = re.compile(r"\{cite\}`(?:\d+-)?(?P<key>[^`\n]+)`")
+FENCE = re.compile(r"^:{3,}(?:\{dropdown\} (?P<title>.+)|\{container\} .+)?$", re.MULTILINE)
+FILE = re.compile(r"^```\{(?:literalinclude\} (?:\.\./)*(?P<path>\S+)|bibliography\})\n(?::.*\n)*```$", re.MULTILINE)
+#: What an open notebook has for each of these; the group is the MyST.
+SHOWN = (
+    re.compile(r"\*\*[^*\n]+\*\*<!--(\{step\}`[^`\n]+`)-->"),
+    re.compile(r"\[[^\]\n]+\]<!--(\{cite\}`[^`\n]+`)-->"),
+    re.compile(r"^(?:\*\*.+\*\*<br>)?<!--(:{3,}(?:\{\w+\} .+)?)-->$", re.MULTILINE),
+    re.compile(r"^(?:`.+`\n)?<!--(```\{\w+\}[^`]*```)-->$", re.MULTILINE),
+)
 
 
 def with_words(source: str) -> str:
-    """Return the source of a cell with words before each mark, and with the mark inside a comment."""
-    return IN_SOURCE.sub(lambda mark: f"**{said(mark['names'])}**<!--{mark[0]}-->", source)
+    """Return the source of a cell in plain Markdown, with the MyST inside comments."""
+    source = IN_SOURCE.sub(lambda mark: f"**{said(mark['names'])}**<!--{mark[0]}-->", source)
+    source = CITATION.sub(lambda mark: f"[{mark['key']}]<!--{mark[0]}-->", source)
+    source = FENCE.sub(lambda mark: (f"**{mark['title']}**<br>" if mark["title"] else "") + f"<!--{mark[0]}-->", source)
+    return FILE.sub(lambda mark: (f"`{mark['path']}`\n" if mark["path"] else "") + f"<!--{mark[0]}-->", source)
 
 
 def with_marks(source: str) -> str:
     """Return the source of a cell as it was before `with_words`."""
-    return SHOWN.sub(r"\1", source)
+    for shown in SHOWN:
+        source = shown.sub(r"\1", source)
+    return source
 
 
 def replace_sources(model: dict[str, Any], replace: Any) -> None:

@@ -1,4 +1,4 @@
-"""Configure JupyterLab, as `make notebooks` and Binder start it: a notebook shows words for the marks of steps."""
+"""Configure JupyterLab, as `make notebooks` and Binder start it: a notebook shows plain Markdown for MyST."""
 
 import sys
 from pathlib import Path
