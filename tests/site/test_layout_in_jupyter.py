@@ -27,7 +27,7 @@ LOOKS = 4  # of each chapter
 
 def chosen(program: str) -> list[tuple[str, str]]:
     """Return the chapters to open in a program: a sample, or all with some of the Chinese ones."""
-    draw = random.Random(f"{SEED} {program}")
+    draw = random.Random(f"{SEED} chapters in {program}")
     names = draw.sample(CHAPTERS + TRANSLATED, SAMPLE[program])
     if EVERYTHING:
         names = CHAPTERS + draw.sample(TRANSLATED, SAMPLE_OF_ALL)
