@@ -166,17 +166,12 @@ def _kept_state(
         else:
             continue
         evidence = [Evidence(made, _making(f"`{path}`"))] if made != reads else []
-        verdict = message(
-            "`{name}` carries the graph of the backward pass in line {freed} into the next one.",
-            name=path,
-            freed=freed.number,
-        )
         sentence = message(
             "Detach `{name}` before it is read: `.detach()` keeps the numbers and drops the graph.", name=path
         )
         return Fault(
             "graph freed",
-            verdict,
+            carried_graph(f"`{path}`", freed, asking),
             (*evidence, Evidence(reads, _attaching(f"`{path}`")), Evidence(asking, REACHES_FREED)),
             CARRIES,
             (Fix(sentence, text.file, _detached_before(text, statement, path, detached)),),

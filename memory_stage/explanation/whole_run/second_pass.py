@@ -23,15 +23,21 @@ def second_pass(asking: ProgramLine, freed: ProgramLine) -> Text:
 
 
 def carried_graph(value: Text, freed: ProgramLine, asking: ProgramLine) -> Text:
-    """Return the verdict on a value that carries a freed graph into another backward pass."""
-    return capitalized(
-        message(
+    """Return the verdict on a value that carries a freed graph into another backward pass, often of the same line."""
+    if asking == freed:
+        verdict = message(
+            "{value} carries the graph of the backward pass in line {freed} into the next one.",
+            value=value,
+            freed=freed.number,
+        )
+    else:
+        verdict = message(
             "{value} carries the graph of the backward pass in line {freed} into the one in line {line}.",
             value=value,
             freed=freed.number,
             line=asking.number,
         )
-    )
+    return capitalized(verdict)
 
 
 def advise_detach(value: Text) -> Text:

@@ -118,7 +118,8 @@ print(round(float(h.sum()), 6))
 def test_the_state_that_carries_a_freed_graph_is_named_and_detached(tmp_path):
     path = written(tmp_path, CARRIED)
     explanation, _, error = explained(path)
-    assert error is not None and "`h` carries the graph of the backward pass" in explanation.faults[0].verdict
+    assert error is not None
+    assert explanation.faults[0].verdict == "`h` carries the graph of the backward pass in line 9 into the next one."
     _, right, _ = explained(written(tmp_path, CARRIED.replace("out.sum().backward()", "h = h.detach()")))
     assert mended(explanation, path, tmp_path) == right
 
