@@ -39,6 +39,12 @@ STAGE = re.compile("<memory-(?:stage|figure)(?=[ >])")
 STILL = re.compile(r'(<div class="(?:stage|figure)-fallback">.*?</div>\s*)(?=</memory-(?:stage|figure)>)', re.DOTALL)
 # Each picture contains the style of all pictures, so that it can be copied alone. A page needs it once.
 PICTURE_STYLE = re.compile(r"<style>\.memory-picture\b.*?</style>", re.DOTALL)
+PICTURE = re.compile(r'<svg [^>]*class="memory-picture".*?</svg>', re.DOTALL)
+# A colour or font of a picture, with the value for places that remove style sheets. A page has the style.
+FALLBACK = re.compile(r"var\((--[a-z0-9]+),[^)]*\)")
+# The attributes by which scripts find the parts of a picture. Nothing reads them where scripts do not run.
+NOSCRIPT = re.compile(r"<noscript\b.*?</noscript>", re.DOTALL)
+PART = re.compile(r'(?<=[a-z"]) (?:data-[a-z-]+="[^"]*"|class="cell")')
 # Code in the book has the style of the stage, with grey comments. Other markup of Pygments is not needed.
 CODE_BLOCK = re.compile(r'(<div class="highlight"><pre[^>]*>)(.*?)(</pre>)', re.DOTALL)
 COLOURED = re.compile(r'<span(?: class="(?P<kind>[^"]*)")?>(?P<text>[^<]*)</span>')
@@ -57,7 +63,7 @@ def mend_body(
     if "body" in context:
         body = mend(context["body"])
         styles = dict.fromkeys(PICTURE_STYLE.findall(body))
-        context["body"] = PICTURE_STYLE.sub("", body)
+        context["body"] = _light_pictures(PICTURE_STYLE.sub("", body))
         context["metatags"] = "\n".join([context.get("metatags") or "", *styles])
 
 
@@ -70,6 +76,16 @@ def mend(body: str) -> str:
     body = STAGE.sub(r'\g<0> loading="lazy"', body)
     body = CODE_BLOCK.sub(lambda block: block[1] + _join_options(COLOURED.sub(_plain_token, block[2])) + block[3], body)
     return INLINE_CODE.sub(_inline_code, body)
+
+
+def _light_pictures(body: str) -> str:
+    """Remove from the pictures of a page what repeats its style, and what only scripts read."""
+    body = PICTURE.sub(lambda picture: FALLBACK.sub(r"var(\1)", picture[0]), body)
+    return NOSCRIPT.sub(lambda part: PICTURE.sub(lambda picture: TAG.sub(_without_parts, picture[0]), part[0]), body)
+
+
+def _without_parts(tag: re.Match[str]) -> str:
+    return PART.sub("", tag[0])
 
 
 def _boxed_table(table: re.Match[str]) -> str:

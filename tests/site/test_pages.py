@@ -44,6 +44,7 @@ HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # without and with mat
 MEASURES = {"": range(66, 76), "zh": range(36, 49)}  # characters a line; some in a Chinese line are half as wide
 STAGE_WIDTH = 1180  # pixels, if there is space
 STILLS = re.compile('<noscript class="step-still">.*?</noscript>', re.DOTALL)
+PICTURE = re.compile('<svg [^>]*class="memory-picture".*?</svg>', re.DOTALL)
 MOST_STILLS = 0.15  # of a page's weight without the pictures of its paragraphs' steps
 ALONE = "memory-stage:not(.beside memory-stage)"  # stages without a text beside them
 UNACCOMPANIED = "memory-stage:not(.beside:not(.tall) memory-stage)"  # stages above or below their text
@@ -106,7 +107,10 @@ def test_a_stage_without_javascript_is_a_picture_and_every_sentence(opened, visi
 @each_page
 def test_a_page_has_the_style_of_its_pictures_once(opened, site, book):
     text = (book / opened.address.removeprefix(site)).read_text(encoding="utf-8")
-    assert text.count("<style>.memory-picture") == ('class="memory-picture"' in text)
+    pictures = "".join(PICTURE.findall(text))
+    assert text.count("<style>.memory-picture") == bool(pictures)
+    style, _, _ = text.partition("<style>.memory-picture")[2].partition("</style>")
+    assert set(re.findall(r"var\(([^)]*)\)", pictures)) <= set(re.findall(r"(--\w+):", style))
 
 
 @each_page_to_read

@@ -97,6 +97,8 @@ def test_the_legend_is_drawn_when_it_is_opened(site, visit):
     drawn(seen.page)  # all stages of the page, so that nothing moves under the click
     scrolled(seen.page)
     details = stage.get_by_role("button", name="Details")
+    details.scroll_into_view_if_needed()
+    box_of(details)  # the page may move after it has been scrolled
     details.click()
     expect(details).to_have_attribute("aria-expanded", "true")
     stage.get_by_text("How to read the picture").click()

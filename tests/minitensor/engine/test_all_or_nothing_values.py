@@ -205,8 +205,8 @@ def test_a_wrong_index_leaves_no_trace(index: object, error: type[Exception], ma
 @pytest.mark.parametrize(
     "value, error, match",
     [
-        (np.ones(4), ValueError, r"shape \[4\] does not fit"),
-        (np.ones((5, 1, 1)), ValueError, r"shape \[5, 1, 1\] does not fit"),
+        (np.ones(4), ValueError, r"shape \[4\] cannot be broadcast to shape"),
+        (np.ones((5, 1, 1)), ValueError, r"shape \[5, 1, 1\] cannot be broadcast to shape"),
         ("text", TypeError, "setitem.*str"),
         (None, TypeError, "setitem.*NoneType"),
         ([[1.0], [2.0, 3.0]], ValueError, "ragged"),
