@@ -125,6 +125,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     fail_if_a_listener_is_left()
+    fail_if_anomaly_detection_is_left_on()
     if nextitem is not None and nextitem.path != item.path:
         settle()
 
@@ -138,6 +139,14 @@ def fail_if_a_listener_is_left() -> None:
     if events is not None and (left := events.watch.listener) is not None:
         events.watch.listener = None
         pytest.fail(f"the test is over, and its listener is left: {left!r}", pytrace=False)
+
+
+def fail_if_anomaly_detection_is_left_on() -> None:
+    """Fail the test that leaves it on, and switch it off. Otherwise a gradient of a later test could be refused."""
+    errors = sys.modules.get("minitensor.torch.errors")
+    if errors is not None and errors.anomaly.on:
+        errors.anomaly.on = False
+        pytest.fail("the test is over, and anomaly detection is left on", pytrace=False)
 
 
 # ---- the book and the browser ----------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ SCROLLED = """async left => {
     FAULTS
     document.querySelector('.cm-scroller').scrollLeft = left;
     await new Promise(requestAnimationFrame);
-    return [...faultsAmong(textsIn(document.body).map(textOf))];
+    return [...faultsAmong(textsIn(document.body).map(node => textOf(node)))];
 }""".replace("FAULTS", FAULTS)
 
 

@@ -297,12 +297,18 @@ def instances(package: str, values: Values) -> dict[str, list[Callable[[], Any]]
     return shared
 
 
+def _ended(context: Any) -> Any:
+    """Return a context manager after it has restored the state that it changed when it was created."""
+    context.__exit__(None, None, None)
+    return context
+
+
 def _torch_instances(torch: Any, values: Values, add: Callable[..., None]) -> None:
     nn, data, schedulers = torch.nn, torch.utils.data, torch.optim.lr_scheduler
     add("autocast", lambda: torch.autocast("cpu"))
     add("inference_mode", lambda: torch.inference_mode())
     add("set_detect_anomaly", lambda: torch.autograd.set_detect_anomaly(False))
-    add("detect_anomaly", lambda: torch.autograd.detect_anomaly())
+    add("detect_anomaly", lambda: _ended(torch.autograd.detect_anomaly()))
     add("Distribution", lambda: torch.distributions.Distribution())
     add("iinfo", lambda: torch.iinfo(torch.int32))
     add("Function", lambda: torch.autograd.Function)
