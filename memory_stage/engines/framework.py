@@ -63,7 +63,7 @@ class FrameworkEngine:
         return ""
 
     def indices(self, node: Any) -> list[Any]:
-        """Return an empty list, because index tensors are not told apart from other saved tensors."""
+        """Return an empty list, because an index tensor is not distinguished from other saved tensors."""
         return []
 
     def copies(self, node: Any, position: int, storage: Any) -> list[Copied]:

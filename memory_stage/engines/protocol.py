@@ -310,10 +310,10 @@ class Engine(Protocol):
         """Describe the memory of a storage."""
 
     def freed(self, storage: Storage) -> int:
-        """Return the bytes that the host's meter has subtracted for a freed storage. ``Free`` is being handled."""
+        """Return the bytes that the host's meter subtracts for a storage. Called while ``Free`` is handled."""
 
     def freed_on_gpu(self, storage: Storage) -> tuple[GpuMeter, int] | None:
-        """Return the meter of the storage's GPU and the bytes that it subtracts; None on the host."""
+        """Return the GPU's meter and the bytes that it subtracts; None on the host. Called like ``freed``."""
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
         """Return the values of the given cells as Python numbers."""

@@ -27,6 +27,11 @@ def respelled(text: str) -> str:
     return _WHERE.sub(r"`\1 = paddle.where(\2, paddle.full_like(\1, \3), \1)`", text)
 
 
+def respelled_code(source: str) -> str:
+    """Return a statement with Paddle's names."""
+    return respelled(f"`{source}`")[1:-1]
+
+
 def _plain(text: str) -> str:
     """Return an expression without parentheses around it."""
     try:

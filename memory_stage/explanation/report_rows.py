@@ -7,10 +7,10 @@ from typing import Any
 
 from memory_stage.explanation.verdict import Verdict
 from memory_stage.messages import Text, listed, message, said
-from memory_stage.model.changes import UNREPORTED_WRITE
+from memory_stage.model.changes import AN_UPDATE, UNREPORTED_WRITE
 
-#: Phrases in place of those operations that are no names.
-_PHRASES: dict[str, Text] = {"raises": message("an error"), UNREPORTED_WRITE: message("an update")}
+#: Phrases for operations that have no name.
+_PHRASES: dict[str, Text] = {"raises": message("an error"), UNREPORTED_WRITE: AN_UPDATE}
 
 
 @dataclass

@@ -140,7 +140,7 @@ def bars(
     colour = tokens()
     top = max([*values.values(), capacity or 1])
     for row, count in enumerate(values.values()):
-        axes.barh(row, count, height=0.62, **look_of(row % 8))
+        axes.barh(row, count, height=0.62, **look_of(row))
         wrong = capacity is not None and count > capacity
         size: Text = bytes_shown(count)
         axes.annotate(
@@ -195,7 +195,7 @@ def _whole_numbers() -> Any:
 
 
 def look_of(number: int, is_rest: bool = False) -> dict[str, Any]:
-    """Return the colours and the hatch of an allocation: ``number`` chooses them, except for the rest of small ones."""
+    """Return the colours and the hatch that ``number`` chooses, or those of the band for all other allocations."""
     colour = tokens()
     if is_rest:
         return {"facecolor": colour["tn"], "edgecolor": colour["node"], "hatch": "xx", "linewidth": 0.8}

@@ -30,4 +30,4 @@ from memory_stage.messages.message import (
     sentences,
     then,
 )
-from memory_stage.messages.wrapping import columns, padded, wrapped
+from memory_stage.messages.wrapping import aligned, columns, padded, wrapped

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
+from collections.abc import Collection, Sequence
 
 _WIDE = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uff60]")
 
@@ -22,6 +23,19 @@ def columns(text: str) -> int:
 def padded(text: str, width: int) -> str:
     """Return a text with spaces behind it, so that it takes at least ``width`` columns."""
     return text + " " * (width - columns(text))
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """Return the rows of a table as lines, with the columns in ``left`` aligned left and the others right."""
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            padded(cell, width) if number in left else " " * (width - columns(cell)) + cell
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  " + "  ".join(cells).rstrip())
+    return lines
 
 
 def wrapped(text: str, width: int, first: str = "", following: str = "", breaks_words: bool = True) -> list[str]:

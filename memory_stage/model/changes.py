@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from memory_stage.messages import Text
+from memory_stage.messages import Text, message
 
 if TYPE_CHECKING:
     from memory_stage.model.covers import Cover
     from memory_stage.model.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
 
 
+AN_UPDATE = message("an update")
 #: The operation of a write that emitted no event and was found because a version had changed.
-UNREPORTED_WRITE = "an update"
+UNREPORTED_WRITE = str(AN_UPDATE)
 
 
 @dataclass(eq=False)

@@ -37,6 +37,11 @@ def is_local(name: str) -> bool:
     return _LOCAL.fullmatch(name) is not None
 
 
+def is_local_of(name: str, place: str) -> bool:
+    """True if a name is a local variable of the function ``place``."""
+    return name == local_name(without_function(name), place)
+
+
 def without_function(name: str) -> str:
     """Return a name without the function that it is a local variable of: ``x`` for ``x in f``."""
     found = _LOCAL.fullmatch(name)

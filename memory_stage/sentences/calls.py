@@ -9,7 +9,7 @@ from typing import Any
 
 from memory_stage.messages import Text, joined, message, plural, sentences, then
 from memory_stage.model.changes import Called, Made, Named, Resumed, Returned, Viewed
-from memory_stage.model.compound_names import is_local, local_name, without_function
+from memory_stage.model.compound_names import is_local, is_local_of, without_function
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.naming import describe_freed, describe_moved_name, name_of, name_or_operation
 from memory_stage.sentences.several import brief
@@ -21,7 +21,7 @@ def say_call(done: FinishedStep, ops: list[Any]) -> Text:
     """Describe a call of a function, and the function's names for tensors."""
     function = done.all(Called)[-1].function
     place = function.rpartition(".")[2]
-    names = [fact for fact in done.all(Named) if fact.name == local_name(without_function(fact.name), place)]
+    names = [fact for fact in done.all(Named) if is_local_of(fact.name, place)]
     first = message("Line {line} calls {function}.", line=done.line, function=code(function))
     if ops:
         first = message(
@@ -111,7 +111,7 @@ def _match_names(named: list[Named], returned: Returned) -> Text:
 def say_resumed(done: FinishedStep, ops: list[Any]) -> Text:
     """Describe a resumed generator, its local names, and the tensors that were sent to it."""
     fact = done.all(Resumed)[-1]
-    named = [each for each in done.all(Named) if each.name == local_name(without_function(each.name), fact.place)]
+    named = [each for each in done.all(Named) if is_local_of(each.name, fact.place)]
     had = [each for each in named if fact.names.get(without_function(each.name)) is each.tensor]
     new = [each for each in named if each not in had]
     clause: Text = message("{function} resumes where it waited", function=code(fact.function))

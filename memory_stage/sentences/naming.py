@@ -11,10 +11,10 @@ from typing import Any
 
 from memory_stage.messages import Text, joined, message, plural
 from memory_stage.model.changes import Allocated, Named, StorageFreed, TensorFreed, Unnamed
-from memory_stage.model.compound_names import local_name, without_function
+from memory_stage.model.compound_names import is_local_of
 from memory_stage.model.entries import StorageEntry, TensorEntry
 from memory_stage.model.finished_step import FinishedStep
-from memory_stage.sentences.words import code, fitting, line_text, node_text, storages_text
+from memory_stage.sentences.words import code, fitting, line_text, node_text, quoted, storages_text
 from memory_stage.trace.amounts import bytes_message
 
 MOST_NAMED = 3  # the largest number of storages that a sentence lists by number
@@ -43,7 +43,7 @@ def say_names(done: FinishedStep) -> Text:
     text = done.statement.text
     if done.statement.kind == "assign" and _NUMPY.match(text):
         return message(
-            "{expression} copies the numbers into a separate numpy array. No tensor is made.", expression=code(text)
+            "{expression} copies the numbers into a separate numpy array. No tensor is made.", expression=quoted(text)
         )
     if _changed_tensors(done):
         return _regradient(done)
@@ -183,7 +183,7 @@ def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
             message("{names} are deleted.", names=names), describe_freed(done) if done.all(StorageFreed) else stays
         )
     fact = unnamed[0]
-    subject = code(done.statement.text) if done.statement.kind == "delete" else line_text(done.line)
+    subject = quoted(done.statement.text) if done.statement.kind == "delete" else line_text(done.line)
     tensor, storage = fact.tensor, fact.tensor.storage.root
     what = _kind(tensor)
     if not tensor.freed:
@@ -336,7 +336,7 @@ def describe_freed_storage(storage: StorageEntry) -> Text:
 def name_of(done: FinishedStep, entry: TensorEntry) -> str:
     """Return the name of a tensor for a sentence; inside a function, the function's local name."""
     function = done.statement.function
-    own = [name for name in entry.names if name == local_name(without_function(name), function)] if function else []
+    own = [name for name in entry.names if is_local_of(name, function)] if function else []
     return own[0] if own else entry.name
 
 

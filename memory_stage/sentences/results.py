@@ -19,7 +19,7 @@ from memory_stage.sentences.frameworks import has_own_history, say_separate_hist
 from memory_stage.sentences.naming import describe_kept, describe_moved_name, name_of, name_or_operation
 from memory_stage.sentences.savers import stale_text
 from memory_stage.sentences.sharing import say_borrowed
-from memory_stage.sentences.words import MOST_WORDS, cell_count_text, code, fitting, numbers_text
+from memory_stage.sentences.words import MOST_WORDS, cell_count_text, code, fitting, numbers_text, quoted
 from memory_stage.sentences.writes import distinct, kept_for_backward
 from memory_stage.trace.amounts import bytes_message
 
@@ -323,5 +323,5 @@ def _subject(done: FinishedStep, fact: Operated) -> Text:
     if _NO_OPERATION.match(text):  # in `x.clone().numpy()[0] = 5`, the expression before the index made the tensor
         return code(fact.called)
     if not done.partly and text and len(text) <= MOST_CODE and "`" not in text and done.statement.kind != "return":
-        return code(text)
+        return quoted(text)
     return code(fact.called)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory_stage.messages import Text, joined, message, plural, sentences
 from memory_stage.messages.message import words_in
-from memory_stage.model.changes import UNREPORTED_WRITE
+from memory_stage.model.changes import AN_UPDATE, UNREPORTED_WRITE
 from memory_stage.model.compound_names import phrase
 
 if TYPE_CHECKING:
@@ -20,12 +20,17 @@ RESHAPING = ("reshape", "view", "squeeze", "unsqueeze", "flatten", "transpose", 
 RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
 
 
+def quoted(text: str) -> str:
+    """Return a piece of the program in backticks, with other quotes in place of its own."""
+    return "`" + text.replace("`", "'") + "`"
+
+
 def code(text: Text) -> Text:
-    """Return code in backticks, with other quotes in place of its own; words for a write without a name."""
+    """Return a name in backticks, in the word order of the language; words for a write without a name."""
     if text == UNREPORTED_WRITE:
-        return message("an update")
+        return AN_UPDATE
     name = phrase(text) if isinstance(text, str) else text
-    return "`" + name.replace("`", "'") + "`" if isinstance(name, str) else message("`{name}`", name=name)
+    return quoted(name) if isinstance(name, str) else message("`{name}`", name=name)
 
 
 def node_text(node: NodeEntry) -> Text:

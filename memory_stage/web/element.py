@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from memory_stage.messages import ENGLISH, Message, Text, default_language, message
+from memory_stage.messages import ENGLISH, Message, Text, aligned, default_language, message
 from memory_stage.web.embed import as_data, asset, bundles, page_assets, prose, source_module
 from memory_stage.web.v8 import Script
 
@@ -158,12 +158,7 @@ class Figure:
         """Return the sentence, the tables and the events as text for a terminal."""
         parts = [self.data["title"], *([self.data["ask"]] if self.data["ask"] else []), self.sentence]
         for table in self.tables:
-            columns = list(zip(table.head, *table.rows, strict=True))
-            widths = [max(map(len, column)) for column in columns]
-            parts.append(f"\n{table.caption}")
-            for row in (table.head, *table.rows):
-                cells = [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
-                parts.append("  " + "  ".join(cells).rstrip())
+            parts += [f"\n{table.caption}", *aligned([table.head, *table.rows])]
         parts += [f"{number:>4}. {step}" for number, step in enumerate(self.steps, 1)]
         return "\n".join(parts)
 

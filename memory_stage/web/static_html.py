@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from memory_stage.messages import Text, columns, language, listed, message, padded, render
+from memory_stage.messages import Text, aligned, language, listed, message, render
 from memory_stage.recorder.key_step import key_step
 from memory_stage.trace.amounts import bytes_shown
 from memory_stage.web import picture
@@ -35,15 +35,7 @@ def as_text(trace: dict[str, Any]) -> str:
     variants = trace["variants"]
     if len(variants) > 1:
         head, rows = _comparison(trace)
-        widths = [max(map(columns, column)) for column in zip(head, *rows, strict=True)]
-        last = len(head) - 1  # the last column is the verdict, which is aligned left because it is text
-        parts.append("")
-        for row in (head, *rows):
-            cells = [
-                padded(cell, width) if column in (0, last) else " " * (width - columns(cell)) + cell
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            parts.append("  " + "  ".join(cells).rstrip())
+        parts += ["", *aligned([head, *rows], left=(0, len(head) - 1))]  # the last column, the verdict, is text
         parts.append(difference(trace))
     for variant in variants:
         if variant["label"]:

@@ -228,7 +228,7 @@ class PaddleBackward:
             self._emit_stale(error)
 
     def _emit_stale(self, error: BaseException) -> None:
-        """Emit the error at the first pending node whose saved tensors a write has changed: it raised the error."""
+        """Emit the error at the node that raised it: the first pending one whose saved tensors were overwritten."""
         passed = set(self._passed)
         for address in self._order:
             node = self._entries[address]

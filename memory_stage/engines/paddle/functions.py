@@ -143,7 +143,7 @@ class CustomFunctions:
 
 
 def _is_versioned(x: Any, storage: PaddleStorage) -> bool:
-    """True if the version is newer than the last event. It is after ``forward`` has returned an input."""
+    """True if ``forward`` has returned an input: Paddle then raises its version after the last event."""
     return tensor_access.base_of(x) == storage.address and x._inplace_version() > storage.version
 
 

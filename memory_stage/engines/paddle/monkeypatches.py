@@ -16,22 +16,20 @@ from typing import Any, NamedTuple
 Runner = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 #: Maps a method of a tensor that calls no other operation to the name of its operation.
-_METHODS = {
-    **{"_getitem_dygraph": "getitem", "_setitem_dygraph": "setitem"},
-    **{
-        name: name
-        for name in (
-            *("clone", "contiguous", "copy_", "detach", "detach_", "set_value", "to_sparse_coo", "clear_gradient"),
-            *("_clear_data", "_copy_to", "_share_buffer_to", "_share_underline_tensor_to", "_zero_grads"),
-        )
-    },
+_METHODS = {"_getitem_dygraph": "getitem", "_setitem_dygraph": "setitem"} | {
+    name: name
+    for name in (
+        *("clone", "contiguous", "copy_", "detach", "detach_", "set_value", "to_sparse_coo", "clear_gradient"),
+        *("_clear_data", "_copy_to", "_share_buffer_to", "_share_underline_tensor_to", "_zero_grads"),
+    )
 }
 
-#: Maps an operator to the name of the function that does the same, also if the tensor is the operand on the right.
+#: Operators that also have a form for a tensor as the operand on the right, such as ``radd``.
 _ARITHMETIC = {
     **{"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "truediv": "divide"},
     **{"floordiv": "floor_divide", "pow": "pow", "mod": "remainder", "matmul": "matmul"},
 }
+#: Maps an operator to the name of the function that does the same.
 _OPERATORS = {
     **_ARITHMETIC,
     **{f"r{operator}": name for operator, name in _ARITHMETIC.items()},

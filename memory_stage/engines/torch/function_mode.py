@@ -243,7 +243,7 @@ class Mode(TorchFunctionMode):
     def _register_results(
         self, results: list[torch.Tensor], inputs: Sequence[torch.Tensor], call: Call
     ) -> list[tuple[torch.Tensor, torch.Tensor | None]]:
-        """Return the new tensors among the results, each with the tensor that it is a view of. Register storages."""
+        """Register new storages. Return each new result with the tensor that it is a view of, or None."""
         registry = self.registry
         fresh: list[tuple[torch.Tensor, torch.Tensor | None]] = []
         for x in results:

@@ -14,7 +14,7 @@ from memory_stage.messages import message
 
 
 def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
-    """Yield a fault for each loop that moves a network's parameters towards another's on the same memory."""
+    """Yield a fault for each loop that moves a network towards another if both share the memory of parameters."""
     text = ProgramText(file)
     for loop in text.statements():
         pair = _paired(loop)

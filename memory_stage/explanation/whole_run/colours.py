@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from typing import TextIO
@@ -12,17 +13,18 @@ from memory_stage.messages.catalogues import codes
 
 _BOLD, _RED, _GREEN, _DIM, _END = "\33[1m", "\33[31m", "\33[32m", "\33[2m", "\33[0m"
 
-#: The word before a fix, in each language.
-_FIXES = [render(described_fix(""), language(code)).rstrip() for code in codes()]
 
-#: For each kind of line of an explanation: a pattern, and its replacement.
-_STYLES = [
-    (re.compile(r"^(memory-stage[^:]*:)"), rf"{_BOLD}\1{_END}"),
-    (re.compile(r"^(    - .*)$"), rf"{_RED}\1{_END}"),
-    (re.compile(r"^(    \+ .*)$"), rf"{_GREEN}\1{_END}"),
-    (re.compile(f"^(  (?:{'|'.join(map(re.escape, _FIXES))}))"), rf"{_BOLD}\1{_END}"),
-    (re.compile(r"^( +\d+  .*?)(  # .*)$"), rf"\1{_DIM}\2{_END}"),
-]
+@functools.cache
+def _styles() -> list[tuple[re.Pattern[str], str]]:
+    """Return a pattern and its replacement for each kind of line of an explanation, in all languages."""
+    fixes = "|".join(re.escape(render(described_fix(""), language(code)).rstrip()) for code in codes())
+    return [
+        (re.compile(r"^(memory-stage[^:]*:)"), rf"{_BOLD}\1{_END}"),
+        (re.compile(r"^(    - .*)$"), rf"{_RED}\1{_END}"),
+        (re.compile(r"^(    \+ .*)$"), rf"{_GREEN}\1{_END}"),
+        (re.compile(f"^(  (?:{fixes}))"), rf"{_BOLD}\1{_END}"),
+        (re.compile(r"^( +\d+  .*?)(  # .*)$"), rf"\1{_DIM}\2{_END}"),
+    ]
 
 
 def are_wanted(stream: TextIO) -> bool:
@@ -36,7 +38,7 @@ def coloured(text: str) -> str:
 
 
 def _line(line: str) -> str:
-    for pattern, style in _STYLES:
+    for pattern, style in _styles():
         line, count = pattern.subn(style, line, count=1)
         if count:
             return line

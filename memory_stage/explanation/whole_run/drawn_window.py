@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -41,7 +40,7 @@ class WindowOfFault:
 
         Args:
             chosen: options that choose another part of the run than the steps around the fault.
-            language: of the stage.
+            language: the language of the stage.
 
         Returns:
             A sentence about the result.
@@ -65,7 +64,8 @@ class WindowOfFault:
             text=True,
         )
         words = done.stderr.strip().splitlines()
-        if not words or re.match(rf"{re.escape(output)}[:\uff1a]", words[-1]) is None:
+        rest = words[-1].removeprefix(output).lstrip() if words and words[-1].startswith(output) else ""
+        if not rest.startswith((":", "\uff1a")):  # "FILE: 3 steps", in English or Chinese
             last_message = words[-1] if words else message("(none)")
             return message("The second run wrote no stage. Its last message: {message}", message=last_message)
         return message("{steps}, of {part} of a second run.", steps=words[-1], part=part)

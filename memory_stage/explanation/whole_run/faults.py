@@ -94,7 +94,8 @@ class Fault:
         kind: a word for tools: "overwritten", "overwritten silently", "history cut", "graph freed", "leak",
             "reference", "shared", "replaced" or "refused".
         verdict: the fault in one sentence.
-        evidence: the lines that lead to it, in the order of the program's run. Unknown lines are left out.
+        evidence: the lines that lead to it, in the order of the program's run. Unknown lines are left
+            out, unless all are unknown.
         reason: why the fault matters, such as the derivative that needs a tensor; "" if the verdict says it.
         fixes: ways to mend the program, the best first.
         is_silent: True if the program continues with wrong numbers.

@@ -209,8 +209,10 @@ def _carrying(
 ) -> Fault:
     reads, made = border
     evidence = (
-        *(Evidence(made, _making(value)), Evidence(freed, FREED)),
-        *(Evidence(reads, _attaching(value)), Evidence(asking, REACHES_FREED)),
+        Evidence(made, _making(value)),
+        Evidence(freed, FREED),
+        Evidence(reads, _attaching(value)),
+        Evidence(asking, REACHES_FREED),
     )
     fix = Fix(advise_detach(value), asking.file, edits)
     return Fault("graph freed", carried_graph(value, freed, asking), evidence, CARRIES, (fix,))
@@ -242,12 +244,12 @@ def _fixes_of_second_pass(
     added = _one_pass(text, freed, statement) if is_shared and statement is not None else None
     if added is not None:
         return added
-    fix = Fix(advise_forward(asking))
+    edits: tuple[Edit, ...] = ()
     same = made.file == asking.file and text.function_at(made.number) is text.function_at(asking.number)
     is_read = repeated is not None and statement is not None and assigned_names(repeated) & names_in(statement)
     if same and isinstance(repeated, ast.Assign) and statement is not None and is_read and repeated is not statement:
-        fix = Fix(fix.sentence, text.file, text.insert_before(statement, ast.unparse(repeated)))
-    return fix, Fix(advise_one_pass(freed, asking))
+        edits = text.insert_before(statement, ast.unparse(repeated))
+    return Fix(advise_forward(asking), text.file, edits), Fix(advise_one_pass(freed, asking))
 
 
 def _one_pass(text: ProgramText, freed: ProgramLine, asking: ast.stmt) -> tuple[Fix, ...] | None:

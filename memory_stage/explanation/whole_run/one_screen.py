@@ -101,7 +101,7 @@ def _fault(fault: Fault, name: str) -> str:
         lines += ["", _paragraph(fault.reason, first="  ", following="  ")]
     indent = " " * columns(f"  {said(described_fix(''))}")
     for fix in fault.fixes:
-        lines += ["", _paragraph(said(described_fix(fix.sentence)), first="  ", following=indent)]
+        lines += ["", _paragraph(described_fix(fix.sentence), first="  ", following=indent)]
         lines += [f"    {line}" for line in fix.diff()]
     return "\n".join(lines)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from memory_stage.explanation.paddle_spelling import respelled
+from memory_stage.explanation.paddle_spelling import respelled_code
 from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.whole_run.faults import Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_names, names_in, target_of
@@ -71,7 +71,7 @@ def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callab
         sentence = message("Let the layer write into new memory, so that backward finds the old numbers.")
         yield Fix(sentence, text.file, layers)
         return
-    inside = _inside_an_expression(text, statement, frames, is_shared)
+    inside = _inside_an_expression(text, statement, lost.library, frames, is_shared)
     if inside is not None:
         yield inside
         return
@@ -85,9 +85,7 @@ def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callab
         )
         yield Fix(sentence)
         return
-    rewritten = out_of_place(source)
-    if rewritten and lost.library == "paddle":
-        rewritten = respelled(f"`{rewritten}`").strip("`")
+    rewritten = _rewritten(source, lost.library)
     if rewritten:
         sentence = message("Write the result into new memory, so that backward finds the old numbers.")
         edits = text.replace(statement, rewritten)
@@ -100,6 +98,12 @@ def fix_write(lost: OverwrittenValue, frames: list[FrameType], is_shared: Callab
         added = text.insert_after(returned, f"return {target}")
         edits = (*edits, *added) if added else ()
     yield Fix(sentence, text.file, edits)
+
+
+def _rewritten(source: str, library: str) -> str:
+    """Return a write as a statement that makes a new tensor, with the names of the library; "" if there is none."""
+    rewritten = out_of_place(source)
+    return respelled_code(rewritten) if library == "paddle" else rewritten
 
 
 def _without_data(statement: ast.stmt) -> tuple[ast.stmt, str]:
@@ -115,13 +119,13 @@ def _without_data(statement: ast.stmt) -> tuple[ast.stmt, str]:
 
 
 def _inside_an_expression(
-    text: ProgramText, statement: ast.stmt, frames: list[FrameType], is_shared: Callable[[Any], bool]
+    text: ProgramText, statement: ast.stmt, library: str, frames: list[FrameType], is_shared: Callable[[Any], bool]
 ) -> Fix | None:
     """Return the fix of a write whose result the statement uses, such as ``y = relu(x, inplace=True)``."""
     if not isinstance(statement, (ast.Assign, ast.Return)) or statement.value is None:
         return None
     calls = [each for each in ast.walk(statement.value) if isinstance(each, ast.Call)]
-    written = [(each, out_of_place(ast.unparse(ast.Expr(each)))) for each in calls]
+    written = [(each, _rewritten(ast.unparse(ast.Expr(each)), library)) for each in calls]
     found = [(call, plain) for call, plain in written if plain]
     if len(found) != 1:
         return None

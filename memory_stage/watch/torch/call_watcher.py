@@ -223,7 +223,7 @@ class CallWatcher(TorchFunctionMode):
         return True
 
     def _statistics(self, made_node: bool, args: Any, kwargs: dict[str, Any]) -> list[torch.Tensor]:
-        """Return the running statistics that a normalization writes; [] in evaluation."""
+        """Return the running statistics that a normalization writes; [] until one in evaluation has saved some."""
         training = kwargs.get("training", kwargs.get("use_input_stats", args[5] if len(args) > 5 else False))
         if not training:
             self._has_read_statistics = self._has_read_statistics or made_node

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import memory_stage as stage
 from memory_stage.messages import language, render
 from memory_stage.model import compound_names as names
+from tools.build import ROOT
 
 CHINESE = language("zh")
+#: Names with their Chinese phrases and their parts without a function. The test of the script reads the same file.
+NAMES = json.loads((ROOT / "tests/support/stage/compound_names.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("name", "chinese", "own"),
-    [
-        ("x", "x", "x"),
-        ("x in f", "f 中的 x", "x"),
-        ("x in f (2)", "f (2) 中的 x", "x"),
-        ("x.grad in Net.forward", "Net.forward 中的 x.grad", "x.grad"),
-        ("opt.velocity of net.weight", "net.weight 的 opt.velocity", "opt.velocity of net.weight"),
-        ("opt.velocity of parameter 0", "参数 0 的 opt.velocity", "opt.velocity of parameter 0"),
-        ("opt.velocity of w in f", "f 中的 w 的 opt.velocity", "opt.velocity of w"),
-        ("d['a in b']", "d['a in b']", "d['a in b']"),
-        ("d['a in b'].x in f", "f 中的 d['a in b'].x", "d['a in b'].x"),
-    ],
-)
+@pytest.mark.parametrize(("name", "chinese", "own"), NAMES)
 def test_a_name_has_a_phrase_and_a_part_without_its_function(name, chinese, own):
     phrase = names.phrase(name)
     assert str(phrase) == name and render(phrase, CHINESE) == chinese
     assert names.without_function(name) == own and names.is_local(name) == (own != name)
+
+
+def test_a_piece_of_the_program_is_not_read_as_a_name():
+    recorded = stage.record("ws = [mt.ones([2])]\nz = sum(w for w in ws)", language="zh")
+    assert "`sum(w for w in ws)`" in recorded.data["variants"][0]["steps"][1]["say"]
 
 
 def test_the_gradient_of_a_local_variable_is_a_local_variable():

@@ -30,18 +30,9 @@ _CALLS = {
     *("add_argument", "ArgumentParser", "argument", "addoption", "has_code"),
 }
 
-#: Files in which all other literals are for other readers: the errors of the validation of a trace, the help and the
-#: refusals of the commands, the parts of frameworks' errors that a report explains, and CSS.
-_FOR_OTHERS = {
-    "trace/validation.py",
-    "__main__.py",
-    "explanation/whole_run/command.py",
-    "explanation/whole_run/refusals.py",
-    "engines/torch/writes.py",
-    "web/static_html.py",
-    "web/embed.py",
-    "web/v8.py",
-}
+#: Files in which all other literals are for other readers: the errors of the validation of a trace, and the help and
+#: the refusals of the commands.
+_FOR_OTHERS = {"trace/validation.py", "__main__.py", "explanation/whole_run/command.py"}
 
 #: Literals that no reader of a stage or a report sees, by their file.
 _NOT_SHOWN = {
@@ -60,6 +51,14 @@ _NOT_SHOWN = {
     },
     # parts of frameworks' errors
     "engines/torch/backward.py": {"modified by an inplace operation"},
+    "engines/torch/writes.py": {
+        "This view is the output of a function that returns multiple views",
+        "a leaf Variable that requires grad",
+        "a view of a leaf Variable",
+        "can't be cast to the desired output type",
+        "leaf variable has been moved",
+        "more than one element of the written-to tensor refers to a single memory location",
+    },
     "explanation/advice.py": {"leaf Variable", "Leaf Var", "Leaf Tensor"},
     "explanation/whole_run/freed_graph.py": {
         "Trying to backward through the graph a second time",
@@ -72,6 +71,29 @@ _NOT_SHOWN = {
         "history cut",
         "graph freed",
     },
+    "explanation/whole_run/refusals.py": {
+        "At least one stride in the given numpy array is negative",
+        "Can't call numpy() on Tensor that requires grad",
+        "Cannot cast ufunc",
+        "Inference tensors cannot be saved for backward",
+        "Such functions do not allow the output views to be modified inplace",
+        "a leaf Variable that requires grad is being used in an in-place operation",
+        "can't optimize a non-leaf Tensor",
+        "created in no_grad mode and is being modified inplace with grad mode enabled",
+        "destination is read-only",
+        "does not require grad and does not have a grad_fn",
+        "doesn't match the broadcast shape",
+        "dtype can require gradients",
+        "more than one element of the written-to tensor refers to a single memory location",
+        "of BackwardHookFunction",
+        "output array is read-only",
+        "some elements of the input tensor and the written-to tensor refer to a single memory location",
+        "support the deepcopy protocol",
+        "that doesn't stop gradient can't use inplace strategy",
+        "view size is not compatible with input tensor's size and stride",
+        "with torch.no_grad():",
+        "you can only change requires_grad flags of leaf variables",
+    },
     # words for tools, which a report in JSON contains
     "explanation/entry_phrases.py": {"an optimizer"},
     "explanation/minitensor/alternatives.py": {"an optimizer"},
@@ -83,7 +105,6 @@ _NOT_SHOWN = {
     "engines/torch/frames.py": {"calling for the stage"},
     "explanation/minitensor/backward_reasons.py": {"its input", "its output"},
     "explanation/whole_run/derivatives.py": {"input "},
-    "model/changes.py": {"an update"},
     "model/compound_names.py": {" in ", " of ", "parameter "},
     "recorder/stack.py": {"line "},
     # code of Python
@@ -94,6 +115,10 @@ _NOT_SHOWN = {
     "explanation/whole_run/overwritten_fixes.py": {"[p for group in ", ".param_groups for p in group['params']]"},
     "explanation/whole_run/refused_writes.py": {"with "},
     "explanation/whole_run/write_fixes.py": {"return "},
+    # code of JavaScript, HTML and CSS
+    "web/embed.py": {' class="mt-lines"'},
+    "web/static_html.py": {' style="min-width: 15em; text-align: left"', ' style="white-space: nowrap"'},
+    "web/v8.py": {"const call = (name, args) => "},
     # words of matplotlib
     "figures/inked.py": {r"Glyph \d+ .*missing from"},
     "figures/paper.py": {"offset points", "center left", "axes fraction"},
@@ -120,16 +145,17 @@ def texts_of_others(tree: ast.Module) -> Iterator[ast.AST]:
             yield node.left
 
 
-def phrases(source: str) -> list[str]:
-    """Return the phrases of a module of Python that are not messages."""
+def literals(source: str) -> list[str]:
+    """Return the texts of a module that are not for other readers than those of a stage."""
     tree = ast.parse(source)
     known = {id(part) for node in texts_of_others(tree) for part in ast.walk(node)}
-    literals = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    return [
-        node.value
-        for node in literals
-        if id(node) not in known and PHRASE.search(node.value) and "<" not in node.value and "{" not in node.value
-    ]
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [node.value for node in found if id(node) not in known]
+
+
+def phrases(source: str) -> list[str]:
+    """Return the phrases of a module of Python that are not messages."""
+    return [text for text in literals(source) if PHRASE.search(text) and "<" not in text and "{" not in text]
 
 
 def modules() -> list[str]:
@@ -169,12 +195,9 @@ def test_no_template_is_filled_outside_of_a_message():
     """``str.format`` fills the templates of code, such as a repair, but no sentence."""
     sentence = re.compile(r"[A-Za-z]+ [a-z]+ [a-z]+ [a-z]+")
     for file in modules():
-        tree = ast.parse((ROOT / file).read_text("utf-8"))
-        known = {id(part) for node in texts_of_others(tree) for part in ast.walk(node)}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in known:
-                is_template = "{" in node.value and "<" not in node.value and ";" not in node.value
-                assert not (is_template and sentence.search(node.value)), (file, node.value)
+        for text in literals((ROOT / file).read_text("utf-8")):
+            is_template = "{" in text and "<" not in text and ";" not in text
+            assert not (is_template and sentence.search(text)), (file, text)
 
 
 def test_the_sentences_of_the_engines_are_messages():
@@ -196,6 +219,8 @@ def test_the_sentences_of_the_engines_are_messages():
 # ---------- scripts ----------
 
 _COMMENT = re.compile(r"/\*.*?\*/|(?<![:'\"])//[^\n]*", re.DOTALL)
+#: A regular expression of a script: its quotes and backticks begin no text.
+_REGEX = re.compile(r"(?<=[(=:?,]) ?/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/[a-z]*(?=[,;.) ])")
 _TAG = re.compile(r"<[^<>]*>?|^[^<>]*=\"[^<>]*>|\b[\w-]+=\"[^\"]*\"?")
 #: Texts that no reader sees, by their file: keys, classes, a text whose width is measured, and an error.
 _IN_SCRIPTS = {
@@ -212,6 +237,7 @@ _IN_SCRIPTS = {
 def texts_in_script(source: str) -> Iterator[str]:
     """Yield the literals of a script and the texts of its templates, except those of messages."""
     source = _COMMENT.sub("", source)
+    source = _REGEX.sub("0", source)
     source = catalogues.CALL.sub("called(", source)
     at, depths = 0, []
     text = ""
@@ -250,6 +276,7 @@ def texts_in_script(source: str) -> Iterator[str]:
             else:
                 depths[-1] -= 1
         at += 1
+    assert not depths, "the script does not end outside of its templates"
 
 
 def phrases_in_script(source: str) -> list[str]:
@@ -271,6 +298,7 @@ def phrases_in_script(source: str) -> list[str]:
         ("const a = `<p class=\"a b\">${t('two words')} and more</p>`;", ["and more"]),
         ('const a = `<p class="say it">${text}</p>`;', []),
         ("const own = `${name} in…`;", ["in…"]),
+        ("a(`${b.replace(/`/g, '')}`);\nreturn 'no tensor here';", ["no tensor here"]),
     ],
 )
 def test_a_phrase_is_found_in_a_script(source, expected):

@@ -109,7 +109,7 @@ function computeColumns(plan, width, depth, cell) {
   const boxMost = narrow ? width - box - arrowMargin(mostTracks(plan)) - 4 : most;
   const x1 = narrow ? 17 : 22;
   const air = narrow ? 8 : 14;
-  const rest = [fields.slice(4).slice(-2), fields.slice(4, -2)].filter(part => part.length);
+  const rest = [['gradient', 'leaf'], ['dtype']].filter(([first]) => fields.includes(first));
   const pairs = [['shape', 'offset'], ['strides', 'version'], ...rest];
   const left = Math.max(...pairs.map(p => label(p[0]) + valueW(p[0], 12)));
   const right = Math.max(...pairs.filter(p => p[1]).map(p => label(p[1]) + valueW(p[1], 12)));
