@@ -75,7 +75,7 @@ PEERS = {
     # It has no package for Python 3.13, and it needs numpy 1.
     "paddle26": Peer("paddle26", "paddlepaddle==2.6.2", instead=("numpy==1.26.4", "setuptools"), of="paddle"),
     # nbgrader grades notebooks. Pyslet runs QTI 2.1, onyx2moodle converts it, and moodle-xml-parser reads Moodle XML.
-    # hadolint checks a Dockerfile, and repo2docker writes one from the folder `binder`. nbgrader brings Notebook 7.
+    # hadolint checks a Dockerfile, and repo2docker writes one from the folder `binder`. nbgrader installs Notebook 7.
     "class": Peer(
         "class",
         "nbgrader==0.9.6",

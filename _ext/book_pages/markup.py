@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from html import escape, unescape
 from typing import Any
-from unicodedata import east_asian_width
 
 from docutils import nodes
 from sphinx.application import Sphinx
+
+from memory_stage.messages import columns
 
 # Patterns of faults in a page's HTML, with their replacements.
 MENDS = (
@@ -30,8 +31,7 @@ TABLE = re.compile(r'<table class="(docutils|table|dataframe)\b(.*?)</table>', r
 ROW = re.compile(r"<tr.*?</tr>", re.DOTALL)
 CELL = re.compile(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
-LONG_ROW = 105  # the characters of a row from which on a phone shows the cells of a table below each other
-WIDE = "WF"  # kinds of characters that are twice as wide as others
+LONG_ROW = 105  # if a row has more characters, a phone shows the cells of each row below each other
 # The static picture of a stage is for readers without scripts. These pictures have most of a page's elements, so they
 # are put into <noscript>, which browsers with scripts do not parse. The first picture of a page is not, because it may
 # be in view before the script is loaded. A script starts each stage when the reader scrolls near to it.
@@ -42,8 +42,8 @@ PICTURE_STYLE = re.compile(r"<style>\.memory-picture\b.*?</style>", re.DOTALL)
 PICTURE = re.compile(r'<svg [^>]*class="memory-picture".*?</svg>', re.DOTALL)
 # A colour or font of a picture, with the value for places that remove style sheets. A page has the style.
 FALLBACK = re.compile(r"var\((--[a-z0-9]+),[^)]*\)")
-# The attributes by which scripts find the parts of a picture. Nothing reads them where scripts do not run.
 NOSCRIPT = re.compile(r"<noscript\b.*?</noscript>", re.DOTALL)
+# The attributes by which scripts find the parts of a picture. Nothing reads them where scripts do not run.
 PART = re.compile(r'(?<=[a-z"]) (?:data-[a-z-]+="[^"]*"|class="cell")')
 # Code in the book has the style of the stage, with grey comments. Other markup of Pygments is not needed.
 CODE_BLOCK = re.compile(r'(<div class="highlight"><pre[^>]*>)(.*?)(</pre>)', re.DOTALL)
@@ -79,7 +79,7 @@ def mend(body: str) -> str:
 
 
 def _light_pictures(body: str) -> str:
-    """Remove from the pictures of a page what repeats its style, and what only scripts read."""
+    """Remove the values that repeat the page's style from its pictures, and attributes that only scripts read."""
     body = PICTURE.sub(lambda picture: FALLBACK.sub(r"var(\1)", picture[0]), body)
     return NOSCRIPT.sub(lambda part: PICTURE.sub(lambda picture: TAG.sub(_without_parts, picture[0]), part[0]), body)
 
@@ -96,7 +96,7 @@ def _boxed_table(table: re.Match[str]) -> str:
     """
     rows = [[_text_of(cell) for cell in CELL.findall(row)] for row in ROW.findall(table[0])]
     heads = rows[0] if "<thead" in table[2] else []
-    longest = max((sum(map(_columns_of, row)) for row in rows[1:]), default=0)
+    longest = max((sum(map(columns, row)) for row in rows[1:]), default=0)
     opening = f'<table class="{table[1]}'
     if len(heads) > 2 and longest > LONG_ROW:
         texts = ";".join(f"--h{number}:{_css_string(head)}" for number, head in enumerate(heads, start=1) if number > 1)
@@ -106,10 +106,6 @@ def _boxed_table(table: re.Match[str]) -> str:
 
 def _text_of(html: str) -> str:
     return " ".join(unescape(TAG.sub("", html)).split())
-
-
-def _columns_of(text: str) -> int:
-    return sum(2 if east_asian_width(character) in WIDE else 1 for character in text)
 
 
 def _css_string(text: str) -> str:

@@ -37,7 +37,7 @@ EXPLAINED = {
     "runs": "**1,000 runs**",
     "unversioned": "**stays 0**",
     "freed": "A dashed box is freed memory",
-    "gradient": "**leaf**: *yes*",
+    "gradient": "* **gradient**: *yes* if the tensor requires a gradient (`stop_gradient=False`).\n* **leaf**: *yes*",
     "saved": "**A rounded box beside a tensor**",
     "inferred": "**A question mark**",
     "copy": "**Gray cells**",

@@ -8,17 +8,15 @@ MINITENSOR_LAYOUT=all checks every page in every look, which takes an hour.
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
 
 from tests.support.chapters.chapter import in_order, pages
-from tests.support.site.looks import FONTS, SEED, Look, faults, has_font, open_page
+from tests.support.site.looks import EVERYTHING, FONTS, SEED, Look, faults, has_font, open_page
 
 SAMPLE = 12  # looks
 PLACES_OF_SAMPLE = ("page", "page", "JupyterLab", "Notebook 7")
-EVERYTHING = os.environ.get("MINITENSOR_LAYOUT") == "all"
 CHAPTER = "chapters/04_aliases"
 
 

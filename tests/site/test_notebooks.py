@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.chapters.chapter import HEADER
-from tests.support.site.notebook_programs import STARTING, own_folders, stop, wait_for_address
+from tests.support.site.notebook_programs import STARTING, running
 from tools.build import ROOT
 
 sys.path.insert(0, str(ROOT / "tools" / "jupyter"))
@@ -28,15 +26,9 @@ def lab(tmp_path) -> Iterator[tuple[str, str]]:
     (tmp_path / "chapters").mkdir()
     source = min((ROOT / "chapters").glob("*.md"))
     (tmp_path / "chapters" / "chapter.md").write_bytes(source.read_bytes())
-    environment = os.environ | own_folders(tmp_path) | {"JUPYTER_CONFIG_PATH": str(ROOT / "tools" / "jupyter")}
-    command = [sys.executable, "-m", "jupyterlab", str(tmp_path / "chapters"), "--no-browser", "--allow-root"]
-    log = tmp_path / "log"
-    with log.open("w") as written:
-        server = subprocess.Popen([*command, "--ServerApp.port=0"], env=environment, stderr=written)
-    try:
-        yield wait_for_address(log)
-    finally:
-        stop(server)
+    command = [sys.executable, "-m", "jupyterlab", str(tmp_path / "chapters")]
+    with running(command, tmp_path, JUPYTER_CONFIG_PATH=str(ROOT / "tools" / "jupyter")) as found:
+        yield found
 
 
 def test_a_double_click_opens_a_chapter_as_a_notebook_with_words_for_the_marks_of_steps(lab, browser):

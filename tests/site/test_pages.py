@@ -14,6 +14,7 @@ from statistics import median
 
 import pytest
 
+from _ext.book_pages.markup import PICTURE
 from tests.support.chapters.chapter import pages
 from tests.support.site.looks import Look, faults, settle
 from tests.support.site.measures import (
@@ -44,7 +45,6 @@ HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # without and with mat
 MEASURES = {"": range(66, 76), "zh": range(36, 49)}  # characters a line; some in a Chinese line are half as wide
 STAGE_WIDTH = 1180  # pixels, if there is space
 STILLS = re.compile('<noscript class="step-still">.*?</noscript>', re.DOTALL)
-PICTURE = re.compile('<svg [^>]*class="memory-picture".*?</svg>', re.DOTALL)
 MOST_STILLS = 0.15  # of a page's weight without the pictures of its paragraphs' steps
 ALONE = "memory-stage:not(.beside memory-stage)"  # stages without a text beside them
 UNACCOMPANIED = "memory-stage:not(.beside:not(.tall) memory-stage)"  # stages above or below their text

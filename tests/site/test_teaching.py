@@ -17,7 +17,7 @@ from _ext.book_pages.languages import editions
 from _ext.book_pages.teaching import write_class
 from tests.support.chapters.chapter import Chapter, in_order, pages
 from tests.support.class_plan import CLASS
-from tests.support.waiting import box_of, soon, wait_for_script
+from tests.support.waiting import TWO_FRAMES, box_of, drawn, soon, wait_for_script
 from tools import pack
 from tools.build import ROOT
 
@@ -51,14 +51,13 @@ MEASURED_STEPS = f"""async () => {{
         if (variant !== stage.at.variant) stage.choose(variant);
         for (let step = 0; step < stage.frames.length; step++) {{
             stage.go(step);
-            await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+            await {TWO_FRAMES};
             if (stage.at.variant !== variant || stage.at.step !== step) throw new Error(JSON.stringify(stage.at));
             found.push([`variant ${{variant}}, step ${{step + 1}}`, ...({MEASURED})()]);
         }}
     }}
     return found;
 }}"""
-DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 EDITIONS = [edition.code for edition in editions(ROOT) if edition.data("class")]
 OWN_DECKS = [f"{code}/slides/index" for code in EDITIONS]
 DECKS = ["slides/index", "slides/torch", *OWN_DECKS]
@@ -353,7 +352,7 @@ def test_every_slide_fits_the_wall_in_every_state_and_its_code_is_large(site, vi
     found = []
     for number in range(SLIDES):
         turn_to(seen, number)
-        seen.page.evaluate(DRAWN)
+        drawn(seen.page)
         measured = [(state, *seen.page.evaluate(MEASURED)) for state in answered(seen.page)]
         if seen.page.locator(".slides > section.present memory-stage").count():
             measured += seen.page.evaluate(MEASURED_STEPS)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
+import re
 
 import pytest
 
 import memory_stage as stage
-from tests.support.peers.chinese import english_in, english_in_stage
+from tests.support.peers.chinese import english_in, english_in_stage, run_command
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 
-ROOT = Path(__file__).resolve().parents[3]
 LEAF = "x = paddle.to_tensor([[1., 2., 3., 4.]], stop_gradient=False)\nb = x * 1\n"
 FUNCTION = """\
 class {name}(paddle.autograd.PyLayer):
@@ -76,12 +73,9 @@ def test_a_recording_that_ends_early_says_so_in_chinese():
 
 @pytest.mark.parametrize("name", ["a stale tensor", "a write through a view", "a refused write", "an optimizer"])
 def test_a_report_in_chinese_has_no_english_phrase(name, tmp_path):
-    (tmp_path / "program.py").write_text("import paddle\n" + LEAF + SHOWN[name] + "\n", "utf-8")
     for way in (["explain", "--all"], ["--explain", "--output", "stage.html"]):
-        command = [sys.executable, "-m", "memory_stage", *way, "--language", "zh", "program.py"]
-        environment = {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "GLOG_v": "0"}
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", cwd=tmp_path, env=environment)
+        done = run_command(tmp_path, f"import paddle\n{LEAF}{SHOWN[name]}\n", *way, "--language", "zh")
         said = done.stderr.partition("memory-stage: ")[2] if way[0] == "explain" else done.stderr
-        chinese = [line for line in said.splitlines() if any("一" <= char <= "鿿" for char in line)]
+        chinese = [line for line in said.splitlines() if re.search("[一-鿿]", line)]
         chinese = [line for line in chinese if not line.startswith("     错误")]  # what Paddle says stays English
         assert chinese and [words for line in chinese for words in english_in(line.partition("  # ")[2] or line)] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,10 +16,9 @@ from memory_stage.explanation.report import Report  # noqa: E402
 from memory_stage.explanation.step_reporter import StepReporter  # noqa: E402
 from memory_stage.explanation.whole_run.explanation import Explanation  # noqa: E402
 from memory_stage.messages import language  # noqa: E402
-from tests.support.peers.chinese import english_in, english_in_stage  # noqa: E402
+from tests.support.peers.chinese import english_in, english_in_stage, run_command  # noqa: E402
 from tests.support.peers.classics import CLASSICS  # noqa: E402
 
-ROOT = Path(__file__).parents[3]
 LEAK = "import torch\nw = torch.ones(2, requires_grad=True)\ntotal = 0\nfor _ in range(4):\n  total += w.exp().sum()\n"
 SPOILED = """\
 import torch
@@ -89,11 +87,7 @@ def test_both_languages_report_the_same_rows_with_the_same_code_and_numbers(name
 
 
 def explained(folder: Path, program: str, *options: str) -> subprocess.CompletedProcess[str]:
-    (folder / "program.py").write_text(program, encoding="utf-8")
-    command = [sys.executable, "-m", "memory_stage", "explain", *options, "program.py"]
-    return subprocess.run(
-        command, capture_output=True, encoding="utf-8", cwd=folder, env={"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
-    )
+    return run_command(folder, program, "explain", *options)
 
 
 @pytest.mark.parametrize("program", [SPOILED, LEAK], ids=["overwritten", "leak"])
@@ -142,11 +136,8 @@ def test_a_recording_that_ends_early_says_so_in_chinese():
 
 
 def test_the_report_of_a_recording_that_ends_early_says_so_in_chinese(tmp_path):
-    (tmp_path / "program.py").write_text("import torch\n" + LEAF + "y = x * 2\ny.add_(1)\ny.add_(1)\n")
-    command = [sys.executable, "-m", "memory_stage", "--explain", "--language", "zh", "--steps", "2", "program.py"]
-    done = subprocess.run(
-        command, capture_output=True, encoding="utf-8", cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
-    )
+    program = "import torch\n" + LEAF + "y = x * 2\ny.add_(1)\ny.add_(1)\n"
+    done = run_command(tmp_path, program, "--explain", "--language", "zh", "--steps", "2")
     assert done.returncode == 0 and "只显示前 2 步" in done.stderr
     assert english_in("\n".join(line for line in done.stderr.splitlines() if "第" not in line)) == []
 

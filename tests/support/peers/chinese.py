@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import memory_stage as stage
 from memory_stage.web import picture
+from tools.build import ROOT
 
 _CODE = re.compile(r"`[^`]*`")
 _TEXT = re.compile(r"<(?:text|title|tspan)[^>]*>([^<]*)<|aria-label=\"([^\"]*)\"")
@@ -60,3 +64,11 @@ def english_in_stage(shown: stage.Stage) -> list[str]:
     words = {each for text in (*sentences_of(shown), *labels_of(shown)) for each in english_in(text)}
     words |= {each.strip() for text in sentences_of(shown) for each in _WORD.findall(_CODE.sub("", text))}
     return sorted(words - MAY_STAY)
+
+
+def run_command(folder: Path, program: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m memory_stage`` on a program, which is written into a folder."""
+    (folder / "program.py").write_text(program, encoding="utf-8")
+    command = [sys.executable, "-m", "memory_stage", *options, "program.py"]
+    environment = {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "GLOG_v": "0"}
+    return subprocess.run(command, capture_output=True, encoding="utf-8", cwd=folder, env=environment)

@@ -219,11 +219,10 @@ function faultsPast(one, scrolling, title) {
     for (const fold of folds) fold.dispatchEvent(new Event('toggle'));
     const texts = textsIn(one).map(node => textOf(node, scrolling.box));
     const top = scrolling.topOf(one);
-    const isStill = one.tagName === 'MEMORY-FIGURE'; // nothing of a figure stays in view while the page scrolls
-    const height = one.getBoundingClientRect().height;
-    // in a notebook, texts above and below the visible part are cut away, so a figure scrolls past as well
-    const end = isStill && !scrolling.box ? top : top + height;
-    for (let y = isStill && !scrolling.box ? top - 1 : top - scrolling.room; y < end; y += 100) {
+    // Nothing of a figure stays in view while a page scrolls. In a notebook its texts are cut away at the edges.
+    const isStill = one.tagName === 'MEMORY-FIGURE' && !scrolling.box;
+    const [start, end] = isStill ? [top - 1, top] : [top - scrolling.room, top + one.getBoundingClientRect().height];
+    for (let y = start; y < end; y += 100) {
       scrolling.to(y);
       for (const fault of faultsAmong(texts)) found.add(`${title}${isOpen ? ', unfolded' : ''}: ${fault}`);
     }

@@ -37,6 +37,7 @@ MOMENTS = ("opening", "end")  # the step that all stages of the page show: the o
 PLACES = ("page", "JupyterLab", "Notebook 7")
 TEMPLATES = {"JupyterLab": "lab", "Notebook 7": "classic"}  # the nbconvert template for each place
 SEED = int(os.environ.get("MINITENSOR_SEED") or 1)
+EVERYTHING = os.environ.get("MINITENSOR_LAYOUT") == "all"
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,12 @@ class Look:
                     for window in WINDOWS:
                         for number, scheme in enumerate(SCHEMES):
                             yield cls(place, font, size, window, scheme, MOMENTS[number])
+
+    @property
+    def viewport(self) -> dict[str, int]:
+        """The window in CSS pixels. A zoomed page is not made narrower than `NARROWEST`."""
+        width, height = (max(NARROWEST, length // SIZES[self.size][0]) for length in self.window)
+        return {"width": width, "height": height}
 
     def __str__(self) -> str:
         return ", ".join(f"{key} {value}" for key, value in asdict(self).items())
@@ -108,11 +115,9 @@ def open_page(browser: Browser, address: str, look: Look) -> Iterator[Page]:
 
     All stages are started and the fonts are loaded.
     """
-    zoom, _ = SIZES[look.size]
-    width, height = (max(NARROWEST, length // zoom) for length in look.window)
     context = browser.new_context(
-        viewport={"width": width, "height": height},
-        device_scale_factor=zoom,
+        viewport=look.viewport,
+        device_scale_factor=SIZES[look.size][0],
         color_scheme=look.scheme,
         reduced_motion="reduce",
     )
@@ -147,9 +152,13 @@ def settle(page: Page, look: Look) -> None:
     page.evaluate(SETTLE, SIZES[look.size][1])
 
 
-def faults(page: Page, look: Look) -> list[str]:
-    """Return the faults in the layout of stages and figures; for a page of the book, also those of its other text."""
-    how = {"moment": look.moment, "isOurs": look.place == "page"}
+def faults(page: Page, look: Look, scroller: str = "") -> list[str]:
+    """Return the faults in the layout of stages and figures; for a page of the book, also those of its other text.
+
+    Args:
+        scroller: selects the element in which a running notebook program shows the notebook, whose text is checked too.
+    """
+    how = {"moment": look.moment, "isOurs": look.place == "page", "scroller": scroller}
     return page.evaluate(f"how => {{ {FAULTS}; return faultsOfLayout(how); }}", how)
 
 

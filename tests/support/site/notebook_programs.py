@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,12 @@ from pathlib import Path
 import jupytext
 from playwright.sync_api import Browser, Page
 
-from tests.support.site.looks import FAULTS, FONTS, NARROWEST, SETTLE, SIZES, Look
+from tests.support.site.looks import FONTS, SIZES, Look, settle
 from tests.support.waiting import PAGE_PATIENCE, until, wait_for_script
 from tools.build import ROOT
 
 sys.path.insert(0, str(ROOT / "tools" / "jupyter"))
-from chapter_files import with_words
+from chapter_files import replace_sources, with_words
 
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/\S*\?token=(\w+)")
 STARTING = 300  # seconds; generous, because the machine may be busy
@@ -92,6 +92,24 @@ def wait_for_address(log: Path) -> tuple[str, str]:
     return address, token
 
 
+@contextmanager
+def running(command: Sequence[str], folder: Path, **variables: str) -> Iterator[tuple[str, str]]:
+    """Start a Jupyter server without the user's settings. Return its address without a path, and its token."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("JUPYTER", "MINITENSOR_"))}
+    log = folder / "log"
+    with log.open("w") as written:
+        server = subprocess.Popen(
+            [*command, "--no-browser", "--allow-root", "--ServerApp.port=0"],
+            env=kept | own_folders(folder) | variables,
+            stdout=written,
+            stderr=written,
+        )
+    try:
+        yield wait_for_address(log)
+    finally:
+        stop(server)
+
+
 @dataclass(frozen=True)
 class Server:
     """A running server of a program, with a copy of the chapters."""
@@ -104,9 +122,7 @@ class Server:
     def place(self, name: str) -> str:
         """Write a chapter, such as ``chapters/03_views``, as a notebook, and return its address."""
         notebook = jupytext.reads((ROOT / f"{name}.md").read_text(encoding="utf-8"), fmt="md:myst")
-        for cell in notebook.cells:
-            if cell.cell_type == "markdown":
-                cell.source = with_words(cell.source)
+        replace_sources({"type": "notebook", "content": notebook}, with_words)
         notebook.metadata["kernelspec"] = {"name": KERNEL, "display_name": KERNEL, "language": "python"}
         jupytext.write(notebook, self.folder / f"{name}.ipynb")
         return f"{self.address}/{self.program.path}/{name}.ipynb?token={self.token}&reset"
@@ -127,25 +143,9 @@ def serving(program: Program, folder: Path) -> Iterator[Server]:
     settings = folder / "config" / "labconfig" / "default_setting_overrides.json"
     settings.parent.mkdir(parents=True)
     settings.write_text(json.dumps(SETTINGS), encoding="utf-8")
-    log = folder / "log"
-    options = [
-        "--no-browser",
-        "--allow-root",
-        "--ServerApp.port=0",
-        f"--{program.application}.expose_app_in_browser=True",
-    ]
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("JUPYTER", "MINITENSOR_"))}
-    with log.open("w") as written:
-        server = subprocess.Popen(
-            [*program.command, str(folder / "book"), *options],
-            env=environment | own_folders(folder),
-            stdout=written,
-            stderr=written,
-        )
-    try:
-        yield Server(program, *wait_for_address(log), folder / "book")
-    finally:
-        stop(server)
+    command = [*program.command, str(folder / "book"), f"--{program.application}.expose_app_in_browser=True"]
+    with running(command, folder) as (address, token):
+        yield Server(program, address, token, folder / "book")
 
 
 # ---- a notebook ------------------------------------------------------------------------------------------------------
@@ -177,8 +177,8 @@ FILES_FROM = 1000
 SET_SIDEBAR = "isOpen => { jupyterapp.shell[isOpen ? 'expandLeft' : 'collapseLeft']?.(); }"
 SET_THEME = "theme => jupyterapp.commands.execute('apputils:change-theme', { theme })"
 HAS_THEME = "isLight => document.body.dataset.jpThemeLight === String(isLight)"
-#: Use fonts as a reader's settings do, and tell the stages, as loading a page with these fonts would.
-WEAR = """async ([fonts, scale]) => {
+#: Use fonts as a reader's settings do, and notify the stages, as loading a page with these fonts does.
+SET_FONTS = """async ([fonts, scale]) => {
     const sheet = new CSSStyleSheet();
     const [sans, mono] = fonts ?? [];
     const family = fonts ? `--book-sans: "${sans}" !important; --book-mono: "${mono}" !important;
@@ -212,20 +212,12 @@ def run_notebook(browser: Browser, server: Server, name: str) -> Iterator[Page]:
         context.close()
 
 
-def wear(page: Page, look: Look) -> None:
-    """Give an open notebook a look: its theme, fonts, text size and window."""
-    zoom, text = SIZES[look.size]
-    width, height = (max(NARROWEST, length // zoom) for length in look.window)
-    page.set_viewport_size({"width": width, "height": height})
-    page.evaluate(SET_SIDEBAR, width >= FILES_FROM)
+def set_look(page: Page, look: Look) -> None:
+    """Set the theme, fonts, text size and window of an open notebook."""
+    page.set_viewport_size(look.viewport)
+    page.evaluate(SET_SIDEBAR, look.viewport["width"] >= FILES_FROM)
     page.evaluate(SET_THEME, f"JupyterLab {look.scheme.title()}")
     wait_for_script(page, HAS_THEME, look.scheme == "light")
-    page.evaluate(SETTLE, text)
-    page.evaluate(WEAR, [FONTS[look.font], int(text.removesuffix("%")) / 100])
+    settle(page, look)
+    page.evaluate(SET_FONTS, [FONTS[look.font], int(SIZES[look.size][1].removesuffix("%")) / 100])
     wait_for_script(page, IS_DRAWN)
-
-
-def faults(page: Page, look: Look) -> list[str]:
-    """Return the faults in the layout of the notebook, its stages and figures."""
-    how = {"moment": look.moment, "isOurs": False, "scroller": SCROLLER}
-    return page.evaluate(f"how => {{ {FAULTS}; return faultsOfLayout(how); }}", how)

@@ -32,7 +32,7 @@ export const shownName = n => (n.kind === 'line' ? t('({line})', { line: lineNam
 
 const yesOrNo = is => (is ? t('yes') : t('no'));
 
-/** Return "yes" if backward computes a gradient for a tensor, otherwise "no". */
+/** Return "yes" if a tensor requires a gradient, otherwise "no". */
 export const gradientText = tensor => yesOrNo(!tensor.stop_gradient && !tensor.outside);
 
 /** Return "yes" if no recorded operation has made a tensor, otherwise "no". */

@@ -196,7 +196,7 @@ export function legendRows(prefix) {
     [
       'gradient',
       text(18, 19, t('gradient'), { mono: false, color: 'muted' }) + text(58, 19, t('yes')),
-      t('gradient: yes if backward computes one for this tensor'),
+      t('gradient: yes if this tensor requires a gradient'),
     ],
     [
       'gradient',
