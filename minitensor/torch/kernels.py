@@ -58,7 +58,7 @@ def remainder(a: Array, b: Array, out: Array | None = None) -> Array:
         return rounding.remainder(a, b, out)
     with np.errstate(all="ignore"):
         rest = np.fmod(a, b)
-        return np.add(rest, np.where((rest != 0) & ((b < 0) != (rest < 0)), b, a.dtype.type(0) * rest), out=out)
+        return np.add(rest, np.where((rest != 0) & ((rest < 0) != (b < 0)), b, a.dtype.type(0) * rest), out=out)
 
 
 def frac(a: Array, out: Array | None = None) -> Array:

@@ -169,8 +169,7 @@ def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
     result = promoted_dtype([target, other])
     if kind_of(result) > kind_of(target._array.dtype):
         raise result_does_not_fit(op, target, result)
-    wanted = dtype_beside(op, target, other, RuntimeError)
-    return other if other._array.dtype is wanted else cast(other, wanted)
+    return cast(other, dtype_beside(op, target, other, RuntimeError))
 
 
 def as_float(x: BaseTensor) -> BaseTensor:

@@ -269,7 +269,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors concatenated along ``dim``, on a new storage.
 
     Args:
-        tensors: tensors whose shapes differ only along ``dim``; empty vectors are ignored.
+        tensors: tensors whose shapes differ only along ``dim``. An empty vector fits every shape, and counts for the
+            dtype.
 
     Raises:
         RuntimeError: if the shapes do not fit, or if there is no tensor.
@@ -279,11 +280,10 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     for i, x in enumerate(given):
         if x._array.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    # As in PyTorch, empty vectors are ignored, even if the other tensors have more dimensions.
-    joined = [x for x in given if x._array.shape != (0,)] or given
-    dim = as_dim(dim, joined[0]._array.ndim)
-    first = joined[0]._array.shape
-    for i, x in enumerate(joined):
+    fitting = [x for x in given if x._array.shape != (0,)] or given
+    dim = as_dim(dim, fitting[0]._array.ndim)
+    first = fitting[0]._array.shape
+    for i, x in enumerate(fitting):
         if x._array.ndim != len(first):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {x._array.ndim}")
         for d, (n, m) in enumerate(zip(first, x._array.shape, strict=True)):
@@ -292,6 +292,10 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for "
                     f"tensor number {i} in the list."
                 )
+    # As in PyTorch, an empty vector may be among tensors of more dimensions: it adds no elements, but its dtype counts,
+    # and it gets a gradient.
+    empty = (*first[:dim], 0, *first[dim + 1 :])
+    joined = [x.reshape(empty) if x._array.shape == (0,) and len(first) != 1 else x for x in given]
     return as_torch(joining.concat(joined, dim))
 
 

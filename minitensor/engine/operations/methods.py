@@ -74,7 +74,7 @@ def comparison_method(
             if isinstance(y, int) and not -LARGEST <= y < LARGEST:
                 y = math.inf if y > 0 else -math.inf  # every comparison with it has the same result
             if x._array.dtype in HALVES:  # numpy does not round numbers to bfloat16
-                y = converted(np.asarray(y, np.float64), x._array.dtype)
+                y = converted(np.asarray(y, np.float64), x._array.dtype)[()]  # a scalar has no device
             result = ufunc(x._array, y)
             return kind._made(as_array(result), name, (x,))
         # After NotImplemented, Python calls the method of the other operand, and compares by identity for == and !=.

@@ -172,8 +172,14 @@ def _cast_backward(node: Any, g: np.ndarray) -> tuple[np.ndarray]:
     return (converted(g, source),)
 
 
-#: The operation of a conversion. The caller of its ``jvp`` converts the result.
-CAST = Operation("cast", _cast_backward, jvp=lambda node, _, u: u)
+def _cast_on_tensors(node: Any, g: Tensor) -> tuple[Tensor]:
+    (source,) = node.saved
+    return (g if g._array.dtype == source else cast(g, source),)
+
+
+#: The operation of a conversion between floating dtypes. It saves the dtype of its input, which the gradient has, too.
+CAST = Operation("cast", _cast_backward)
+CAST.later = lambda: _cast_on_tensors
 
 
 def cast(x: Tensor, dtype: np.dtype) -> Tensor:

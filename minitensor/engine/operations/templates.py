@@ -409,7 +409,9 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
         computed = row.by_element and rule not in ("g", "zeros_like(g)")
         of_large.append(f"{_in_chunks(row, rule)}{when}" if computed else f"({rule}){when}")
     returned = f"({', '.join(gradients)},)"
-    if not on_tensors:
+    if on_tensors:
+        unpack.append(f"if g._array.itemsize == 2: return rounded_to({returned}, g._array.dtype)")
+    else:
         unpack.append(f"if half is not None: return rounded_gradients({returned}, node.inputs, half, g)")
     if of_large != gradients and not on_tensors:
         unpack.append("if meter.allocated >= large.nbytes and g.nbytes >= large.nbytes:")

@@ -6,6 +6,8 @@ These tests choose their devices themselves, so they do not run once per device.
 from __future__ import annotations
 
 import copy
+import itertools
+import operator
 import pickle
 from collections.abc import Callable, Iterator
 
@@ -13,10 +15,12 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from minitensor import torch
 from minitensor.autograd import PyLayer
 from minitensor.engine.core.storage import write_log
 from minitensor.engine.device.memory_error import OutOfMemoryError
 from minitensor.engine.device.places import current, device_named
+from minitensor.torch.tensor import as_torch
 from tests.support.engine import samples, samples_indexed
 from tests.support.engine.state import Moment
 
@@ -156,6 +160,28 @@ def test_numbers_arrays_and_lists_move_to_the_device_of_the_tensor():
 
 
 # ---------- moving ----------
+
+
+COMPARISONS = ["lt", "le", "gt", "ge", "eq", "ne"]
+ARITHMETIC = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor"]
+DTYPES = ["bool", "uint8", "int32", "int64", "float16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("kind", [mt.Tensor, torch.Tensor], ids=["paddle", "torch"])
+@pytest.mark.parametrize("name", [*COMPARISONS, *ARITHMETIC])
+def test_an_operator_with_a_number_has_the_same_result_on_every_device(name: str, kind: type[mt.Tensor]):
+    def answer(dtype: str, number: float, reflected: bool, place: str) -> tuple[str, object]:
+        x = mt.to_tensor([[1, 2], [0, 3]], dtype=dtype, place=place)
+        x = x if kind is mt.Tensor else as_torch(x)
+        try:
+            with np.errstate(all="ignore"):
+                found = getattr(operator, name)(*((number, x) if reflected else (x, number)))
+        except (TypeError, ValueError, RuntimeError) as error:
+            return type(error).__name__, None
+        return str(found.dtype), found.cpu().tolist()
+
+    for each in itertools.product(DTYPES, (0, 2, 1.5, -1.5, True), (False, True)):
+        assert repr(answer(*each, SIM)) == repr(answer(*each, "cpu")), each
 
 
 def test_a_move_is_a_copy_that_a_gradient_passes():

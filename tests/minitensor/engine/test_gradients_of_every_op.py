@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from minitensor import torch
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.table import ROWS, Row
+from minitensor.torch.tensor import as_torch
 from tests.support.engine import samples_functions, samples_indexed
 from tests.support.engine.differences import leaf_like, on_the_host, slopes, weights
 from tests.support.engine.samples import ANY, SAMPLES, Sample
@@ -212,6 +214,32 @@ def test_gradients_of_both_orders_equal_differences(name: str, form: str, lines:
     lines[name + ("_" if form == "in place" else "")] = (
         f"{len(tried):7} {elements:8}  {worst[0]:11.1e}  {worst[1]:12.1e}"
     )
+
+
+#: The dtypes of the inputs of one call, in turn.
+MIXED = [("float64", "float32"), ("float32", "float64"), ("float16", "float32"), ("float32", "float16")]
+
+
+@pytest.mark.parametrize("kind", [mt.Tensor, torch.Tensor], ids=["paddle", "torch"])
+@pytest.mark.parametrize(("name", "form"), FORMS)
+def test_every_gradient_of_inputs_of_different_dtypes_has_the_dtype_of_its_input(
+    name: str, form: str, kind: type[mt.Tensor]
+) -> None:
+    for case in cases(name, form):
+        for dtypes in MIXED:
+            leaves = [
+                mt.to_tensor(array, dtype=dtypes[k % 2], stop_gradient=False) for k, array in enumerate(case.arrays)
+            ]
+            try:
+                result = case.run(leaves if kind is mt.Tensor else [as_torch(x) for x in leaves])
+            except (TypeError, ValueError, RuntimeError):
+                continue  # the operation refuses these dtypes
+            if result.stop_gradient:
+                continue
+            for create_graph in (False, True):
+                found = mt.grad(result, leaves, create_graph=create_graph, retain_graph=True, allow_unused=True)
+                got = [None if g is None else g.dtype.name for g in found]
+                assert got == [None if g is None else x.dtype.name for x, g in zip(leaves, found, strict=True)], case
 
 
 def test_a_wrong_rule_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,3 +159,17 @@ def test_the_error_for_an_unsupported_dtype_lists_the_supported_ones(name):
         getattr(torch, name)
     with pytest.raises(TypeError, match=r"(torch.)?int64, (torch.)?float16, (torch.)?bfloat16, (torch.)?float32"):
         torch.ones(2, dtype=name)
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 3), (1, 2, 2)])
+@pytest.mark.parametrize("dim", [0, -1])
+def test_an_empty_vector_adds_its_dtype_and_gets_a_gradient_when_it_is_joined(shape, dim):
+    """In PyTorch 2.13, too, a list that grows from `torch.tensor([])` holds floats, whatever is joined to it."""
+    none = torch.tensor([], dtype=torch.float64, requires_grad=True)
+    for numbers in (torch.ones(shape), torch.ones(shape, dtype=torch.int64)):
+        for joined in (torch.cat([none, numbers], dim), torch.cat([numbers, none], dim), torch.cat([none] * 2, 0)):
+            assert joined.dtype is torch.float64 and joined.requires_grad
+            (gradient,) = torch.autograd.grad(joined.sum(), [none], create_graph=True)
+            assert gradient.shape == none.shape
+        assert torch.cat([none, numbers], dim).tolist() == numbers.tolist()
+    assert torch.cat([torch.tensor([]), torch.arange(2)]).dtype is torch.float32

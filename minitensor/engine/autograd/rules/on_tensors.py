@@ -9,7 +9,7 @@ would not suffice to replace the result, because the gradient 0 times an infinit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device import arrays
 from minitensor.engine.device.arrays import as_array
 from minitensor.engine.kernels.reducing import axes
+from minitensor.engine.operations.operands import cast
 from minitensor.engine.operations.rules import on_arrays
 from minitensor.engine.views import joining, reshaping, transposing
 
@@ -36,6 +37,11 @@ def beside(g: Tensor, x: Tensor) -> Tensor:
     """Return ``x``. If it is a constant number, which has no device, move it to the device of ``g``."""
     x._array = arrays.beside(x._array, g._array)
     return x
+
+
+def rounded_to(gradients: Sequence[Tensor | None], dtype: np.dtype) -> list[Tensor | None]:
+    """Return gradients in a 16-bit ``dtype``. Some are float32, because an operand may be float32 beside 16 bits."""
+    return [g if g is None or g._array.dtype == dtype else cast(g, dtype) for g in gradients]
 
 
 def inside(x: Tensor, min: Any, max: Any) -> Tensor:
