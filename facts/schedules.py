@@ -39,7 +39,36 @@ TORCH = {
     "ReduceLROnPlateau": "S.ReduceLROnPlateau(o, patience=1)",
     "ReduceLROnPlateau, max": "S.ReduceLROnPlateau(o, 'max', 0.5, 2, cooldown=1, min_lr=0.02)",
     "ReduceLROnPlateau, abs": "S.ReduceLROnPlateau(o, factor=0.5, patience=0, threshold=0.1, threshold_mode='abs')",
+    "LambdaLR, a function for each group": "S.LambdaLR(o, [lambda step: 0.95 ** step])",
+    "StepLR, a rate set before": "(S.StepLR(o, 3, 0.5), o.param_groups[0].update(lr=0.7))[0]",
+    "CosineAnnealingLR, a rate set before": "(S.CosineAnnealingLR(o, 5, 0.01), o.param_groups[0].update(lr=0.7))[0]",
 }
+#: Schedules that change the present rate, so that several of one optimizer may make their steps one after the other.
+CHAINED = {
+    "StepLR": "S.StepLR(o, 2, 0.5)",
+    "MultiStepLR": "S.MultiStepLR(o, [2, 2, 5], 0.5)",
+    "ExponentialLR": "S.ExponentialLR(o, 0.9)",
+    "LinearLR": "S.LinearLR(o, 0.5, 1.0, 3)",
+    "ConstantLR": "S.ConstantLR(o, 0.5, 3)",
+    "CosineAnnealingLR": "S.CosineAnnealingLR(o, 5, 0.01)",
+    "PolynomialLR": "S.PolynomialLR(o, 6, 2.0)",
+    "MultiplicativeLR": "S.MultiplicativeLR(o, lambda step: 0.9)",
+    "LambdaLR": "S.LambdaLR(o, lambda step: 0.95 ** step)",
+}
+TORCH.update(
+    (f"{first}, then {second}", f"S.ChainedScheduler([{CHAINED[first]}, {CHAINED[second]}])")
+    for first in CHAINED
+    for second in CHAINED
+)
+TORCH.update(
+    (f"ConstantLR, in turn with {name}", f"S.SequentialLR(o, [S.ConstantLR(o, 0.1, 2), {program}], [4])")
+    for name, program in CHAINED.items()
+)
+#: The same schedules, resumed after step 3.
+TORCH.update(
+    (f"{name}, resumed", f"[o.param_groups[0].update(initial_lr=0.4), {program[:-1]}, last_epoch=3)][1]")
+    for name, program in CHAINED.items()
+)
 PADDLE = {
     "StepDecay": "S.StepDecay(0.1, 3, 0.5)",
     "MultiStepDecay": "S.MultiStepDecay(0.1, [2, 5], 0.1)",

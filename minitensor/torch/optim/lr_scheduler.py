@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from typing import Any
 
 from minitensor.engine import checks
@@ -24,9 +25,9 @@ from minitensor.torch.optim.schedules import (  # noqa: F401  # part of this nam
 from minitensor.torch.tensor import Tensor
 
 __all__ = [
-    *("ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler", "LambdaLR"),
-    *("LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR"),
-    "StepLR",
+    *("ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR"),
+    *("LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR"),
+    *("ReduceLROnPlateau", "SequentialLR", "StepLR"),
 ]
 
 
@@ -117,7 +118,7 @@ class OneCycleLR(LRScheduler):
             else:
                 group["momentum"] = momentum
 
-    def rate(self, base: float) -> float:
+    def _rate(self, base: float, now: float) -> float:
         return self._at(1)
 
     def _at(self, which: int) -> float:
@@ -137,7 +138,65 @@ class OneCycleLR(LRScheduler):
         return end + (begin - end) / 2 * (1 + math.cos(math.pi * share))
 
 
-class SequentialLR:
+class _OfSchedules(LRScheduler):
+    """A schedule that consists of others."""
+
+    optimizer: Any
+    _schedulers: list[LRScheduler]
+
+    def _take(self, optimizer: Any, schedulers: Any) -> None:
+        """Store the schedules, and the optimizer, which all of them must have."""
+        op = self._op
+        self._schedulers = checks.elements(op, "schedulers", schedulers, "schedules", LRScheduler)
+        if not self._schedulers:
+            raise ValueError(f"{op} expects at least one scheduler")
+        self.optimizer = self._schedulers[0].optimizer if optimizer is None else optimizer
+        checks.instance(op, "optimizer", self.optimizer, Optimizer, "an optimizer")
+        for i, scheduler in enumerate(self._schedulers):
+            if scheduler.optimizer is not self.optimizer:
+                raise ValueError(f"{op} expects all schedulers to belong to the same optimizer; number {i} does not")
+
+    def _undo_first_step(self) -> None:
+        for scheduler in self._schedulers:
+            scheduler._undo_first_step()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state, with those of the schedules, without the optimizer."""
+        own = {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "_schedulers")}
+        return {**own, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Restore the state. The rate in the optimizer changes only at the next step."""
+        op = f"{type(self).__name__}.load_state_dict()"
+        checks.instance(op, "state_dict", state_dict, dict, "a dict, as state_dict() returns it")
+        states = checks.elements(op, "the value of _schedulers", state_dict.get("_schedulers"), "dicts", dict)
+        if len(states) != len(self._schedulers):
+            raise ValueError(f"{op}: there are {len(self._schedulers)} schedules, and {len(states)} states")
+        super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})
+        for scheduler, state in zip(self._schedulers, states, strict=True):
+            scheduler.load_state_dict(state)
+
+
+class ChainedScheduler(_OfSchedules):
+    """Let each of several schedules make its step in turn, so that each changes the rates that the one before it set.
+
+    Raises:
+        ValueError: if there is no schedule, or if they have different optimizers.
+        TypeError: if ``schedulers`` contains something that is not a schedule.
+    """
+
+    def __init__(self, schedulers: Any, optimizer: Any = None) -> None:
+        self._take(optimizer, schedulers)
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+    def step(self) -> None:
+        """Advance each schedule by one step."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+
+class SequentialLR(_OfSchedules):
     """Use several schedules in turn; each of the ``milestones`` is the step at which the next schedule begins.
 
     Raises:
@@ -145,38 +204,33 @@ class SequentialLR:
     """
 
     def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
-        checks.instance("SequentialLR()", "optimizer", optimizer, Optimizer, "an optimizer")
-        schedulers = checks.elements("SequentialLR()", "schedulers", schedulers, "schedules", LRScheduler)
-        milestones = checks.integers("SequentialLR()", "milestones", milestones)
-        last_epoch = checks.integer("SequentialLR()", "last_epoch", last_epoch)
-        if len(schedulers) < 1 or len(milestones) != len(schedulers) - 1:
+        self._take(checks.instance(self._op, "optimizer", optimizer, Optimizer, "an optimizer"), schedulers)
+        milestones = checks.integers(self._op, "milestones", milestones)
+        last_epoch = checks.integer(self._op, "last_epoch", last_epoch)
+        if len(milestones) != len(self._schedulers) - 1:
             raise ValueError(
                 f"Sequential Schedulers expects number of schedulers provided to be one more than the number of "
-                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
-                f"equal to {len(milestones)}"
+                f"milestone points, but got number of schedulers {len(self._schedulers)} and the number of milestones "
+                f"to be equal to {len(milestones)}"
             )
-        self.optimizer, self._schedulers, self._milestones = optimizer, schedulers, milestones
-        self.last_epoch = last_epoch + 1
+        self._milestones, self.last_epoch = milestones, last_epoch + 1
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
-        for scheduler in schedulers:  # the constructor of each schedule has made a step
-            scheduler.last_epoch -= 1
-        schedulers[0].step()
-        self._last_lr: list[float] = schedulers[0].get_last_lr()
+        self._undo_first_step()  # the constructor of each schedule has made a step
+        first = self._schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
 
     def step(self) -> None:
         """Advance by one step."""
         self.last_epoch += 1
-        number = sum(each <= self.last_epoch for each in self._milestones)
+        number = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[number]
         if number and self._milestones[number - 1] == self.last_epoch:
-            scheduler.last_epoch = -1
-        scheduler.step()
+            scheduler._begin_turn()
+        else:
+            scheduler.step()
         self._last_lr = scheduler.get_last_lr()
-
-    def get_last_lr(self) -> list[float]:
-        """Return the rate of each group after the last step."""
-        return self._last_lr
 
 
 class ReduceLROnPlateau:  # it counts steps and compares differently from Paddle's `ReduceOnPlateau`

@@ -1,9 +1,8 @@
-"""Learning-rate schedules that compute the rate of a step from its number."""
+"""Learning-rate schedules that compute the rate of a step from its number and from the rate before it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from minitensor.engine import checks
@@ -13,66 +12,111 @@ from minitensor.torch.optim.optimizer import Optimizer
 class LRScheduler:
     """Base class of schedules, which set ``lr`` of every group when they are created and at each ``step()``.
 
+    Most schedules change the present rate of a group. Therefore several schedules of one optimizer can make their steps
+    one after the other, and a rate that the program sets remains the basis of later ones. A subclass defines
+    ``get_lr()``.
+
     Args:
         optimizer: the optimizer whose learning rates are set.
+        last_epoch: the last step before an interruption. Each group then needs the rate with which it began, its
+            ``initial_lr``.
 
     Raises:
         TypeError: if ``optimizer`` is not an optimizer.
+        KeyError: if a group lacks ``initial_lr`` although ``last_epoch`` is given.
     """
+
+    #: True if a turn in :class:`SequentialLR` begins with the first rate, and False if it begins with the present one.
+    _begins_again = False
+    _is_initial = False
 
     def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer, self.last_epoch = optimizer, checks.integer(self._op, "last_epoch", last_epoch)
+        for i, group in enumerate(optimizer.param_groups if self.last_epoch != -1 else ()):
+            if "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch "
+                    f">= 0: load the state of the optimizer first, or leave last_epoch out"
+                )
         self.base_lrs = [group.get("initial_lr", group["lr"]) for group in optimizer.param_groups]
-        self._step_count = 0
-        first = self._rates(self.last_epoch + 1)  # raises errors before the optimizer is changed
-        for group in optimizer.param_groups if first else ():
-            group.setdefault("initial_lr", group["lr"])
-        self.step()
+        before = [dict(group) for group in optimizer.param_groups]
+        for group, base in zip(optimizer.param_groups, self.base_lrs, strict=True):
+            group["initial_lr"] = base
+        try:
+            self._initial_step()
+        except BaseException:  # a refused schedule leaves the groups unchanged
+            for group, old in zip(optimizer.param_groups, before, strict=True):
+                group.clear()
+                group.update(old)
+            raise
 
     @property
     def _op(self) -> str:
         return f"{type(self).__name__}()"
 
-    def _rates(self, epoch: int) -> list[float]:
-        """Return the rate of each group at step ``epoch``."""
-        return [self._rate_at(base, epoch) for base in self.base_lrs]
+    def _initial_step(self) -> None:
+        """Set the rates of the first step."""
+        self._step_count, self._is_initial = 0, True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
 
-    def _rate_at(self, base: float, epoch: int) -> float:
-        """Return the rate of step ``epoch``; raise TypeError or ValueError if it is not a number."""
+    def get_lr(self) -> list[float]:
+        """Return the rate of each group at step ``last_epoch``; its present rate is ``group["lr"]``."""
+        groups = self.optimizer.param_groups
+        return [self._rate(base, group["lr"]) for base, group in zip(self.base_lrs, groups, strict=True)]
+
+    def _rate(self, base: float, now: float) -> float:
+        """Return the rate at step ``last_epoch`` of a group that began with ``base`` and now has the rate ``now``."""
+        raise NotImplementedError(f"{self._op}: a schedule defines get_lr(), which returns the rate of each group")
+
+    def _update(self, epoch: int) -> None:
+        """Set the rates of step ``epoch``.
+
+        Raises:
+            TypeError, ValueError: if they are not numbers. Nothing has changed.
+        """
         before, self.last_epoch = self.last_epoch, epoch
         try:
-            return self._check_rate(base)
-        finally:
+            rates = [checks.real(self._op, "the rate", rate) for rate in self.get_lr()]
+        except BaseException as error:
             self.last_epoch = before
-
-    def _check_rate(self, base: float) -> float:
-        try:
-            return checks.real(self._op, "the rate", self.rate(base))
-        except (OverflowError, ZeroDivisionError):
-            raise ValueError(f"{self._op}: the rate at step {self.last_epoch} is larger than any float") from None
-
-    def rate(self, base: float) -> float:
-        """Return the rate at step ``last_epoch`` of a group that began with ``base``. Subclasses define this method."""
-        raise checks.undefined(self, "rate")
+            if isinstance(error, (OverflowError, ZeroDivisionError)):
+                raise ValueError(f"{self._op}: the rate at step {epoch} is larger than any float") from None
+            raise
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
+        self._last_lr = rates
 
     def step(self) -> None:
         """Advance by one step."""
-        rates = self._rates(self.last_epoch + 1)
-        self.last_epoch += 1
+        self._update(self.last_epoch + 1)
         self._step_count += 1
-        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+    def _begin_turn(self) -> None:
+        """Set the rates of step 0: the turn of this schedule in :class:`SequentialLR` begins."""
+        for group, base in zip(self.optimizer.param_groups if self._begins_again else (), self.base_lrs, strict=False):
+            group["lr"] = base
+        self._is_initial = self._begins_again
+        try:
+            self._update(0)
+        finally:
+            self._is_initial = False
+
+    def _undo_first_step(self) -> None:
+        """Count back the step that the constructor made."""
+        self.last_epoch -= 1
 
     def get_last_lr(self) -> list[float]:
         """Return the rate of each group after the last step."""
         return self._last_lr
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state, without the optimizer."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "lr_lambda")}
+        """Return the state, without the optimizer and functions."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "lr_lambdas")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the state. The rate in the optimizer changes only at the next step."""
@@ -83,20 +127,34 @@ class LRScheduler:
         self.__dict__.update(state_dict)
 
 
-class LambdaLR(LRScheduler):
-    """The first rate times ``lr_lambda(step)``.
+class _OfFunctions(LRScheduler):
+    """A schedule that asks a function for each group.
 
     Raises:
-        TypeError: if ``optimizer`` is not an optimizer, or ``lr_lambda`` is not a function.
+        ValueError: if there is not one function for each group.
+        TypeError: if ``optimizer`` is not an optimizer, or ``lr_lambda`` is neither a function nor a list of functions.
     """
 
-    def __init__(self, optimizer: Any, lr_lambda: Callable[[int], float], last_epoch: int = -1) -> None:
-        self.lr_lambda = checks.function(self._op, "lr_lambda", lr_lambda)
+    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        groups = len(optimizer.param_groups)
+        given = lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
+        if len(given) != groups:
+            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(given)}")
+        self.lr_lambdas = [checks.function(self._op, "lr_lambda", each) for each in given]
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float) -> float:
-        base = checks.real(self._op, "base", base)
-        return base * checks.real(self._op, "the result of lr_lambda", self.lr_lambda(self.last_epoch))
+    def _factors(self) -> list[float]:
+        op = self._op
+        return [checks.real(op, "the result of lr_lambda", function(self.last_epoch)) for function in self.lr_lambdas]
+
+
+class LambdaLR(_OfFunctions):
+    """The first rate times ``lr_lambda(step)``; ``lr_lambda`` may be a list with a function for each group."""
+
+    def get_lr(self) -> list[float]:
+        return [base * factor for base, factor in zip(self.base_lrs, self._factors(), strict=True)]
 
 
 class StepLR(LRScheduler):
@@ -106,14 +164,15 @@ class StepLR(LRScheduler):
         TypeError: if ``optimizer`` is not an optimizer.
     """
 
+    _begins_again = True
+
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = checks.integer(self._op, "step_size", step_size, least=1)
         self.gamma = float(checks.real(self._op, "gamma", gamma))
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float) -> float:
-        base = checks.real(self._op, "base", base)
-        return base * self.gamma ** (self.last_epoch // self.step_size)
+    def _rate(self, base: float, now: float) -> float:
+        return now if self.last_epoch == 0 or self.last_epoch % self.step_size else now * self.gamma
 
 
 class MultiStepLR(LRScheduler):
@@ -123,14 +182,16 @@ class MultiStepLR(LRScheduler):
         TypeError: if ``optimizer`` is not an optimizer.
     """
 
+    _begins_again = True
+
     def __init__(self, optimizer: Any, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones = sorted(checks.integers(self._op, "milestones", milestones))
         self.gamma = float(checks.real(self._op, "gamma", gamma))
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float) -> float:
-        base = checks.real(self._op, "base", base)
-        return base * self.gamma ** sum(each <= self.last_epoch for each in self.milestones)
+    def _rate(self, base: float, now: float) -> float:
+        times = self.milestones.count(self.last_epoch)
+        return now * self.gamma**times if times else now
 
 
 class ExponentialLR(LRScheduler):
@@ -140,13 +201,14 @@ class ExponentialLR(LRScheduler):
         TypeError: if ``optimizer`` is not an optimizer.
     """
 
+    _begins_again = True
+
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = float(checks.real(self._op, "gamma", gamma))
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float) -> float:
-        base = checks.real(self._op, "base", base)
-        return base * self.gamma**self.last_epoch
+    def _rate(self, base: float, now: float) -> float:
+        return now if self._is_initial else now * self.gamma
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -158,6 +220,8 @@ class CosineAnnealingLR(LRScheduler):
         ZeroDivisionError: if ``T_max`` is 0.
     """
 
+    _begins_again = True
+
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = checks.integer(self._op, "T_max", T_max)
         if not self.T_max:
@@ -165,9 +229,14 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = checks.real(self._op, "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float) -> float:
-        base = checks.real(self._op, "base", base)
-        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+    def _rate(self, base: float, now: float) -> float:
+        if self._is_initial:
+            return now
+        step, quarter = self.last_epoch, math.pi / self.T_max
+        if (step - 1 - self.T_max) % (2 * self.T_max) == 0:  # the rate before was the lowest, so no factor raises it
+            return now + (base - self.eta_min) * (1 - math.cos(quarter)) / 2
+        factor = (1 + math.cos(quarter * step)) / (1 + math.cos(quarter * (step - 1)))
+        return factor * (now - self.eta_min) + self.eta_min
 
 
 class LinearLR(LRScheduler):
@@ -177,6 +246,8 @@ class LinearLR(LRScheduler):
         TypeError: if ``optimizer`` is not an optimizer.
         ZeroDivisionError: if ``total_iters`` is 0.
     """
+
+    _begins_again = True
 
     def __init__(
         self,
@@ -193,10 +264,13 @@ class LinearLR(LRScheduler):
             raise ZeroDivisionError(f"{self._op}: total_iters must not be 0")
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float) -> float:
-        base = checks.real(self._op, "base", base)
-        progress = min(self.last_epoch, self.total_iters) / self.total_iters
-        return base * (self.start_factor + (self.end_factor - self.start_factor) * progress)
+    def _rate(self, base: float, now: float) -> float:
+        if self.last_epoch == 0:
+            return now * self.start_factor
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return now
+        change = self.end_factor - self.start_factor
+        return now * (1 + change / (self.total_iters * self.start_factor + (self.last_epoch - 1) * change))
 
 
 class ConstantLR(LRScheduler):
@@ -207,6 +281,8 @@ class ConstantLR(LRScheduler):
         TypeError: if ``optimizer`` is not an optimizer.
     """
 
+    _begins_again = True
+
     def __init__(self, optimizer: Any, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         self.factor = checks.real(self._op, "factor", factor)
         if not 0 <= self.factor <= 1:
@@ -214,9 +290,10 @@ class ConstantLR(LRScheduler):
         self.total_iters = checks.integer(self._op, "total_iters", total_iters)
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float) -> float:
-        base = checks.real(self._op, "base", base)
-        return base * self.factor if self.last_epoch < self.total_iters else base
+    def _rate(self, base: float, now: float) -> float:
+        if self.last_epoch == 0:
+            return now * self.factor
+        return now / self.factor if self.last_epoch == self.total_iters else now
 
 
 class PolynomialLR(LRScheduler):
@@ -227,6 +304,8 @@ class PolynomialLR(LRScheduler):
         ZeroDivisionError: if ``total_iters`` is 0.
     """
 
+    _begins_again = True
+
     def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = checks.integer(self._op, "total_iters", total_iters)
         if not self.total_iters:
@@ -234,31 +313,24 @@ class PolynomialLR(LRScheduler):
         self.power = checks.real(self._op, "power", power, least=0)
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float) -> float:
-        base = checks.real(self._op, "base", base)
-        return base * (1 - min(self.last_epoch, self.total_iters) / self.total_iters) ** self.power
+    def _rate(self, base: float, now: float) -> float:
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return now
+        left = 1 - self.last_epoch / self.total_iters
+        return now * (left / (1 - (self.last_epoch - 1) / self.total_iters)) ** self.power
 
 
-class MultiplicativeLR(LRScheduler):
+class MultiplicativeLR(_OfFunctions):
     """Multiply the rate by ``lr_lambda(step)`` at every step after the first.
 
-    Raises:
-        TypeError: if ``optimizer`` is not an optimizer, or ``lr_lambda`` is not a function.
+    ``lr_lambda`` may be a list with a function for each group.
     """
 
-    def __init__(self, optimizer: Any, lr_lambda: Callable[[int], float], last_epoch: int = -1) -> None:
-        self.lr_lambda = checks.function(self._op, "lr_lambda", lr_lambda)
-        super().__init__(optimizer, last_epoch)
-
-    def _rates(self, epoch: int) -> list[float]:
-        return [self._rate_at(group["lr"], epoch) for group in self.optimizer.param_groups]
-
-    def rate(self, base: float) -> float:
-        """Return ``base``, the current rate, times the factor of this step; in the first step ``base`` itself."""
-        base = checks.real(self._op, "base", base)
-        if not self._step_count or self.last_epoch <= 0:
-            return base
-        return base * checks.real(self._op, "the result of lr_lambda", self.lr_lambda(self.last_epoch))
+    def get_lr(self) -> list[float]:
+        rates = [group["lr"] for group in self.optimizer.param_groups]
+        if self._is_initial:
+            return rates
+        return [rate * factor for rate, factor in zip(rates, self._factors(), strict=True)]
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -279,8 +351,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.eta_min = checks.real(self._op, "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float) -> float:
-        base = checks.real(self._op, "base", base)
+    def _rate(self, base: float, now: float) -> float:
         step, length = self.last_epoch, self.T_0
         while step >= length:
             step, length = step - length, length * self.T_mult

@@ -108,3 +108,66 @@ def test_a_rate_that_would_be_divided_by_0_is_refused_and_changes_nothing():
     with pytest.raises(ValueError, match="the rate of step 1 is larger than any float"):
         schedule.step()
     assert schedule.last_epoch == 0 and schedule() == 0.5
+
+
+def with_groups(*rates: float) -> torch.optim.Optimizer:
+    return torch.optim.SGD([{"params": [torch.nn.Parameter(torch.ones(1))], "lr": rate} for rate in rates])
+
+
+def two_schedules(optimizer: torch.optim.Optimizer) -> list[torch.optim.lr_scheduler.LRScheduler]:
+    made = torch.optim.lr_scheduler
+    return [made.LinearLR(optimizer, 0.5, 1.0, 3), made.ExponentialLR(optimizer, 0.9)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda o: torch.optim.lr_scheduler.SequentialLR(o, two_schedules(o), [2]),
+        lambda o: torch.optim.lr_scheduler.ChainedScheduler(two_schedules(o)),
+    ],
+)
+def test_a_schedule_of_schedules_continues_from_its_state(make):
+    optimizer, other = with_groups(0.4, 0.2), with_groups(0.4, 0.2)
+    schedule, resumed = make(optimizer), make(other)
+    for _ in range(3):
+        schedule.step()
+    resumed.load_state_dict(schedule.state_dict())
+    other.load_state_dict(optimizer.state_dict())
+    for _ in range(3):
+        schedule.step()
+        resumed.step()
+    assert resumed.get_last_lr() == schedule.get_last_lr()
+
+
+def test_a_schedule_of_ones_own_returns_the_rates_of_all_groups():
+    class Halved(torch.optim.lr_scheduler.LRScheduler):
+        def get_lr(self):
+            return [group["lr"] / 2 if self.last_epoch else group["lr"] for group in self.optimizer.param_groups]
+
+    optimizer = with_groups(0.4, 0.2)
+    schedule = Halved(optimizer)
+    schedule.step()
+    assert schedule.get_last_lr() == [group["lr"] for group in optimizer.param_groups] == [0.2, 0.1]
+
+
+def test_each_group_has_a_function_of_its_own():
+    optimizer = with_groups(0.4, 0.2)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, [lambda step: 1 / (step + 1), lambda step: 1.0])
+    schedule.step()
+    assert schedule.get_last_lr() == [0.2, 0.2]
+    with pytest.raises(ValueError, match="Expected 2 lr_lambdas, but got 1"):
+        torch.optim.lr_scheduler.LambdaLR(optimizer, [lambda step: 1.0])
+
+
+def test_a_schedule_resumes_only_if_the_first_rates_are_known():
+    optimizer = with_groups(0.4)
+    with pytest.raises(KeyError, match="'initial_lr' is not specified"):
+        torch.optim.lr_scheduler.StepLR(optimizer, 2, last_epoch=3)
+    assert optimizer.param_groups[0]["lr"] == 0.4 and "initial_lr" not in optimizer.param_groups[0]
+
+
+def test_schedules_of_two_optimizers_are_not_joined():
+    one, other = with_groups(0.4), with_groups(0.4)
+    made = torch.optim.lr_scheduler
+    with pytest.raises(ValueError, match="same optimizer; number 1 does not"):
+        made.ChainedScheduler([made.StepLR(one, 1), made.StepLR(other, 1)])

@@ -345,6 +345,7 @@ def _torch_instances(torch: Any, values: Values, add: Callable[..., None]) -> No
     add("OneCycleLR", lambda: schedulers.OneCycleLR(values.optimizer(), 1.0, total_steps=5))
     add("ReduceLROnPlateau", lambda: schedulers.ReduceLROnPlateau(values.optimizer()))
     add("SequentialLR", lambda: _sequential(schedulers, values.optimizer()))
+    add("ChainedScheduler", lambda: schedulers.ChainedScheduler([schedulers.StepLR(values.optimizer(), 2)]))
     add("TensorDataset", values.dataset)
     add("ConcatDataset", lambda: data.ConcatDataset([values.dataset(), values.dataset()]))
     add("Subset", lambda: data.Subset(values.dataset(), [0, 2]))
