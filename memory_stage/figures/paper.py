@@ -10,7 +10,7 @@ No function opens a window or changes matplotlib's settings.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory_stage.figures.memory_events import EventRun, described, events_of
 from memory_stage.messages import Text, message, said
@@ -77,10 +77,10 @@ def timeline(
     main = all_runs[chosen]
     edges = range(len(main.events) + 1)
     below = [0] * len(main.events)
-    for look, (name, held) in enumerate(_bands(main, list(names))):
-        above = [b + h for b, h in zip(below, held, strict=True)]
-        shown = look_of(look, is_rest=not isinstance(name, str))
-        axes.stairs(above, edges, baseline=below, fill=True, label=_literal(said(name)), **shown)
+    for number, band in enumerate(_bands(main, list(names))):
+        above = [b + h for b, h in zip(below, band.held, strict=True)]
+        shown = look_of(number, band.is_rest)
+        axes.stairs(above, edges, baseline=below, fill=True, label=_literal(said(band.name)), **shown)
         below = above
     for number, (label, other) in enumerate((label, each) for label, each in all_runs.items() if label != chosen):
         dash = _DASHES[number % len(_DASHES)]
@@ -235,15 +235,26 @@ def _byte_axis(axis: Any, top: int) -> None:
 # ---------- the stacked bands ----------
 
 
+class _Band(NamedTuple):
+    """One of the stacked bands.
+
+    Attributes:
+        held: the bytes after every event.
+        is_rest: True for the band that all names share which have none of their own.
+    """
+
+    name: Text
+    held: list[int]
+    is_rest: bool = False
+
+
 def _totals(run: EventRun) -> list[int]:
     """Return the bytes allocated after every event."""
-    return [sum(held) for held in zip(*(held for _, held in _bands(run, None)), strict=True)]
+    return [sum(held) for held in zip(*(band.held for band in _bands(run, None)), strict=True)]
 
 
-def _bands(run: EventRun, names: Sequence[str] | None) -> list[tuple[Text, list[int]]]:
-    """Return the name of each band and its bytes after every event.
-
-    The names with the most bytes get a band each, and the other names share one, whose name is a message.
+def _bands(run: EventRun, names: Sequence[str] | None) -> list[_Band]:
+    """Return the bands. The names with the most bytes get one each, and the other names share one.
 
     Args:
         names: the names by number; None for one band of everything.
@@ -261,12 +272,13 @@ def _bands(run: EventRun, names: Sequence[str] | None) -> list[tuple[Text, list[
         for index in range(1, count):
             band[index] += band[index - 1]
     if names is None:
-        return [("", held.get(-1, [0] * count))]
+        return [_Band("", held.get(-1, [0] * count))]
     ranked = sorted(held, key=lambda name: (-max(held[name]), name))
     own = ranked if len(ranked) <= _MOST_NAMES else ranked[: _MOST_NAMES - 1]
-    bands: list[tuple[Text, list[int]]] = [(names[name], held[name]) for name in sorted(own)]
+    bands = [_Band(names[name], held[name]) for name in sorted(own)]
     rest = ranked[len(own) :]
     if rest:
         others = message("{count} others", count=len(rest))
-        bands.append((others, [sum(values) for values in zip(*(held[name] for name in rest), strict=True)]))
+        sums = [sum(values) for values in zip(*(held[name] for name in rest), strict=True)]
+        bands.append(_Band(others, sums, is_rest=True))
     return bands
