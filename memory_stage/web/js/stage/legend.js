@@ -10,6 +10,7 @@ import { MOST_CELLS, runsText } from './cell-slots.js';
 import { generationsOf } from './history-generations.js';
 import { CROWD } from './memory-layout.js';
 import { planOf } from './plan.js';
+import { boxMark } from './rest-picture.js';
 
 /** Return the marks that occur anywhere in a trace. */
 export function marksOf(trace) {
@@ -271,7 +272,7 @@ export function legendRows(prefix) {
       svgRect(4, 9, 14, 12, edge('t1', 'line', 1), 2) +
         svgRect(22, 9, 26, 12, edge('t2', 'ink', 2), 2) +
         svgRect(52, 9, 14, 12, edge('tn', 'line', 1), 2) +
-        changeMark(66, 9, 2, 9),
+        boxMark(66, 9, 14),
       t('many storages, a box for each: the wider, the more bytes; framed if this step wrote it'),
     ],
   ];

@@ -126,7 +126,17 @@ function boxOf(plan, { st: storage, rows }, frame, x, y, width) {
   const style = `fill:${paint(hue)};${stroke(isWritten ? 'ink' : 'line', isWritten ? 2 : 1)}`;
   const title = `<title>${escapeHtml(listed(words.filter(Boolean)))}</title>`;
   const isChanged = storage.changed === frame.step && !isWritten;
-  const mark = isChanged ? changeMark(x + width, y, 2, Math.min(width, BOX - 3)) : '';
+  const mark = isChanged ? boxMark(x + width, y, width) : '';
   const box = fadeIn(storage.born === frame.step, svgRect(x, y, width, BOX, style, 2) + mark);
   return taggedGroup({ storage: storage.id }, 'small', title + box);
+}
+
+/**
+ * Return the mark of a small box that this step changed.
+ * @param {number} right the right edge of the box
+ * @param {number} top
+ * @param {number} width of the box
+ */
+export function boxMark(right, top, width) {
+  return changeMark(right, top, 2, Math.min(width, BOX - 3));
 }
