@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FrameType
@@ -60,6 +61,7 @@ class Lines:
         self._numbers: dict[tuple[int, int], int] = {}
         self._codes: dict[int, tuple[CodeType, bool]] = {}
         self._counts = [0]
+        self._lock = threading.Lock()
         self.count = 0
         self.on_repeated: Callable[[FrameType], None] | None = None
 
@@ -73,9 +75,7 @@ class Lines:
                 key = (id(code), frame.f_lineno or 0)
                 number = numbers.get(key)
                 if number is None:
-                    number = numbers[key] = len(self._lines)
-                    self._lines.append(ProgramLine(code.co_filename, frame.f_lineno or 0, code.co_name))
-                    self._counts.append(0)
+                    number = self._add(key, ProgramLine(code.co_filename, frame.f_lineno or 0, code.co_name))
                 self.count += 1
                 count = self._counts[number] = self._counts[number] + 1
                 if not count & (count - 1) and count >= FEWEST_REPETITIONS and self.on_repeated is not None:
@@ -83,6 +83,17 @@ class Lines:
                 return number
             frame = frame.f_back
         return 0
+
+    def _add(self, key: tuple[int, int], line: ProgramLine) -> int:
+        """Add a line, which another thread may have added in the meantime, and return its index."""
+        with self._lock:
+            number = self._numbers.get(key)
+            if number is None:
+                number = len(self._lines)
+                self._lines.append(line)
+                self._counts.append(0)
+                self._numbers[key] = number
+            return number
 
     def __getitem__(self, number: int) -> ProgramLine:
         """Return the line with an index."""

@@ -18,7 +18,7 @@ class NodeLog:
     A framework numbers the nodes of its graph in the order of their creation. Consecutive nodes that one line created
     share one entry if nothing was written between them. A time is the number of writes so far. Nodes that unwatched
     code created leave a gap in the sequence numbers: they have no line, and their time is that at which the log found
-    the gap.
+    the gap, at the latest before the next watched call.
     """
 
     def __init__(self) -> None:
@@ -37,6 +37,21 @@ class NodeLog:
             return
         self._append(first, line, time)
         self._end = end
+
+    def add_gap(self, end: int, time: int) -> None:
+        """Record that unwatched code created the nodes numbered up to ``end - 1``, after ``time`` writes."""
+        if end > self._end:
+            self._append(self._end, 0, time)
+            self._end = end
+
+    def fill_gap(self, sequence_number: int, line: int, time: int) -> None:
+        """Record the line of a node that unwatched code created, and that the log has with other nodes or not yet."""
+        if sequence_number >= self._end:
+            self.add(sequence_number, sequence_number + 1, line, time)
+            return
+        at = bisect_right(self._first, sequence_number) - 1
+        if at >= 0 and not self._line[at]:
+            self._line[at], self._time[at] = line, time
 
     def find(self, sequence_number: int) -> tuple[int, int]:
         """Return the index of the line that created a node, and the node's time; 0 and a late time if unknown."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import CodeType
 from typing import Any
 
 import torch
@@ -79,6 +80,23 @@ def attributes_of(fn: Any) -> Iterator[tuple[str, torch.Tensor]]:
         for each in several if isinstance(several, (list, tuple)) else (several,):
             if isinstance(each, torch.Tensor):
                 yield f"ctx.{name}", each
+
+
+def unchecked_in(node: Any) -> list[tuple[str, torch.Tensor]]:
+    """Return the attributes of a ``ctx`` that ``backward`` reads and whose versions torch does not compare."""
+    found = list(attributes_of(node))
+    read = _names_in(getattr(type(node)._forward_cls.backward, "__code__", None)) if found else set()
+    return [(name, x) for name, x in found if name.removeprefix("ctx.") in read]
+
+
+def _names_in(code: CodeType | None) -> set[str]:
+    """Return the names that a function and the functions inside it use."""
+    if code is None:
+        return set()
+    names = set(code.co_names)
+    for each in code.co_consts:
+        names |= _names_in(each) if isinstance(each, CodeType) else set()
+    return names
 
 
 def touches(layout: CellLayout, cells: Any) -> bool:

@@ -11,11 +11,13 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
+from memory_stage.engines.library_threads import is_library_thread
 from memory_stage.engines.torch.calls import call_of
 from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 from memory_stage.messages import Text, message
@@ -24,12 +26,16 @@ ELSEWHERE = message(
     "Another thread computes with tensors: its operations are not recorded, only their effects on memory."
 )
 
-#: Modules whose threads do not belong to the program.
-_NOT_THE_PROGRAMS = ("torch.utils.data", "memory_stage", "book_kit")
-
 
 class Bystander(TorchFunctionMode):
-    """A mode that reports, once, that a thread computes with tensors."""
+    """A mode that reports, once, that a thread computes with tensors.
+
+    Attributes:
+        note: the function that gets the sentence; None once the recording has ended.
+        stays: True if the mode remains on the stack after it has reported an operation.
+    """
+
+    stays = False
 
     def __init__(self, note: Callable[[Text], None]) -> None:
         super().__init__()
@@ -44,21 +50,26 @@ class Bystander(TorchFunctionMode):
             remove_mode_soon(self)
         elif not call_of(func).is_silent:
             note(ELSEWHERE)
-            remove_mode_soon(self)
+            if not self.stays:
+                remove_mode_soon(self)
         try:
-            return self._caller.call(sys._getframe(1), func, args, kwargs or {})
+            return self.call(sys._getframe(1), func, types, args, kwargs or {})
         except BaseException as error:
             args = kwargs = None
             remove_recorder_frames(error, sys._getframe(1))
             del error
             raise
 
+    def call(self, frame: FrameType, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Call a function of torch for the frame ``frame``."""
+        return self._caller.call(frame, func, args, kwargs)
+
     def about(self, real: Any) -> Callable[..., Any]:
         """Return a patch of the function ``real``, which runs a thread or a task of a pool."""
 
         def run(this: Any, *args: Any) -> Any:
             thread = threading.get_ident()
-            if self.note is None or thread in self._registered or _is_library_thread(this):
+            if self.note is None or thread in self._registered or is_library_thread(this):
                 return real(this, *args)
             self._registered.add(thread)
             self.__enter__()
@@ -69,12 +80,6 @@ class Bystander(TorchFunctionMode):
                 self._registered.discard(thread)
 
         return run
-
-
-def _is_library_thread(this: Any) -> bool:
-    target = getattr(this, "_target", None)
-    module = getattr(target, "__module__", None) or type(this).__module__
-    return str(module).startswith(_NOT_THE_PROGRAMS)
 
 
 def places_of_threads() -> list[tuple[Any, str]]:

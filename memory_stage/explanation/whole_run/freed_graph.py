@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -23,12 +24,12 @@ from memory_stage.explanation.whole_run.second_pass import (
     CARRIES,
     FREED,
     FREES,
-    NEEDED_AGAIN,
     REACHES_FREED,
     advise_detach,
     advise_forward,
     advise_one_pass,
     carried_graph,
+    evidence_of_second_pass,
     second_pass,
 )
 from memory_stage.messages import Text, message
@@ -57,39 +58,70 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
             continue
         freed = watch.lines[passed.line]
         new = [node for node in nodes if node._sequence_nr() >= passed.next_node]
-        border = _border(new, passed)
-        if border is not None and is_fed_back(ProgramText(asking.file), names.with_node(border[1])):
-            return _carried(watch, names, border, freed, asking)
-        kept = "" if border is None else names.first_with_node(border[1])
-        if border is not None and kept.endswith("]"):
-            return _kept_in_list(watch, kept.rpartition("[")[0], border, freed, asking)
-        state = "" if border is None else _loop_state(asking, frames[0])
-        if border is not None and state:
-            return _carried_state(watch, state, frames[0], border, freed, asking)
-        if border is not None and freed == asking:
-            kept_state = _kept_state(watch, names, border, freed, asking)
-            if kept_state is not None:
-                return kept_state
+        border = _border(watch, new, passed, freed, asking)
+        fault = None if border is None else _diagnose_border(border, names, frames)
+        if fault is not None:
+            return fault
         shared = _reached_before(freed, frames) if freed != asking else set()
         first = max([node for node in old if node in shared] or old, key=lambda node: node._sequence_nr())
-        made = watch.lines[watch.nodes.find(first._sequence_nr())[0]]
-        lines = {watch.nodes.find(node._sequence_nr())[0] for node in old}
+        made = watch.line_of_node(first)
+        lines = {watch.line_of_node(node) for node in old}
         return Fault(
             "graph freed",
             second_pass(asking, freed),
-            (Evidence(made, message("made the graph")), Evidence(freed, FREED), Evidence(asking, NEEDED_AGAIN)),
+            evidence_of_second_pass(made, freed, asking),
             FREES,
             _fixes_of_second_pass(made if len(lines) == 1 else UNKNOWN_LINE, freed, asking, bool(shared)),
         )
     return None
 
 
-def _making(value: Text) -> Text:
-    return message("made {value}, with its graph", value=value)
+@dataclass(frozen=True)
+class _Border:
+    """The place where the graph of a backward pass reads a result of an earlier graph, which is freed.
+
+    Attributes:
+        source: the node that made the result.
+        made: the line that made the result.
+        freed: the line of the pass that freed the earlier graph.
+        reads: the line that reads the result.
+        asking: the line of the pass that needs the earlier graph again.
+    """
+
+    source: Any
+    made: ProgramLine
+    freed: ProgramLine
+    reads: ProgramLine
+    asking: ProgramLine
 
 
-def _attaching(value: Text) -> Text:
-    return message("reads {value} and attaches the freed graph to the new one", value=value)
+def _border(
+    watch: WatchedRun, new: list[Any], passed: BackwardPass, freed: ProgramLine, asking: ProgramLine
+) -> _Border | None:
+    """Return the border at the first node made after a pass that reads the result of a node made before the pass."""
+    pairs = [
+        (node, parent)
+        for node in new
+        for parent, _ in node.next_functions
+        if parent is not None and not is_leaf(parent) and parent._sequence_nr() < passed.next_node
+    ]
+    if not pairs:
+        return None
+    node, source = min(pairs, key=lambda pair: pair[0]._sequence_nr())
+    return _Border(source, watch.line_of_node(source), freed, watch.line_of_node(node), asking)
+
+
+def _diagnose_border(border: _Border, names: ProgramNames, frames: list[FrameType]) -> Fault | None:
+    """Return the fault of the variable that carries the freed graph into the new one; None if none is found."""
+    if is_fed_back(ProgramText(border.asking.file), names.with_node(border.source)):
+        return _carried(names, border)
+    kept = names.first_with_node(border.source)
+    if kept.endswith("]"):
+        return _kept_in_list(kept.rpartition("[")[0], border)
+    state = _loop_state(border.asking, frames[0])
+    if state:
+        return _carried_state(state, frames[0], border)
+    return _kept_state(names, border) if border.freed == border.asking else None
 
 
 def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
@@ -102,27 +134,24 @@ def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
     return set(nodes_behind(frame.f_locals.get(name, frame.f_globals.get(name))))
 
 
-def _kept_in_list(
-    watch: WatchedRun, name: str, border: tuple[Any, Any], freed: ProgramLine, asking: ProgramLine
-) -> Fault:
+def _kept_in_list(name: str, border: _Border) -> Fault:
     """Return the fault of a list that still holds results of an earlier iteration, whose graph is freed."""
-    reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in border)
-    text = ProgramText(asking.file)
-    edits = text.insert_after(text.statement_at(asking.number), f"{name}.clear()")
+    text = ProgramText(border.asking.file)
+    edits = text.insert_after(text.statement_at(border.asking.number), f"{name}.clear()")
     verdict = message(
         "`{name}` still holds results from before the backward pass in line {freed}, which has freed their graph.",
         name=name,
-        freed=freed.number,
+        freed=border.freed.number,
     )
     emptying = message("Empty the list after the backward pass through its results.")
     return Fault(
         "graph freed",
         verdict,
         (
-            Evidence(made, message("made an entry of `{name}`", name=name)),
-            Evidence(freed, message("ran backward through it and freed its graph")),
-            Evidence(reads, message("reads `{name}` with the old entries", name=name)),
-            Evidence(asking, REACHES_FREED),
+            Evidence(border.made, message("made an entry of `{name}`", name=name)),
+            Evidence(border.freed, message("ran backward through it and freed its graph")),
+            Evidence(border.reads, message("reads `{name}` with the old entries", name=name)),
+            Evidence(border.asking, REACHES_FREED),
         ),
         message("A list keeps its entries until the program empties it."),
         (Fix(emptying, text.file, edits),),
@@ -142,16 +171,13 @@ def _loop_state(asking: ProgramLine, frame: FrameType) -> str:
     return ""
 
 
-def _kept_state(
-    watch: WatchedRun, names: ProgramNames, border: tuple[Any, Any], freed: ProgramLine, asking: ProgramLine
-) -> Fault | None:
+def _kept_state(names: ProgramNames, border: _Border) -> Fault | None:
     """Return the fault of an attribute, such as ``self.hidden``, that keeps a state with its graph between iterations.
 
     A line reads the attribute, and a line outside ``__init__`` of the same file assigns it.
     """
-    reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in border)
-    text = ProgramText(reads.file)
-    statement = text.statement_at(reads.number)
+    text = ProgramText(border.reads.file)
+    statement = text.statement_at(border.reads.number)
     if statement is None or not text.is_alone(statement):
         return None
     for path in text.assigned_attributes():
@@ -165,17 +191,11 @@ def _kept_state(
             detached = f"tuple(each.detach() for each in {path})"
         else:
             continue
-        evidence = [Evidence(made, _making(f"`{path}`"))] if made != reads else []
         sentence = message(
             "Detach `{name}` before it is read: `.detach()` keeps the numbers and drops the graph.", name=path
         )
-        return Fault(
-            "graph freed",
-            carried_graph(f"`{path}`", freed, asking),
-            (*evidence, Evidence(reads, _attaching(f"`{path}`")), Evidence(asking, REACHES_FREED)),
-            CARRIES,
-            (Fix(sentence, text.file, _detached_before(text, statement, path, detached)),),
-        )
+        fix = Fix(sentence, text.file, _detached_before(text, statement, path, detached))
+        return _carrying(f"`{path}`", border, fix)
     return None
 
 
@@ -189,44 +209,27 @@ def _detached_before(text: ProgramText, statement: ast.stmt, path: str, detached
     return text.insert_before(loops[0] if loops else statement, *lines)
 
 
-def _carried_state(
-    watch: WatchedRun, name: str, frame: FrameType, border: tuple[Any, Any], freed: ProgramLine, asking: ProgramLine
-) -> Fault:
-    reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in border)
-    text = ProgramText(asking.file)
+def _carried_state(name: str, frame: FrameType, border: _Border) -> Fault:
     state = frame.f_locals.get(name, frame.f_globals.get(name))
     detached = f"tuple(each.detach() for each in {name})" if isinstance(state, (tuple, list)) else f"{name}.detach()"
-    edits = text.insert_after(text.statement_at(asking.number), f"{name} = {detached}")
-    return _carrying(f"`{name}`", (UNKNOWN_LINE if reads == made else reads, made), freed, asking, edits)
+    return _carrying(f"`{name}`", border, _detach_after(border.asking, f"`{name}`", f"{name} = {detached}"))
 
 
-def _carrying(
-    value: Text,
-    border: tuple[ProgramLine, ProgramLine],
-    freed: ProgramLine,
-    asking: ProgramLine,
-    edits: tuple[Edit, ...],
-) -> Fault:
-    reads, made = border
+def _detach_after(asking: ProgramLine, value: Text, statement: str) -> Fix:
+    """Return the fix that detaches a value after a backward pass; it has no edit if ``statement`` is ""."""
+    text = ProgramText(asking.file)
+    edits = text.insert_after(text.statement_at(asking.number), statement) if statement else ()
+    return Fix(advise_detach(value), text.file, edits)
+
+
+def _carrying(value: Text, border: _Border, fix: Fix) -> Fault:
     evidence = (
-        Evidence(made, _making(value)),
-        Evidence(freed, FREED),
-        Evidence(reads, _attaching(value)),
-        Evidence(asking, REACHES_FREED),
+        Evidence(border.made, message("made {value}, with its graph", value=value)),
+        Evidence(border.freed, FREED),
+        Evidence(border.reads, message("reads {value} and attaches the freed graph to the new one", value=value)),
+        Evidence(border.asking, REACHES_FREED),
     )
-    fix = Fix(advise_detach(value), asking.file, edits)
-    return Fault("graph freed", carried_graph(value, freed, asking), evidence, CARRIES, (fix,))
-
-
-def _border(new: list[Any], passed: BackwardPass) -> tuple[Any, Any] | None:
-    """Return the first node made after a pass that reads the result of a node made before the pass, and this node."""
-    pairs = [
-        (node, parent)
-        for node in new
-        for parent, _ in node.next_functions
-        if parent is not None and not is_leaf(parent) and parent._sequence_nr() < passed.next_node
-    ]
-    return min(pairs, key=lambda pair: pair[0]._sequence_nr(), default=None)
+    return Fault("graph freed", carried_graph(value, border.freed, border.asking), evidence, CARRIES, (fix,))
 
 
 def _fixes_of_second_pass(
@@ -247,9 +250,18 @@ def _fixes_of_second_pass(
     edits: tuple[Edit, ...] = ()
     same = made.file == asking.file and text.function_at(made.number) is text.function_at(asking.number)
     is_read = repeated is not None and statement is not None and assigned_names(repeated) & names_in(statement)
-    if same and isinstance(repeated, ast.Assign) and statement is not None and is_read and repeated is not statement:
-        edits = text.insert_before(statement, ast.unparse(repeated))
-    return Fix(advise_forward(asking), text.file, edits), Fix(advise_one_pass(freed, asking))
+    if same and isinstance(repeated, ast.Assign) and statement is not None and repeated is not statement:
+        before = statement if is_read else _reader_in_loop(text, repeated, statement)
+        edits = text.insert_before(before, ast.unparse(repeated))
+    return Fix(advise_forward(asking, freed), text.file, edits), Fix(advise_one_pass(freed, asking))
+
+
+def _reader_in_loop(text: ProgramText, made: ast.Assign, asking: ast.stmt) -> ast.stmt | None:
+    """Return the first statement of the loop around ``asking`` that reads a name which ``made`` assigned before it."""
+    for loop in text.loops_around(asking.lineno):
+        if made.lineno < loop.lineno:
+            return next((each for each in loop.body if assigned_names(made) & names_in(each)), None)
+    return None
 
 
 def _one_pass(text: ProgramText, freed: ProgramLine, asking: ast.stmt) -> tuple[Fix, ...] | None:
@@ -270,19 +282,13 @@ def _one_pass(text: ProgramText, freed: ProgramLine, asking: ast.stmt) -> tuple[
     return (Fix(sentence, text.file, edits),)
 
 
-def _carried(
-    watch: WatchedRun, names: ProgramNames, border: tuple[Any, Any], freed: ProgramLine, asking: ProgramLine
-) -> Fault:
+def _carried(names: ProgramNames, border: _Border) -> Fault:
     """Return the fault of a value that carries the graph of an earlier iteration into this one."""
-    node, parent = border
-    name = names.with_node(parent)
-    reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in (node, parent))
+    name, made, asking = names.with_node(border.source), border.made, border.asking
     value: Text = f"`{name}`"
     if not name:
-        value = message("the result of `{operation}`", operation=short_name(parent.name()))
+        value = message("the result of `{operation}`", operation=short_name(border.source.name()))
     text = ProgramText(asking.file)
-    edits: tuple[Edit, ...] = ()
     is_near = made.file == asking.file and text.function_at(made.number) is text.function_at(asking.number)
-    if name.isidentifier() and is_near:
-        edits = text.insert_after(text.statement_at(asking.number), f"{name} = {name}.detach()")
-    return _carrying(value, (reads, made), freed, asking, edits)
+    statement = f"{name} = {name}.detach()" if name.isidentifier() and is_near else ""
+    return _carrying(value, border, _detach_after(asking, value, statement))

@@ -17,6 +17,7 @@ from memory_stage.explanation.whole_run.faults import Evidence, Fault, named_lin
 from memory_stage.explanation.whole_run.overwritten_fault import (
     MOST_WRITERS,
     NEEDED_UNCHANGED,
+    NOT_COMPARED,
     operations_by_line,
     overwritten_fault,
 )
@@ -173,7 +174,10 @@ def _writers(watch: WatchedRun, saved: _Saved, is_silent: bool) -> list[LineWrit
     if not is_silent:
         return [each for each in since if not each.is_counted or each.version > saved.tensor.version]
     begin, end = extent_of(saved.tensor.data)
-    return [each for each in since if not each.is_counted and each.begin < end and begin < each.end]
+    unnoticed = [each for each in since if not each.is_counted]
+    if not saved.tensor.is_compared:  # the function's own ``backward`` may use an attribute as its scratch memory
+        unnoticed = [each for each in since if watch.lines[each.line].function != "backward"]
+    return [each for each in unnoticed if each.begin < end and begin < each.end]
 
 
 def _detaching_writes(watch: WatchedRun, saved: _Saved) -> list[LineWrites]:
@@ -219,13 +223,14 @@ def _fault(
         writers[0].operation if writers else "",
         len(savers) == 1,
         names.is_trained(saved.tensor.data),
+        attribute="" if saved.tensor.is_compared else attribute,
     )
     return overwritten_fault(
         overwrite,
         operation,
         savers,
         operations,
-        derivatives.reason(operation, attribute),
+        derivatives.reason(operation, attribute) if saved.tensor.is_compared else NOT_COMPARED,
         fixes(watch, overwrite, frames),
         is_silent,
         min(each.sequence for each in (saved, *others)),
@@ -238,7 +243,7 @@ def _names_another_result(watch: WatchedRun, names: ProgramNames, assigned: str,
     for name, x in names.all_tensors():
         node = node_of(x) if name == assigned else None
         if node is not None and torch._C._storage_address(x) != torch._C._storage_address(made.tensor.data):
-            return watch.lines[watch.nodes.find(node._sequence_nr())[0]] == made.line
+            return watch.line_of_node(node) == made.line
     return False
 
 

@@ -16,6 +16,11 @@ MOST_WRITERS = MOST_SAVERS = 3
 
 NEEDED_UNCHANGED = message("backward needs it as it was when it was saved")
 
+#: The reason why a write to a tensor in an attribute of a ``ctx`` raises no error.
+NOT_COMPARED = message(
+    "torch compares the versions of tensors that `ctx.save_for_backward` saves, and not those of attributes of `ctx`."
+)
+
 
 def overwritten_fault(
     lost: OverwrittenValue,
@@ -63,8 +68,17 @@ def _verdict(lost: OverwrittenValue, tensors: Text, is_silent: bool, is_detached
     values: dict[str, Any] = {"tensors": tensors, "asked": lost.asked_in.number, "lines": named_lines(lost.written_in)}
     if not count and not is_silent:
         return message(
-            "A write that no call of torch made overwrites {tensors}, which the backward pass in line {asked} still "
-            "needs.",
+            "A write that was not watched overwrites {tensors}, which the backward pass in line {asked} still needs.",
+            **values,
+        )
+    if lost.attribute:
+        return plural(
+            "Wrong gradients: {lines} overwrites {tensors}, kept as `{attribute}`, and the backward pass in line "
+            "{asked} uses the new numbers.",
+            "Wrong gradients: {lines} overwrite {tensors}, kept as `{attribute}`, and the backward pass in line "
+            "{asked} uses the new numbers.",
+            count,
+            attribute=lost.attribute,
             **values,
         )
     if is_silent and are_several:
@@ -111,6 +125,13 @@ def _words_for(lost: OverwrittenValue, operation: str) -> Text:
 
 def _saving(lost: OverwrittenValue, operation: str, saved_by: str) -> Text:
     """Return a phrase about an operation that saved a tensor which ``saved_by`` saved, too."""
+    if lost.attribute:
+        return message(
+            "`{operation}` keeps {tensor} as `{attribute}`",
+            operation=operation,
+            tensor=_words_for(lost, saved_by),
+            attribute=lost.attribute,
+        )
     if lost.name or operation != saved_by:
         return message("`{operation}` saves {tensor}", operation=operation, tensor=_words_for(lost, saved_by))
     if lost.is_result:

@@ -20,6 +20,12 @@ from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import nodes_behind, saved_by
 from memory_stage.watch.torch.watched_run import WatchedRun
 
+#: Advice for a function of the program that keeps a tensor in an attribute of its ``ctx``.
+_SAVE_CHECKED = message(
+    "In any case, keep tensors with `ctx.save_for_backward(...)`, and read them from `ctx.saved_tensors`: torch then "
+    "raises an error if one has been overwritten."
+)
+
 
 def fixes(watch: WatchedRun, lost: OverwrittenValue, frames: list[FrameType]) -> Iterator[Fix]:
     """Yield the fixes that fit, the best first."""
@@ -37,6 +43,8 @@ def fixes(watch: WatchedRun, lost: OverwrittenValue, frames: list[FrameType]) ->
         return
     yield from fix_write(lost, frames, _is_shared)
     yield from fix_read(lost)
+    if lost.attribute:
+        yield Fix(_SAVE_CHECKED)
 
 
 def _fix_cleared_gradient(lost: OverwrittenValue) -> Fix | None:

@@ -14,13 +14,12 @@ from memory_stage.explanation.whole_run.paddle_graph import SavedState, logged_n
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_name, is_fed_back
 from memory_stage.explanation.whole_run.second_pass import (
     CARRIES,
-    FREED,
     FREES,
-    NEEDED_AGAIN,
     advise_detach,
     advise_forward,
     advise_one_pass,
     carried_graph,
+    evidence_of_second_pass,
     second_pass,
 )
 from memory_stage.explanation.whole_run.step_fixes import fix_step_order, repeat_forward
@@ -195,7 +194,7 @@ def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault |
     node, line = max(gone, key=lambda each: each[0].number)
     made, freed = calls.lines[node.line], calls.lines[line]
     name = _name_of_maker(run, roots, frame)
-    evidence = (Evidence(made, message("made the graph")), Evidence(freed, FREED), Evidence(asking, NEEDED_AGAIN))
+    evidence = evidence_of_second_pass(made, freed, asking)
     if name:
         text = ProgramText(asking.file)
         edits: tuple[Edit, ...] = ()
@@ -203,7 +202,7 @@ def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault |
             edits = text.insert_after(text.statement_at(asking.number), f"{name} = {name}.detach()")
         fix = Fix(advise_detach(f"`{name}`"), text.file, edits)
         return Fault("graph freed", carried_graph(f"`{name}`", freed, asking), evidence, CARRIES, (fix,))
-    fixes = Fix(advise_forward(asking)), Fix(advise_one_pass(freed, asking))
+    fixes = Fix(advise_forward(asking, freed)), Fix(advise_one_pass(freed, asking))
     return Fault("graph freed", second_pass(asking, freed), evidence, FREES, fixes)
 
 

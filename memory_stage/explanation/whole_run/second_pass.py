@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from memory_stage.explanation.whole_run.faults import Evidence
 from memory_stage.messages import Text, capitalized, message
 from memory_stage.watch.lines import ProgramLine
 
 #: The roles of the lines in such a fault, and the reasons.
 FREED = message("ran backward through it and freed it")
-NEEDED_AGAIN = message("needs it again")
+_NEEDED_AGAIN = message("needs it again")
+_NEEDED_NEXT_TIME = message("needs it again, the next time it runs")
 REACHES_FREED = message("reaches the freed part")
 CARRIES = message("A value that is computed from its last value keeps the graphs of all its earlier values.")
 FREES = message("A backward pass frees the tensors that the operations saved, unless retain_graph=True keeps them.")
 
 
 def second_pass(asking: ProgramLine, freed: ProgramLine) -> Text:
-    """Return the verdict on a second pass through a graph."""
+    """Return the verdict on a second pass through a graph, often of the same line in a loop."""
+    if asking == freed:
+        return message("Line {line} runs backward again through a graph that it has already freed.", line=asking.number)
     return message(
         "Line {line} runs backward through a graph that the backward pass in line {freed} has freed.",
         line=asking.number,
         freed=freed.number,
     )
+
+
+def evidence_of_second_pass(made: ProgramLine, freed: ProgramLine, asking: ProgramLine) -> tuple[Evidence, ...]:
+    """Return the lines of a second pass through a graph, each with its role."""
+    again = _NEEDED_NEXT_TIME if asking == freed else _NEEDED_AGAIN
+    return Evidence(made, message("made the graph")), Evidence(freed, FREED), Evidence(asking, again)
 
 
 def carried_graph(value: Text, freed: ProgramLine, asking: ProgramLine) -> Text:
@@ -48,8 +58,14 @@ def advise_detach(value: Text) -> Text:
     )
 
 
-def advise_forward(asking: ProgramLine) -> Text:
+def advise_forward(asking: ProgramLine, freed: ProgramLine) -> Text:
     """Return the advice to repeat the forward pass before a second backward pass."""
+    if asking == freed:
+        return message(
+            "Run the forward pass again before each backward pass in line {line}: its gradients then belong to the "
+            "current parameters.",
+            line=asking.number,
+        )
     return message(
         "Run the forward pass again before line {line}: its gradients then belong to the current parameters.",
         line=asking.number,
@@ -58,6 +74,12 @@ def advise_forward(asking: ProgramLine) -> Text:
 
 def advise_one_pass(freed: ProgramLine, asking: ProgramLine) -> Text:
     """Return the advice for two backward passes that are meant for the same parameters."""
+    if asking == freed:
+        return message(
+            "Or, if all passes are meant for the same parameters, add the losses and call backward() once; or pass "
+            "retain_graph=True in line {line}, which keeps the graph in memory for the next pass.",
+            line=asking.number,
+        )
     return message(
         "Or, if both passes are meant for the same parameters, add the losses and call backward() once; or pass "
         "retain_graph=True in line {freed}, which keeps the graph in memory for line {line}.",

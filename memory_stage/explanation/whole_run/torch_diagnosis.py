@@ -84,7 +84,7 @@ class TorchDiagnosis:
 
     def made_in(self, x: Any) -> ProgramLine:
         node = node_of(x) if isinstance(x, torch.Tensor) else None
-        return UNKNOWN_LINE if node is None else self._run.lines[self._run.nodes.find(node._sequence_nr())[0]]
+        return UNKNOWN_LINE if node is None else self._run.line_of_node(node)
 
     def written_lines(self) -> Iterator[tuple[ProgramLine, str, int]]:
         for (line, operation), count in self._run.writes.totals.items():
@@ -123,7 +123,7 @@ class _TorchGraphs:
 
     def addition_lines(self, x: torch.Tensor) -> list[ProgramLine]:
         made = [node for node in nodes_behind(x) if short_name(node.name()) in ("add", "sub", "cat")]
-        return [self._run.lines[self._run.nodes.find(node._sequence_nr())[0]] for node in made]
+        return [self._run.line_of_node(node) for node in made]
 
     def node_count(self, tensors: list[torch.Tensor]) -> int:
         return sum(1 for _ in nodes_behind(tensors))

@@ -35,6 +35,8 @@ class OverwrittenValue:
         is_saved_once: True if only one operation saved the tensor.
         is_leaf: True if the tensor has the memory of a trained leaf, such as a parameter.
         library: the name of the framework.
+        attribute: the attribute in which a function of the program keeps the tensor, such as ``ctx.x``, whose version
+            the framework does not compare; "" for other saved tensors.
     """
 
     name: str
@@ -47,6 +49,7 @@ class OverwrittenValue:
     is_saved_once: bool = True
     is_leaf: bool = False
     library: str = "torch"
+    attribute: str = ""
 
     @property
     def is_optimizer_step(self) -> bool:
@@ -188,8 +191,10 @@ def _is_rebindable(
     if any(ast.unparse(each.targets[0]) == target and _is_view(each.value) for each in assigned):
         return False
     function = text.function_at(statement.lineno)
-    if function is None or target not in _arguments(function):
+    if function is None:
         return True
+    if target not in _arguments(function):  # a variable from outside the function would become a local one
+        return not target.isidentifier() or target in _bound_in(function)
     calls = [
         line for line in text.lines if re.search(rf"\b{function.name}\b", line) and f"def {function.name}" not in line
     ]
@@ -205,6 +210,14 @@ def _is_view(value: ast.expr) -> bool:
         value = value.func
         return isinstance(value, ast.Attribute) and value.attr in _VIEWS
     return isinstance(value, ast.Subscript) or (isinstance(value, ast.Attribute) and value.attr in _VIEWS)
+
+
+def _bound_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """Return the names that a function binds or declares as variables from outside."""
+    nodes = list(ast.walk(function))
+    bound = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    declared = [name for each in nodes if isinstance(each, (ast.Global, ast.Nonlocal)) for name in each.names]
+    return bound.union(declared)
 
 
 def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from memory_stage.engines.library_threads import is_library_thread
 from memory_stage.engines.paddle import saved_table, tensor_access
 from memory_stage.engines.paddle.entries import LEAF
 from memory_stage.messages import Text, message
@@ -32,6 +33,8 @@ _VIEWS = frozenset(
 )
 
 MOST_VIEWS = 10_000
+
+ELSEWHERE = message("Another thread calls Paddle: only its writes are watched, and no other operations.")
 
 
 @dataclass(frozen=True)
@@ -105,9 +108,11 @@ class PaddleCallWatcher:
         return function(*arguments, **keywords)
 
     def single(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Run a function of Paddle, and log the nodes that it creates and its writes."""
-        if not self.is_watched():
+        """Run a function of Paddle, and log the nodes that it creates and its writes; in other threads only writes."""
+        if not self.is_open:
             return function(*arguments, **keywords)
+        if threading.get_ident() != self._thread and not is_library_thread(threading.current_thread()):
+            self._unseen(ELSEWHERE)
         before: dict[str, tuple[Any, TensorState]] = {}
         try:
             found = saved_table.inputs(arguments, keywords, self.is_tensor)
@@ -160,6 +165,8 @@ class PaddleCallWatcher:
             self._add_write(x, state, name, line, True)
         for x in uncounted:
             self._add_write(x, self.state(x), name, line, False)
+        if not self.is_watched():
+            return
         self._log_nodes(name, before, outputs, [x for x, _ in written], makers, line, args, kwargs)
         if self.views:  # another tensor may get the id of one that was freed
             given = {id(x) for x, _ in before.values()}

@@ -39,7 +39,9 @@ class WatchedPaddleRun:
         self.calls = PaddleCallWatcher(paddle, on_unseen)
         calls = self.calls
         self._patches = PaddlePatches(
-            Runners(calls.single, calls.pass_on, self._backward, calls.pass_on, calls.custom, calls.pass_on)
+            Runners(
+                calls.single, calls.pass_on, self._backward, calls.pass_on, calls.custom, calls.pass_on, calls.pass_on
+            )
         )
         self._checked = 0
         self._suspicious_passes = 0

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from memory_stage.engines.torch.node_names import is_leaf
-from memory_stage.engines.torch.saved import saved_in
+from memory_stage.engines.torch.saved import is_custom, saved_in, unchecked_in
 
 MOST_NODES = 200_000
 
@@ -33,6 +33,7 @@ class SavedValue:
         data: a tensor on the memory of the saved one.
         version: the version at which the tensor was saved.
         is_stale: True if torch will refuse to use the tensor, because its version has changed.
+        is_compared: False for an attribute of a ``ctx``, whose version torch does not compare.
     """
 
     node: Any
@@ -40,6 +41,7 @@ class SavedValue:
     data: torch.Tensor
     version: int
     is_stale: bool
+    is_compared: bool = True
 
 
 def nodes_behind(roots: Any) -> Iterator[Any]:
@@ -78,17 +80,31 @@ def saved_by(node: Any) -> Iterator[SavedValue]:
             continue
         if not isinstance(data, torch.Tensor):
             continue
+        is_result = attribute == "out" or (is_custom(node) and _is_result(saved))
         version, is_stale = data._version, False
         try:
-            if "[" in attribute:
+            if is_result and is_custom(node):
+                node.saved_tensors  # noqa: B018  # it checks the versions of all saved tensors
+            elif "[" in attribute:
                 saved.unpack()
             else:  # the version of a result can only be checked by reading it from the node
                 getattr(node, f"_saved_{'result' if attribute == 'out' else attribute}")
         except RuntimeError as error:
             found = _VERSIONS.search(str(error))
-            if found is not None:
+            if found is not None and (not is_custom(node) or int(found[1]) == version):
                 version, is_stale = int(found[2]), True
-        yield SavedValue(node, attribute, data, version, is_stale)
+        yield SavedValue(node, "out" if is_result else attribute, data, version, is_stale)
+    for attribute, x in unchecked_in(node) if is_custom(node) else ():
+        yield SavedValue(node, attribute, unwrapped(x), x._version, is_stale=False, is_compared=False)
+
+
+def _is_result(saved: Any) -> bool:
+    """Return True if a saved tensor of a custom function is its result, which only the node itself can read."""
+    try:
+        saved.unpack()
+    except RuntimeError as error:
+        return _VERSIONS.search(str(error)) is None
+    return False
 
 
 def unwrapped(x: Any) -> Any:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 import weakref
-from types import FunctionType
+from collections.abc import Callable
+from types import FrameType, FunctionType
 from typing import Any
 
 import torch
@@ -103,6 +104,7 @@ class CallWatcher(TorchFunctionMode):
         is_open: False once the watch has ended.
         failure: the error in this package that ended the watch, or None.
         is_inside: True while ``Tensor.backward`` runs. Torch has taken this mode off its stack then.
+        open_functions: the number of running calls of the program's subclasses of ``torch.autograd.Function``.
     """
 
     def __init__(self) -> None:
@@ -113,6 +115,9 @@ class CallWatcher(TorchFunctionMode):
         self.is_open = True
         self.failure: Exception | None = None
         self.is_inside = False
+        self.open_functions = 0
+        #: The tensors in attributes of a ``ctx``, by the addresses of their storages.
+        self._unchecked: dict[int, weakref.ref[torch.Tensor]] = {}
         self._caller = Caller()
         self._places: set[tuple[Any, int, int]] = set()
         self._has_read_statistics = False  # True once a normalization in evaluation has saved its running statistics
@@ -131,6 +136,8 @@ class CallWatcher(TorchFunctionMode):
                 if kind.may_write or kwargs:
                     given = _versions(types, args, kwargs)
                 first = _next_node()
+                if not self.open_functions:
+                    self.nodes.add_gap(first, self.time)
             except Exception as failure:
                 self._fail(failure)
                 is_logged = False
@@ -156,6 +163,51 @@ class CallWatcher(TorchFunctionMode):
             except Exception as failure:
                 self._fail(failure)
         return result
+
+    def call_elsewhere(self, frame: FrameType, call: Callable[[], Any], func: Any, types: Any, given: Any) -> Any:
+        """Call a function of torch in another thread, and log its writes.
+
+        Args:
+            frame: the frame of the call.
+            call: runs the function.
+            given: the arguments and the keyword arguments.
+        """
+        kind, before = _kind_of(func), []
+        if self.is_open and kind.may_write:
+            try:
+                before = _versions(types, *given)
+            except Exception as failure:
+                self._fail(failure)
+        result = call()
+        if self.is_open and (before or kind.is_data or kind.is_uncounted):
+            if kind.is_data and isinstance(result, _Tensor):
+                self._remember(result)
+            self.guarded(self._log_elsewhere, frame, kind, types, before, given[0])
+        return result
+
+    def _log_elsewhere(self, frame: FrameType, kind: _CallKind, types: Any, before: Any, args: Any) -> None:
+        for x in tensors_in(args[:1], 2) if kind.is_uncounted else ():
+            self._add(x, self.lines.number_of(frame), kind, False, x)
+        for x in _written(kind, types, before):
+            is_counted = not (self._with_own_versions and self._has_own_versions(x))
+            self._add(x, self.lines.number_of(frame), kind, is_counted, x)
+
+    def guarded(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Call a function of this package outside of the modes. If it raises an error, the watch ends."""
+        try:
+            with _no_function():
+                function(*arguments)
+        except Exception as failure:
+            self._fail(failure)
+
+    def log_function(self, node: int, frame: FrameType) -> None:
+        """Log the node of a function of the program, given its sequence number and the frame of its call."""
+        self.nodes.fill_gap(node, self.lines.number_of(frame), self.time)
+
+    def keep_unchecked(self, x: torch.Tensor) -> None:
+        """Remember a tensor that backward reads without comparing its version, so that a write to it is checked."""
+        storage, known = _address(unwrapped(x)), self._unchecked
+        known[storage] = weakref.ref(x, lambda _: known.pop(storage, None))
 
     def _fail(self, failure: Exception) -> None:
         """End the watch because of an error in this package. The program continues. The error keeps no frame alive."""
@@ -191,7 +243,8 @@ class CallWatcher(TorchFunctionMode):
                     self._read_shared(args, kwargs, first)
             for x in written:
                 is_counted = not (self._with_own_versions and self._has_own_versions(x))
-                self._add(x, line, kind, is_counted, x if is_counted else _part(x, kind, args))
+                is_whole = is_counted and not self._unchecked
+                self._add(x, line, kind, is_counted, x if is_whole else _part(x, kind, args))
             for x in uncounted:
                 self._add(x, line, kind, False, x)
         if kind.is_data and isinstance(result, _Tensor):
@@ -200,13 +253,16 @@ class CallWatcher(TorchFunctionMode):
     def _add(self, x: torch.Tensor, line: int, kind: _CallKind, is_counted: bool, part: torch.Tensor) -> None:
         try:
             storage, version = _address(unwrapped(x)), x._version
-            extent = ANYWHERE if is_counted else extent_of(part)
+            is_unchecked = storage in self._unchecked
+            extent = ANYWHERE if is_counted and not is_unchecked else extent_of(part)
         except RuntimeError:  # the tensor has no storage, or no version
             return
         self.time += 1
         if self.arrays:
             self.arrays.on_write(storage, line, kind.written)
         self.writes.add(storage, line, kind.written, self.time, version, is_counted, extent, not kind.detaches)
+        if is_unchecked and not kind.detaches:
+            self.writes.last_uncounted = self.time
 
     def _read_shared(self, args: Any, kwargs: Any, node: int) -> None:
         """Compute a checksum of each argument of a call that shares its memory with an array."""

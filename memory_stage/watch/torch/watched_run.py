@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from memory_stage.messages import Text, message
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_passes import BackwardPasses
 from memory_stage.watch.torch.call_watcher import CallWatcher
+from memory_stage.watch.torch.custom_functions import FunctionCalls
 
 MOST_PASSES = 1_000
 
@@ -29,13 +31,26 @@ _NOT_WATCHED: dict[Text, Text] = {
     ),
     SCRIPTED: message("Code that TorchScript runs is not watched: only its results are known."),
     TRACED: message("Code that `torch.jit.trace` traces is not watched."),
-    ELSEWHERE: message(
-        "Another thread computes with tensors: its operations are not watched, only their effects on memory."
-    ),
+    ELSEWHERE: message("Another thread computes with tensors: only its writes are watched, and no other operations."),
 }
 
 #: The backward passes that are checked after an unversioned write: the next pass may start from another loss.
 CHECKED_PASSES = 4
+
+
+class _WritesElsewhere(Bystander):
+    """A mode for other threads, which logs their writes."""
+
+    stays = True
+
+    def __init__(self, note: Callable[[Text], None], watcher: CallWatcher) -> None:
+        super().__init__(note)
+        self._watcher = watcher
+
+    def call(self, frame: FrameType, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Call a function of torch, and log its writes."""
+        run = functools.partial(super().call, frame, func, types, args, kwargs)
+        return self._watcher.call_elsewhere(frame, run, func, types, (args, kwargs))
 
 
 @dataclass(frozen=True)
@@ -83,8 +98,9 @@ class WatchedRun:
         self.lines, self.nodes, self.writes = calls.lines, calls.nodes, calls.writes
         self.arrays, self.copies = calls.arrays, calls.copies
         self._backward = BackwardPasses(self._calls, self._before, self._failed, self._after)
+        self._functions = FunctionCalls(self._calls)
         note = _named(on_unseen)
-        self._bystander, self._on_unseen = Bystander(note), note
+        self._bystander, self._on_unseen = _WritesElsewhere(note, self._calls), note
         modes: Any = (self._calls, self._bystander)
         self._patches = TorchPatches(modes, note, ignore, self._imported, lambda real: real)
         self._checked = -1
@@ -101,6 +117,7 @@ class WatchedRun:
         self._calls.is_open = self.failure is None
         self._bystander.note = self._on_unseen
         self._backward.subscribe()
+        self._functions.subscribe()
         self._patches.patch()
         self._calls.__enter__()
         return self
@@ -110,11 +127,16 @@ class WatchedRun:
         self._bystander.note = None
         self._patches.restore()
         remove_mode(self._calls)
+        self._functions.unsubscribe()
         self._backward.unsubscribe()
 
     def line_of(self, frame: FrameType) -> ProgramLine:
         """Return the innermost line of the program, from ``frame`` outwards."""
         return self.lines[self.lines.number_of(frame)]
+
+    def line_of_node(self, node: Any) -> ProgramLine:
+        """Return the line that created a node of the graph."""
+        return self.lines[self.nodes.find(node._sequence_nr())[0]]
 
     def program_frames(self, frame: FrameType | None) -> list[FrameType]:
         """Return the frames of the program, from ``frame`` outwards."""

@@ -371,3 +371,62 @@ def test_sums_and_lists_in_attributes_keep_graphs(tmp_path):
         source = fault.fixes[0].apply(source)
     again, repaired, error = explained(written(tmp_path, source))
     assert error is None and again.faults == [] and repaired == output
+
+
+ELSEWHERE = """
+import threading
+import paddle
+w = paddle.ones([3])
+w.stop_gradient = False
+y = paddle.exp(w * 2)
+def work():
+    with paddle.no_grad():
+        y.scale_(2.0)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+y.sum().backward()
+"""
+
+
+def test_a_write_of_another_thread_is_named(tmp_path):
+    explanation, _, _ = explained(written(tmp_path, ELSEWHERE))
+    (fault,) = explanation.faults
+    assert [each.line.text for each in fault.evidence if each.is_culprit] == ["y.scale_(2.0)"], str(explanation)
+    assert [each.partition(":")[0] for each in explanation.unseen] == ["Another thread calls Paddle"]
+
+
+LOADED = """
+import paddle
+class Numbers(paddle.io.Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, i):
+        return paddle.ones([2]) * i
+w = paddle.ones([2])
+w.stop_gradient = False
+for batch in paddle.io.DataLoader(Numbers(), batch_size=2, num_workers=0):
+    (batch * w).sum().backward()
+"""
+
+
+def test_the_thread_of_a_data_loader_is_not_named(tmp_path):
+    explanation, _, error = explained(written(tmp_path, LOADED))
+    assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
+
+
+REPEATED = """
+import paddle
+w = paddle.ones([3])
+w.stop_gradient = False
+loss = (w * w).sum()
+for _ in range(2):
+    loss.backward()
+"""
+
+
+def test_a_second_pass_of_the_same_line_is_described_as_one(tmp_path):
+    explanation, _, _ = explained(written(tmp_path, REPEATED))
+    (fault,) = explanation.faults
+    assert fault.verdict == "Line 7 runs backward again through a graph that it has already freed."
+    assert all(str(fix.sentence).count("line 7") == 1 for fix in fault.fixes)

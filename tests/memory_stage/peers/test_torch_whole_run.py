@@ -276,6 +276,15 @@ row = y[0]
 row.mul_(2)
 y.sum().backward()
 """,
+    "a variable from outside the function that writes it": """
+import torch
+x = torch.ones(2, requires_grad=True)
+y = torch.exp(x)
+def scale():
+    y.mul_(2)
+scale()
+y.sum().backward()
+""",
     "an argument whose function is called for its effect": """
 import torch
 x = torch.ones(2, requires_grad=True)
@@ -410,3 +419,29 @@ def test_the_command_writes_json_and_ends_with_3_if_gradients_were_silently_wron
     assert "Wrong gradients: line 6 overwrites `w`" in done.stderr
     (fault,) = json.loads((tmp_path / "why.json").read_text())["faults"]
     assert fault["kind"] == "overwritten silently" and [each["line"] for each in fault["lines"]] == [5, 6, 7]
+
+
+ELSEWHERE = """
+import threading
+import torch
+w = torch.ones(3, requires_grad=True)
+y = torch.exp(w * 2)
+def work():
+    for _ in range(2):
+        torch.ones(2).add(1)
+    with torch.no_grad():
+        {write}
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+y.sum().backward()
+"""
+
+
+@pytest.mark.parametrize(("write", "kind"), [("y.add_(1)", "overwritten"), ("y.data[0] = 3", "overwritten silently")])
+def test_a_write_of_another_thread_is_named(write, kind, tmp_path):
+    explanation, _, _ = explained(written(tmp_path, ELSEWHERE.format(write=write)))
+    (fault,) = explanation.faults
+    assert fault.kind == kind
+    assert [each.line.text for each in fault.evidence if each.is_culprit] == [write]
+    assert [each.partition(":")[0] for each in explanation.unseen] == ["Another thread computes with tensors"]

@@ -1,0 +1,73 @@
+"""Explain backward passes through a graph that an earlier pass of the same line has freed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+
+from tests.support.peers.whole_runs import explained, written  # noqa: E402
+
+BEGIN = "import torch\ntorch.manual_seed(0)\nw = torch.ones(3, requires_grad=True)\n"
+
+#: For each program: its lines, the line of the passes, and True if a fix edits the program.
+REPEATED = {
+    "one loss in a loop": ("loss = (w * w).sum()\nfor _ in range(3):\n    loss.backward()\n", "loss.backward()", True),
+    "several heads on the same features": (
+        "features = torch.tanh(w * 2)\nfor factor in (1.0, 2.0):\n"
+        "    loss = (features * factor).sum()\n    loss.backward()\n",
+        "loss.backward()",
+        True,
+    ),
+    "a row of a Jacobian in each iteration": (
+        "y = torch.exp(w)\nfor i in range(2):\n    (g,) = torch.autograd.grad(y[i], w)\n",
+        "(g,) = torch.autograd.grad(y[i], w)",
+        True,
+    ),
+    "a function that is called twice": (
+        "def run(loss):\n    loss.backward()\nloss = (w * w).sum()\nrun(loss)\nrun(loss)\n",
+        "loss.backward()",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_a_second_pass_of_the_same_line_is_described_as_one(name, tmp_path):
+    lines, passed, has_edits = REPEATED[name]
+    explanation, _, error = explained(written(tmp_path, BEGIN + lines))
+    assert "a second time" in str(error)
+    (fault,) = explanation.faults
+    number = fault.evidence[-1].line.number
+    assert fault.evidence[-1].line.text == passed
+    assert fault.verdict == f"Line {number} runs backward again through a graph that it has already freed."
+    texts = [str(fault.verdict), *(str(fix.sentence) for fix in fault.fixes)]
+    assert all(text.count(f"line {number}") < 2 for text in texts), texts
+    edited = [fix for fix in fault.fixes if fix.edits]
+    assert bool(edited) == has_edits
+    for fix in edited:
+        again, _, error = explained(written(tmp_path, fix.apply(BEGIN + lines)))
+        assert error is None and again.faults == [], fix.apply(BEGIN + lines)
+
+
+CARRIED = """
+import torch
+torch.manual_seed(0)
+cell = torch.nn.RNNCell(2, 3)
+h = torch.zeros(1, 3)
+for _ in range(3):
+    h = cell(torch.ones(1, 2), h)
+    h.sum().backward()
+"""
+
+
+def test_a_state_that_one_line_makes_and_reads_is_told_in_the_order_of_the_run(tmp_path):
+    explanation, _, _ = explained(written(tmp_path, CARRIED))
+    (fault,) = explanation.faults
+    assert [each.line.number for each in fault.evidence] == [7, 8, 7, 8]
+    assert "reads `h`" in str(fault.evidence[2].role)
