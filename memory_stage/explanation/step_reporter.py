@@ -10,6 +10,7 @@ that wrote, the lines that had saved those bytes, and a statement to write inste
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,6 +51,7 @@ class StepReporter:
 
     def _add_rows_of(self, done: FinishedStep) -> None:
         self._package = self._package or package_of(done)
+        refused = _written_by_refused(done)
         for fact in done.facts:
             self._use(fact)
             if isinstance(fact, Wrote):
@@ -63,7 +65,7 @@ class StepReporter:
                 self._apart += [(each, fact.tensor, row) for each in histories_apart(fact)]
                 if done.statement.function == "forward":
                     self._in_forward[row.number] = fact.tensor
-            elif isinstance(fact, Unversioned):
+            elif isinstance(fact, Unversioned) and fact not in refused:
                 leaf = any(entry_phrases.is_leaf(each) for each in fact.storage.aliases.values())
                 borrowed = fact.storage.root.is_borrowed
                 about = advice.WriteFacts(leaf, borrowed=borrowed, attribute=entry_phrases.attribute_of(fact.used))
@@ -73,7 +75,7 @@ class StepReporter:
             elif isinstance(fact, Reshaped):
                 self._add(self._new(done, fact.called, fact.tensor, Verdict.METADATA))
         if done.error is not None:
-            self._add(self._report_error(done))
+            self._add(self._report_error(done, refused))
 
     def _correct_dirty(self, fact: Wrote) -> None:
         """Correct the last row if ``ctx.mark_dirty`` raised the version of the tensor that it wrote.
@@ -220,10 +222,24 @@ class StepReporter:
         row.happened = said(sentences([not_leaf, reason]))
         return row
 
-    def _report_error(self, done: FinishedStep) -> ReportRow:
+    def _report_error(self, done: FinishedStep, written: Sequence[Unversioned]) -> ReportRow:
+        """Return the row of the error that ended a step.
+
+        Args:
+            written: what the refused operation wrote before it raised the error.
+        """
         refused = done.all(Refused)
         of_write = bool(refused) and refused[-1].reason != "stale"
         row = self._new(done, "", None, Verdict.REFUSED if of_write else Verdict.RAISES)
+        if written:
+            row = self._report_unversioned(done, written[-1])
+            row.verdicts = in_order({*row.verdicts, Verdict.REFUSED} - {Verdict.FREE})
+            late = message("It overwrote the numbers of its target, and raised the error afterwards.")
+            if row.tensor is not None and row.tensor.name:
+                late = message(
+                    "It overwrote the numbers of `{name}`, and raised the error afterwards.", name=row.tensor.name
+                )
+            row.happened = said(sentences([late, *([row.happened] if row.happened else [])]))
         row.error = f"{type(done.error).__name__}: {done.error}"
         row.op = refused[-1].reason if of_write else "backward" if done.phase == "backward" else "raises"
         of_node = [save for save in done.node.saves if save.stale] if refused and done.node is not None else []
@@ -286,3 +302,10 @@ class StepReporter:
             line=by.where.line,
         )
         error.happened = said(fitting)
+
+
+def _written_by_refused(done: FinishedStep) -> list[Unversioned]:
+    """Return the writes of a refused operation, which Paddle runs before it raises the error."""
+    refused = [number for number, fact in enumerate(done.facts) if isinstance(fact, Refused)]
+    after = done.facts[refused[-1] + 1 :] if refused and done.error is not None else []
+    return [fact for fact in after if isinstance(fact, Unversioned)]

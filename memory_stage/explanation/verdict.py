@@ -23,7 +23,7 @@ class Verdict(Enum):
             "needs the tensor computes wrong gradients without an error."
         ),
     )
-    REFUSED = "refused", message("The operation raised an error and wrote nothing.")
+    REFUSED = "refused", message("The operation raised an error. It wrote nothing, unless its row says so.")
     RAISES = "raises", message("Not a write: backward, or the program itself, raised an error.")
     STALE = (
         "stale",

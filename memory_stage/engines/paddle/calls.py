@@ -15,6 +15,7 @@ import numpy as np
 
 from memory_stage.engines import events
 from memory_stage.engines.guard import Guard
+from memory_stage.engines.library_threads import is_library_thread
 from memory_stage.engines.paddle.backward import ArrivalHook, PaddleBackward
 from memory_stage.engines.paddle.frames import without_frames
 from memory_stage.engines.paddle.functions import CustomFunctions
@@ -139,6 +140,22 @@ class CallTracker:
                     self._state.emit(events.GradientRequest(x))
         return found
 
+    def sharing(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """Run a function of DLPack, and record that its tensor shares its memory with another library."""
+        allocated = self._state.meter()
+        result = function(*arguments, **keywords)
+        if self._call is None and self._is_observing():
+            with self._guard:
+                x = result if name == "from_dlpack" else next(iter((*arguments, *keywords.values())), None)
+                if self._is_tensor(x):
+                    is_copy = self._state.meter() != allocated
+                    is_borrowed = x is result and not is_copy and self._state.borrow(x)
+                    if not (x is result and is_copy):
+                        self._state.share(x)
+                    if is_borrowed:
+                        self._state.emit(events.Make(x, name, ()))
+        return result
+
     def functions(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
         """Run ``apply`` of a ``PyLayer``, a method of its context, or its ``backward``."""
         if not self._is_observing():
@@ -202,7 +219,8 @@ class CallTracker:
 
     def _is_observing(self) -> bool:
         if threading.get_ident() != self._thread:
-            self._observer.used_elsewhere = True
+            if not is_library_thread(threading.current_thread()):
+                self._observer.used_elsewhere = True
             return False
         return not self._failed
 

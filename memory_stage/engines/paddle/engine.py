@@ -173,8 +173,8 @@ class PaddleEngine(FrameworkEngine):
 
     def block(self, storage: PaddleStorage) -> protocol.StorageInfo:
         """Describe the memory. If Paddle does not report the size, it is computed from the tensors on the storage."""
-        size = storage.nbytes
-        return protocol.StorageInfo(storage.length, storage.itemsize, size, size, storage.dtype, storage.version, None)
+        sizes = storage.nbytes, storage.counted
+        return protocol.StorageInfo(storage.length, storage.itemsize, *sizes, storage.dtype, storage.version, None)
 
     def freed(self, storage: PaddleStorage) -> int:
         """Return 0, because the event is emitted just before Paddle's meter changes."""
@@ -236,8 +236,8 @@ class PaddleEngine(FrameworkEngine):
         if save.version == save.storage.version:
             return protocol.SavedTensorState.RIGHT
         if save.is_unchecked:
-            return protocol.SavedTensorState.TAKEN if save.is_lost else protocol.SavedTensorState.RIGHT
-        return protocol.SavedTensorState.LOST if save.is_lost else protocol.SavedTensorState.MOVED
+            return protocol.SavedTensorState.RIGHT if save.is_intact else protocol.SavedTensorState.TAKEN
+        return protocol.SavedTensorState.MOVED if save.is_intact else protocol.SavedTensorState.LOST
 
     def is_released(self, node: GradNode) -> bool:
         return node.is_released
@@ -245,19 +245,25 @@ class PaddleEngine(FrameworkEngine):
     # ----- shared memory -----
 
     def shared_storages(self) -> list[PaddleStorage]:
-        """Return an empty list, because memory that Paddle shares with numpy is not observed."""
-        return []
+        """Return the storages that DLPack shares with numpy or another library. ``numpy()`` copies."""
+        return [storage for storage in list(self.state.storages.values()) if storage.is_shared]
 
     def when_shared(self, notify: Callable[[PaddleStorage], None]) -> Callable[[], None]:
-        """Do nothing, because memory that Paddle shares with numpy is not observed."""
-        return _nothing
+        """Subscribe to the calls that pass the address of a tensor's memory to or from another library."""
+        registered = self.state.when_shared
+        registered.append(notify)
+        return lambda: registered.remove(notify) if notify in registered else None
 
-    def storage_behind(self, array: np.ndarray) -> None:
-        """Return None, because ``numpy()`` copies and therefore shares no storage."""
+    def storage_behind(self, array: np.ndarray) -> PaddleStorage | None:
+        """Find the shared storage whose address range contains the array."""
+        return self.state.storage_behind(array)
 
     def storage_view_of_array(self, storage: PaddleStorage, array: np.ndarray) -> protocol.StorageView:
-        """Raise NotImplementedError, because no array shares a storage."""
-        raise NotImplementedError
+        """Describe the array by its strides and its address."""
+        offset = (array.__array_interface__["data"][0] - storage.address) // array.itemsize
+        strides = [stride // array.itemsize for stride in array.strides]
+        layout = protocol.CellLayout(list(array.shape), strides, offset)
+        return protocol.StorageView(layout, array.dtype.name, False, True)
 
     def bits(self, storage: PaddleStorage) -> np.ndarray | None:
         cells = storage.cells()
@@ -322,10 +328,6 @@ class PaddleSubscription:
         """Emit no further event."""
         self._engine.closed(self)
         self.emit = events.ignore
-
-
-def _nothing(*arguments: Any) -> None:
-    """Do nothing."""
 
 
 def _slots(optimizer: Any) -> Iterator[tuple[str, Any, int, Any]]:

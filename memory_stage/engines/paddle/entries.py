@@ -26,14 +26,18 @@ class PaddleStorage:
         counts_over: the storage whose memory this one shares, if it is only a separate version counter, as for a tensor
             from DLPack; otherwise None.
         on_freed: the function to call when the entry is freed.
+        is_borrowed: True if another library has allocated the memory, so that Paddle's meter does not count it.
+        is_shared: True if DLPack has passed the address of the memory to or from another library, such as numpy.
     """
 
     __slots__ = (
-        "__weakref__", "address", "copied", "counts_over", "dtype", "itemsize", "nbytes", "on_freed", "version",
+        "__weakref__", "address", "copied", "counts_over", "dtype", "is_borrowed", "is_shared", "itemsize", "nbytes",
+        "on_freed", "version",
     )  # fmt: skip
 
     def __init__(self, address: int, nbytes: int, itemsize: int, dtype: str, version: int) -> None:
         self.address, self.nbytes, self.itemsize, self.dtype, self.version = address, nbytes, itemsize, dtype, version
+        self.is_borrowed = self.is_shared = False
         self.copied: np.ndarray | None = None
         self.counts_over: PaddleStorage | None = None
         self.on_freed: Callable[[PaddleStorage], None] | None = None
@@ -41,6 +45,11 @@ class PaddleStorage:
     def __del__(self) -> None:
         if self.on_freed is not None:
             self.on_freed(self)
+
+    @property
+    def counted(self) -> int:
+        """The bytes that Paddle's meter counts."""
+        return 0 if self.is_borrowed else self.nbytes
 
     @property
     def length(self) -> int:
@@ -62,6 +71,8 @@ class InferredSave:
         what: the name of the tensor in the backward rule.
         version: the version of ``storage`` when the tensor was saved.
         is_lost: True if a versioned write has overwritten at least one of its cells.
+        moved: the newest version of ``storage`` at which its cells are known to be unchanged. Other threads raise
+            versions without an event.
         is_unchecked: True if backward reads the tensor without comparing versions.
         is_inferred: True if the table says that the node saves it; False if the engine observed the save.
         tensor: a weak reference to the saved tensor.
@@ -75,6 +86,21 @@ class InferredSave:
     is_unchecked: bool = False
     is_inferred: bool = True
     tensor: Any = None
+    moved: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.moved = self.version
+
+    def on_write(self, before: int, now: int, is_overwritten: bool) -> None:
+        """Record a write to the storage that raised the version from ``before`` to ``now``."""
+        self.is_lost = self.is_lost or is_overwritten
+        if not is_overwritten and self.moved >= before:
+            self.moved = now
+
+    @property
+    def is_intact(self) -> bool:
+        """True if the cells are known to be unchanged."""
+        return not self.is_lost and self.moved == self.storage.version
 
 
 @dataclass(eq=False)

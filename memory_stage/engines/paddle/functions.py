@@ -101,6 +101,8 @@ class CustomFunctions:
             self._state.register(x).node = self._entry(fn, applied)
             views += [] if any(x is each for each in given) else [x]
         for x in returned:
+            memory = self._state.register(x).memory
+            self._state.note_write(memory, (memory.version, x._inplace_version()), np.empty(0, int))
             self._state.record(x)
             self._state.emit(events.Write(x, applied.name, given, np.empty(0, int)))
         for x in views:

@@ -68,6 +68,7 @@ class Runners(NamedTuple):
         hooks: runs the method that registers a hook of a tensor.
         functions: runs the methods of ``PyLayer``.
         gradient: runs the property ``.grad``.
+        sharing: runs the functions of DLPack, which share memory with other libraries.
     """
 
     single: Runner
@@ -76,6 +77,7 @@ class Runners(NamedTuple):
     hooks: Runner
     functions: Runner
     gradient: Runner
+    sharing: Runner
 
 
 _ABSENT = object()
@@ -144,6 +146,9 @@ class PaddlePatches:
         gradient = vars(tensor)["grad"]
         asked = _wrapper("grad", gradient.__get__, self._runners.gradient)
         yield PatchedAttribute(tensor, "grad", gradient), property(asked, gradient.__set__, doc=gradient.__doc__)
+        for owner, name in _places_of_dlpack(paddle):
+            value = getattr(owner, name)
+            yield PatchedAttribute(owner, name, value), _wrapper(name, value, self._runners.sharing)
         yield from self._functions(paddle.autograd.py_layer)
 
     def _functions(self, module: Any) -> Iterator[tuple[PatchedAttribute, Any]]:
@@ -173,6 +178,12 @@ class PaddlePatches:
             if name in vars(owner):
                 value = vars(owner)[name]
                 yield PatchedAttribute(owner, name, value), _wrapper(name, value, self._runners.whole)
+
+
+def _places_of_dlpack(paddle: Any) -> Iterator[tuple[Any, str]]:
+    """Yield the functions that share memory by DLPack, as far as this version of Paddle has them."""
+    for owner in (paddle.Tensor, paddle, paddle.utils.dlpack):
+        yield from ((owner, name) for name in ("__dlpack__", "from_dlpack", "to_dlpack") if name in vars(owner))
 
 
 def _is_whole(function: types.FunctionType) -> bool:

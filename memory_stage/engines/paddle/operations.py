@@ -15,7 +15,7 @@ import numpy as np
 from memory_stage.engines import events
 from memory_stage.engines.paddle import saved_table, tensor_access
 from memory_stage.engines.paddle.entries import LEAF, GradientHandle, InferredSave, PaddleStorage, TensorRecord
-from memory_stage.engines.paddle.places import dense, indexed, overlaps
+from memory_stage.engines.paddle.places import dense, indexed
 from memory_stage.engines.paddle.shadow_state import ShadowState
 from memory_stage.engines.protocol import CellLayout
 from memory_stage.messages import Text, message
@@ -267,7 +267,7 @@ class OperationObserver:
         for each in written:
             op = call.name if call.name.endswith("_") or call.name == "setitem" else f"{call.name}_"
             where = self._where(call, each)
-            self._lose_saves(each, where)
+            self._state.note_write(each.storage, (each.version, each.x._inplace_version()), where)
             self._state.record(each.x)
             emit(events.Write(each.x, op, given, where))
         for each in call.inputs:
@@ -336,13 +336,6 @@ class OperationObserver:
         if call.where is None or each is not call.inputs[0]:
             return layout
         return indexed(layout, call.where, self._is_tensor)
-
-    def _lose_saves(self, each: TensorBefore, where: CellLayout | np.ndarray) -> None:
-        """Mark the saved tensors that a versioned write overlaps as lost."""
-        for node in {id(node): node for node in list(self._state.nodes.values())}.values():
-            for save in node.saved:
-                if save.storage is each.storage and save.version < each.x._inplace_version():
-                    save.is_lost = save.is_lost or overlaps(save.layout, where)
 
     # ---------- parts that are not recorded ----------
 

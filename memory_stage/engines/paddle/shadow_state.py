@@ -17,6 +17,7 @@ import numpy as np
 from memory_stage.engines import events
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.entries import LEAF, GradientHandle, GradNode, PaddleStorage, TensorRecord
+from memory_stage.engines.paddle.places import overlaps
 from memory_stage.engines.protocol import CellLayout, Role
 from memory_stage.messages import Text
 
@@ -53,6 +54,7 @@ class ShadowState:
             since a subscription was opened.
         others_freed: the bytes by which ``others`` has shrunk since then.
         in_backward: True while backward runs. The gradients of leaves are emitted when it ends.
+        when_shared: the functions to call with each storage that becomes shared with another library.
         emit: the function that receives the events. It does nothing while no subscription is open.
     """
 
@@ -66,6 +68,9 @@ class ShadowState:
         self.registered = self.others = self.others_freed = 0
         self.in_backward = False
         self.emit: events.Listener = events.ignore
+        self.when_shared: list[Callable[[PaddleStorage], None]] = []
+        #: The storages of living arrays, by the ids of the arrays, which keep the memory alive.
+        self._of_arrays: dict[int, PaddleStorage] = {}
         self._omitted: set[Text] = set()
 
     def omit(self, reason: Text) -> None:
@@ -97,7 +102,7 @@ class ShadowState:
 
     def _add_storage(self, storage: PaddleStorage) -> None:
         storage.on_freed = self._on_freed
-        self.registered += storage.nbytes
+        self.registered += storage.counted
         # The storage may have been one of the unregistered storages.
         self.others = min(self.others, self.meter() - self.registered)
         self.emit(events.Alloc(storage))
@@ -121,7 +126,7 @@ class ShadowState:
         return int(whole()) if whole is not None else tensor_access.reach_of(layout) * itemsize
 
     def _on_freed(self, storage: PaddleStorage) -> None:
-        self.registered -= storage.nbytes
+        self.registered -= storage.counted
         if self.storages is not None:  # it is None while the interpreter shuts down
             self.emit(events.Free(storage))
 
@@ -131,6 +136,54 @@ class ShadowState:
         found.copied = None if cells is None else cells.reshape(-1)
         self._add_storage(found)
         return found
+
+    def share(self, x: Any) -> None:
+        """Record that another library gets or has the address of a tensor's memory."""
+        memory = self.register(x).memory
+        storage = memory.counts_over or memory
+        storage.is_shared = True
+        for notify in list(self.when_shared):
+            notify(storage)
+
+    def borrow(self, x: Any) -> bool:
+        """Register the memory of a new tensor as borrowed; return False if it belongs to a registered tensor."""
+        base, layout = tensor_access.base_of(x), tensor_access.layout_of(x)
+        if not base or base in self.storages:
+            return False
+        size = self._size(x, layout, x.element_size())
+        found = PaddleStorage(base, size, x.element_size(), tensor_access.dtype_of(x), x._inplace_version())
+        found.is_borrowed = True
+        self.storages[base] = found
+        self._add_storage(found)
+        self.register(x)  # its record keeps the storage
+        return True
+
+    def storage_behind(self, array: np.ndarray) -> PaddleStorage | None:
+        """Return the shared storage whose address range contains an array; None if there is none."""
+        if array.size == 0:
+            return None
+        for storage in [each for each in self.storages.values() if each.is_shared]:
+            first, end = _byte_bounds(array)
+            is_around = storage.address <= first and end <= storage.address + storage.nbytes
+            if is_around and storage.itemsize == array.itemsize:
+                if id(array) not in self._of_arrays:
+                    self._of_arrays[id(array)] = storage
+                    weakref.finalize(array, self._of_arrays.pop, id(array), None)
+                return storage
+        return None
+
+    def note_write(self, storage: PaddleStorage, versions: tuple[int, int], where: CellLayout | np.ndarray) -> None:
+        """Record for each saved tensor if a write has overwritten it.
+
+        Args:
+            versions: the versions of the storage before and after the write.
+            where: the written cells.
+        """
+        before, now = versions
+        for node in {id(node): node for node in list(self.nodes.values())}.values():
+            for save in node.saved:
+                if save.storage is storage and save.version < now:
+                    save.on_write(before, now, overlaps(save.layout, where))
 
     # ---------- tensors ----------
 
@@ -268,6 +321,14 @@ class ShadowState:
                 done.add(each.node_ptr())
                 order.append(each)
         return order
+
+
+def _byte_bounds(array: np.ndarray) -> tuple[int, int]:
+    """Return the addresses of an array's first byte and of the byte after its last one."""
+    begin, steps = array.__array_interface__["data"][0], zip(array.shape, array.strides, strict=True)
+    reaches = [(count - 1) * stride for count, stride in steps]
+    low, high = sum(each for each in reaches if each < 0), sum(each for each in reaches if each > 0)
+    return begin + low, begin + high + array.itemsize
 
 
 def _remove_record(state: weakref.ref[ShadowState], key: int, ref: Any) -> None:

@@ -115,3 +115,28 @@ def test_a_tensor_from_dlpack_has_a_separate_version_and_the_same_memory():
 )
 def test_advice_uses_paddles_names(torch_words, ours):
     assert respelled(torch_words) == ours
+
+
+REFUSED = """\
+try:
+    w.add_(paddle.ones([3]))
+except ValueError:
+    pass
+"""
+
+
+def test_a_refused_write_is_one_row_that_says_what_it_wrote():
+    leaf = "w = paddle.ones([3])\nw.stop_gradient = False\n"
+    report, _, found = reported(leaf + REFUSED)
+    assert found["w"].numpy().tolist() == [2.0, 2.0, 2.0]
+    (row,) = report.rows
+    assert row.verdicts == (Verdict.REFUSED,) and row.error.startswith("ValueError")
+    assert row.happened == "It overwrote the numbers of `w`, and raised the error afterwards."
+    assert report.totals.refused == 1 and report.totals.operations == 1
+
+
+def test_a_refused_write_may_overwrite_a_saved_tensor_too():
+    report, _, _ = reported("w = paddle.ones([3])\nw.stop_gradient = False\nloss = (w * w).sum()\n" + REFUSED)
+    (row,) = report.rows
+    assert row.verdicts == (Verdict.UNNOTICED, Verdict.REFUSED)
+    assert "`multiply`" in row.happened and "its gradients will be wrong" in row.happened

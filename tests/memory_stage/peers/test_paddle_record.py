@@ -217,3 +217,53 @@ def test_the_trace_keeps_no_object_of_the_program_alive():
 def test_the_recording_can_be_saved_to_a_file(tmp_path: Path):
     recorded(LEAF).save(tmp_path / "stage.html")
     assert "multiply" in (tmp_path / "stage.html").read_text(encoding="utf-8")
+
+
+ON_ANOTHER_THREAD = """\
+y = paddle.exp(b)
+def work():
+    with paddle.no_grad():
+        y.scale_(2.)
+t = threading.Thread(target=work)
+t.start()
+t.join()
+y.sum().backward()
+"""
+
+
+def test_a_write_of_another_thread_overwrites_what_a_node_saved():
+    shown = recorded("import threading\n" + LEAF + ON_ANOTHER_THREAD)
+    assert isinstance(shown.error, RuntimeError)
+    (written,) = [each for each in sentences_in(shown) if "An update writes" in each]
+    assert written.endswith("`backward` through `exp` (line 4) will be refused.")
+    assert not any("No byte" in each or "None of its bytes" in each for each in sentences_in(shown))
+
+
+def test_a_shape_changed_in_place_overwrites_no_byte():
+    shown = recorded(LEAF + "y = paddle.exp(b)\ny.reshape_([4, 1])\ny.sum().backward()")
+    assert not any("those numbers are gone" in each for each in sentences_in(shown))
+
+
+needs_dlpack = pytest.mark.skipif(not hasattr(paddle.Tensor, "__dlpack__"), reason="this Paddle has no __dlpack__")
+
+
+@needs_dlpack
+def test_an_array_from_dlpack_shares_the_memory_of_its_tensor():
+    lines = "h = b.detach()\na = numpy.from_dlpack(h)\ny = (x * h).sum()\na[0] = 9\ny.backward()\ndel h, b\na[1] = 3\n"
+    said = sentences_in(recorded("import numpy\n" + LEAF + lines))
+    assert any("`a` names a numpy array on storage" in each and "no number is copied" in each for each in said)
+    (written,) = [each for each in said if each.startswith("Line 7 writes 1 cell")]
+    assert "from outside" in written and "`backward` will silently use the new one" in written
+
+
+@needs_dlpack
+def test_a_tensor_from_dlpack_borrows_the_memory_of_an_array():
+    program = "import numpy\nn = numpy.ones(3, 'float32')\nh = paddle.from_dlpack(n)\nn[0] = 5\nh.scale_(2.)\ndel h\n"
+    shown = recorded(program)
+    made, written, scaled = [step["say"] for step in shown.data["variants"][0]["steps"]][1:4]
+    assert "is borrowed memory: 12 bytes" in made
+    assert (
+        written == "Line 4 writes 1 cell of storage 1 from outside, but the version stays 0. `h` sees the new number."
+    )
+    assert "`n` sees the new numbers, too" in scaled
+    assert {step["allocated"] for step in shown.data["variants"][0]["steps"]} == {0}
