@@ -1,6 +1,8 @@
 """Helpers of the rules on tensors for ``take_along_axis``, ``put_along_axis`` and ``scatter_add``.
 
-``flat`` are the positions of the indexed elements in the flattened tensor, in the order of the index.
+``flat`` are the positions of the indexed elements in the flattened tensor, in the order of the index. They are copied
+for a :func:`~minitensor.engine.autograd.rules.on_tensors.constant`, because they may be a view, and the array of a
+constant must own its memory.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import math
 
 import numpy as np
 
-from minitensor.engine.autograd.rules.on_tensors import OPERATIONS
+from minitensor.engine.autograd.rules.on_tensors import OPERATIONS, constant
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.kernels.along_axis import positions, turns_of
 from minitensor.engine.kernels.indexed import last_of_each
@@ -23,23 +25,19 @@ _where, _index_select, _index_add, _index_fill, _scatter = (
 Shape = tuple[int, ...]
 
 
-def _constant(array: np.ndarray) -> Tensor:
-    return Tensor._made(array.copy())
-
-
 def _line(x: Tensor) -> Tensor:
     return reshape(x, [x.size])
 
 
 def _take(x: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
     """Return the elements of ``x`` at the positions ``flat``."""
-    return reshape(_index_select(_line(x), _constant(flat), 0), shape)
+    return reshape(_index_select(_line(x), constant(flat.copy()), 0), shape)
 
 
 def _add_at(g: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
     """Return zeros of ``shape``, with ``g`` added at the positions ``flat``."""
-    zeros = _constant(np.zeros((math.prod(shape),), g._array.dtype, like=g._array))
-    return reshape(_index_add(zeros, _constant(flat), 0, _line(g)), shape)
+    zeros = constant(np.zeros((math.prod(shape),), g._array.dtype, like=g._array))
+    return reshape(_index_add(zeros, constant(flat.copy()), 0, _line(g)), shape)
 
 
 def fitted_to(taken_g: Tensor, shape: Shape, broadcast: bool) -> Tensor:
@@ -54,7 +52,7 @@ def fitted_to(taken_g: Tensor, shape: Shape, broadcast: bool) -> Tensor:
 def emptied_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool) -> Tensor:
     """Return ``g`` with 0 at the indexed elements."""
     flat, _ = positions(indices._array, g._array.shape, axis, broadcast)
-    return reshape(_index_fill(_line(g), _constant(flat), 0, 0.0), g.shape)
+    return reshape(_index_fill(_line(g), constant(flat.copy()), 0, 0.0), g.shape)
 
 
 def taken_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
@@ -66,7 +64,7 @@ def taken_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: S
 def last_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
     """Return the gradient of the assigned values; only the last value assigned to an element has one."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
-    last = _constant(last_of_each(flat).reshape(spread))
+    last = constant(last_of_each(flat).reshape(spread).copy())
     return fitted_to(_where(last, _take(g, flat, spread), 0.0), shape, broadcast)
 
 
@@ -80,12 +78,12 @@ def added_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: S
 
 def shares_along(g: Tensor, indices: Tensor, axis: int, include_self: bool, broadcast: bool) -> Tensor:
     """Return for every element of ``g`` one over the number of values in its mean."""
-    return _constant(on_arrays.shares_along(g._array, indices._array, axis, include_self, broadcast))
+    return constant(on_arrays.shares_along(g._array, indices._array, axis, include_self, broadcast))
 
 
 def multiplied_ones(g: Tensor, indices: Tensor, values: Tensor, axis: int, broadcast: bool) -> Tensor:
     """Return, in the shape of ``g``, the product of the values by which each element was multiplied."""
-    ones = _constant(np.ones_like(g._array))
+    ones = constant(np.ones_like(g._array))
     return OPERATIONS["put_along_axis_multiply"](ones, indices, values, axis, True, broadcast)
 
 
@@ -98,7 +96,7 @@ def factors_along(
     distinct, place = np.unique(flat, return_inverse=True)
     place = place.reshape(-1)
     turns = turns_of(flat)
-    ones = _constant(np.ones_like(factors._array, shape=distinct.shape))
+    ones = constant(np.ones_like(factors._array, shape=distinct.shape))
     start = _take(arr, distinct, distinct.shape) if include_self else ones
     before = _product_before(start, turns, place, factors)
     after = _product_before(ones, turns[::-1], place, factors)
@@ -107,10 +105,10 @@ def factors_along(
 
 def _product_before(running: Tensor, turns: list[np.ndarray], place: np.ndarray, factors: Tensor) -> Tensor:
     """Return for every factor the product of the earlier factors of the same element."""
-    found = _constant(np.zeros_like(factors._array))
-    ones = _constant(np.ones_like(running._array))
+    found = constant(np.zeros_like(factors._array))
+    ones = constant(np.ones_like(running._array))
     for turn in turns:
-        at, these = _constant(place[turn]), _constant(turn)
+        at, these = constant(place[turn]), constant(turn)
         found = _index_add(found, these, 0, _index_select(running, at, 0))
         running = running * _scatter(ones, at, _index_select(factors, these, 0))
     return found
@@ -143,7 +141,7 @@ def multiplied_along(
 
 def _ties(kept: Tensor, out: Tensor, indices: Tensor, values: Tensor, *how: object) -> Tensor:
     arrays = (x._array for x in (kept, out, indices, values))
-    return _constant(on_arrays.ties_along(*arrays, *how))  # type: ignore[arg-type]  # unpacked positional arguments
+    return constant(on_arrays.ties_along(*arrays, *how))  # type: ignore[arg-type]  # unpacked positional arguments
 
 
 def extreme_self(
@@ -177,4 +175,4 @@ def extreme_along(
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)
     won = on_arrays.winners_along(out._array, indices._array, values._array, axis, broadcast)
-    return fitted_to(_where(_constant(won), _take(part, flat, spread), 0.0), shape, broadcast)
+    return fitted_to(_where(constant(won), _take(part, flat, spread), 0.0), shape, broadcast)
