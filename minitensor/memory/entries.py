@@ -7,7 +7,7 @@ has the best name found so far.
 from __future__ import annotations
 
 import weakref
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.memory_log import MemoryEvent
@@ -64,8 +64,18 @@ class TrackedMemory:
 
     def as_event(self) -> MemoryEvent:
         """Return the allocation of this memory as an event, without line and time."""
-        own: Any = {name: getattr(self, name) for name in ("category", "device", "storage", "version")}
-        return MemoryEvent("alloc", self.address, self.size, self.requested, self.name, self.op, **own)
+        return MemoryEvent(
+            kind="alloc",
+            address=self.address,
+            size=self.size,
+            requested=self.requested,
+            name=self.name,
+            op=self.op,
+            category=self.category,
+            device=self.device,
+            storage=self.storage,
+            version=self.version,
+        )
 
     @property
     def name(self) -> str:
@@ -95,10 +105,21 @@ class RecordedEvent(NamedTuple):
 
 def as_memory_event(entry: RecordedEvent) -> MemoryEvent:
     """Return ``entry`` as a public event, with the present name and purpose of its memory."""
-    kind, memory, address, size, requested, version, op, file, line, time_us, device_free, device = entry
-    name, category, storage = "", "", 0
-    if memory is not None:
-        name, category, storage = memory.name, memory.category, memory.storage
-        op = op or (memory.op if kind == "alloc" else "")
-    where = file, line, time_us, category, device_free, device, storage, version
-    return MemoryEvent(kind, address, size, requested, name, op, *where)
+    memory = entry.memory
+    op = entry.op or (memory.op if memory is not None and entry.kind == "alloc" else "")
+    return MemoryEvent(
+        kind=entry.kind,
+        address=entry.address,
+        size=entry.size,
+        requested=entry.requested,
+        name="" if memory is None else memory.name,
+        op=op,
+        file=entry.file,
+        line=entry.line,
+        time_us=entry.time_us,
+        category="" if memory is None else memory.category,
+        device_free=entry.device_free,
+        device=entry.device,
+        storage=0 if memory is None else memory.storage,
+        version=entry.version,
+    )

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
+from minitensor.engine.core.storage import CallSite
 from minitensor.engine.core.tensor import Tensor
 from minitensor.memory.reachable_names import tensors_in
 from minitensor.memory.source_lines import Site, Sources, is_engines, position_in, position_of
@@ -56,9 +57,9 @@ class Naming:
         return name
 
     def made(self, frame: FrameType | None) -> str:
-        """Return the variable to which the value computed in ``frame`` is assigned; empty if there is none.
+        """Return the name of the variable to which the value computed in ``frame`` is assigned; empty if there is none.
 
-        If the function returns the value, the variable is that of its caller.
+        If the function returns the value, the caller's variable is named.
         """
         while frame is not None:
             while is_engines(frame) and frame.f_back is not None:
@@ -80,7 +81,7 @@ class Naming:
         return self._assigned[file]
 
 
-#: In place of a name: a function returns the value of the expression.
+#: Used instead of a name if a function returns the value of the expression.
 _RETURNED = "\0returned"
 
 
@@ -119,14 +120,14 @@ class _Assignments:
             last = statement.end_lineno or statement.lineno  # type: ignore[attr-defined]  # statements have lines
             for line in range(statement.lineno, last + 1):  # type: ignore[attr-defined]  # statements have lines
                 other, _ = self._on_line.get(line, (id(value), ""))
-                # If a line assigns two values, Python 3.10 cannot tell which of them was computed.
+                # If a line assigns two values, Python 3.10 does not show which of them was computed.
                 self._on_line[line] = id(value), name if other == id(value) else ""
 
     def target(self, code: CodeType, instruction: int) -> str:
         """Return the variable to which the expression at ``instruction`` is assigned, or ``_RETURNED``, or ""."""
-        line, position = position_in(code, instruction)
         if not hasattr(code, "co_positions"):
-            return self._on_line.get(line, (0, ""))[1]
+            return self._on_line.get(CallSite(code, instruction).line, (0, ""))[1]
+        position = position_in(code, instruction)
         return "" if position is None else self._at.get(position, "")
 
 

@@ -218,9 +218,22 @@ class Recording(engine_events.Subscription):
                 memory, nbytes = self._of(saved.storage), saved.array.nbytes
                 if not memory.has_tensor and not memory.category:
                     memory.category = "saved"  # no tensor uses it: it is a copy or a mask for backward
-                data = ("save", memory, address_of(saved.array), nbytes, nbytes, saved.version, node.name)
-                where = (place.file or "", place.line, now_us(), 0, memory.device)
-                self._log.add(RecordedEvent(*data, *where))
+                self._log.add(
+                    RecordedEvent(
+                        kind="save",
+                        memory=memory,
+                        address=address_of(saved.array),
+                        size=nbytes,
+                        requested=nbytes,
+                        version=saved.version,
+                        op=node.name,
+                        file=place.file or "",
+                        line=place.line,
+                        time_us=now_us(),
+                        device_free=0,
+                        device=memory.device,
+                    )
+                )
 
     def _add(
         self,
@@ -234,15 +247,26 @@ class Recording(engine_events.Subscription):
     ) -> None:
         """Store an event that happened at ``frame``: one on ``memory``, or the ``event`` of a GPU's allocator."""
         of: Any = memory if event is None else event
-        requested = of.requested if size is None else size
         if kind != "alloc":
             op = op or _operation(frame)
         while is_engines(frame) and frame.f_back is not None:
             frame = frame.f_back
-        data = (kind, memory, of.address if address is None else address, of.size if size is None else size, requested)
-        version, device_free = 0 if memory is None else memory.version, 0 if event is None else event.device_free
-        where = (self._file(frame.f_code.co_filename), frame.f_lineno or 0, now_us(), device_free, of.device)
-        self._log.add(RecordedEvent(*data, version, op, *where))
+        self._log.add(
+            RecordedEvent(
+                kind=kind,
+                memory=memory,
+                address=of.address if address is None else address,
+                size=of.size if size is None else size,
+                requested=of.requested if size is None else size,
+                version=0 if memory is None else memory.version,
+                op=op,
+                file=self._file(frame.f_code.co_filename),
+                line=frame.f_lineno or 0,
+                time_us=now_us(),
+                device_free=0 if event is None else event.device_free,
+                device=of.device,
+            )
+        )
 
     def _file(self, path: str) -> str:
         """Return the file's name without its folder; empty for code that is not in a file."""

@@ -105,7 +105,7 @@ class Sources:
         return self._expression(site, base)
 
     def _expression(self, site: Site, pick: Callable[[ast.expr], ast.expr | None]) -> str:
-        line, position = position_in(site.code, site.instruction)
+        line, position = site.place.line, position_in(site.code, site.instruction)
         on_line = [node for node in self._nodes(site) if node.lineno <= line <= (node.end_lineno or line)]
         exact = [node for node in on_line if position_of(node) == position]
         for nodes in (exact, on_line):
@@ -128,14 +128,13 @@ class Sources:
         return self._trees[file]
 
 
-def position_in(code: CodeType, instruction: int) -> tuple[int, tuple[Any, ...] | None]:
-    """Return the line of an instruction, and its exact position if Python provides it (3.11 or newer); else None."""
-    line = CallSite(code, instruction).line
+def position_in(code: CodeType, instruction: int) -> tuple[Any, ...] | None:
+    """Return the position of an instruction, as :func:`position_of` does for a node; None before Python 3.11."""
     positions = getattr(code, "co_positions", None)
     if positions is None:
-        return line, None
+        return None
     first, last, column, end = next(itertools.islice(positions(), instruction // 2, None), (None,) * 4)
-    return line, None if None in (first, last, column, end) else (first, column, last, end)
+    return None if None in (first, last, column, end) else (first, column, last, end)
 
 
 def position_of(node: Any) -> tuple[Any, ...]:
