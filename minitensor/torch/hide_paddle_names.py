@@ -21,10 +21,21 @@ _KEPT = frozenset((
 
 #: PyTorch's names for names of Paddle that are spelled so differently that the search for the nearest name fails.
 MEANT = {
-    **{"bitwise_invert": "bitwise_not", "cast": "to", "cast_": "to", "clear_grad": "grad", "clear_gradient": "grad"},
-    **{"fill_diagonal_tensor": "diagonal", "floor_mod": "remainder", "greater_than": "greater", "less_than": "less"},
-    **{"mod": "remainder", "put_along_axis": "scatter", "put_along_axis_": "scatter_", "scale_": "mul_"},
-    **{"set_value": "copy_", "take_along_axis": "gather"},
+    "bitwise_invert": "bitwise_not",
+    "cast": "to",
+    "cast_": "to",
+    "clear_grad": "grad",
+    "clear_gradient": "grad",
+    "fill_diagonal_tensor": "diagonal",
+    "floor_mod": "remainder",
+    "greater_than": "greater",
+    "less_than": "less",
+    "mod": "remainder",
+    "put_along_axis": "scatter",
+    "put_along_axis_": "scatter_",
+    "scale_": "mul_",
+    "set_value": "copy_",
+    "take_along_axis": "gather",
 }
 
 

@@ -65,8 +65,14 @@ class SGD(Optimizer):
         super().__init__(
             params,
             {
-                **{"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, **switches},
-                **{"foreach": foreach, "differentiable": _refuse_differentiable(differentiable), "fused": fused},
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                **switches,
+                "foreach": foreach,
+                "differentiable": _refuse_differentiable(differentiable),
+                "fused": fused,
             },
         )
 
@@ -128,9 +134,15 @@ class Adam(Optimizer):
         super().__init__(
             params,
             {
-                **{"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, **switches},
-                **{"foreach": foreach, "capturable": capturable},
-                **{"differentiable": _refuse_differentiable(differentiable), "fused": fused},
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                **switches,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": _refuse_differentiable(differentiable),
+                "fused": fused,
                 "decoupled_weight_decay": self._decoupled,
             },
         )
@@ -227,7 +239,11 @@ class RMSprop(Optimizer):
         super().__init__(
             params,
             {
-                **{"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "weight_decay": weight_decay},
+                "lr": lr,
+                "momentum": momentum,
+                "alpha": alpha,
+                "eps": eps,
+                "weight_decay": weight_decay,
                 **_flags("RMSprop()", centered=centered, maximize=maximize),
             },
         )
