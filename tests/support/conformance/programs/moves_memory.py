@@ -11,7 +11,7 @@ from .moves_math import fits
 from .tensor import CellTensor
 
 VIEWS = ("reshape", "view", "transpose", "t", "T", "squeeze", "unsqueeze", "flatten", "slice", "diagonal", "unbind")
-VIEWS += ("as_strided", *["basic index"] * 4)
+VIEWS += ("as_strided", "unflatten", *["basic index"] * 4)
 
 
 class AsIndex:
@@ -64,6 +64,8 @@ class Memory:
         if name == "flatten":
             start = rng.randrange(ndim) if ndim else 0
             return f".flatten({start}, {rng.randrange(start, ndim)})" if ndim and rng.random() < 0.5 else ".flatten()"
+        if name == "unflatten":
+            return self.unflatten_call(shape)
         if name == "slice":
             return self.slice_call(shape)
         if name == "diagonal":
@@ -74,6 +76,14 @@ class Memory:
         if t.cells.size < max(3, t.storage.values.size) or overlaps_itself(t.cells):
             return None  # only from a tensor that covers its storage
         return ".as_strided({}, {}, {})".format(*ix.strided(rng, t.storage.values.size))
+
+    def unflatten_call(self, shape) -> str | None:
+        axes = [a for a, n in enumerate(shape) if n]
+        if not axes:
+            return None
+        axis = self.rng.choice(axes)
+        named = axis - len(shape) if self.rng.random() < 0.3 else axis
+        return f".unflatten({named}, {ix.new_shape(self.rng, shape[axis])})"
 
     def slice_call(self, shape) -> str | None:
         axes = [a for a, n in enumerate(shape) if n and self.rng.random() < 0.7]

@@ -32,6 +32,16 @@ def flattened(cells: np.ndarray, start: int, stop: int) -> np.ndarray:
     return cells.reshape(*cells.shape[:start], merged, *cells.shape[stop + 1 :])
 
 
+def unflattened(cells: np.ndarray, axis: int, lengths: list[int]) -> np.ndarray:
+    """Return the array with dimension ``axis`` split into several."""
+    if not -cells.ndim <= axis < cells.ndim:
+        raise IndexError("no such axis")
+    axis %= cells.ndim
+    if -1 in lengths:  # numpy cannot compute it if another dimension is empty
+        lengths = [cells.shape[axis] // -math.prod(lengths) if n == -1 else n for n in lengths]
+    return cells.reshape(*cells.shape[:axis], *lengths, *cells.shape[axis + 1 :])
+
+
 class Views:
     """Mixin of ``CellTensor`` with these methods."""
 
@@ -91,6 +101,9 @@ class Views:
 
     def flatten(self, start_axis=0, stop_axis=-1) -> Views:
         return self.viewed_or_copied(self.shaped(flattened, start_axis, stop_axis))
+
+    def unflatten(self, axis, shape) -> Views:
+        return self.look(self.shaped(unflattened, axis, shape))
 
     def slice(self, axes, starts, ends) -> Views:
         index = [slice(None)] * self.cells.ndim

@@ -52,5 +52,5 @@ for _name in IN_PLACE:
     setattr(World, _name + "_", staticmethod(getattr(CellTensor, _name + "_")))
 World.broadcast_to = World.expand
 CellTensor.broadcast_to = CellTensor.expand
-for _name in (*VIEWS, "as_strided", "split", "chunk", "cast"):
+for _name in (*VIEWS, "as_strided", "unflatten", "split", "chunk", "cast"):
     setattr(World, _name, staticmethod(getattr(CellTensor, _name)))
