@@ -91,6 +91,21 @@ def real(op: str, name: str, given: Any, least: float | None = None, above: floa
     return value
 
 
+def probability(op: str, name: str, given: Any) -> Any:
+    """Return a number from 0 to 1.
+
+    Raises:
+        TypeError: if it is not a number.
+        ValueError: if it is below 0, above 1, or nan.
+    """
+    value = given.item() if isinstance(given, np.generic) else given
+    if not isinstance(value, (int, float)):
+        raise refused(op, name, "a number", given)
+    if not 0 <= value <= 1:
+        raise ValueError(f"{op}: {name} must be a probability from 0 to 1, not {shown(given)}")
+    return value
+
+
 def integer(op: str, name: str, given: Any, least: int | None = None) -> int:
     """Return an integer as ``int``. A float is refused, even a whole one.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.engine import checks
-from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape
 from minitensor.engine.layers import attention
@@ -115,8 +114,7 @@ class MultiHeadAttention(Layer):
         super().__init__()
         need_attrs(weight_attr, bias_attr)
         embed_dim = checks.integer("MultiHeadAttention", "embed_dim", embed_dim, 1)
-        if not 0 <= checks.real("MultiHeadAttention", "dropout", dropout) <= 1:
-            raise ValueError(f"MultiHeadAttention: dropout is a probability from 0 to 1, not {shown(dropout)}")
+        dropout = checks.probability("MultiHeadAttention", "dropout", dropout)
         inner = [
             embed_dim if given is None else checks.integer("MultiHeadAttention", name, given, 1)
             for name, given in (("kdim", kdim), ("vdim", vdim))

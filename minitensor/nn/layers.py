@@ -10,7 +10,6 @@ import math
 from typing import Any
 
 from minitensor.engine import checks
-from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_lengths
 from minitensor.engine.layers.convolution import conv2d, pair
@@ -32,13 +31,6 @@ def need_attrs(*attributes: Any) -> None:
     for each in attributes:
         if each is not False:
             as_attr(each)
-
-
-def _probability(op: str, p: Any) -> float:
-    """Return ``p``; raise ValueError unless it is a number from 0 to 1."""
-    if not isinstance(p, (int, float)) or not 0 <= p <= 1:
-        raise ValueError(f"{op}: p is a probability from 0 to 1, not {shown(p)}")
-    return p
 
 
 class Linear(Layer):
@@ -184,12 +176,12 @@ class Dropout(Layer):
     Raises:
         ValueError: if ``p`` is not a probability; if ``inplace`` is true and ``x`` is a leaf that needs a gradient, in
             grad mode.
-        TypeError: if the input is not a tensor of floats.
+        TypeError: if the input is not a tensor of floats, or ``p`` is not a number.
     """
 
     def __init__(self, p: float = 0.5, name: str | None = None, inplace: bool = False) -> None:
         super().__init__()
-        self.p, self.inplace = _probability("Dropout", p), checks.flag("Dropout", "inplace", inplace)
+        self.p, self.inplace = checks.probability("Dropout", "p", p), checks.flag("Dropout", "inplace", inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.dropout(x, self.p, self.training, self.inplace)
@@ -201,17 +193,17 @@ class Dropout(Layer):
 class Dropout2D(Layer):
     """Set whole channels to 0 with probability ``p`` in training: see :func:`~minitensor.nn.functional.dropout2d`.
 
-    The input has the shape [images, channels, height, width], or with ``data_format="NHWC"`` [images, height, width,
-    channels]; the result has the same.
+    The input and the result have the shape [images, channels, height, width], or with ``data_format="NHWC"`` [images,
+    height, width, channels].
 
     Raises:
         ValueError: if ``p`` is not a probability, if ``data_format`` is unknown, or if the input has another shape.
-        TypeError: if the input is not a tensor of floats.
+        TypeError: if the input is not a tensor of floats, or ``p`` is not a number.
     """
 
     def __init__(self, p: float = 0.5, data_format: str = "NCHW", name: str | None = None) -> None:
         super().__init__()
-        self.p, self.data_format = _probability("Dropout2D", p), data_format
+        self.p, self.data_format = checks.probability("Dropout2D", "p", p), data_format
         checks.choice("Dropout2D", "data_format", data_format, ("NCHW", "NHWC"))
 
     def forward(self, x: Tensor) -> Tensor:

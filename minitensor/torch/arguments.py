@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.checks import shown
+from minitensor.engine.checks import real, shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 
 
@@ -36,6 +36,19 @@ def _index(given: Any) -> int:
     if isinstance(given, (bool, np.bool_)) or (isinstance(given, BaseTensor) and given._array.dtype == np.bool_):
         raise TypeError
     return operator.index(given)
+
+
+def dropout_probability(op: str, name: str, given: Any) -> Any:
+    """Return ``given``, the probability with which elements are dropped.
+
+    Raises:
+        TypeError: if it is not a number.
+        ValueError: if it is not from 0 to 1.
+    """
+    p = real(f"{op}()", name, given)
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {shown(given)}")
+    return p
 
 
 def need_ints(op: str, name: str, given: Any, position: int = 1) -> list[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from minitensor.engine import checks
-from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.drawing import bernoulli
 from minitensor.engine.creation.making import full_like
@@ -213,7 +212,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
 
     Raises:
         ValueError: if ``p`` is not a probability; with ``inplace``, for a leaf that requires a gradient, in grad mode.
-        TypeError: if ``x`` is not a tensor of floats.
+        TypeError: if ``x`` is not a tensor of floats, or ``p`` is not a number.
     """
     return _dropped("dropout", x, p, training, checks.flag("dropout", "inplace", inplace))
 
@@ -227,12 +226,12 @@ def dropout2d(
     others 2015). Without ``training``, return ``x``.
 
     Args:
-        x: images of float32 or float64, of shape [images, channels, height, width]; the result has its shape and dtype.
+        x: images, as floats of shape [images, channels, height, width]; the result has its shape and dtype.
         data_format: "NCHW", or "NHWC" if the channels are the last dimension.
 
     Raises:
         ValueError: if ``p`` is not a probability, if ``data_format`` is unknown, or if ``x`` has another shape.
-        TypeError: if ``x`` is not a tensor of floats.
+        TypeError: if ``x`` is not a tensor of floats, or ``p`` is not a number.
     """
     checks.choice("dropout2d", "data_format", data_format, ("NCHW", "NHWC"))
     (x,) = floats_of("dropout2d", x=x)
@@ -245,8 +244,7 @@ def dropout2d(
 
 def _dropped(op: str, x: Tensor, p: float, training: bool, inplace: bool, part: tuple[slice, ...] = ()) -> Tensor:
     """Drop elements of ``x``; with ``part``, one random number for each element of ``x[part]`` decides."""
-    if not isinstance(p, (int, float)) or not 0.0 <= p <= 1.0:
-        raise ValueError(f"{op}: p must be a probability from 0 to 1, not {shown(p)}")
+    p = checks.probability(op, "p", p)
     training = checks.flag(op, "training", training)
     (x,) = floats_of(op, x=x)
     if not training or p == 0:

@@ -11,7 +11,7 @@ from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.layers import activations
 from minitensor.engine.modes import modes
 from minitensor.torch import result_strides
-from minitensor.torch.arguments import as_dim, need_tensor
+from minitensor.torch.arguments import as_dim, dropout_probability, need_tensor
 from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.errors import missing_in, warn
@@ -325,8 +325,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def _dropped(op: str, input: Tensor, p: float, training: bool, inplace: bool, has_channels: bool = False) -> Tensor:
     """Drop elements of ``input``, or with ``has_channels`` whole channels."""
-    if not 0.0 <= checks.real(f"{op}()", "p", p) <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {checks.shown(p)}")
+    p = dropout_probability(op, "p", p)
     need_tensor(op, input)
     training, inplace = checks.flag(f"{op}()", "training", training), checks.flag(f"{op}()", "inplace", inplace)
     if not training or p == 0:

@@ -13,7 +13,7 @@ from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.layers.declared import TORCH, classes
-from minitensor.torch.arguments import need_ints, need_tensor
+from minitensor.torch.arguments import dropout_probability, need_ints, need_tensor
 from minitensor.torch.creation import empty
 from minitensor.torch.nn import functional as F
 from minitensor.torch.nn import init
@@ -129,10 +129,8 @@ class _Dropping(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        name = f"{type(self).__name__}()"
-        if not 0 <= checks.real(name, "p", p) <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p, self.inplace = p, checks.flag(name, "inplace", inplace)
+        name = type(self).__name__
+        self.p, self.inplace = dropout_probability(name, "p", p), checks.flag(f"{name}()", "inplace", inplace)
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
@@ -143,7 +141,7 @@ class Dropout(_Dropping):
     """Set elements to 0 with probability ``p`` in training and divide the others by ``1 - p``: see
     ``functional.dropout``.
 
-    The input may have any shape, which the result has, too.
+    The input may have any shape; the result has the same shape.
 
     Raises:
         ValueError: if ``p`` is not a probability.
@@ -159,7 +157,7 @@ class Dropout2d(_Dropping):
     """Set whole channels to 0 with probability ``p`` in training and divide the others by ``1 - p``: see
     ``functional.dropout2d``.
 
-    The input has the shape [images, channels, height, width], which the result has, too.
+    The input and the result have the shape [images, channels, height, width].
 
     Raises:
         ValueError: if ``p`` is not a probability.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.engine import checks
-from minitensor.torch.arguments import need_tensor
+from minitensor.torch.arguments import dropout_probability, need_tensor
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.creation import empty, zeros
 from minitensor.torch.dtypes import bool_
@@ -74,8 +74,7 @@ class MultiheadAttention(Module):
         op = "MultiheadAttention()"
         embed_dim = checks.integer(op, "embed_dim", embed_dim, least=1)
         num_heads = checks.integer(op, "num_heads", num_heads, least=1)
-        if not 0 <= checks.real(op, "dropout", dropout) <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {dropout}")
+        dropout = dropout_probability("MultiheadAttention", "dropout", dropout)
         bias, batch_first = checks.flag(op, "bias", bias), checks.flag(op, "batch_first", batch_first)
         if embed_dim % num_heads:
             raise AssertionError("embed_dim must be divisible by num_heads")
