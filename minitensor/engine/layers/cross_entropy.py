@@ -216,7 +216,7 @@ def cross_entropy(
     axis = as_axis("cross_entropy", axis, a.ndim)
     ignored = whole("cross_entropy: ignore_index", ignore_index)
     if not isinstance(reduction, str) or reduction not in REDUCTIONS:
-        raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', not {checks.shown(reduction)}")
+        raise unknown_reduction("cross_entropy", reduction)
     ignored_and_rows = (_check_soft_labels if soft_label else _check_classes)(scores, label, ignored, axis)
     settings = Settings(*ignored_and_rows, soft_label, axis, reduction)
     out, highest, sums = computed(_reduced_losses, a, _with_axis(given, a, axis), settings)
@@ -249,6 +249,11 @@ def softmax_with_cross_entropy(
     if losses.ndim < logits.ndim:
         losses = losses.unsqueeze(as_axis("softmax_with_cross_entropy", axis, logits.ndim))
     return (losses, FUNCTIONS["softmax"](logits, axis)) if return_softmax else losses
+
+
+def unknown_reduction(op: str, reduction: Any) -> ValueError:
+    """Return the error for a ``reduction`` that is not in :data:`REDUCTIONS`."""
+    return ValueError(f"{op}: reduction must be 'mean', 'sum' or 'none', not {checks.shown(reduction)}")
 
 
 def _check_soft_labels(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[None, int]:

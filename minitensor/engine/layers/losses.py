@@ -15,7 +15,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import INDICES
 from minitensor.engine.kernels.sixteen_bits import wide
-from minitensor.engine.layers.cross_entropy import REDUCTIONS
+from minitensor.engine.layers.cross_entropy import REDUCTIONS, unknown_reduction
 from minitensor.engine.layers.custom_operation import floats_of, operation, recorded, wanted_gradients
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.arguments import need_tensor
@@ -35,8 +35,7 @@ def _loss_of_difference(op: str, distance: str, input: Tensor, label: Tensor, re
     """Return the operation ``distance`` of ``input - label``, or its mean or sum."""
     _check_reduction(op, reduction)
     input, label = _floats_of_one_shape(op, input=input, label=label)
-    losses = FUNCTIONS[distance](FUNCTIONS["subtract"](input, label))
-    return losses if reduction == "none" else FUNCTIONS[reduction](losses)
+    return _reduce(FUNCTIONS[distance](FUNCTIONS["subtract"](input, label)), reduction)
 
 
 def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
@@ -242,7 +241,7 @@ def kl_div(
 
 def _check_reduction(op: str, reduction: Any) -> None:
     if not isinstance(reduction, str) or reduction not in REDUCTIONS:
-        raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {checks.shown(reduction)}")
+        raise unknown_reduction(op, reduction)
 
 
 def _reduce(losses: Any, reduction: str) -> Tensor:
