@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.dtypes import FLOATS
@@ -153,24 +155,31 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 def trace(input: Tensor) -> Tensor:
-    """Return the sum of the diagonal of a matrix. The result has no dimensions.
+    """Return the sum of the diagonal of a matrix. The result has no dimensions. For integers it is int64.
 
     Raises:
         RuntimeError: if ``input`` is not a matrix.
+        NotImplementedError: if ``input`` holds bools.
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("trace", input)
     if input._array.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
+    if input._array.dtype == np.bool_:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
     return name_grad_fn(TABLE["sum"](input.diagonal()), "TraceBackward0")
 
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """Return a matrix with the vector ``input`` on its diagonal and 0 elsewhere, or a copy of the diagonal of the
-    matrix ``input``. The result has shape [m, m] for n elements, where m is ``n + abs(diagonal)``; or of shape [n].
+    matrix ``input``.
 
     Args:
-        diagonal: the columns by which each cell of the diagonal is moved along its row.
+        diagonal: the number of columns by which the diagonal is moved to the right.
+
+    Returns:
+        For a vector of n elements, a tensor of shape [m, m], where m is ``n + abs(diagonal)``; for a matrix whose
+        diagonal has n cells, a tensor of shape [n].
 
     Raises:
         RuntimeError: if ``input`` is neither a vector nor a matrix.
