@@ -34,6 +34,20 @@ STRIDES = [
     *("L.from_numpy(numpy.zeros((1, 3)))", "L.from_numpy(numpy.zeros((4, 3))[1:2])", "L.tensor([[1.0]])"),
     *("L.zeros(2, 3).unfold(1, 1, 1)", "L.zeros(2, 3).swapaxes(0, 1)[None]"),
 ]
+#: Images in another memory order, and operations on them. Copies keep their strides, and elementwise results may not.
+STRIDES += [
+    program.format(f"L.zeros{shape}.{order}")
+    for shape in [
+        *((2, 1, 4, 5), (2, 3, 1, 5), (2, 3, 4, 1), (2, 3, 1, 1), (1, 3, 1, 1), (1, 1, 4, 5), (2, 1, 1, 1)),
+        *((1, 1, 1, 1), (2, 1, 4, 1)),
+    ]
+    for order in ("to(memory_format=L.channels_last)", "permute(0, 2, 3, 1)", "permute(3, 1, 0, 2)")
+    for program in [
+        *("{}", "{}.to(L.float64)", "{}.clone()", "{}.to(L.bool).to(L.float32)", "{}.to(L.float64, copy=True)"),
+        *("{}[:1].clone()", "{}[:1].to(L.float64)", "L.zeros_like({})", "{}.exp()", "{}.to(L.float64).abs()"),
+        *("(lambda x: x + x)({})", "{}.contiguous()", "{}.clone(memory_format=L.channels_last)"),
+    ]
+]
 COMPARISONS = ["eq_", "ne_", "lt_", "le_", "gt_", "ge_"]
 QUESTIONS: Questions = {
     **{f"strides: {program}": ({"torch": program}, []) for program in STRIDES},

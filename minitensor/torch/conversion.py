@@ -20,6 +20,7 @@ from minitensor.torch.dtypes import device as Device
 from minitensor.torch.dtypes import dtype as DType
 from minitensor.torch.errors import warn
 from minitensor.torch.operands import cast
+from minitensor.torch.result_strides import arrange, like_first
 from minitensor.torch.tensor import Tensor, as_torch
 
 
@@ -39,7 +40,7 @@ def to(
     through which gradients flow.
 
     Raises:
-        RuntimeError: if there is no such device, or if the memory format needs four dimensions.
+        RuntimeError: if there is no such device; for ``channels_last``, if the tensor does not have four dimensions.
         TypeError: if an argument is neither a device nor a dtype nor a tensor.
     """
     copy = checks.flag("to()", "copy", copy)
@@ -48,8 +49,8 @@ def to(
     if device is not None:
         out = cuda.move(out, device)
     if dtype is not None and dtype.numpy != out._array.dtype:
-        out = cast(out, dtype.numpy)
-    out = TABLE["clone"](out) if copy and out is input else out
+        out = _laid_out_like(out, cast(out, dtype.numpy))
+    out = _laid_out_like(out, TABLE["clone"](out)) if copy and out is input else out
     return out if memory_format is None else memory_formats.converted(input, out, memory_format)
 
 
@@ -60,12 +61,17 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
         memory_format: the order of the copy in memory; by default that of ``input``.
 
     Raises:
-        RuntimeError: if images are needed, and the tensor does not have four dimensions.
+        RuntimeError: for ``channels_last``, if the tensor does not have four dimensions.
         TypeError: if ``input`` is not a tensor, or ``memory_format`` not a memory format.
     """
-    out = TABLE["clone"](input)
+    out = _laid_out_like(input, TABLE["clone"](input))
     order = memory_formats.order_of("clone", memory_format, out._array.ndim)
     return out if order is None else memory_formats.laid_out(out, order)
+
+
+def _laid_out_like(x: BaseTensor, copied: Any) -> Any:
+    """Return ``copied``, a copy of ``x``, with PyTorch's strides for dimensions of length 1, too."""
+    return arrange(copied, like_first, x) if 1 in x._array.shape else copied
 
 
 def device_and_dtype(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tuple[Any, DType | None]:

@@ -9,9 +9,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minitensor.engine.core.layout_rules import strided
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.torch.grad_fn import name_grad_fn
-from minitensor.torch.result_strides import arrange
+from minitensor.torch.result_strides import arrange, copied_in_order
 from minitensor.torch.tensor import Tensor
 
 
@@ -44,7 +45,7 @@ def order_of(op: str, given: Any, ndim: int) -> tuple[int, ...] | None:
     """Return the dimensions from the outermost to the innermost in the format ``given``; None to preserve the order.
 
     Raises:
-        RuntimeError: if images are needed, and ``ndim`` is not 4.
+        RuntimeError: if ``given`` is ``channels_last`` and ``ndim`` is not 4.
         TypeError: if ``given`` is neither a memory format nor None.
     """
     if given is None or given is preserve_format:
@@ -66,7 +67,12 @@ def is_contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> b
     if memory_format is channels_last and input._array.ndim != 4:
         return False
     order = order_of("is_contiguous", memory_format, input._array.ndim)
-    array = input._array if order is None else input._array.transpose(order)
+    return _is_in_order(input, order)
+
+
+def _is_in_order(x: Tensor, order: Sequence[int] | None) -> bool:
+    """True if the elements are adjacent in memory, in the given order of the dimensions or in that of the shape."""
+    array = x._array if order is None else x._array.transpose(order)
     return bool(array.flags.c_contiguous)
 
 
@@ -74,11 +80,12 @@ def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tens
     """Return the tensor itself if its elements are contiguous in the format, else a contiguous copy of its shape.
 
     Raises:
-        RuntimeError: if images are needed, and the tensor does not have four dimensions.
+        RuntimeError: for ``channels_last``, if the tensor does not have four dimensions; for ``preserve_format``, if
+            the tensor is not contiguous.
         TypeError: if ``memory_format`` is not a memory format.
     """
     order = order_of("contiguous", memory_format, input._array.ndim)
-    if is_contiguous(input, memory_format=memory_format):
+    if _is_in_order(input, order):
         return input
     if order is None:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -87,8 +94,10 @@ def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tens
 
 def laid_out(out: Tensor, order: Sequence[int]) -> Tensor:
     """Return ``out``, a new tensor, with its dimensions in memory in ``order``, outermost first."""
-    inverse = sorted(range(len(order)), key=order.__getitem__)
-    return arrange(out, lambda array, _: array.transpose(order).copy().transpose(inverse))
+    # A copy has the same strides, also for dimensions of length 1. numpy ignores these when it tests if an array is
+    # contiguous, so that the array itself does not announce its layout.
+    strided.exist = True
+    return arrange(out, lambda array, _: copied_in_order(array, order))
 
 
 def converted(input: Tensor, out: Tensor, memory_format: Any) -> Tensor:
@@ -117,10 +126,12 @@ def with_memory_format(function: Callable[..., Tensor]) -> Callable[..., Tensor]
 
     @functools.wraps(function)
     def called(*given: Any, memory_format: Any = contiguous_format, **named: Any) -> Tensor:
-        made = function(*given, **named)
         if memory_format is preserve_format:
             raise RuntimeError("unsupported memory format Preserve")
-        order = order_of(function.__name__, memory_format, made._array.ndim)
-        return laid_out(made, order) if memory_format is channels_last and order else made
+        order_of(function.__name__, memory_format, 4)  # refuse what is not a memory format before creating a tensor
+        made = function(*given, **named)
+        if memory_format is not channels_last:
+            return made
+        return laid_out(made, order_of(function.__name__, memory_format, made._array.ndim))
 
     return called

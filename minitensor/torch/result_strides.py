@@ -12,10 +12,15 @@ from typing import Any
 
 from minitensor.engine.core.layout_rules import Rule, contiguous, register_layout
 from minitensor.engine.core.storage import new_storage
+from minitensor.engine.device.arrays import owner_of, strided
 from minitensor.engine.table import ROWS
 
 Array = Any
 Tensor = Any
+
+
+#: The dimensions of images in the memory format ``channels_last``, from the innermost to the outermost.
+_BY_PIXELS = (1, 3, 2, 0)
 
 
 # ---------- orders of dimensions ----------
@@ -92,10 +97,32 @@ def order_of_gradient(leaf: Array) -> tuple[int, ...] | None:
 def in_order(result: Array, order: Sequence[int]) -> Array:
     """Return ``result``, or a copy of it, with its dimensions in memory in the order ``order``, innermost first."""
     outward = list(order)[::-1]
-    outermost_first = result.transpose(outward)
-    if outermost_first.flags.c_contiguous:
+    return result if result.transpose(outward).flags.c_contiguous else copied_in_order(result, outward)
+
+
+def _with_strides(result: Array, strides: Sequence[int]) -> Array:
+    """Return a dense ``result`` with ``strides``, in elements. They may be others only for dimensions of length 1."""
+    wanted = tuple(s * result.itemsize for s in strides)
+    if result.strides == wanted or not result.size:
         return result
-    return outermost_first.copy().transpose(sorted(range(len(outward)), key=outward.__getitem__))
+    outward = sorted(range(result.ndim), key=lambda d: (-result.strides[d], d))
+    return strided(result.transpose(outward).reshape(-1), 0, result.shape, wanted)
+
+
+def _strides_in_order(shape: Sequence[int], order: Sequence[int]) -> list[int]:
+    """Return the strides, in elements, of an array without gaps whose dimensions have the order ``order``, innermost
+    first.
+    """
+    strides, step = [1] * len(shape), 1
+    for d in order:
+        strides[d] = step
+        step *= shape[d]
+    return strides
+
+
+def copied_in_order(array: Array, outward: Sequence[int]) -> Array:
+    """Return a copy of ``array`` with its dimensions in memory in the order ``outward``, outermost first."""
+    return array.transpose(outward).copy().transpose(sorted(range(len(outward)), key=outward.__getitem__))
 
 
 # ---------- rules ----------
@@ -106,16 +133,29 @@ def like_operands(result: Array, operands: Sequence[Array]) -> Array:
     if result.ndim < 2:
         return contiguous(result, operands)
     first = operands[0]
-    if all(x.shape == result.shape and x.strides == first.strides for x in operands) and _is_dense(first):
-        order = sorted(range(first.ndim), key=lambda d: (first.strides[d], -d))
-    else:
+    if not all(x.shape == result.shape and x.strides == first.strides for x in operands) or not _is_dense(first):
         order = order_of(operands, result.shape)
-    return in_order(result, order)
+    elif 1 not in result.shape or not (first.flags.c_contiguous or _is_contiguous_by_pixels(first)):
+        return like_first(result, operands)
+    else:
+        order = range(first.ndim)[::-1] if first.flags.c_contiguous else _BY_PIXELS
+    result = in_order(result, order)
+    return _with_strides(result, _strides_in_order(result.shape, order)) if 1 in result.shape else result
 
 
 def like_first(result: Array, operands: Sequence[Array]) -> Array:
-    """Lay out a result in the memory order of the first operand, without gaps."""
-    return like_operands(result, operands[:1])
+    """Lay out a copy of the first operand: with the same strides if that has no gaps, else in its memory order."""
+    if result.ndim < 2:
+        return contiguous(result, operands)
+    first = operands[0]
+    if not _is_dense(first):
+        order = order_of([first], result.shape)
+        strides = _strides_in_order(result.shape, order)
+    else:
+        order = sorted(range(first.ndim), key=lambda d: (first.strides[d], -d))
+        strides = [s // first.itemsize for s in first.strides]
+    result = in_order(result, order)
+    return _with_strides(result, strides) if 1 in result.shape else result
 
 
 def picked(result: Array, source: Array, axes: Sequence[int], index: Sequence[Array]) -> Array:
@@ -139,6 +179,13 @@ def picked(result: Array, source: Array, axes: Sequence[int], index: Sequence[Ar
     return in_order(result, _sort(operands, result.shape))
 
 
+def _is_contiguous_by_pixels(array: Array) -> bool:
+    """True if the elements of images are adjacent, with the channels innermost; strides of length-1 dimensions do not
+    count.
+    """
+    return array.ndim == 4 and bool(array.transpose(_BY_PIXELS[::-1]).flags.c_contiguous)
+
+
 def _is_channels_last(array: Array) -> bool:
     """True if ``array`` is [images, channels, height, width], and the channels are innermost in memory."""
     if array.ndim != 4 or 1 in (array.shape[1], *array.shape[2:]):
@@ -149,7 +196,7 @@ def _is_channels_last(array: Array) -> bool:
 
 def images(result: Array, operands: Sequence[Array]) -> Array:
     """Lay out images with the channels innermost if the first operand has this layout, else contiguously."""
-    return in_order(result, (1, 3, 2, 0)) if _is_channels_last(operands[0]) else contiguous(result, operands)
+    return in_order(result, _BY_PIXELS) if _is_channels_last(operands[0]) else contiguous(result, operands)
 
 
 def all_images(result: Array, operands: Sequence[Array]) -> Array:
@@ -196,5 +243,6 @@ def arrange(out: Tensor, rule: Rule, *inputs: Tensor) -> Tensor:
     """
     array = register_layout(rule(out._array, [x._array for x in inputs]))
     if array is not out._array:
-        out._array, out._storage = array, new_storage(array)
+        is_view = owner_of(array) is owner_of(out._array)
+        out._array, out._storage = array, out._storage if is_view else new_storage(array)
     return out

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import minitensor as paddle
-from minitensor import torch
+from minitensor import memory, torch
 from minitensor.autograd import gradcheck
 from minitensor.torch.cuda.amp import GradScaler, autocast
 
@@ -62,6 +62,13 @@ def test_there_is_no_form_in_place_that_the_frameworks_lack(name: str):
     assert not hasattr(paddle.Tensor, name) and not hasattr(torch.Tensor, name)
 
 
+def test_the_trace_of_bools():
+    bools = np.array([[True, False], [True, True]])
+    assert paddle.trace(paddle.to_tensor(bools)).dtype == paddle.int64
+    with pytest.raises(NotImplementedError, match="\"trace\" not implemented for 'Bool'"):
+        torch.trace(torch.tensor(bools))
+
+
 def test_positions_and_counts_are_constants():
     x = paddle.to_tensor([[0.0, 2.0], [3.0, 0.0]], stop_gradient=False)
     assert [each.tolist() for each in paddle.nonzero(x, as_tuple=True)] == [[0, 1], [1, 0]]
@@ -100,6 +107,29 @@ def _saved(y: Any) -> list[np.ndarray]:
     return [each[0]._array if hasattr(each[0], "_array") else each[0] for each in y._node.saved if each is not None]
 
 
+@pytest.mark.parametrize(
+    ("given", "error"), [(2, ValueError), (-0.5, ValueError), (float("nan"), ValueError), ("0.5", TypeError)]
+)
+@pytest.mark.parametrize(
+    "drop",
+    [
+        paddle.nn.Dropout,
+        paddle.nn.Dropout2D,
+        lambda p: paddle.nn.MultiHeadAttention(4, 2, p),
+        lambda p: paddle.nn.functional.dropout(paddle.ones([2]), p),
+        lambda p: paddle.nn.functional.dropout2d(paddle.ones([1, 1, 2, 2]), p, training=False),
+        torch.nn.Dropout,
+        torch.nn.Dropout2d,
+        lambda p: torch.nn.MultiheadAttention(4, 2, p),
+        lambda p: torch.nn.functional.dropout(torch.ones(2), p),
+        lambda p: torch.nn.functional.dropout2d(torch.ones(1, 1, 2, 2), p, training=False),
+    ],
+)
+def test_every_dropout_refuses_a_number_that_is_no_probability(drop: Any, given: Any, error: type[Exception]):
+    with pytest.raises(error, match=r"probability|must be a number"):
+        drop(given)
+
+
 def test_channels_are_kept_in_evaluation():
     for vocabulary, name in ((paddle, "Dropout2D"), (torch, "Dropout2d")):
         layer, x = getattr(vocabulary.nn, name)(), vocabulary.ones([1, 2, 2, 2])
@@ -113,6 +143,15 @@ def test_channels_are_kept_in_evaluation():
 def test_a_format_is_one_object():
     assert [copy.deepcopy(each) for each in FORMATS] == list(FORMATS)
     assert [pickle.loads(pickle.dumps(each)) for each in FORMATS] == list(FORMATS)
+
+
+def test_a_copy_of_images_with_one_channel_allocates_memory_once():
+    x = torch.zeros(2, 1, 4, 5).to(memory_format=torch.channels_last)
+    for copied, size in ((lambda: x.clone(), 160), (lambda: x.to(torch.float64), 320)):
+        with memory.record() as recording:
+            y = copied()
+        assert y.stride() == (20, 1, 5, 1)
+        assert [event.requested for event in recording.events if event.kind == "alloc"] == [size]
 
 
 def test_channels_last_is_a_copy_in_another_order_with_gradients():
