@@ -18,7 +18,9 @@ from minitensor.engine.views.joining import stack
 
 
 class TensorDataset(datasets.Rows):
-    """A data set whose sample i has row i of each tensor: a view, or with ``share=False`` (minitensor only) a copy.
+    """A data set whose sample i consists of row i of each tensor.
+
+    The rows are views. With ``share=False``, an addition of minitensor, they are copies.
 
     Raises:
         TypeError, AssertionError: if an element is not a tensor, or if the first dimensions differ in length.
@@ -89,7 +91,10 @@ class BatchSampler(samplers.Batches):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[datasets.Subset]:
-    """Split ``dataset`` at random into parts with the given ``lengths``, or with the given shares, which sum to 1.
+    """Split ``dataset`` at random into parts.
+
+    Args:
+        lengths: the lengths of the parts, or their shares of the data set, which sum to 1.
 
     Raises:
         ValueError: if ``lengths`` sum neither to the length of the data set nor to 1.
@@ -124,8 +129,8 @@ class DataLoader(Loader):
         drop_last: True to leave out a shorter last batch.
         collate_fn: makes a batch of a list of samples; by default, corresponding parts are stacked, which copies them.
         num_workers: must be 0, because this process makes each batch when it is requested.
-        share: True for batches that are views of the tensors of a TensorDataset, False for copies in every case, also
-            with ``batch_size=None`` (an addition of minitensor).
+        share: an addition of minitensor: True if batches are views of the tensors of a TensorDataset; False if batches
+            and single samples are always copied.
 
     Raises:
         ValueError, TypeError: if arguments contradict each other, or if ``num_workers`` is above 0.

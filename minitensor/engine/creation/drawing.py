@@ -154,9 +154,11 @@ def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | N
 
 
 def bernoulli(x: Any, p: float | None = None, name: str | None = None) -> Tensor:
-    """Return 1 with the probability that each element of ``x`` is (or with ``p``, if given), else 0.
+    """Return random zeros and ones in the shape and dtype of ``x``.
 
-    The result has the shape and dtype of ``x``.
+    Args:
+        x: for each element of the result, the probability that it is 1.
+        p: one probability for all elements, which replaces those in ``x``.
 
     Raises:
         TypeError: if ``x`` is not a tensor of floats.

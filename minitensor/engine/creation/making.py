@@ -59,7 +59,9 @@ def _with_stop_gradient(tensor: Tensor, stop_gradient: bool) -> Tensor:
 
 
 def as_lengths(op: str, shape: Any) -> list[int]:
-    """Convert a shape, given as a number, several numbers, or a tensor of integers, to a list of integers of any sign.
+    """Return a shape as a list of integers, which may be negative.
+
+    The shape may be one integer, a sequence of integers, or a tensor of integers.
 
     Raises:
         TypeError: for anything else.
@@ -77,7 +79,7 @@ def as_lengths(op: str, shape: Any) -> list[int]:
 
 
 def as_shape(op: str, shape: Any) -> tuple[int, ...]:
-    """Check a shape, given as for :func:`as_lengths`.
+    """Return a shape as a tuple. It may have the forms that :func:`as_lengths` accepts.
 
     Raises:
         TypeError, ValueError: if a tensor cannot have this shape.
@@ -87,7 +89,7 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
         raise ValueError(f"{op}: shape {shown(list(lengths))} has a negative length")
     if len(lengths) > MOST_DIMENSIONS:
         raise ValueError(f"{op}: a tensor has at most {MOST_DIMENSIONS} dimensions, not {len(lengths)}")
-    count = math.prod(n for n in lengths if n)  # numpy also refuses long dimensions if another has length 0
+    count = math.prod(n for n in lengths if n)  # without zeros: numpy refuses long dimensions even of an empty array
     if count > MOST_ELEMENTS:
         many = f"{count:,}" if count < LONGEST else shown(count)
         raise ValueError(f"{op}: shape {shown(list(lengths))} has {many} elements, more than can be addressed")
@@ -145,9 +147,10 @@ def ones(shape: Any, dtype: Any = None) -> Tensor:
 
 
 def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
-    """Return the numbers from ``start`` (0 if one bound is given) up to, not including, ``end``.
+    """Return the numbers from ``start`` to ``end`` in steps of ``step``, without ``end`` itself.
 
-    The numbers are int64 if all arguments are integers, else float32, unless ``dtype`` is given.
+    If only one bound is given, it is ``end``, and ``start`` is 0. The numbers are int64 if all arguments are integers,
+    else float32, unless ``dtype`` is given.
 
     Returns:
         A tensor of one dimension.
@@ -169,7 +172,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
     finite = all(math.isfinite(n) for n in numbers)
     if not finite or (numbers[1] - numbers[0]) / numbers[2] > MOST_ELEMENTS:
         raise ValueError(
-            f"arange: from {numbers[0]} to {numbers[1]} by {numbers[2]} are more numbers than memory holds"
+            f"arange: from {numbers[0]} to {numbers[1]} in steps of {numbers[2]}, there are more numbers than memory "
+            f"can hold"
         )
     whole = all(isinstance(n, (int, *NUMPY_INTEGERS)) for n in numbers)
     wanted = (np.dtype(np.int64) if whole else float32.numpy) if dtype is None else dtype_of(dtype).numpy

@@ -1,6 +1,6 @@
 """Rules of allocators: the rounding of requests, the size of segments, the splitting of blocks.
 
-A profile has a few numbers, which are the defaults of the framework with its name. ``facts/allocators.md`` lists the
+The numbers of a profile are the defaults of the framework that it is named after. ``facts/allocators.md`` lists the
 sources.
 """
 
@@ -20,10 +20,10 @@ class PoolRules:
         segment: the size of a segment that several requests share.
         own_from: a rounded request of at least this many bytes gets its own segment.
         own_rounding: the size of such a segment is rounded up to a multiple of this.
-        kept_rest: the rest of a block that serves a request is split off if it has more bytes than this.
+        kept_rest: if a request leaves more bytes of its block unused than this, they become a block themselves.
 
     Raises:
-        ValueError: a request could be larger than the segment that it shares, or a number is invalid.
+        ValueError: if a request could be larger than the segment that it shares, or if a number is too small.
     """
 
     segment: int
@@ -48,7 +48,7 @@ class Profile:
         from_end: true if a request takes the end of a free block, not its beginning.
 
     Raises:
-        ValueError: ``rounding`` is less than 1.
+        ValueError: if ``rounding`` is less than 1.
     """
 
     name: str
@@ -76,7 +76,7 @@ TORCH = Profile(
 _PADDLE_POOL = PoolRules(segment=256, own_from=0, own_rounding=256, kept_rest=0)
 PADDLE = Profile("paddle", rounding=256, small_up_to=0, small=_PADDLE_POOL, large=_PADDLE_POOL, from_end=True)
 
-#: PyTorch's rules at 1/32 of the sizes, so that in pictures even tensors of a few KiB share and split segments.
+#: PyTorch's rules with all sizes divided by 32, so that tensors of a few KiB share and split segments in pictures.
 TORCH_SMALL = Profile(
     name="torch/32",
     rounding=16,

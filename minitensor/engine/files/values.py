@@ -27,7 +27,7 @@ Restorers = dict[str, Callable[[Any], Any]]
 #: The most bits of an integer in a file: some 4,000 digits. Python converts no integer of over 4,300 digits to text.
 MOST_BITS = 13_288
 
-NOT_PLAIN = "a file holds tensors, arrays, numbers, texts, None, lists, tuples, sets and dicts of them, and no objects"
+NOT_PLAIN = "only tensors, arrays, numbers, texts, None, and lists, tuples, sets and dicts of these can be saved"
 
 
 class Encoder:
@@ -97,8 +97,8 @@ class Encoder:
     def _array(self, value: Any, path: tuple[Any, ...]) -> dict[str, Any]:
         if (value.dtype.kind not in KINDS and not is_supported(value.dtype)) or isinstance(value, np.ma.MaskedArray):
             raise TypeError(
-                f"{self._op}: {_place(path)} is an array of dtype {value.dtype}; an array in a file holds numbers or "
-                "truth values of a dtype that NumPy has itself"
+                f"{self._op}: {_place(path)} is an array of dtype {value.dtype}; an array can be saved if it has "
+                "numbers or bools of one of NumPy's own dtypes"
             )
         encoded = self._layouts.array(np.asarray(value), path)
         return {"array": encoded} if isinstance(value, np.ndarray) else {"number": encoded}
@@ -109,7 +109,7 @@ class Encoder:
             return TypeError(f"{what}. Save its state_dict(), and load that into a new {type(value).__name__}")
         if isinstance(value, (tuple, dict)):
             plain = "tuple" if isinstance(value, tuple) else "dict"
-            return TypeError(f"{what}. Save {plain}(...) of it")
+            return TypeError(f"{what}. Convert it to a {plain} first: {plain}(...)")
         return TypeError(what)
 
 
@@ -127,9 +127,10 @@ class Decoder:
     Args:
         arrays, structure: the contents of the file.
         restorers: for each name that the extension of the encoder returned, the function that restores a value.
-        kinds: for each name of a tensor class, the function that returns a tensor of this class; "" for other names.
-        where: a function that maps the name of a saved place to the GPU (None: the host).
-        array: a function that converts a loaded array that was not saved as a tensor.
+        kinds: for each name of a tensor class, the function that returns a tensor of this class. The function for the
+            name "" is called for all other names.
+        where: a function that returns the GPU for the name of a saved place, or None for the host.
+        array: a function that converts the loaded arrays that were not saved as tensors.
     """
 
     def __init__(

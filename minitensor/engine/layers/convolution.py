@@ -36,9 +36,10 @@ COLUMNS = {"host": 256 << 10, "gpu": 256 << 20}
 
 
 class Windows(NamedTuple):
-    """The layout of the windows: the settings, each as a height and a width in elements, and the shapes.
+    """The settings of a convolution and the shapes of its input and kernels, which determine the windows.
 
-    The channels are divided into ``groups``, each of which has its own kernels.
+    ``stride``, ``padding`` and ``dilation`` each have a number for the height and one for the width, in elements. The
+    channels are divided into ``groups``, each of which has its own kernels.
     """
 
     stride: tuple[int, int]
@@ -120,7 +121,7 @@ def _kernels(w: Array, windows: Windows) -> Array:
 
 
 def _by_group(g: Array, windows: Windows) -> Array:
-    """Return an array of the result's shape as matrices, of shape [images, groups, kernels of a group, windows]."""
+    """Return ``g``, which has the shape of the result, as matrices: [images, groups, kernels of a group, windows]."""
     return g.reshape(len(g), windows.groups, windows.w_shape[0] // windows.groups, -1)
 
 
@@ -172,7 +173,10 @@ _ON_ARRAYS = {"g": _result, "x": _input_slope, "w": _kernel_slope}
 
 
 def _slopes(inputs: tuple[str, str]) -> tuple[Any, Any]:
-    """Return the gradient rules of the operation on two of x, w and g. Its incoming gradient is the third."""
+    """Return the gradient rules, on arrays and on tensors, of the operation whose inputs are two of x, w and g.
+
+    The third of x, w and g is the gradient that arrives at the operation in backward.
+    """
     third = next(name for name in "xwg" if name not in inputs)
 
     def others(kind: str, arrived: Any, saved: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -219,7 +223,12 @@ def _slope(kind: str, first: Tensor, second: Tensor, windows: Windows, bias: Ten
 
 
 def pair(op: str, name: str, given: Any, least: int) -> tuple[int, int]:
-    """Return height and width, given as one integer or two, at least ``least``; raise TypeError or ValueError else."""
+    """Return the height and width that are given as one integer or two.
+
+    Raises:
+        TypeError: if a number is not an integer.
+        ValueError: if a number is below ``least`` or too large, or if there are not one or two numbers.
+    """
     numbers = list(given) if isinstance(given, (list, tuple)) else [given, given]
     if len(numbers) != 2:
         raise ValueError(f"{op}: {name} is one integer or two (height, width), not {shown(given)}")

@@ -56,9 +56,10 @@ def as_mask(op: str, mask: Any, name: str = "mask") -> Tensor:
 
 
 def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
-    """Return ``x`` (as a tensor, if the operation is not in place) and ``value``, converted to the dtype of ``x``.
+    """Return ``x`` and ``value``, with ``value`` converted to the dtype of ``x``.
 
-    As in ``x[index] = value``, a conversion to integers truncates.
+    As in ``x[index] = value``, a conversion to integers truncates. If the operation is not in place, ``x`` may also be
+    an array or a list, which is converted to a tensor.
 
     Raises:
         ValueError: if a number does not fit into the dtype.
@@ -81,8 +82,8 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
 def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     """Combine the indices of ``index_put`` into one flat index. Return this index and the number of indexed dimensions.
 
-    A single index of integers is returned unchanged. Several indices are broadcast against each other. The indices of
-    its true elements replace a mask.
+    A single index of integers is returned unchanged. Several indices are broadcast against each other. A mask is
+    replaced by the indices of its true elements.
 
     Raises:
         TypeError: if ``indices`` is not a tuple of index tensors or masks.
@@ -104,7 +105,9 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
         if isinstance(index, Tensor) and index._array.dtype == _BOOL:
             mask, at = index._array, shape[len(arrays) : len(arrays) + index.ndim]
             if mask.shape != at or not at:
-                raise IndexError(f"{op}: a mask of shape {list(mask.shape)} does not fit dimensions of {list(at)}")
+                raise IndexError(
+                    f"{op}: a mask of shape {list(mask.shape)} cannot index dimensions of lengths {list(at)}"
+                )
             arrays += np.nonzero(mask)
         else:
             arrays.append(as_index(op, index, "an index")._array)
@@ -123,7 +126,8 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
 
 # ---------- reduce and out ----------
 
-#: For each ``reduce`` of ``put_along_axis`` that combines values with the old elements, the end of its row's name.
+#: The arguments ``reduce`` of ``put_along_axis`` that combine values with the old elements. Each is mapped to the last
+#: part of the name of its operation.
 REDUCTIONS = {"add": "add", "mul": "multiply", "multiply": "multiply", "mean": "mean", "amin": "amin", "amax": "amax"}
 
 

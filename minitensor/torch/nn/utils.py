@@ -63,7 +63,7 @@ def clip_grad_norm_(
                 f"`error_if_nonfinite=False`"
             )
         factor = max_norm / (total + 1e-6)
-        for each in gradients:  # as in PyTorch, a factor of 1 or nan is written, too
+        for each in gradients:  # as in PyTorch, also if the factor is 1 or nan
             each.mul_(1.0 if factor > 1.0 else factor)
     return tensor(total, dtype=gradients[0].dtype)
 
