@@ -229,7 +229,7 @@ watch = Watch()
 #: an operation skips their frames.
 watching: set[str] = set()
 
-#: Single functions whose frames are skipped as those of :data:`watching`: they run between an event and its observers.
+#: Functions of other packages that run between an event and its observers. The search skips their frames, too.
 skipped_in_tracebacks: set[CodeType] = set()
 
 

@@ -57,10 +57,10 @@ def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str 
     """Return the sum of the diagonal of ``x`` in the plane of ``axis1`` and ``axis2``.
 
     Returns:
-        A tensor of the dtype of ``x``, and of its shape without these two dimensions.
+        A tensor of the shape of ``x`` without these two dimensions, and of the dtype of ``x``; of int64 for bools.
 
     Raises:
-        ValueError: if ``x`` has fewer than two dimensions.
+        ValueError: if ``x`` has fewer than two dimensions, or if ``axis1`` and ``axis2`` are the same.
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """
@@ -72,12 +72,15 @@ def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str 
 
 
 def diag(x: Tensor, offset: int = 0, padding_value: float = 0, name: str | None = None) -> Tensor:
-    """Return a matrix with the vector ``x`` on its diagonal, or a copy of the diagonal of the matrix ``x``. The result
-    has shape [m, m] for n elements, where m is ``n + abs(offset)``; or of shape [n].
+    """Return a matrix with the vector ``x`` on its diagonal, or a copy of the diagonal of the matrix ``x``.
 
     Args:
-        offset: the columns by which each cell of the diagonal is moved along its row.
-        padding_value: a number for the other elements of the matrix.
+        offset: the number of columns by which the diagonal is moved to the right.
+        padding_value: the number in the other cells of the matrix that is returned for a vector.
+
+    Returns:
+        For a vector of n elements, a tensor of shape [m, m], where m is ``n + abs(offset)``; for a matrix whose
+        diagonal has n cells, a tensor of shape [n].
 
     Raises:
         ValueError: if ``x`` has more than two dimensions.
@@ -140,11 +143,13 @@ def cdist(x: Tensor, y: Tensor, p: float = 2.0, name: str | None = None) -> Tens
 
 
 def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
-    """Return a copy of ``x`` repeated along each dimension. If there are more numbers than dimensions, dimensions are
-    added in front. Its lengths are those of ``x`` times ``repeat_times``.
+    """Return a copy of ``x`` that is repeated along each dimension, as often as the number for this dimension says.
+
+    The length of the result along a dimension is that of ``x`` times the number.
 
     Args:
-        repeat_times: the number of repetitions of each dimension: integers, or a tensor of integers.
+        repeat_times: integers, or a tensor of integers. If there are more numbers than dimensions, ``x`` first gets
+            dimensions of length 1 in front; if there are fewer, they are for the last dimensions.
 
     Raises:
         ValueError: if a number is negative.

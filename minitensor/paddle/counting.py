@@ -55,8 +55,9 @@ def unique(
 
 
 def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
-    """Return for each element a row of zeros (float32) with a 1 at the element's class. The result has the shape of
-    ``x`` with one more dimension, of length ``num_classes``.
+    """Return a row of float32 numbers for each element of ``x``: 1 at the class that the element names, 0 elsewhere.
+
+    The result has the shape of ``x`` and one more dimension at the end, of length ``num_classes``.
 
     Args:
         x: int32 or int64, of any shape.

@@ -50,8 +50,9 @@ def _convert(data: Any, dtype: np.dtype | None) -> Tensor:
 
 
 def empty(shape: Any, dtype: Any = None) -> Tensor:
-    """Return a tensor of zeros for the program to fill. Uninitialized memory would differ from run to run. The dtype is
-    float32 by default.
+    """Return a tensor of zeros for the program to fill. Its dtype is float32 by default.
+
+    Paddle does not initialize its memory, so that the values differ from run to run; here they are always 0.
 
     Raises:
         ValueError: if a length is negative.
@@ -70,8 +71,9 @@ def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
 
 
 def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Tensor:
-    """Return a matrix with 1 on the diagonal and 0 elsewhere, with ``dtype`` or float32. The result has shape
-    [num_rows, num_columns]; as many columns as rows by default.
+    """Return a matrix of shape [num_rows, num_columns] with 1 on the diagonal and 0 elsewhere.
+
+    By default it has as many columns as rows, and its dtype is float32.
 
     Raises:
         ValueError: if a length is negative.

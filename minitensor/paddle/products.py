@@ -13,10 +13,13 @@ from minitensor.engine.operations.operands import as_operands
 
 
 def dot(x: Tensor, y: Tensor) -> Tensor:
-    """Return the product of two vectors, or of each pair of rows. It has no dimensions, or shape [b].
+    """Return the dot product of two vectors, or of each row of ``x`` and the same row of ``y``.
 
     Args:
         x, y: two vectors [n], or two matrices [b, n].
+
+    Returns:
+        A tensor without dimensions for vectors; of shape [b] for matrices.
 
     Raises:
         ValueError: if the shapes differ, or have neither one nor two dimensions.

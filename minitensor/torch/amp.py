@@ -37,7 +37,7 @@ class autocast(Context):
     Args:
         device_type: "cpu" or "cuda": the device whose list of operations applies.
         dtype: float16 or bfloat16; by default bfloat16 on the CPU, and float16 on CUDA.
-        enabled: False to cast nothing in the block, even within another context.
+        enabled: False to cast nothing in the block, even if it is inside another ``autocast``.
         cache_enabled: False to cast a parameter at every use.
 
     Raises:

@@ -191,8 +191,10 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 
 
 def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
-    """Return a tensor in which each element is 1 with the probability in the same element of ``input``, else 0. The
-    result has the shape and dtype of ``input``.
+    """Return random zeros and ones in the shape and dtype of ``input``.
+
+    Args:
+        input: for each element of the result, the probability that it is 1.
 
     Raises:
         RuntimeError: if an element is not a probability.

@@ -318,11 +318,15 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
-    """Return a copy of ``input``, repeated ``sizes[i]`` times along dimension i. Its lengths are those of ``input``
-    times ``sizes``.
+    """Return a copy of ``input`` that is repeated along each dimension, as often as the number for this dimension says.
+
+    The length of the result along a dimension is that of ``input`` times the number.
+
+    Args:
+        sizes: integers. If there are more than dimensions, ``input`` first gets dimensions of length 1 in front.
 
     Raises:
-        RuntimeError: if a number is negative.
+        RuntimeError: if a number is negative, or if there are fewer numbers than dimensions.
     """
     if not sizes:
         raise TypeError('repeat() missing 1 required positional arguments: "repeats"')
@@ -346,11 +350,13 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """Return a copy of ``input`` repeated along each dimension. If ``dims`` is longer than the shape, dimensions are
-    added in front. Its lengths are those of ``input`` times ``dims``.
+    """Return a copy of ``input`` that is repeated along each dimension, as often as the number for this dimension says.
+
+    The length of the result along a dimension is that of ``input`` times the number.
 
     Args:
-        dims: the number of repetitions along each dimension.
+        dims: integers. If there are more numbers than dimensions, ``input`` first gets dimensions of length 1 in front;
+            if there are fewer, they are for the last dimensions.
 
     Raises:
         RuntimeError: if a number is negative.

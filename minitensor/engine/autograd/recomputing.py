@@ -36,6 +36,7 @@ class Repeatable:
     #: The name in errors, and the type of tensors. Each framework's subclass overrides them.
     called = "recompute"
     kind: type[Tensor] = Tensor
+    #: The dtype of the placeholders, which :meth:`placeholders` sets to that of the results if these hold floats.
     dtype: np.dtype[Any] = np.dtype(np.float32)
 
     def __init__(

@@ -245,7 +245,11 @@ class Tensor(metaclass=TensorType):
             become_leaf(self, new_leaf(self._array.shape))
 
     def _resume(self) -> bool:
-        """Undo ``stop_gradient = True``. Return False if this was no leaf, or has another array or group since."""
+        """Make a former leaf the same leaf again, and return True.
+
+        Return False if the tensor was no leaf before ``stop_gradient = True``, or if it has got another array or has
+        joined a group of views since then.
+        """
         extra = getattr(self, "_extra", None)
         if extra is None or extra.paused is None:
             return False

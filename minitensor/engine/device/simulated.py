@@ -331,11 +331,11 @@ class SimulatedGpu:
         """Return a view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
         host = memory.host
         view = np.ndarray(shape, host.dtype, host, offset * host.itemsize, strides)
-        return DeviceArray(self, view, memory if memory.base is None else memory.base)
+        return DeviceArray(self, view, owner_of(memory))
 
     def restrided(self, array: DeviceArray, shape: Any, strides: Any) -> DeviceArray:
         """Return a view that begins at the first element of ``array``, of any extent."""
-        return DeviceArray(self, as_strided(array.host, shape, strides), array if array.base is None else array.base)
+        return DeviceArray(self, as_strided(array.host, shape, strides), owner_of(array))
 
     def add_at(self, array: DeviceArray, index: Any, values: Any) -> None:
         """Add ``values`` to ``array[index]``; a repeated index adds all its values."""
@@ -364,7 +364,7 @@ class SimulatedGpu:
 
     def counted(self, array: DeviceArray) -> int:
         """Return the bytes that the memory of ``array`` adds to the counters: the size of its block."""
-        owner = array if array.base is None else array.base
+        owner = owner_of(array)
         return owner._block.size if owner._block is not None else 0
 
     def empty_cache(self) -> None:

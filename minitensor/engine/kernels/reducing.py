@@ -150,8 +150,10 @@ def _nonempty_axes(word: str, a: Array, axis: Any) -> tuple[int, ...]:
 
 
 def counted(integers: Array, weights: Array | None, least: int) -> Array:
-    """The numbers of occurrences of 0, 1, 2, ..., at least ``least``; or the sums of their weights. As in PyTorch and
-    Paddle, the sums are float32 for float32 weights, and float64 for others.
+    """Return how often each of 0, 1, 2, ... occurs in ``integers``, or the sum of the weights of its occurrences.
+
+    The result covers the integers up to the largest one, and has at least ``least`` elements. As in PyTorch and Paddle,
+    the sums are float32 for float32 weights, and float64 for others.
     """
     found = np.bincount(integers, weights, least)
     if weights is None:

@@ -28,5 +28,6 @@ op("fill_diagonal_tensor", kernels.fill_diagonal_tensor, "x y",
 op("diag_embed", kernels.diag_embed, "input",
    "Matrices of zeros in dim1 and dim2, with input on their diagonals, which are moved offset columns to the right.",
    arguments=("offset=0", "dim1=-2", "dim2=-1"), prepare=kernels.matrix_diagonal_arguments, in_place=False,
-   elementwise=False, takes="input [..., n]", gives="[..., m, m], if these are the last two, with m = n + abs(offset)",
+   elementwise=False, takes="input [..., n]",
+   gives="shape [..., m, m] for the default dim1 and dim2, where m is n + abs(offset)",
    input="diagonal_of(g, offset, dim1, dim2)")  # fmt: skip

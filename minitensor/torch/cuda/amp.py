@@ -15,7 +15,7 @@ class autocast(amp.autocast):
     """Cast operands by the list of CUDA: the older name of ``torch.amp.autocast("cuda", ...)``. It warns.
 
     Args:
-        enabled: False to cast nothing in the block, even within another context.
+        enabled: False to cast nothing in the block, even if it is inside another ``autocast``.
         dtype: float16 or bfloat16.
         cache_enabled: False to cast a parameter at every use.
     """

@@ -40,15 +40,19 @@ class Hooked:
         return result if call is None else call.mark_outputs(result)
 
     def register_forward_hook(self, hook: Callable[[Any, tuple[Any, ...], Any], Any]) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after every call; a result other than None replaces the output.
-        ``remove()`` of the returned handle removes the hook.
+        """Call ``hook(module, args, output)`` after every call of the module.
+
+        If the hook returns something other than None, that replaces the output. To remove the hook, call ``remove()``
+        of the returned handle.
         """
         checks.function("register_forward_hook()", "hook", hook)
         return add_hook(self.__dict__.setdefault("_forward_hooks", {}), hook)
 
     def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> RemovableHandle:
-        """Call ``hook(module, args)`` before every call; a result other than None replaces the arguments. ``remove()``
-        of the returned handle removes the hook.
+        """Call ``hook(module, args)`` before every call of the module.
+
+        If the hook returns something other than None, that replaces the arguments. To remove the hook, call
+        ``remove()`` of the returned handle.
         """
         checks.function("register_forward_pre_hook()", "hook", hook)
         return add_hook(self.__dict__.setdefault("_forward_pre_hooks", {}), hook)
@@ -57,11 +61,12 @@ class Hooked:
         self, hook: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]
     ) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` after backward has computed the gradients of the module's
-        inputs. ``remove()`` of the returned handle removes the hook.
+        inputs. To remove the hook, call ``remove()`` of the returned handle.
 
-        ``grad_output`` has the gradient of each output tensor, ``grad_input`` that of each positional argument, None
-        for one that does not require grad. A result other than None replaces ``grad_input``; if there are several
-        inputs, only the gradient that is computed last can be replaced, and another replacement is refused.
+        ``grad_output`` contains the gradient of each output tensor. ``grad_input`` contains the gradient of each
+        positional argument, or None if the argument does not require grad. If the hook returns something other than
+        None, that replaces ``grad_input``. With several inputs, only the gradient that backward computes last can be
+        replaced; a hook that replaces another one raises RuntimeError.
         """
         checks.function("register_full_backward_hook()", "hook", hook)
         return add_hook(self.__dict__.setdefault("_backward_hooks", {}), hook)
@@ -70,10 +75,10 @@ class Hooked:
         self, hook: Callable[[Any, tuple[Any, ...]], Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when backward has the gradients of the module's outputs, before it
-        computes those of the inputs. ``remove()`` of the returned handle removes the hook.
+        computes those of the inputs. To remove the hook, call ``remove()`` of the returned handle.
 
-        A tuple that the hook returns replaces ``grad_output``. If there are several output tensors, each gradient is
-        passed in a separate call.
+        If the hook returns a tuple, that replaces ``grad_output``. With several output tensors, the hook is called once
+        for each of their gradients.
 
         Args:
             prepend: True to call the hook before those that are already registered.
@@ -98,9 +103,9 @@ class _Backward:
         self.pending = 0
 
     def mark_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the arguments, with a view in place of each one that requires grad.
+        """Return the arguments. Those that require grad are replaced by views.
 
-        Only the gradient that comes from this call flows through the view, not that of other uses of the argument.
+        A view gets only the gradient from this call of the module, not from other uses of the argument.
         """
         passed: list[Any] = []
         nodes: list[weakref.ref[Any]] = []
@@ -117,7 +122,7 @@ class _Backward:
         return tuple(passed)
 
     def mark_outputs(self, result: Any) -> Any:
-        """Return the results, in each of which backward calls a hook that records the gradient."""
+        """Return the results. Those that require grad are replaced by views with a hook that records the gradient."""
         many = result if isinstance(result, tuple) else (result,)
         self.outputs = [None for _ in many]
         passed = []

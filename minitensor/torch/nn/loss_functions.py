@@ -370,8 +370,9 @@ def kl_div(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Return for each element a row of zeros with a 1 at the element's class. The result is int64, of that shape with
-    one dimension more, of length ``num_classes``.
+    """Return a row of int64 numbers for each element of ``tensor``: 1 at the class that the element names, 0 elsewhere.
+
+    The result has the shape of ``tensor`` and one more dimension at the end, of length ``num_classes``.
 
     Args:
         tensor: int64, of any shape.
