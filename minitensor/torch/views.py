@@ -77,20 +77,21 @@ def new_view(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
 # ---------- the same elements in the same order ----------
 
 
-def _complete(x: Tensor, sizes: list[int]) -> tuple[int, ...]:
-    """Return the shape with -1 replaced by the missing length; raise RuntimeError if ``x`` cannot have this shape."""
-    count = x._array.size
+def _complete(count: int, sizes: list[int]) -> tuple[int, ...]:
+    """Return the shape with -1 replaced by the missing length; raise RuntimeError if it is not one of ``count``
+    elements.
+    """
     if any(n < -1 for n in sizes):
         raise RuntimeError(f"invalid shape dimension {shown(min(sizes))}")
     if sizes.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
     known = math.prod(n for n in sizes if n != -1)
-    if -1 in sizes and known == 0:
+    if -1 in sizes and known == count == 0:
         raise RuntimeError(
-            f"cannot reshape tensor of {count} elements into shape {shown(sizes)} because the unspecified dimension "
+            f"cannot reshape tensor of 0 elements into shape {shown(sizes)} because the unspecified dimension "
             f"size -1 can be any value and is ambiguous"
         )
-    if (-1 in sizes and count % known) or (-1 not in sizes and known != count):
+    if known != count if -1 not in sizes else known == 0 or count % known:
         raise RuntimeError(f"shape '{shown(sizes)}' is invalid for input of size {count}")
     return tuple(count // known if n == -1 else n for n in sizes)
 
@@ -135,7 +136,7 @@ def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
         return _bytes_as(input, dtype_of(dtype))
     if not size:
         raise TypeError("view() takes the new shape, as in x.view(2, 3), or a dtype, as in x.view(torch.int32)")
-    wanted = _complete(input, sizes_of("view", size))
+    wanted = _complete(input._array.size, sizes_of("view", size))
     array = _on_same_memory(input._array, wanted)
     if array is None:
         raise RuntimeError(
@@ -154,7 +155,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     Raises:
         RuntimeError: if the shape has another number of elements.
     """
-    wanted = _complete(input, sizes_of("reshape", shape))
+    wanted = _complete(input._array.size, sizes_of("reshape", shape))
     array = _on_same_memory(input._array, wanted)
     if array is not None:
         return new_view(input, array, VIEW, wanted)
@@ -221,10 +222,10 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Return a view with the dimension ``dim`` split into several.
 
     Args:
-        sizes: lengths whose product is that of ``dim``; one of them may be -1.
+        sizes: lengths whose product is the length of ``dim``. One of them may be -1, which is computed.
 
     Raises:
-        RuntimeError: if the product of ``sizes`` is another number.
+        RuntimeError: if the product of ``sizes`` is another number, or if -1 could be any length.
         IndexError: if ``input`` has no such dimension.
     """
     dim = as_dim(dim, input._array.ndim)
@@ -234,14 +235,16 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         raise IndexError("unflatten(): dimension specified as 0 but tensor has no dimensions")
     if not rest:
         raise RuntimeError("unflatten: sizes must be non-empty")
-    if -1 in rest:
-        rest[rest.index(-1)] = shape[dim] // max(1, -math.prod(rest))
-    if math.prod(rest) != shape[dim]:
+    try:
+        lengths = _complete(shape[dim], rest)
+    except RuntimeError as error:
+        if "is invalid for input" not in str(error):
+            raise RuntimeError(f"unflatten got an unexpected error:\n{error}") from None
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the "
             f"input tensor"
-        )
-    return view(input, (*shape[:dim], *rest, *shape[dim + 1 :]))
+        ) from None
+    return view(input, (*shape[:dim], *lengths, *shape[dim + 1 :]))
 
 
 def _shape_without_ones(x: Tensor, dim: Any) -> tuple[int, ...]:

@@ -34,18 +34,24 @@ VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
 
 
 def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
-    """Return ``shape`` with the computed length in place of -1 and, as in Paddle, the old length in place of 0."""
+    """Return ``shape`` with the computed length in place of -1 and, as in Paddle, the old length in place of 0.
+
+    If ``x`` has no elements, a 0 is a length, and -1 is 0 if no other length is. If the new shape has as many zeros as
+    the old one, the other lengths determine -1. These are the rules of Paddle 3.3; Paddle 2.6 has others.
+    """
     old = x._array.shape
     given = as_lengths(op, shape)
     new = list(given)
     size = x._array.size
     if size:
         new = [old[i] if n == 0 and i < len(old) else n for i, n in enumerate(new)]
-    known = math.prod(n for n in new if n != -1)
-    if new.count(-1) == 1 and known > 0 and size % known == 0:
-        new[new.index(-1)] = size // known
-        known = size
-    if known != size or min(new, default=0) < 0:
+    if new.count(-1) == 1:
+        whole, known = math.prod(n for n in old if n), math.prod(n for n in new if n not in (0, -1))
+        if not size and 0 not in new:
+            new[new.index(-1)] = 0
+        elif new.count(0) == old.count(0) and known > 0 and whole % known == 0:
+            new[new.index(-1)] = whole // known
+    if math.prod(new) != size or min(new, default=0) < 0:
         raise ValueError(
             f"{op}: a tensor of shape {list(old)} has {size} elements and cannot take the shape {shown(given)}"
         )
@@ -66,7 +72,8 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
     ``reshape(3, 1)`` is ``reshape([3, 1])``.
 
     Args:
-        shape: integers. One may be -1 and is then computed. As in Paddle, 0 keeps the length of the dimension.
+        shape: integers. One may be -1 and is then computed. As in Paddle, 0 keeps the length of the dimension, unless
+            ``x`` has no elements.
 
     Raises:
         ValueError: if the elements do not fill ``shape``.
@@ -257,19 +264,18 @@ def unflatten(x: Tensor, axis: int, shape: Any, name: str | None = None) -> Tens
     """Return a view of ``x`` with the dimension ``axis`` split into several.
 
     Args:
-        shape: lengths whose product is that of ``axis``; one of them may be -1, which is computed.
+        shape: lengths whose product is that of ``axis``; one of them may be -1, which is computed. As in Paddle, a 0
+            is the length that ``x`` has at the position where the 0 is in the shape of the result.
 
     Raises:
-        ValueError: if the lengths do not make up the dimension.
+        ValueError: if the product of the lengths is not the length of ``axis``.
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
     """
     need_tensor("unflatten", x)
     have, axis = x._array.shape, as_axis("unflatten", axis, x._array.ndim)
-    lengths = as_lengths("unflatten", shape)
-    if lengths.count(-1) == 1:
-        lengths[lengths.index(-1)] = have[axis] // max(1, -math.prod(lengths))
-    return _in_shape(x, _full_shape("unflatten", x, [*have[:axis], *lengths, *have[axis + 1 :]]))
+    lengths = [*have[:axis], *as_lengths("unflatten", shape), *have[axis + 1 :]]
+    return _in_shape(x, _full_shape("unflatten", x, lengths))
 
 
 #: Available as functions and as methods of tensors.

@@ -1,0 +1,64 @@
+"""Compare the lengths into which a dimension can be split with the records of PyTorch and Paddle."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import minitensor
+from minitensor import torch
+from tests.support.vocabulary.programs.running import FACTS, facts_module
+
+recorder = facts_module("unflatten")
+RECORDS = json.loads((FACTS / "unflatten.json").read_text(encoding="utf-8"))
+VOCABULARIES = {"torch 2.13.0": torch, "paddle 3.3.1": minitensor, "paddle 2.6.2": minitensor}
+
+
+def _has_elements(question: str) -> bool:
+    return 0 not in json.loads(question.partition(", dimension")[0])
+
+
+#: The two versions of Paddle differ in tensors without elements. minitensor follows the newer one.
+CASES = [
+    (version, question)
+    for version in VOCABULARIES
+    for question in recorder.QUESTIONS
+    if version != "paddle 2.6.2" or _has_elements(question)
+]
+
+
+@pytest.mark.parametrize(("version", "question"), CASES)
+def test_the_same_lengths_are_accepted_with_the_same_result(version: str, question: str):
+    recorded = RECORDS[version]["answers"][question]
+    assert recorder.answer(VOCABULARIES[version], recorded["program"]) == recorded["answer"]
+
+
+@pytest.mark.parametrize("version", VOCABULARIES)
+def test_the_record_contains_every_question(version: str):
+    assert set(RECORDS[version]["answers"]) == set(recorder.QUESTIONS)
+
+
+def test_a_zero_has_the_length_at_its_position_in_the_result():
+    assert minitensor.unflatten(minitensor.ones([2, 12]), 1, [0, -1]).shape == [2, 12, 1]
+    assert minitensor.unflatten(minitensor.ones([12, 2]), 0, [6, 0]).shape == [6, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("shape", "given", "result"),
+    [
+        ([0, 4], [0, -1], [0, 4]),
+        ([0, 4], [0, 2, -1], [0, 2, 2]),
+        ([0, 4], [-1, 3], [0, 3]),
+        ([0, 0], [-1, 0], None),
+        ([0, 4], [0, 3, -1], None),
+        ([0, 4], [0, 0, -1], None),
+    ],
+)
+def test_minus_one_in_the_shape_of_an_empty_tensor(shape: list[int], given: list[int], result: list[int] | None):
+    x = minitensor.zeros(shape)
+    if result is not None:
+        assert x.reshape(given).shape == result
+    else:
+        with pytest.raises(ValueError, match="cannot take the shape"):
+            x.reshape(given)
