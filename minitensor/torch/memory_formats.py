@@ -130,8 +130,7 @@ def with_memory_format(function: Callable[..., Tensor]) -> Callable[..., Tensor]
             raise RuntimeError("unsupported memory format Preserve")
         order_of(function.__name__, memory_format, 4)  # refuse what is not a memory format before creating a tensor
         made = function(*given, **named)
-        if memory_format is not channels_last:
-            return made
-        return laid_out(made, order_of(function.__name__, memory_format, made._array.ndim))
+        order = order_of(function.__name__, memory_format, made._array.ndim)
+        return laid_out(made, order) if order == _NHWC else made
 
     return called

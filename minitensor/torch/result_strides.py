@@ -109,6 +109,10 @@ def _with_strides(result: Array, strides: Sequence[int]) -> Array:
     return strided(result.transpose(outward).reshape(-1), 0, result.shape, wanted)
 
 
+def _strides_of(array: Array) -> list[int]:
+    return [stride // array.itemsize for stride in array.strides]
+
+
 def _strides_in_order(shape: Sequence[int], order: Sequence[int]) -> list[int]:
     """Return the strides, in elements, of an array without gaps whose dimensions have the order ``order``, innermost
     first.
@@ -133,29 +137,27 @@ def like_operands(result: Array, operands: Sequence[Array]) -> Array:
     if result.ndim < 2:
         return contiguous(result, operands)
     first = operands[0]
-    if not all(x.shape == result.shape and x.strides == first.strides for x in operands) or not _is_dense(first):
-        order = order_of(operands, result.shape)
-    elif 1 not in result.shape or not (first.flags.c_contiguous or _is_contiguous_by_pixels(first)):
-        return like_first(result, operands)
+    is_dense = all(x.shape == result.shape and x.strides == first.strides for x in operands) and _is_dense(first)
+    if is_dense:
+        order = sorted(range(first.ndim), key=lambda d: (first.strides[d], -d))
     else:
-        order = range(first.ndim)[::-1] if first.flags.c_contiguous else _BY_PIXELS
+        order = order_of(operands, result.shape)
     result = in_order(result, order)
-    return _with_strides(result, _strides_in_order(result.shape, order)) if 1 in result.shape else result
+    if 1 not in result.shape:
+        return result
+    if not is_dense:
+        return _with_strides(result, _strides_in_order(result.shape, order))
+    if first.flags.c_contiguous:
+        return _with_strides(result, _strides_in_order(result.shape, range(first.ndim)[::-1]))
+    if _is_contiguous_by_pixels(first):
+        return _with_strides(result, _strides_in_order(result.shape, _BY_PIXELS))
+    return _with_strides(result, _strides_of(first))
 
 
 def like_first(result: Array, operands: Sequence[Array]) -> Array:
     """Lay out a copy of the first operand: with the same strides if that has no gaps, else in its memory order."""
-    if result.ndim < 2:
-        return contiguous(result, operands)
-    first = operands[0]
-    if not _is_dense(first):
-        order = order_of([first], result.shape)
-        strides = _strides_in_order(result.shape, order)
-    else:
-        order = sorted(range(first.ndim), key=lambda d: (first.strides[d], -d))
-        strides = [s // first.itemsize for s in first.strides]
-    result = in_order(result, order)
-    return _with_strides(result, strides) if 1 in result.shape else result
+    result, first = like_operands(result, operands[:1]), operands[0]
+    return _with_strides(result, _strides_of(first)) if 1 in result.shape and _is_dense(first) else result
 
 
 def picked(result: Array, source: Array, axes: Sequence[int], index: Sequence[Array]) -> Array:

@@ -30,6 +30,7 @@ IMPORTED_LATER = {
     ("minitensor.nn", "minitensor.engine.layers.declared"),
     ("minitensor.engine.device.places", "minitensor.engine.device.cuda_arrays"),
     ("minitensor.engine.device.places", "minitensor.engine.device.simulated"),
+    ("minitensor.torch.autograd.gradient_checks", "minitensor.engine.autograd.gradcheck"),
     ("minitensor.paddle.missing", "minitensor.engine.core.tensor"),
     ("minitensor.paddle.missing", "minitensor.paddle.nearest"),
     # These modules need IPython, which the package does not require.
