@@ -245,11 +245,7 @@ class Tensor(metaclass=TensorType):
             become_leaf(self, new_leaf(self._array.shape))
 
     def _resume(self) -> bool:
-        """Make a former leaf the same leaf again, and return True.
-
-        Return False if the tensor was no leaf before ``stop_gradient = True``, or if it has got another array or has
-        joined a group of views since then.
-        """
+        """Undo ``stop_gradient = True`` for a leaf. Return False for others, and after a change of array or group."""
         extra = getattr(self, "_extra", None)
         if extra is None or extra.paused is None:
             return False
