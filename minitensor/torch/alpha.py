@@ -11,7 +11,7 @@ from minitensor.engine.dtypes import FLOATS, HALVES
 from minitensor.engine.kernels.numbers import number
 from minitensor.engine.operations.operands import NUMBERS, converted
 from minitensor.engine.operations.variants import Redirect
-from minitensor.torch.operands import promoted_dtype
+from minitensor.torch.operands import cast, promoted_dtype
 from minitensor.torch.scalars import check_range
 
 
@@ -19,7 +19,8 @@ def scale_operand(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> An
     """Return ``alpha * y``, which ``op`` then adds to ``x`` or subtracts from it; if ``y`` is a tensor, ``redirect``
     computes the product as a recorded operation.
 
-    If the result will hold 16-bit floats, ``alpha`` and a number ``y`` are rounded to 16 bits first.
+    Integers and bools are converted to the dtype of the result first. If it will hold 16-bit floats, ``alpha`` and a
+    number ``y`` are rounded to 16 bits first.
 
     Raises:
         RuntimeError: if ``alpha`` is a float although neither operand holds floats, if it is a bool although the result
@@ -37,7 +38,9 @@ def scale_operand(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> An
     if dtype in HALVES:
         factor, y = _rounded(factor, dtype), y if isinstance(y, BaseTensor) else _rounded(y, dtype)
     if isinstance(y, BaseTensor):
-        return redirect("mul", y, factor)
+        if y._array.dtype != dtype and y._array.dtype not in FLOATS:
+            y = cast(y, dtype)  # type: ignore[arg-type]  # there is a tensor, so there is a dtype
+        return redirect("mul", y, bool(factor) if dtype == np.bool_ else factor)
     return factor * y if isinstance(y, (int, float, complex, np.number)) else y
 
 

@@ -20,7 +20,7 @@ from minitensor.torch.arguments import need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES
 from minitensor.torch.grad_fn import name_grad_fn
-from minitensor.torch.tensor import Tensor, as_torch
+from minitensor.torch.tensor import Tensor, as_result, as_torch
 
 _mul, _matmul = TABLE["mul"], TABLE["matmul"]
 
@@ -276,4 +276,4 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     p = checks.real("cdist()", "p", p)
     if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    return name_grad_fn(as_torch(row_norms(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p))), "CdistBackward0")
+    return name_grad_fn(as_result(row_norms(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p))), "CdistBackward0")

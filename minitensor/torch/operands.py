@@ -376,7 +376,11 @@ def clamp_by_tensors(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -
         if tensors[0]._array.ndim or not tensors[0].stop_gradient:
             raise TypeError(f"{op}(): the bounds must be two numbers or two tensors, not one of each")
         return redirect(op, x, *(bound.item() if isinstance(bound, BaseTensor) else bound for bound in (low, high)))
-    out = x
+    dtype = promoted_dtype([x, *tensors])
+    out, low, high = (
+        cast(each, dtype) if isinstance(each, BaseTensor) and each._array.dtype != dtype else each
+        for each in (x, low, high)
+    )
     if low is not None:
         out = redirect("where", redirect("lt", out, low), low, out)
     if high is not None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
-from minitensor.engine.dtypes import FLOATS, HALVES, promoted
+from minitensor.engine.dtypes import FLOATS, HALVES
 from minitensor.engine.kernels.numbers import number
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.conversion import to
 from minitensor.torch.dtypes import BY_NUMPY, dtype, float32
 from minitensor.torch.grad_fn import name_grad_fn
+from minitensor.torch.operands import promoted_dtype
 from minitensor.torch.promotion import result_type
 from minitensor.torch.scalars import check_range
 from minitensor.torch.tensor import Tensor, as_torch
@@ -26,7 +26,7 @@ def _common_dtype(*tensors: Tensor) -> dtype | None:
     Without this conversion the product of two operands could overflow in 16 bits, or in a dtype that is narrower than
     that of the result.
     """
-    common = functools.reduce(promoted, (each._array.dtype for each in tensors))
+    common = promoted_dtype(list(tensors))
     common = float32.numpy if common in HALVES else common
     return None if all(each._array.dtype == common for each in tensors) else BY_NUMPY[common]
 
@@ -49,7 +49,7 @@ def _add(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -
     if common is None:
         return TABLE["add"](input, TABLE[op](tensor1, tensor2), alpha=value)
     wide = [to(each, common) for each in (input, tensor1, tensor2)]
-    result = functools.reduce(promoted, (each._array.dtype for each in (input, tensor1, tensor2)))
+    result = promoted_dtype([input, tensor1, tensor2])
     out = TABLE["add"](wide[0], TABLE[op](*wide[1:]), alpha=value)
     return to(out, BY_NUMPY[result]) if result in HALVES else out
 

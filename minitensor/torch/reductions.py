@@ -24,7 +24,7 @@ from minitensor.torch.conversion import to
 from minitensor.torch.creation import size_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int32
 from minitensor.torch.grad_fn import name_grad_fn
-from minitensor.torch.tensor import Tensor, without_history
+from minitensor.torch.tensor import Tensor, as_result, without_history
 
 _add, _sub, _mul, _div, _gather = (TABLE[name] for name in ("add", "sub", "mul", "div", "gather"))
 
@@ -209,7 +209,7 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
         indices = where(compared, dim, True)
         values = _gather(input, dim, indices)
         if not keepdim:
-            values, indices = values.squeeze(dim), indices.squeeze(dim)
+            values, indices = as_result(values.squeeze(dim)), as_result(indices.squeeze(dim))
         return kind(name_grad_fn(values, f"{name.capitalize()}Backward0"), indices)
 
     extreme.__name__ = extreme.__qualname__ = name

@@ -24,7 +24,7 @@ from minitensor.torch.arguments import as_dim, need_int, need_ints, need_tensor,
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_fn import name_grad_fn
-from minitensor.torch.tensor import Tensor, as_torch
+from minitensor.torch.tensor import Tensor, as_result, as_torch
 from minitensor.torch.views import EXPAND, SELECT, SLICE, SPLIT, SPLIT_SIZES, UNBIND, View, new_view
 
 
@@ -346,7 +346,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
         x = x.unsqueeze(d).expand(*lengths).flatten(d, d + 1) if n else x.narrow(d, 0, 0)
     if x._storage is input._storage:
         x = TABLE["clone"](x) if x.is_contiguous() else x.contiguous()
-    return name_grad_fn(x, "RepeatBackward0")
+    return name_grad_fn(as_result(x), "RepeatBackward0")
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:

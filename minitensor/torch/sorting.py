@@ -23,7 +23,7 @@ from minitensor.torch.arguments import as_dim, as_dim_of_some, need_int, need_te
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.grad_fn import NamedOperation, name_grad_fn
 from minitensor.torch.reductions import ValuesAndIndices
-from minitensor.torch.tensor import Tensor, as_torch, without_history
+from minitensor.torch.tensor import Tensor, as_result, as_torch, without_history
 
 _gather, _index_select = TABLE["gather"], TABLE["index_select"]
 
@@ -64,7 +64,9 @@ def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
     """
     shifts = need_int("roll", "shifts", shifts)
     if dims is None:
-        return roll(input.reshape(-1), shifts, 0).reshape(input._array.shape)
+        if input._array.ndim == 0:
+            return TABLE["clone"](input)
+        return as_result(roll(input.reshape(-1), shifts, 0).reshape(input._array.shape))
     dim = as_dim_of_some("roll", dims, input._array.ndim)
     length = input._array.shape[dim]
     return _pick(input, dim, np.roll(np.arange(length), shifts % (length or 1)), "roll")
@@ -139,7 +141,11 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     k = need_int("topk", "k", k)
     if not 0 <= k <= length:
         raise RuntimeError("selected index k out of range")
-    order = argsort(input, dim, largest).narrow(dim, 0, k).contiguous()
+    order = argsort(input, dim, largest)
+    if input._array.ndim == 0 and k == 1:
+        return Largest(name_grad_fn(TABLE["clone"](input), "TopkBackward0"), order)
+    if input._array.ndim and k < length:
+        order = TABLE["clone"](order.narrow(dim, 0, k)).contiguous()
     return Largest(name_grad_fn(_gather(input, as_dim(dim, input._array.ndim), order), "TopkBackward0"), order)
 
 
@@ -271,7 +277,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Kth
     k = need_int("kthvalue", "k", k, 2)
     if not 1 <= k <= length:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
-    values, indices = (as_torch(each) for each in rearranging.kth("kthvalue", input, k, dim, keepdim))
+    values, indices = (as_result(each) for each in rearranging.kth("kthvalue", input, k, dim, keepdim))
     return KthValue(name_grad_fn(values, "KthvalueBackward0"), indices)
 
 
@@ -308,7 +314,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     index = without_history(input, like(np.ascontiguousarray(found, np.int64), input._array), "median")
     values = _gather(input.reshape(array.shape), dim, index)
     if input._array.ndim == 0 or not keepdim:
-        values, index = values.squeeze(dim), index.squeeze(dim)
+        values, index = as_result(values.squeeze(dim)), as_result(index.squeeze(dim))
     return Median(name_grad_fn(values, "MedianBackward1"), index)
 
 

@@ -463,6 +463,13 @@ def as_torch(x: BaseTensor) -> Any:
     return x
 
 
+def as_result(x: BaseTensor) -> Any:
+    """Return ``x``, a view of a tensor that only its function has, as a PyTorch tensor that is no view."""
+    if x._history is not None:
+        x._node, x._history = x._current(), None
+    return as_torch(x)
+
+
 def _as_class(kind: type, x: BaseTensor) -> Any:
     x.__class__ = kind
     return x

@@ -16,7 +16,7 @@ from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_fn import name_grad_fn
-from minitensor.torch.tensor import Tensor, as_torch
+from minitensor.torch.tensor import Tensor, as_result, as_torch
 
 
 def _as_images(out: Any, input: Tensor) -> Tensor:
@@ -236,7 +236,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
         IndexError: if an integer is not the number of a row.
     """
     need_tensor("embedding", input)
-    return name_grad_fn(as_torch(attention.embedding(input, weight, padding_idx)), "EmbeddingBackward0")
+    return name_grad_fn(as_result(attention.embedding(input, weight, padding_idx)), "EmbeddingBackward0")
 
 
 def scaled_dot_product_attention(

@@ -51,7 +51,7 @@ def checkpoint(
     repeatable = _Repeatable(function, args, kwargs, preserve_rng_state)
     results = repeatable.first()
     tensors = [x for x in args if isinstance(x, BaseTensor)]
-    return _Checkpoint.apply(repeatable, results, *tensors, *repeatable.placeholders(results))
+    return _Checkpoint.apply(repeatable, lambda: results, *tensors, *repeatable.placeholders(results))
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None) -> Any:
@@ -107,11 +107,11 @@ class _Checkpoint(Function):
     """The checkpointed part as one operation, whose inputs are its arguments and the other tensors that it uses."""
 
     @staticmethod
-    def forward(ctx: Any, repeatable: _Repeatable, results: Any, *tensors: Any) -> Any:
-        """Return the results, which are already computed."""
+    def forward(ctx: Any, repeatable: _Repeatable, results: Callable[[], Any], *tensors: Any) -> Any:
+        """Return the results, which are already computed. As an argument, a tensor would count as an input."""
         ctx.repeatable = repeatable
         ctx.save_for_backward(*tensors[: len(tensors) - len(repeatable.outside)])
-        return results
+        return results()
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
+import itertools
 
 import numpy as np
 import pytest
@@ -173,3 +175,45 @@ def test_an_empty_vector_adds_its_dtype_and_gets_a_gradient_when_it_is_joined(sh
             assert gradient.shape == none.shape
         assert torch.cat([none, numbers], dim).tolist() == numbers.tolist()
     assert torch.cat([torch.tensor([]), torch.arange(2)]).dtype is torch.float32
+
+
+DTYPES = [torch.float64, torch.float32, torch.float16, torch.int64, torch.uint8, torch.bool]
+KINDS = {torch.float64: 2, torch.float32: 2, torch.float16: 2, torch.int64: 1, torch.uint8: 1, torch.bool: 0}
+
+
+def promoted(operands):
+    """Return the common dtype by PyTorch's rule: tensors without dimensions count only if they are of a higher kind."""
+    with_dimensions = [x.dtype for x in operands if x.ndim]
+    without = [x.dtype for x in operands if not x.ndim]
+    groups = [functools.reduce(torch.promote_types, group) for group in (with_dimensions, without) if group]
+    first, *rest = groups
+    return torch.promote_types(first, rest[0]) if rest and KINDS[rest[0]] > KINDS[first] else first
+
+
+#: Functions of several operands, and the number of these.
+OF_OPERANDS = {
+    "addcmul": (lambda x, y, z: torch.addcmul(x, y, z), 3),
+    "addcmul with a factor": (lambda x, y, z: torch.addcmul(x, y, z, value=2), 3),
+    "addcdiv": (lambda x, y, z: torch.addcdiv(x, y, z), 3),
+    "clamp": (lambda x, y, z: torch.clamp(x, y, z), 3),
+    "clamp from below": (lambda x, y, z: x.clamp(min=y), 2),
+    "add with a factor": (lambda x, y, z: torch.add(x, y, alpha=2), 2),
+    "where": (lambda x, y, z: torch.where(x > 0, x, y), 2),
+    "maximum": (lambda x, y, z: torch.maximum(x, y), 2),
+}
+
+
+@pytest.mark.parametrize("shapes", list(itertools.product([(), (2,)], repeat=3)))
+@pytest.mark.parametrize("name", OF_OPERANDS)
+def test_operands_with_and_without_dimensions_have_one_common_dtype(shapes, name):
+    function, count = OF_OPERANDS[name]
+    tried = 0
+    for dtypes in itertools.product(DTYPES, repeat=3):
+        operands = [torch.ones(shape).to(dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+        try:
+            found = function(*operands)
+        except (RuntimeError, TypeError, NotImplementedError):
+            continue  # refused, as some operations on integers and bools are
+        assert found.dtype == promoted(operands[:count]), dtypes
+        tried += 1
+    assert tried > 30

@@ -7,6 +7,7 @@ import pytest
 
 import minitensor as paddle
 from minitensor import memory, torch
+from minitensor.engine.device.counters import cpu_meter
 from minitensor.torch import nn
 from minitensor.torch.utils.checkpoint import checkpoint
 
@@ -138,3 +139,16 @@ def test_paddles_recompute_refuses_inputs_that_were_written(which):
 def test_an_argument_that_is_not_a_function_is_refused():
     with pytest.raises(TypeError, match="recompute: function must be a function, not 1"):
         paddle.distributed.fleet.utils.recompute(1, paddle.ones([2]))
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_a_checkpoint_returns_the_result_itself_and_not_a_copy(use_reentrant):
+    x = torch.ones(100, 50, requires_grad=True)
+
+    def measured(run):
+        cpu_meter.peak = before = cpu_meter.allocated
+        y = run(lambda a: a.t() * 2, x)
+        return y.stride(), cpu_meter.peak - before, cpu_meter.allocated - before
+
+    plain = measured(lambda function, x: function(x))
+    assert measured(lambda *given: checkpoint(*given, use_reentrant=use_reentrant)) == plain

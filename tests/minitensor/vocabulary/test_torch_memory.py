@@ -185,3 +185,49 @@ def test_torch_and_the_engine_share_the_number_of_threads():
             torch.set_num_threads(0)
     finally:
         torch.set_num_threads(before)
+
+
+X = torch.tensor([[1.5, 0.5, 0.25], [0.75, 2.0, 3.0]])
+#: Functions that compute their result in another shape first.
+RESULTS = {
+    "max": lambda x: x.max(0),
+    "min": lambda x: x.min(1),
+    "median": lambda x: x.median(),
+    "median of columns": lambda x: x.median(0),
+    "kthvalue": lambda x: x.kthvalue(2),
+    "topk": lambda x: x.topk(1, 0),
+    "sort": lambda x: x.sort(),
+    "sort of a number": lambda x: x[0, 0].sort(),
+    "topk of a number": lambda x: x[0, 0].topk(1),
+    "roll": lambda x: x.roll(1),
+    "roll of a number": lambda x: x[0, 0].roll(1),
+    "repeat": lambda x: x.repeat(2, 1),
+    "tile": lambda x: x.tile(2),
+    "cdist": lambda x: torch.cdist(x, x),
+    "embedding": lambda x: torch.nn.functional.embedding(torch.tensor([1, 0]), x),
+    "cat": lambda x: torch.cat([torch.tensor([]), x]),
+    "logsumexp": lambda x: x.logsumexp(0),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_no_view_and_has_memory_for_its_elements_only(name):
+    w = X.clone().requires_grad_()
+    found = RESULTS[name](w)
+    for each in found if isinstance(found, tuple) else [found]:
+        assert not each._is_view() and each._base is None
+        assert each.untyped_storage().nbytes() == each.numel() * each.element_size()
+        each.detach_()  # PyTorch refuses this for views
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_may_be_written_and_its_gradient_is_right(name):
+    def loss(write):
+        w = X.clone().requires_grad_()
+        found = RESULTS[name](w)
+        values = found[0] if isinstance(found, tuple) else found
+        written = values.mul_(3) if write else values * 3
+        (written * torch.arange(1.0, written.numel() + 1).reshape(written.shape)).sum().backward()
+        return w.grad
+
+    assert torch.equal(loss(True), loss(False))
