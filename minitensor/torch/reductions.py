@@ -12,18 +12,20 @@ import numpy as np
 
 from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
+from minitensor.engine.core.history import Node, new_node
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import as_array, host_array, like
 from minitensor.engine.dtypes import FLOATS, HALVES, INTEGERS
 from minitensor.engine.kernels.numbers import number
 from minitensor.engine.kernels.reducing import counted
+from minitensor.engine.modes import modes
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.conversion import to
 from minitensor.torch.creation import size_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int32
-from minitensor.torch.grad_fn import name_grad_fn
+from minitensor.torch.grad_fn import NamedOperation, name_grad_fn
 from minitensor.torch.tensor import Tensor, as_result, without_history
 
 _add, _sub, _mul, _div, _gather = (TABLE[name] for name in ("add", "sub", "mul", "div", "gather"))
@@ -184,6 +186,36 @@ def _arg(name: str, extreme: str) -> Callable[..., Tensor]:
 argmax, argmin = _arg("argmax", "largest"), _arg("argmin", "smallest")
 
 
+def _to_equals(node: Node, g: Any) -> tuple[Any]:
+    """Return the gradient of the input: equal shares for the elements at the saved positions."""
+    (positions,) = node.saved
+    share = host_array(g) / (len(positions) or 1)
+    found = np.zeros(node.inputs[0].shape, share.dtype)  # type: ignore[union-attr]  # the input is recorded
+    found.reshape(-1)[positions] = share
+    return (like(found.astype(host_array(g).dtype), g),)
+
+
+def _of_equals(node: Node, _: int, u: Any) -> Any:
+    (positions,) = node.saved
+    shares = host_array(u).reshape(-1)[positions] / (len(positions) or 1)
+    return like(np.asarray(shares.sum(), host_array(u).dtype), u)
+
+
+#: An element, found by its value. All elements that are equal to it share its gradient; nan counts as equal to nan.
+EQUALS = NamedOperation("element", _to_equals, jvp=_of_equals, torch_name="MedianBackward0")
+
+
+def element_of_value(input: Tensor, value: Any, name: str) -> Tensor:
+    """Return a tensor without dimensions that holds ``value``, a number among the elements of ``input``."""
+    out = without_history(input, like(np.asarray(value, input._array.dtype), input._array), name)
+    node = input._current() if modes.grad and input._array.dtype in FLOATS else None
+    if node is not None:
+        array = host_array(input._array)
+        positions = np.flatnonzero(np.isnan(array) if np.isnan(value) else array == value)
+        out._node = new_node(EQUALS, (node,), (positions,), ())
+    return out
+
+
 def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -> Callable[..., Any]:
     kind = type(name, (ValuesAndIndices,), {"__slots__": (), "name": name})
 
@@ -199,7 +231,10 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
                     f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
                     f"dim with the 'dim' argument."
                 )
-            return name_grad_fn(TABLE[whole](input), f"{name.capitalize()}Backward1")
+            out = TABLE[whole](input)
+            if type(out._array) is np.ndarray and out._array.dtype in FLOATS and np.isnan(out._array):
+                out = element_of_value(input, out._array[()], name)  # on a GPU, PyTorch does not test for nan
+            return name_grad_fn(out, f"{name.capitalize()}Backward1")
         as_dim(dim, input._array.ndim)
         # As in PyTorch, `max` accepts bools. `argmax` refuses them, so it gets integers.
         compared = to(input.detach(), int32) if input._array.dtype == np.bool_ else input

@@ -22,7 +22,7 @@ from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, as_dim_of_some, need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.grad_fn import NamedOperation, name_grad_fn
-from minitensor.torch.reductions import ValuesAndIndices
+from minitensor.torch.reductions import ValuesAndIndices, element_of_value
 from minitensor.torch.tensor import Tensor, as_result, as_torch, without_history
 
 _gather, _index_select = TABLE["gather"], TABLE["index_select"]
@@ -284,7 +284,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Kth
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return the median of all elements; with ``dim``, the medians along it and their positions.
 
-    If there are two middle elements, the median is the lower one. It is nan if an element is nan.
+    If there are two middle elements, the median is the lower one. It is nan if an element is nan. Without ``dim``,
+    equal elements share the gradient.
 
     Returns:
         A tensor without dimensions; with ``dim`` two tensors of the shape of ``input`` without ``dim``, which has
@@ -300,8 +301,8 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     keepdim = checks.flag("median()", "keepdim", keepdim)
     if dim is None:
         if input._array.size == 0:
-            return input.new_full((), float("nan"))
-        return median(input.reshape(-1), 0).values
+            return element_of_value(input, float("nan"), "median")
+        return element_of_value(input, host_array(median(input.detach().reshape(-1), 0).values._array)[()], "median")
     dim = as_dim(dim, input._array.ndim)
     array = host_array(input._array).reshape(input._array.shape or (1,))
     length = int(array.shape[dim])

@@ -73,9 +73,12 @@ class LayerCall:
         return next((k for k, each in enumerate(self.inputs) if each is x), None)
 
     def was_written(self, k: int) -> bool:
-        """True if input ``k`` was written since the call began. Without a guard, any write to its storage counts."""
+        """True if input ``k`` was written since the call began. Without a guard, any write to its storage counts.
+
+        A write into a tensor without elements overwrites nothing that a guard would notice.
+        """
         x = self.inputs[k]
-        if self.recording and self.guard.saved[k] is not None:
+        if self.recording and self.guard.saved[k] is not None and x._array.size:
             _, storage, version = self.guard.saved[k]
             return storage is not x._storage or type(version) is not int
         return x._storage.version != self.versions[k]

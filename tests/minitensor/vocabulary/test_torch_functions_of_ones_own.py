@@ -308,3 +308,27 @@ def test_a_sequence_is_run_in_segments():
     first.weight.grad = None
     net(x).sum().backward()
     assert torch.equal(first.weight.grad, kept)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (2,)])
+@pytest.mark.parametrize("before", [False, True])
+def test_a_write_may_be_announced_before_or_after_it_also_without_elements(shape, before):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            if before:
+                ctx.mark_dirty(x)
+            x.mul_(2)
+            if not before:
+                ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    w = torch.ones(shape, requires_grad=True)
+    x = w * 1
+    assert Twice.apply(x) is x
+    x.sum().backward()
+    assert torch.equal(w.grad, torch.full(shape, 2.0))

@@ -133,3 +133,35 @@ def test_clamp_without_a_bound_is_refused(call):
     with pytest.raises(RuntimeError, match="At least one of 'min' or 'max' must not be None"):
         eval(call, {"x": x, "torch": torch})
     assert x._version == 0
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize(
+    ("name", "values", "gradient"),
+    [
+        ("median", [1.0, 1.0, 2.0], [0.5, 0.5, 0.0]),
+        ("median", [2.0, 1.0, 3.0], [1.0, 0.0, 0.0]),
+        ("median", [NAN, 1.0, NAN], [0.5, 0.0, 0.5]),
+        ("median", [], []),
+        ("max", [1.0, NAN, 2.0], [0.0, 1.0, 0.0]),
+        ("min", [INF, NAN, NAN], [0.0, 0.5, 0.5]),
+        ("max", [2.0, 1.0, 2.0], [0.5, 0.0, 0.5]),
+    ],
+)
+def test_elements_that_equal_the_result_share_its_gradient(name, values, gradient):
+    """PyTorch 2.13 has these gradients."""
+    for create_graph in (False, True):
+        x = torch.tensor(values, requires_grad=True)
+        result = getattr(x, name)()
+        (found,) = torch.autograd.grad(result * 3, x, create_graph=create_graph)
+        assert found.tolist() == [3 * each for each in gradient]
+
+
+def test_an_element_found_by_its_value_has_a_second_derivative():
+    x = torch.tensor([1.0, 1.0, 2.0], requires_grad=True)
+    (gradient,) = torch.autograd.grad(x.median() ** 2, x, create_graph=True)
+    (second,) = torch.autograd.grad(gradient.sum(), x)
+    assert (gradient.tolist(), second.tolist()) == ([1.0, 1.0, 0.0], [1.0, 1.0, 0.0])
