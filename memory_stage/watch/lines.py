@@ -42,6 +42,11 @@ class ProgramLine:
 UNKNOWN_LINE = ProgramLine("", 0, "")
 
 
+def is_library_file(file: str) -> bool:
+    """True for a file of the standard library or of an installed package."""
+    return file.startswith(("<frozen ", _STANDARD_LIBRARY)) or bool(_PACKAGES & set(file.split(os.sep)))
+
+
 class Lines:
     """The lines that a log refers to.
 
@@ -117,8 +122,7 @@ class Lines:
         code = frame.f_code
         known = self._codes.get(id(code))
         if known is None:
-            file = code.co_filename
-            is_library = file.startswith(("<frozen ", _STANDARD_LIBRARY)) or bool(_PACKAGES & set(file.split(os.sep)))
+            is_library = is_library_file(code.co_filename)
             package = str(frame.f_globals.get("__name__")).partition(".")[0]
             known = self._codes[id(code)] = code, not is_library and package not in self._own
         return known[1]

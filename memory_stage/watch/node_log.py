@@ -53,6 +53,14 @@ class NodeLog:
         if at >= 0 and not self._line[at]:
             self._line[at], self._time[at] = line, time
 
+    def fill_gaps(self, first: int, end: int, line: int, time: int) -> None:
+        """Record the line of those nodes numbered from ``first`` to ``end - 1`` that unwatched code created."""
+        self.add_gap(first, time)
+        self.add_gap(end, time)
+        for at in range(bisect_right(self._first, first - 1), len(self._line)):
+            if not self._line[at]:
+                self._line[at], self._time[at] = line, time
+
     def find(self, sequence_number: int) -> tuple[int, int]:
         """Return the index of the line that created a node, and the node's time; 0 and a late time if unknown."""
         at = bisect_right(self._first, sequence_number) - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -25,7 +25,7 @@ from memory_stage.explanation.whole_run.overwritten_fixes import fixes
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import assigned_name
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue
-from memory_stage.messages import capitalized, message, plural
+from memory_stage.messages import Text, capitalized, message, plural
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import SavedValue, extent_of, node_of, nodes_behind, saved_by
 from memory_stage.watch.torch.watched_run import WatchedRun
@@ -56,7 +56,7 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
     if now >= 0:
         stale = [each for each in stale if _fits(each.tensor, shape, now, expected)] or stale
         if not stale:
-            return _kept_by_hook(watch, shape, now, frame)
+            return _kept_by_hook(watch, shape, now, frame, error)
     stale = stale or [each for each in _all_saved(watch, roots) if _detaching_writes(watch, each)]
     if not stale:
         return None
@@ -111,23 +111,27 @@ def _written_by_numpy(watch: WatchedRun, saved: _Saved, frame: FrameType, known:
     )
 
 
-def _kept_by_hook(watch: WatchedRun, shape: list[int], now: int, frame: FrameType) -> Fault | None:
+def _kept_by_hook(
+    watch: WatchedRun, shape: list[int], now: int, frame: FrameType, error: BaseException
+) -> Fault | None:
     """Return the fault of a tensor that a hook or a checkpoint keeps, found by the shape and version in the error."""
-    for name, x in ProgramNames(watch.program_frames(frame)).all_tensors():
+    named = list(ProgramNames(watch.program_frames(frame)).all_tensors())
+    for name, x in [*named, *(("", x) for x in _unpacked_in(error))]:
         if x._version != now or list(x.shape) != shape:
             continue
         writers = watch.writes.since(torch._C._storage_address(x), -1)
         if not writers:
             continue
         lines = list(dict.fromkeys(watch.lines[each.line] for each in writers))[-MOST_WRITERS:]
-        evidence = [Evidence(line, message("overwrites `{name}`", name=name), is_culprit=True) for line in lines]
+        tensor: Text = f"`{name}`" if name else message("a tensor")
+        evidence = [Evidence(line, message("overwrites {tensor}", tensor=tensor), is_culprit=True) for line in lines]
         evidence.append(Evidence(watch.line_of(frame), NEEDED_UNCHANGED))
         verdict = plural(
-            "{lines} overwrites `{name}`, which a checkpoint or a hook keeps for the backward pass in line {asked}.",
-            "{lines} overwrite `{name}`, which a checkpoint or a hook keeps for the backward pass in line {asked}.",
+            "{lines} overwrites {tensor}, which a checkpoint or a hook keeps for the backward pass in line {asked}.",
+            "{lines} overwrite {tensor}, which a checkpoint or a hook keeps for the backward pass in line {asked}.",
             len(lines),
             lines=named_lines(lines),
-            name=name,
+            tensor=tensor,
             asked=watch.line_of(frame).number,
         )
         reason = message("A checkpoint runs its block again during backward, so it needs the block's unchanged inputs.")
@@ -136,6 +140,16 @@ def _kept_by_hook(watch: WatchedRun, shape: list[int], now: int, frame: FrameTyp
         )
         return Fault("overwritten", capitalized(verdict), evidence, reason, fixes(watch, overwrite, []))
     return None
+
+
+def _unpacked_in(error: BaseException) -> Iterator[torch.Tensor]:
+    """Yield the saved tensors that the functions behind an error were about to unpack."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        for value in list(traceback.tb_frame.f_locals.values()):
+            if isinstance(value, torch._C._autograd.SavedTensor):
+                yield value.data
+        traceback = traceback.tb_next
 
 
 def _all_saved(watch: WatchedRun, roots: Any) -> list[_Saved]:

@@ -82,13 +82,15 @@ def _fix_leaf_write(lost: OverwrittenValue) -> Fix:
     """Return the fix that moves the write behind the backward pass, so that the pass reads the old numbers."""
     tensor, asked = f"`{lost.name}`" if lost.name else message("the parameter"), lost.asked_in.number
     edits = _move_behind(lost)
+    sentence = message(
+        "Change {tensor} after the backward pass in line {asked}, which needs the numbers of the forward pass.",
+        tensor=tensor,
+        asked=asked,
+    )
     if edits:
-        sentence = message(
-            "Change {tensor} after the backward pass in line {asked}, which needs the numbers of the forward pass.",
-            tensor=tensor,
-            asked=asked,
-        )
         return Fix(sentence, lost.asked_in.file, edits)
+    if not lost.saved_in.number:
+        return Fix(sentence)
     sentence = message(
         "Change {tensor} after the backward pass in line {asked}, or before the forward pass that reads it in line "
         "{line}; or let line {line} read a clone of it.",

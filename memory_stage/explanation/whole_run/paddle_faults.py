@@ -31,6 +31,7 @@ from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
 from memory_stage.watch.write_log import LineWrites
 
 STALE, TWICE = "has been modified by an inplace operation", "backward twice for the same subgraph"
+_NOT_COMPARED = message("Paddle does not compare the versions of tensors that a `PyLayer` saved.")
 _VERSIONS = re.compile(r"Its version is (\d+) but the expected version is (\d+)")
 
 
@@ -50,7 +51,7 @@ def diagnose_error(
             for each in run.calls.writes.since(saved.state.address, saved.node.time)
             if each.is_counted and each.version > saved.state.version
         ]
-        if saved.state.version == expected and writers:
+        if saved.is_compared and saved.state.version == expected and writers:
             return _overwritten(run, version, saved, writers, frame, is_silent=False)
     return None
 
@@ -65,13 +66,10 @@ def diagnose_silence(
     """
     found = []
     for saved in saved_states(run, version, roots):
-        if not derivatives.is_known(*derivatives.names_in_table(saved.node.operation, saved.role)):
+        names = derivatives.names_in_table(saved.node.operation, saved.role)
+        if saved.is_compared and not derivatives.is_known(*names):
             continue
-        writers = [
-            each
-            for each in run.calls.writes.since(saved.state.address, saved.node.time)
-            if not each.is_counted and each.begin < saved.state.end and saved.state.begin < each.end
-        ]
+        writers = _unnoticed_writers(run, saved)
         key = ("saved", saved.node.line, tuple(each.line for each in writers))
         if writers and key not in known:
             known.add(key)
@@ -104,6 +102,7 @@ def _overwritten(
         saved.node.time,
         writers[0].operation,
         library="paddle",
+        attribute="" if saved.is_compared else "ctx.saved_tensor()",
     )
     if writers[0].operation == "step" or lost.is_optimizer_step:
         again, earlier = fix_step_order(lost)
@@ -116,7 +115,7 @@ def _overwritten(
         saved.node.operation,
         [(made, saved.node.operation)],
         operations,
-        derivatives.reason(operation, attribute),
+        derivatives.reason(operation, attribute) if saved.is_compared else _NOT_COMPARED,
         fixes,
         is_silent,
         saved.node.number,
@@ -127,11 +126,15 @@ def _is_stale(run: WatchedPaddleRun, version: str, value: Any) -> bool:
     """Return True for a tensor whose graph needs a tensor that was overwritten without a version."""
     if not run.calls.is_tensor(value):
         return False
-    for saved in saved_states(run, version, [value]):
-        since = run.calls.writes.since(saved.state.address, saved.node.time)
-        if any(not each.is_counted and each.begin < saved.state.end and saved.state.begin < each.end for each in since):
-            return True
-    return False
+    return any(_unnoticed_writers(run, saved) for saved in saved_states(run, version, [value]))
+
+
+def _unnoticed_writers(run: WatchedPaddleRun, saved: SavedState) -> list[LineWrites]:
+    """Return the writes that overwrote a saved tensor and that Paddle does not notice during backward."""
+    begin, end = saved.state.begin, saved.state.end
+    since = run.calls.writes.since(saved.state.address, saved.node.time)
+    unnoticed = [each for each in since if not each.is_counted or not saved.is_compared]
+    return [each for each in unnoticed if each.begin < end and begin < each.end]
 
 
 def _cut_history(

@@ -18,13 +18,19 @@ class SavedState:
 
     Attributes:
         node: the node.
-        role: ``in 0`` for the first argument of the call, ``out 0`` for its result.
+        role: ``in 0`` for the first argument of the call, ``out 0`` for its result, ``saved 0`` for the first tensor
+            that a ``PyLayer`` of the program saved.
         state: the tensor at the time of the call.
     """
 
     node: LoggedNode
     role: str
     state: TensorState
+
+    @property
+    def is_compared(self) -> bool:
+        """True if Paddle compares the version of the tensor during backward."""
+        return not self.role.startswith("saved")
 
 
 def logged_nodes(run: WatchedPaddleRun, roots: list[Any]) -> Iterator[LoggedNode]:
@@ -38,6 +44,8 @@ def logged_nodes(run: WatchedPaddleRun, roots: list[Any]) -> Iterator[LoggedNode
 def saved_states(run: WatchedPaddleRun, version: str, roots: list[Any]) -> Iterator[SavedState]:
     """Yield the tensors that the nodes behind ``roots`` saved, for operations in the table of saved tensors."""
     for node in logged_nodes(run, roots):
+        for number, state in enumerate(node.saved):
+            yield SavedState(node, f"saved {number}", state)
         for role in saved_table.saves(version, node.operation, node.name, node.kinds) or ():
             kind, _, path = role.partition(" ")
             if kind == "in" and path in node.inputs:

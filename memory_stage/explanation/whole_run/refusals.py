@@ -7,6 +7,8 @@ statement that made the tensor in question.
 from __future__ import annotations
 
 import ast
+import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -19,7 +21,7 @@ from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
 from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
 from memory_stage.messages import Message, Text, message
-from memory_stage.watch.lines import Lines, ProgramLine
+from memory_stage.watch.lines import Lines, ProgramLine, is_library_file
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ def diagnose_error(
     if rule is None or not frames:
         return None
     frame, number = frames[-1]
-    line = ProgramLine(frame.f_code.co_filename, number, frame.f_code.co_name)
+    line = _line_inside(error_text) or ProgramLine(frame.f_code.co_filename, number, frame.f_code.co_name)
+    number = line.number
     text = ProgramText(line.file)
     refusal = RefusedStatement(made_in, frame, line, text, text.statement_at(number), error_text)
     try:
@@ -64,6 +67,20 @@ def diagnose_error(
         return None
     evidence = (*rule.evidence(refusal), Evidence(line, message("refused")))
     return Fault("refused", message(rule.verdict.text, line=number), evidence, rule.reason, fixes)
+
+
+#: A line of the traceback that Paddle puts into the message of an error that a hook has raised.
+_INSIDE = re.compile(r"^  (.+)\((\d+)\): (\S+)$", re.MULTILINE)
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+
+
+def _line_inside(error_text: str) -> ProgramLine | None:
+    """Return the innermost line of the program in the message of an error; None if the message has no traceback."""
+    for file, number, function in _INSIDE.findall(error_text):
+        if not is_library_file(file) and not file.startswith(_PACKAGE) and os.path.exists(file):
+            return ProgramLine(file, int(number), function)
+    return None
 
 
 def _fix_optimized_result(refused: RefusedStatement) -> list[Fix]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 
+from memory_stage.explanation.paddle_spelling import respelled_code
 from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.whole_run.faults import Edit, Fix
-from memory_stage.explanation.whole_run.program_text import names_in, path_of_target, target_of
+from memory_stage.explanation.whole_run.program_text import name_of, names_in, path_of_target, target_of
 from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
 from memory_stage.messages import message
 
@@ -19,6 +20,9 @@ def fix_leaf(refused: RefusedStatement) -> list[Fix]:
     """Wrap the statement, and those after it that write the same tensor, in ``no_grad``; or make a new tensor."""
     if refused.statement is None:
         return []
+    hook = _fix_in_hook(refused)
+    if hook is not None:
+        return [hook]
     framework = "paddle" if "Leaf Var" in refused.message else "torch"
     target = path_of_target(refused.statement)
     statements = [refused.statement]
@@ -72,8 +76,41 @@ def fix_several_views(refused: RefusedStatement) -> list[Fix]:
     return [refused.fix(sentence, tuple(edits))]
 
 
+#: The methods that register a hook, in torch and in Paddle.
+_REGISTERS_HOOK = re.compile(r"register_\w*hook\w*")
+
+
+def _fix_in_hook(refused: RefusedStatement) -> Fix | None:
+    """Return the fix of a hook that writes into the gradient that it gets; None for any other statement."""
+    calls = [each for each in refused.text.nodes() if isinstance(each, ast.Call) and each.args]
+    hooks = [each.args[0] for each in calls if _REGISTERS_HOOK.fullmatch(name_of(each.func))]
+    sentence = message(
+        "Return a new gradient from the hook, and do not write into the given one: it may share its memory with others."
+    )
+    line, statement = refused.line.number, refused.statement
+    for hook in hooks:
+        if isinstance(hook, ast.Lambda) and hook.lineno <= line <= (hook.end_lineno or 0):
+            plain = _new_value(refused, ast.Expr(hook.body)).replace("{", "{{").replace("}", "}}")
+            return refused.fix(sentence, refused.text.wrapped(hook.body, plain) if plain else ())
+    function = refused.text.function_at(line)
+    is_hook = function is not None and any(name_of(each) == function.name for each in hooks)
+    if function is None or statement is None or not is_hook:
+        return None
+    plain = _new_value(refused, statement) if statement is function.body[-1] else ""
+    return refused.fix(sentence, refused.replaced(f"return {plain}") if plain else ())
+
+
+def _new_value(refused: RefusedStatement, statement: ast.stmt) -> str:
+    """Return the expression that computes what a statement writes, or ""."""
+    plain = out_of_place(ast.unparse(statement)).partition(" = ")[2]
+    return respelled_code(plain) if plain and "Leaf Var" in refused.message else plain
+
+
 def fix_expanded(refused: RefusedStatement) -> list[Fix]:
     """Copy the tensor whose elements share memory."""
+    hook = _fix_in_hook(refused)
+    if hook is not None:
+        return [hook]
     calls = refused.text.calls("expand", "expand_as", "broadcast_to")
     sentence = message("Copy the expanded tensor, so that each element has its own memory.")
     if len(calls) == 1:

@@ -70,16 +70,26 @@ def repeat_forward(
     if not repeated:
         return None
     lines = [ast.unparse(each) for each in reversed(repeated)]
+    last, line = _last_write(lost, text, block, step)
     advised = [
         message(
             "Run the forward pass again after line {line}: `{name}` then belongs to the parameters after the step.",
-            line=lost.written_in[0].number,
+            line=line,
             name=root,
         )
     ]
     if lost.saved_in.function != lost.asked_in.function:  # the repeated call runs lines that are not shown
         advised.append(message("If it draws random numbers, it draws new ones."))
-    return Fix(sentences(advised), text.file, text.insert_after(step, *lines))
+    return Fix(sentences(advised), text.file, text.insert_after(last, *lines))
+
+
+def _last_write(
+    lost: OverwrittenValue, text: ProgramText, block: list[ast.stmt], step: ast.stmt
+) -> tuple[ast.stmt, int]:
+    """Return the last statement of a block that overwrites the tensor before the backward pass, and the line in it."""
+    before = [each.number for each in lost.written_in if each.file == text.file and each.number < lost.asked_in.number]
+    found = [(each, line) for each in block for line in before if each.lineno <= line <= (each.end_lineno or 0)]
+    return max(found, key=lambda each: each[1], default=(step, lost.written_in[0].number))
 
 
 def _assigns_names(statement: ast.Assign) -> bool:

@@ -50,6 +50,7 @@ class LoggedNode:
         number: the number of the node in the order of creation.
         inputs, outputs: the states of the call's tensors, by their paths among arguments or results.
         made_version: the version of the result when the node was created.
+        saved: the tensors that a ``PyLayer`` of the program saved, whose versions Paddle does not compare.
     """
 
     name: str
@@ -61,6 +62,7 @@ class LoggedNode:
     inputs: dict[str, TensorState]
     outputs: dict[str, TensorState]
     made_version: int
+    saved: tuple[TensorState, ...] = ()
 
 
 class GraphLog:

@@ -83,6 +83,7 @@ class PaddleCallWatcher:
         self.lines, self.graph = Lines(), GraphLog()
         self.writes, self.recorded_writes = WriteLog(), WriteLog()
         self.views: OrderedDict[tuple[int, int], SharedView] = OrderedDict()
+        self._saved: list[list[TensorState]] = []  # the tensors that each running ``apply`` has saved
         self.time = 0
         self.is_open = False
         self.failure: Exception | None = None
@@ -128,10 +129,19 @@ class PaddleCallWatcher:
         return result
 
     def custom(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Run a method of a ``PyLayer``, and log the node that ``apply`` creates."""
-        if name != "apply":
+        """Run a method of a ``PyLayer``, and log the node that ``apply`` creates and the tensors that it saves."""
+        if name == "save_for_backward" and self.is_watched() and self._saved:
+            try:
+                self._saved[-1] += [self.state(x) for _, x in saved_table.paths(arguments[1:], self.is_tensor)]
+            except Exception as failure:
+                self._fail(failure)
+        if name != "apply" or not self.is_watched():
             return function(*arguments, **keywords)
-        return self.single(name, function, arguments, keywords)
+        self._saved.append([])
+        try:
+            return self.single(arguments[0].__name__, function, arguments, keywords)
+        finally:
+            self._saved.pop()
 
     def state(self, x: Any) -> TensorState:
         """Return the state of a tensor."""
@@ -190,8 +200,9 @@ class PaddleCallWatcher:
             makers.add(fn.node_ptr())
             inputs = {path: state for path, (_, state) in before.items()}
             kinds = saved_table.signature(args, kwargs, self.is_tensor)
+            saved = tuple(self._saved[-1]) if self._saved and fn.name().startswith("GradNodePyLayer") else ()
             node = LoggedNode(
-                fn.name(), name, kinds, line, self.time, self.graph.count, inputs, states, x._inplace_version()
+                fn.name(), name, kinds, line, self.time, self.graph.count, inputs, states, x._inplace_version(), saved
             )
             self.graph.add(fn.node_ptr(), node)
 

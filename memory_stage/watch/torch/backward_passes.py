@@ -13,6 +13,8 @@ import torch
 from memory_stage.engines.torch.threads import remove_mode
 from memory_stage.watch.torch.call_watcher import CallWatcher
 
+_next_node = torch._C._autograd._get_sequence_nr
+
 
 class BackwardPasses:
     """A patch of the one function of torch that runs every backward pass.
@@ -63,6 +65,7 @@ class BackwardPasses:
         if is_inside:  # torch has taken the mode off its stack, but it must observe the program's hooks
             watcher.__enter__()
             watcher.is_inside = False
+        first = _next_node()
         try:
             result = self._real(t_outputs, *args, **kwargs)
         except BaseException as error:
@@ -75,6 +78,10 @@ class BackwardPasses:
                 remove_mode(watcher)
                 watcher.is_inside = True
             del frame
+        frame, end = sys._getframe(1), _next_node()
+        if end != first and watcher.is_open:  # create_graph=True has recorded the pass
+            watcher.guarded(watcher.log_pass, first, end, frame)
         with torch._C.DisableTorchFunction():
-            self._after(sys._getframe(1), keeps_graph)
+            self._after(frame, keeps_graph)
+        del frame
         return result

@@ -204,6 +204,10 @@ class CallWatcher(TorchFunctionMode):
         """Log the node of a function of the program, given its sequence number and the frame of its call."""
         self.nodes.fill_gap(node, self.lines.number_of(frame), self.time)
 
+    def log_pass(self, first: int, end: int, frame: FrameType) -> None:
+        """Log the nodes that a backward pass has made, given the frame that called it."""
+        self.nodes.fill_gaps(first, end, self.lines.number_of(frame), self.time)
+
     def keep_unchecked(self, x: torch.Tensor) -> None:
         """Remember a tensor that backward reads without comparing its version, so that a write to it is checked."""
         storage, known = _address(unwrapped(x)), self._unchecked

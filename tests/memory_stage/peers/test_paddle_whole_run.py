@@ -430,3 +430,62 @@ def test_a_second_pass_of_the_same_line_is_described_as_one(tmp_path):
     (fault,) = explanation.faults
     assert fault.verdict == "Line 7 runs backward again through a graph that it has already freed."
     assert all(str(fix.sentence).count("line 7") == 1 for fix in fault.fixes)
+
+
+HOOK = """
+import paddle
+w = paddle.ones([4])
+w.stop_gradient = False
+h = w * 2
+a, b = h + 1, h + 2
+def scale(grad):
+    grad.scale_(10.0)
+a.register_hook(scale)
+(a + b).sum().backward()
+print(w.grad.tolist())
+"""
+
+
+def test_a_hook_that_writes_into_its_gradient_is_named_and_not_the_pass_that_calls_it(tmp_path):
+    explanation, _, _ = explained(written(tmp_path, HOOK))
+    (fault,) = explanation.faults
+    assert [each.line.text for each in fault.evidence] == ["grad.scale_(10.0)"]
+    (fix,) = fault.fixes
+    again, output, error = explained(written(tmp_path, fix.apply(HOOK)))
+    assert error is None and again.faults == [] and output == "[22.0, 22.0, 22.0, 22.0]\n", fix.apply(HOOK)
+
+
+LAYER = """
+import paddle
+class Square(paddle.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        y = x * x
+        ctx.save_for_backward({saved})
+        return y
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensor()[0]
+w = paddle.ones([3])
+w.stop_gradient = False
+h = w * 2
+y = Square.apply(h)
+{write}
+y.sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("saved", "write", "is_wrong"),
+    [
+        ("x", "h.scale_(2.0)", True),
+        ("y", "y.scale_(2.0)", True),
+        ("y", "h.scale_(2.0)", False),
+        ("x", "y.scale_(2.0)", False),
+    ],
+)
+def test_a_write_to_what_a_function_of_the_program_saved_is_named(saved, write, is_wrong, tmp_path):
+    explanation, _, error = explained(written(tmp_path, LAYER.format(saved=saved, write=write)))
+    assert error is None and explanation.is_silently_wrong == is_wrong
+    found = [each.line.text for fault in explanation.faults for each in fault.evidence if each.is_culprit]
+    assert found == ([write] if is_wrong else [])
