@@ -13,8 +13,13 @@ from minitensor.optimizer.optimizer import Optimizer
 
 #: The keys of a scaler's ``state_dict``, with the attributes of the engine's ``LossScale``.
 _STATE = {
-    **{"scale": "scale", "incr_ratio": "growth", "decr_ratio": "backoff", "incr_every_n_steps": "interval"},
-    **{"decr_every_n_nan_or_inf": "patience", "incr_count": "good", "decr_count": "bad"},
+    "scale": "scale",
+    "incr_ratio": "growth",
+    "decr_ratio": "backoff",
+    "incr_every_n_steps": "interval",
+    "decr_every_n_nan_or_inf": "patience",
+    "incr_count": "good",
+    "decr_count": "bad",
 }
 
 

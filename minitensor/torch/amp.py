@@ -108,7 +108,10 @@ def get_autocast_dtype(device_type: str) -> DType:
 # Paddle's scaler has other names, errors and settings, so both have only the rule in common, the engine's `LossScale`.
 #: The keys of a scaler's ``state_dict``, with the attributes of the rule.
 _STATE = {
-    **{"scale": "scale", "growth_factor": "growth", "backoff_factor": "backoff", "growth_interval": "interval"},
+    "scale": "scale",
+    "growth_factor": "growth",
+    "backoff_factor": "backoff",
+    "growth_interval": "interval",
     "_growth_tracker": "good",
 }
 #: The number of nested iterables in which a scaler looks for tensors.

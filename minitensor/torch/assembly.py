@@ -185,7 +185,11 @@ Tensor._create_from = staticmethod(creation.create_from_arguments)
 
 
 _COMPARISONS = {
-    **{"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater},
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
     "ge": np.greater_equal,
 }
 
@@ -196,8 +200,14 @@ for _name, _ufunc in _COMPARISONS.items():
 #: The function of each binary operator.
 _BINARY = {
     **{name: name for name in ("add", "sub", "mul", "pow", "matmul")},
-    **{"truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or"},
-    **{"xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"},
+    "truediv": "div",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
 }
 
 for _operator, _name in _BINARY.items():

@@ -101,8 +101,16 @@ def device_and_dtype(*where: Any, device: Any = None, dtype: Any = None, **_: An
 
 #: Methods such as ``float``, and the dtype to which each converts.
 CONVERTERS = {
-    **{"bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64"},
-    **{"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"},
+    "bool": "bool",
+    "byte": "uint8",
+    "char": "int8",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "float": "float32",
+    "double": "float64",
 }
 
 

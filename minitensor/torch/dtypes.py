@@ -46,14 +46,29 @@ BY_NUMPY = ByNumpyDType(lambda known: BY_NAME[known.name])
 
 #: The C++ names of element types, which PyTorch uses in errors about masks and matrix products.
 C_NAMES = {
-    **{"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int"},
-    **{"int64": "long int", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float"},
-    **{"float64": "double"},
+    "bool": "bool",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long int",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
 }
 #: The names of element types in PyTorch's other errors.
 SCALARS = {
-    **{"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long"},
-    **{"float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double"},
+    "bool": "Bool",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "float32": "Float",
+    "float64": "Double",
 }
 #: The same names by numpy dtype.
 SCALAR_NAMES = ByNumpyDType(lambda known: SCALARS[known.name])

@@ -17,8 +17,16 @@ _AnyTensor = TypeVar("_AnyTensor", bound=BaseTensor)
 
 #: PyTorch's names for operations of the engine, where the name is not the engine's in camel case.
 NAMES = {
-    **{"subtract": "Sub", "multiply": "Mul", "divide": "Div", "matmul": "Mm", "getitem": "Index", "concat": "Cat"},
-    **{"take_along_axis": "Gather", "put_along_axis": "Scatter", "clip": "Clamp", "log1p": "Log1P"},
+    "subtract": "Sub",
+    "multiply": "Mul",
+    "divide": "Div",
+    "matmul": "Mm",
+    "getitem": "Index",
+    "concat": "Cat",
+    "take_along_axis": "Gather",
+    "put_along_axis": "Scatter",
+    "clip": "Clamp",
+    "log1p": "Log1P",
     **dict.fromkeys(("cast", "cpu", "cuda"), "ToCopy"),
 }
 #: PyTorch's names to which "Backward0" is not appended.

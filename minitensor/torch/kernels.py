@@ -175,8 +175,16 @@ def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
 
 #: For each dtype the largest n such that it holds every integer from 0 to 2**n - 1 exactly.
 _EXACT_BITS = {
-    **{"bool": 1, "uint8": 8, "int8": 7, "int16": 15, "int32": 31, "int64": 63},
-    **{"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53},
+    "bool": 1,
+    "uint8": 8,
+    "int8": 7,
+    "int16": 15,
+    "int32": 31,
+    "int64": 63,
+    "bfloat16": 8,
+    "float16": 11,
+    "float32": 24,
+    "float64": 53,
 }
 
 
