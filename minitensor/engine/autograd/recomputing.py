@@ -153,7 +153,7 @@ class Repeatable:
 
     @contextlib.contextmanager
     def _drawing_again(self) -> Iterator[None]:
-        """Draw the random numbers of the first run again, if its state was stored; then restore the generator."""
+        """Draw the random numbers of the first run again if ``draws_again`` was true; then restore the generator."""
         if self.drawn is None:
             yield
             return
@@ -205,7 +205,7 @@ class Recomputed(PyLayer):
 def recompute(
     function: Callable[..., Any], *args: Any, preserve_rng_state: bool = True, use_reentrant: bool = True, **kwargs: Any
 ) -> Any:
-    """Call ``function(*args, **kwargs)`` and keep only its arguments; backward calls it again to save the rest.
+    """Call ``function(*args, **kwargs)`` and keep only its arguments for backward, which calls it again.
 
     Args:
         preserve_rng_state: True to draw the same random numbers again.

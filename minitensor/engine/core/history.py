@@ -5,10 +5,10 @@ other nodes, saved arrays and the storages of these arrays, but never tensors. T
 and dropping the last tensor frees its whole history at once.
 
 Tensors that are views of one another form a group. The :class:`History` of the group holds the node of the value that
-is in the group's memory now, and counts how often this value has changed. If it has changed since a view got its node,
-the view gets a new node, which reads its part of the current value. A write through a view gives the group a new value.
-``detach()`` begins a new group. A tensor without views has no group: its ``_history`` is None, and ``_node`` alone is
-its history.
+is in the group's memory now, and counts how often this value has changed. If the value has changed since a view got its
+node, the view gets a new node, which reads the view's part of the current value. A write through a view gives the group
+a new value. ``detach()`` begins a new group. A tensor without views has no group: its ``_history`` is None, and
+``_node`` alone is its history.
 """
 
 from __future__ import annotations

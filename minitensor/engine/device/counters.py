@@ -41,7 +41,7 @@ class Peaks:
         self.allocated = self.reserved = self.ever = self.cached = 0
 
     def settle(self) -> None:
-        """Include the meter's peak in these peaks, and restart the meter's."""
+        """Include the peak of the meter in these peaks, and restart the peak of the meter."""
         peak, cpu_meter.peak = cpu_meter.peak, cpu_meter.allocated  # in one statement, because another thread may count
         self.allocated = max(self.allocated, peak)
         self.reserved = max(self.reserved, peak + self.cached)

@@ -67,8 +67,8 @@ TORCH = Vocabulary(
 class DeclaredLayer:
     """One layer.
 
-    In its texts, ``{x}`` and ``{y}`` stand for the inputs, ``{Error}`` for ValueError or RuntimeError, and Paddle's
-    name of a setting for the setting's name in the vocabulary.
+    In its texts, ``{x}`` and ``{y}`` stand for the names of the inputs, and ``{Error}`` for ValueError or RuntimeError.
+    Paddle's name of a setting in braces stands for the setting's name in the vocabulary.
 
     Attributes:
         function: the name of its function in ``nn.functional``.

@@ -9,8 +9,9 @@ from minitensor.engine.table.rows import each, op
 
 each("erf", kernels.erf, "x", "Error function (NIST DLMF 7.2).", floats=True,
    x="g * 1.1283791670955126 * exp(-(x * x))")  # 2 / sqrt(pi)  # fmt: skip
-each("erfinv", kernels.erfinv, "x", "Inverse of the error function; nan outside -1 and 1 (NIST DLMF 7.17).",
-   floats=True, x="g * 0.8862269254527580 * exp(out * out)")  # sqrt(pi) / 2  # fmt: skip
+each("erfinv", kernels.erfinv, "x",
+   "Inverse of the error function; nan outside the range from -1 to 1 (NIST DLMF 7.17).", floats=True,
+   x="g * 0.8862269254527580 * exp(out * out)")  # sqrt(pi) / 2  # fmt: skip
 
 # ---------- the gamma function and its derivatives ----------
 
@@ -32,15 +33,16 @@ op("multipolygamma", kernels.multipolygamma, "x",
 
 # ---------- the incomplete gamma function ----------
 
-op("gammainc", kernels.gammainc, "x y", "Lower incomplete gamma function of y, over the gamma function of x "
+op("gammainc", kernels.gammainc, "x y", "Lower incomplete gamma function of y, divided by the gamma function of x "
    "(NIST DLMF 8.2); the gradient for x is refused.", floats=True, x="no_slope('gammainc')",
    y="g * gamma_density(x, y)")  # fmt: skip
-op("gammaincc", kernels.gammaincc, "x y", "Upper incomplete gamma function of y, over the gamma function of x "
+op("gammaincc", kernels.gammaincc, "x y", "Upper incomplete gamma function of y, divided by the gamma function of x "
    "(NIST DLMF 8.2); the gradient for x is refused.", floats=True, x="no_slope('gammaincc')",
    y="-g * gamma_density(x, y)")  # fmt: skip
 op("gamma_density", kernels.gamma_density, "x y",
-   "y ** (x - 1) * exp(-y) over the gamma function of x: the slope of gammainc along y (NIST DLMF 8.8).", floats=True,
-   x="g * out * (log(y) - digamma(x))", y="g * out * ((x - 1) / y - 1)", in_place=False, namespaces="")  # fmt: skip
+   "y ** (x - 1) * exp(-y) divided by the gamma function of x: the slope of gammainc along y (NIST DLMF 8.8).",
+   floats=True, x="g * out * (log(y) - digamma(x))",
+   y="g * out * ((x - 1) / y - 1)", in_place=False, namespaces="")  # fmt: skip
 
 # ---------- Bessel functions ----------
 
