@@ -207,14 +207,16 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
 
     Args:
         x: floats, of any shape; the result has its shape and dtype.
-        training: False to return ``x`` itself.
+        training: False to return a copy of ``x``, as Paddle does; if ``p`` is 0, or with ``inplace``, ``x`` itself.
         inplace: overwrite ``x`` and return it.
 
     Raises:
         ValueError: if ``p`` is not a probability; with ``inplace``, for a leaf that requires a gradient, in grad mode.
         TypeError: if ``x`` is not a tensor of floats, or ``p`` is not a number.
     """
-    return _dropped("dropout", x, p, training, checks.flag("dropout", "inplace", inplace))
+    inplace = checks.flag("dropout", "inplace", inplace)
+    out = _dropped("dropout", x, p, training, inplace)
+    return FUNCTIONS["scale"](out, 1.0) if out is x and p and not inplace else out
 
 
 def dropout2d(

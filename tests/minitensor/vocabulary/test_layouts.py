@@ -31,7 +31,6 @@ DELIBERATE = {
     ): "Paddle 3.3.1 returns a wrong shape if x is not contiguous; the result is right here",
     ("paddle", "x.contiguous()"): "Paddle copies if the stride of a dimension of length 1 is another one than usual",
     ("paddle", "x.astype('float32')"): "Paddle 3.3 returns x itself for its own dtype; Paddle 2.6 copies, as here",
-    ("paddle", "F.dropout(x, 0.5, training=False)"): "Paddle copies x; here it is x itself",
     (
         "paddle",
         "gradient(lambda x: x.T * 2, x)",

@@ -223,3 +223,33 @@ def test_invalid_uses_of_a_layer_are_refused():
         nn.Linear(1, 1, weight_attr=3)
     with pytest.raises(TypeError, match=r"in_features must be an integer, not 2.5"):
         nn.Linear(2.5, 1)
+
+
+#: Calls that return the input or share its memory in Paddle 2.6.2 and 3.3.1, and those that do not.
+SHARING = {
+    "in training with 0": (lambda x: nn.functional.dropout(x, 0.0), True),
+    "in evaluation": (lambda x: nn.functional.dropout(x, 0.5, training=False), False),
+    "in evaluation with 0": (lambda x: nn.functional.dropout(x, 0.0, training=False), True),
+    "of channels in evaluation": (lambda x: nn.functional.dropout2d(x, 0.5, training=False), True),
+    "a layer in evaluation": (lambda x: evaluated(nn.Dropout(0.5))(x), False),
+    "a layer of channels in evaluation": (lambda x: evaluated(nn.Dropout2D(0.5))(x), True),
+}
+
+
+def evaluated(layer):
+    layer.eval()
+    return layer
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_dropout_shares_memory_exactly_if_paddle_shares_it(name):
+    call, shares = SHARING[name]
+    w = paddle.full([1, 1, 1, 2], 0.5)
+    w.stop_gradient = False
+    x = w * 1
+    y = call(x)
+    x.fill_(9.0)
+    assert (y.flatten().tolist() == [9.0, 9.0]) is shares
+    z = call(w)
+    (z * z).sum().backward()
+    assert w.grad.flatten().tolist() == [1.0, 1.0]
