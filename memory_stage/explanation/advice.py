@@ -270,8 +270,19 @@ def _for_missing_gradient(row: ReportRow, code: list[str], package: str) -> Text
     )
 
 
+#: Advice for a hook that writes into a gradient.
+NEW_GRADIENT = message(
+    "Return a new gradient from the hook, and do not write into the given one: it may share its memory with others."
+)
+
+#: Parts of the messages of refused writes.
+_OF_WRITES = ("more than one element of the written-to tensor", "leaf Variable", "Leaf Var", "Leaf Tensor")
+
+
 def _for_error(row: ReportRow) -> Text:
     error, text = row.error, row.where.text
+    if re.search(r"\bbackward\(|\bgrad\(", text) and any(words in error for words in _OF_WRITES):
+        return NEW_GRADIENT
     if "more than one element of the written-to tensor" in error:
         found = re.match(r"^(\w+)(?:\.\w+_\(|\[|\s*[-+*/]=)", text)
         if found is None:  # the line only calls the function that writes
@@ -291,7 +302,7 @@ def _for_error(row: ReportRow) -> Text:
         return message(
             "PyTorch refuses writes into views that one call returned together: take each by an index, such as `x[0]`."
         )
-    if any(words in error for words in ("leaf Variable", "Leaf Var", "Leaf Tensor")):
+    if any(words in error for words in _OF_WRITES):
         rewritten = out_of_place(text)
         leaf = message(
             "`with torch.no_grad(): {statement}` changes the leaf itself, without recording the change.", statement=text

@@ -12,6 +12,7 @@ import torch
 
 from memory_stage.engines.torch.node_names import is_leaf, short_name
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
+from memory_stage.explanation.whole_run.kept_state import find_kept_state
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import (
     ProgramText,
@@ -21,14 +22,12 @@ from memory_stage.explanation.whole_run.program_text import (
     names_in,
 )
 from memory_stage.explanation.whole_run.second_pass import (
-    CARRIES,
-    FREED,
     FREES,
     REACHES_FREED,
     advise_detach,
     advise_forward,
     advise_one_pass,
-    carried_graph,
+    carrying,
     evidence_of_second_pass,
     second_pass,
 )
@@ -121,7 +120,10 @@ def _diagnose_border(border: _Border, names: ProgramNames, frames: list[FrameTyp
     state = _loop_state(border.asking, frames[0])
     if state:
         return _carried_state(state, frames[0], border)
-    return _kept_state(names, border) if border.freed == border.asking else None
+    if border.freed != border.asking:
+        return None
+    kept_state = find_kept_state(border.reads, [name for name, x in names.all_tensors() if node_of(x) is not None])
+    return None if kept_state is None else _carrying(f"`{kept_state[0]}`", border, kept_state[1])
 
 
 def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
@@ -171,44 +173,6 @@ def _loop_state(asking: ProgramLine, frame: FrameType) -> str:
     return ""
 
 
-def _kept_state(names: ProgramNames, border: _Border) -> Fault | None:
-    """Return the fault of an attribute, such as ``self.hidden``, that keeps a state with its graph between iterations.
-
-    A line reads the attribute, and a line outside ``__init__`` of the same file assigns it.
-    """
-    text = ProgramText(border.reads.file)
-    statement = text.statement_at(border.reads.number)
-    if statement is None or not text.is_alone(statement):
-        return None
-    for path in text.assigned_attributes():
-        if path not in [ast.unparse(each) for each in ast.walk(statement) if isinstance(each, ast.Attribute)]:
-            continue
-        ends = f".{path.rpartition('.')[2]}"
-        found = [name for name, x in names.all_tensors() if node_of(x) is not None]
-        if any(name.endswith(ends) for name in found):
-            detached = f"{path}.detach()"
-        elif any(name.rpartition("[")[0].endswith(ends) for name in found):
-            detached = f"tuple(each.detach() for each in {path})"
-        else:
-            continue
-        sentence = message(
-            "Detach `{name}` before it is read: `.detach()` keeps the numbers and drops the graph.", name=path
-        )
-        fix = Fix(sentence, text.file, _detached_before(text, statement, path, detached))
-        return _carrying(f"`{path}`", border, fix)
-    return None
-
-
-def _detached_before(text: ProgramText, statement: ast.stmt, path: str, detached: str) -> tuple[Edit, ...]:
-    """Return the edit that detaches a state before a statement reads it, or before the loop around the statement."""
-    function = text.function_at(statement.lineno)
-    loops = [each for each in text.loops_around(statement.lineno) if text.function_at(each.lineno) is function]
-    source = f"{path} = {detached}"
-    may_be_none = any(ast.unparse(each) == path for each in text.targets_of_none())
-    lines = (f"if {path} is not None:", f"    {source}") if may_be_none else (source,)
-    return text.insert_before(loops[0] if loops else statement, *lines)
-
-
 def _carried_state(name: str, frame: FrameType, border: _Border) -> Fault:
     state = frame.f_locals.get(name, frame.f_globals.get(name))
     detached = f"tuple(each.detach() for each in {name})" if isinstance(state, (tuple, list)) else f"{name}.detach()"
@@ -223,13 +187,7 @@ def _detach_after(asking: ProgramLine, value: Text, statement: str) -> Fix:
 
 
 def _carrying(value: Text, border: _Border, fix: Fix) -> Fault:
-    evidence = (
-        Evidence(border.made, message("made {value}, with its graph", value=value)),
-        Evidence(border.freed, FREED),
-        Evidence(border.reads, message("reads {value} and attaches the freed graph to the new one", value=value)),
-        Evidence(border.asking, REACHES_FREED),
-    )
-    return Fault("graph freed", carried_graph(value, border.freed, border.asking), evidence, CARRIES, (fix,))
+    return carrying(value, border.made, border.freed, border.reads, border.asking, fix)
 
 
 def _fixes_of_second_pass(

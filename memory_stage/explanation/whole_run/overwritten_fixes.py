@@ -11,12 +11,12 @@ from typing import Any
 import torch
 
 from memory_stage.explanation.whole_run.faults import Edit, Fix
-from memory_stage.explanation.whole_run.program_text import ProgramText, differentiated, is_fed_back, name_of, owner_of
+from memory_stage.explanation.whole_run.leaf_fixes import fix_leaf_write, owner_of_call
+from memory_stage.explanation.whole_run.program_text import ProgramText, differentiated, is_fed_back
 from memory_stage.explanation.whole_run.step_fixes import fix_step_order, repeat_forward
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, fix_read, fix_write
 from memory_stage.messages import message
 from memory_stage.recorder.reachable_tensors import local_variables
-from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import nodes_behind, saved_by
 from memory_stage.watch.torch.watched_run import WatchedRun
 
@@ -39,7 +39,7 @@ def fixes(watch: WatchedRun, lost: OverwrittenValue, frames: list[FrameType]) ->
         yield cleared
         return
     if lost.is_leaf and not lost.is_result:
-        yield _fix_leaf_write(lost)
+        yield fix_leaf_write(lost)
         return
     yield from fix_write(lost, frames, _is_shared)
     yield from fix_read(lost)
@@ -75,69 +75,6 @@ def _fix_cleared_gradient(lost: OverwrittenValue) -> Fix | None:
     return Fix(sentence, text.file, tuple(edits))
 
 
-# ---------- a write into a leaf between forward and backward ----------
-
-
-def _fix_leaf_write(lost: OverwrittenValue) -> Fix:
-    """Return the fix that moves the write behind the backward pass, so that the pass reads the old numbers."""
-    tensor, asked = f"`{lost.name}`" if lost.name else message("the parameter"), lost.asked_in.number
-    edits = _move_behind(lost)
-    sentence = message(
-        "Change {tensor} after the backward pass in line {asked}, which needs the numbers of the forward pass.",
-        tensor=tensor,
-        asked=asked,
-    )
-    if edits:
-        return Fix(sentence, lost.asked_in.file, edits)
-    if not lost.saved_in.number:
-        return Fix(sentence)
-    sentence = message(
-        "Change {tensor} after the backward pass in line {asked}, or before the forward pass that reads it in line "
-        "{line}; or let line {line} read a clone of it.",
-        tensor=tensor,
-        asked=asked,
-        line=lost.saved_in.number,
-    )
-    return Fix(sentence)
-
-
-def _move_behind(lost: OverwrittenValue) -> tuple[Edit, ...]:
-    """Return the edits that move the writing statement behind the backward pass in the same block; () if none may.
-
-    Only calls of ``zero_grad`` may lie between the two, and the write may not use a gradient.
-    """
-    text = ProgramText(lost.asked_in.file)
-    asking = text.statement_at(lost.asked_in.number)
-    if asking is None or not text.is_alone(asking) or any(each.file != text.file for each in lost.written_in):
-        return ()
-    block = text.block_of(asking)
-    for each in reversed(block[: block.index(asking)]):
-        if all(_runs(text, each, line) for line in lost.written_in):
-            first, last = each.lineno, each.end_lineno or each.lineno
-            lines = tuple(text.lines[first - 1 : last])
-            is_movable = text.is_alone(each) and not any(_uses_gradient(text, each, line) for line in lost.written_in)
-            behind = (asking.end_lineno or asking.lineno) + 1
-            return (Edit(first, last - first + 1, ()), Edit(behind, 0, lines)) if is_movable else ()
-        if not _owner_of_call(each, "zero_grad"):
-            return ()
-    return ()
-
-
-def _runs(text: ProgramText, statement: ast.stmt, line: ProgramLine) -> bool:
-    """Return True if a statement contains a line, or calls the function around the line and ignores its result."""
-    if statement.lineno <= line.number <= (statement.end_lineno or 0):
-        return isinstance(statement, (ast.Expr, ast.For, ast.With, ast.AugAssign, ast.Assign))
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    name = name_of(call.func) if isinstance(call, ast.Call) else ""
-    return bool(name) and name == line.function and text.function_at(line.number) is not None
-
-
-def _uses_gradient(text: ProgramText, statement: ast.stmt, line: ProgramLine) -> bool:
-    function = text.function_at(line.number)
-    is_inside = statement.lineno <= line.number <= (statement.end_lineno or 0)
-    return ".grad" in ast.unparse(statement if is_inside or function is None else function)
-
-
 # ---------- a step between forward and backward ----------
 
 
@@ -162,13 +99,13 @@ def _fix_by_earlier_backward(lost: OverwrittenValue, text: ProgramText) -> Fix |
     step, asking = text.statement_at(lost.written_in[0].number), text.statement_at(lost.asked_in.number)
     if step is None or asking is None or lost.asked_in.file != text.file:
         return None
-    block, root, stepped = text.block_of(step), differentiated(asking), _owner_of_call(step, "step")
+    block, root, stepped = text.block_of(step), differentiated(asking), owner_of_call(step, "step")
     if asking not in block or block.index(asking) < block.index(step) or not root or not stepped:
         return None
     moved = block[block.index(step) + 1 : block.index(asking)]
-    later = [_owner_of_call(each, "step") for each in block[block.index(asking) + 1 :]]
+    later = [owner_of_call(each, "step") for each in block[block.index(asking) + 1 :]]
     optimizer = next((each for each in later if each), "")
-    if optimizer in ("", stepped) or not all(_owner_of_call(each, "zero_grad") for each in moved):
+    if optimizer in ("", stepped) or not all(owner_of_call(each, "zero_grad") for each in moved):
         return None
     if not all(text.is_alone(each) for each in (step, *moved, asking)):
         return None
@@ -183,12 +120,6 @@ def _fix_by_earlier_backward(lost: OverwrittenValue, text: ProgramText) -> Fix |
     )
     removed = [edit for each in (*moved, asking) for edit in text.replace(each)]
     return Fix(sentence, text.file, (*text.insert_before(step, *lines), *removed))
-
-
-def _owner_of_call(statement: ast.stmt, method: str) -> str:
-    """Return the object whose method a statement calls without arguments, or ""."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    return owner_of(call) if isinstance(call, ast.Call) and not call.args and name_of(call.func) == method else ""
 
 
 def _is_stale(value: Any) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 
 from memory_stage.explanation.whole_run import derivatives, named_tensors
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix, named_lines
+from memory_stage.explanation.whole_run.kept_state import find_kept_state
+from memory_stage.explanation.whole_run.leaf_fixes import fix_leaf_write
 from memory_stage.explanation.whole_run.overwritten_fault import operations_by_line, overwritten_fault
 from memory_stage.explanation.whole_run.paddle_graph import SavedState, logged_nodes, saved_states
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_name, is_fed_back
@@ -19,12 +21,14 @@ from memory_stage.explanation.whole_run.second_pass import (
     advise_forward,
     advise_one_pass,
     carried_graph,
+    carrying,
     evidence_of_second_pass,
     second_pass,
 )
 from memory_stage.explanation.whole_run.step_fixes import fix_step_order, repeat_forward
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, fix_read, fix_write
 from memory_stage.messages import Text, message, plural
+from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.paddle.graph_log import LoggedNode, TensorState
 from memory_stage.watch.paddle.paddle_calls import nodes_behind
 from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
@@ -101,6 +105,7 @@ def _overwritten(
         run.line_of(frame),
         saved.node.time,
         writers[0].operation,
+        is_leaf=attribute != "out" and saved.state.requires_gradient and not saved.state.maker,
         library="paddle",
         attribute="" if saved.is_compared else "ctx.saved_tensor()",
     )
@@ -108,6 +113,8 @@ def _overwritten(
         again, earlier = fix_step_order(lost)
         text = ProgramText(lost.written_in[0].file)
         fixes = [repeat_forward(lost, frames, text, lambda value: _is_stale(run, version, value)) or again, earlier]
+    elif lost.is_leaf:
+        fixes = [fix_leaf_write(lost)]
     else:
         fixes = [*fix_write(lost, frames, lambda value: _is_shared(run, value)), *fix_read(lost)]
     return overwritten_fault(
@@ -205,8 +212,23 @@ def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault |
             edits = text.insert_after(text.statement_at(asking.number), f"{name} = {name}.detach()")
         fix = Fix(advise_detach(f"`{name}`"), text.file, edits)
         return Fault("graph freed", carried_graph(f"`{name}`", freed, asking), evidence, CARRIES, (fix,))
+    kept = _kept_state(run, roots, frame) if freed == asking else None
+    if kept is not None:
+        reads, path, fix = kept
+        return carrying(f"`{path}`", made, freed, reads, asking, fix)
     fixes = Fix(advise_forward(asking, freed)), Fix(advise_one_pass(freed, asking))
     return Fault("graph freed", second_pass(asking, freed), evidence, FREES, fixes)
+
+
+def _kept_state(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> tuple[ProgramLine, str, Fix] | None:
+    """Return the line that reads an attribute which carries a freed graph, the attribute, and the fix; or None."""
+    new = [node for node in logged_nodes(run, roots) if node.line]
+    if not new:
+        return None
+    reads = run.calls.lines[min(new, key=lambda node: node.number).line]
+    tensors = named_tensors.in_frames(run.program_frames(frame), run.calls.is_tensor)
+    found = find_kept_state(reads, [name for name, x in tensors if not x.stop_gradient and x.grad_fn is not None])
+    return None if found is None else (reads, *found)
 
 
 def _name_of_maker(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> str:

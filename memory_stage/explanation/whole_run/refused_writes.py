@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from memory_stage.explanation.advice import NEW_GRADIENT
 from memory_stage.explanation.paddle_spelling import respelled_code
 from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.whole_run.faults import Edit, Fix
@@ -84,20 +85,17 @@ def _fix_in_hook(refused: RefusedStatement) -> Fix | None:
     """Return the fix of a hook that writes into the gradient that it gets; None for any other statement."""
     calls = [each for each in refused.text.nodes() if isinstance(each, ast.Call) and each.args]
     hooks = [each.args[0] for each in calls if _REGISTERS_HOOK.fullmatch(name_of(each.func))]
-    sentence = message(
-        "Return a new gradient from the hook, and do not write into the given one: it may share its memory with others."
-    )
     line, statement = refused.line.number, refused.statement
     for hook in hooks:
         if isinstance(hook, ast.Lambda) and hook.lineno <= line <= (hook.end_lineno or 0):
             plain = _new_value(refused, ast.Expr(hook.body)).replace("{", "{{").replace("}", "}}")
-            return refused.fix(sentence, refused.text.wrapped(hook.body, plain) if plain else ())
+            return refused.fix(NEW_GRADIENT, refused.text.wrapped(hook.body, plain) if plain else ())
     function = refused.text.function_at(line)
     is_hook = function is not None and any(name_of(each) == function.name for each in hooks)
     if function is None or statement is None or not is_hook:
         return None
     plain = _new_value(refused, statement) if statement is function.body[-1] else ""
-    return refused.fix(sentence, refused.replaced(f"return {plain}") if plain else ())
+    return refused.fix(NEW_GRADIENT, refused.replaced(f"return {plain}") if plain else ())
 
 
 def _new_value(refused: RefusedStatement, statement: ast.stmt) -> str:

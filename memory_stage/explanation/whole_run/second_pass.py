@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_stage.explanation.whole_run.faults import Evidence
+from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.messages import Text, capitalized, message
 from memory_stage.watch.lines import ProgramLine
 
@@ -30,6 +30,26 @@ def evidence_of_second_pass(made: ProgramLine, freed: ProgramLine, asking: Progr
     """Return the lines of a second pass through a graph, each with its role."""
     again = _NEEDED_NEXT_TIME if asking == freed else _NEEDED_AGAIN
     return Evidence(made, message("made the graph")), Evidence(freed, FREED), Evidence(asking, again)
+
+
+def carrying(
+    value: Text, made: ProgramLine, freed: ProgramLine, reads: ProgramLine, asking: ProgramLine, fix: Fix
+) -> Fault:
+    """Return the fault of a value that carries a freed graph into another backward pass.
+
+    Args:
+        made: the line that made the value.
+        freed: the line of the pass that freed its graph.
+        reads: the line that reads the value.
+        asking: the line of the pass that needs the graph again.
+    """
+    evidence = (
+        Evidence(made, message("made {value}, with its graph", value=value)),
+        Evidence(freed, FREED),
+        Evidence(reads, message("reads {value} and attaches the freed graph to the new one", value=value)),
+        Evidence(asking, REACHES_FREED),
+    )
+    return Fault("graph freed", carried_graph(value, freed, asking), evidence, CARRIES, (fix,))
 
 
 def carried_graph(value: Text, freed: ProgramLine, asking: ProgramLine) -> Text:

@@ -140,3 +140,12 @@ def test_a_refused_write_may_overwrite_a_saved_tensor_too():
     (row,) = report.rows
     assert row.verdicts == (Verdict.UNNOTICED, Verdict.REFUSED)
     assert "`multiply`" in row.happened and "its gradients will be wrong" in row.happened
+
+
+def test_a_hook_that_writes_into_its_gradient_gets_advice_about_the_hook():
+    report, done, _ = reported(
+        "w = paddle.ones([4])\nw.stop_gradient = False\nh = w * 2\na = h + 1\n"
+        "a.register_hook(lambda grad: grad.scale_(10.0))\na.sum().backward()\n"
+    )
+    assert done.error is not None
+    assert report.rows[-1].instead.startswith("Return a new gradient from the hook")

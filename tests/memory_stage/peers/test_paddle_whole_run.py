@@ -489,3 +489,56 @@ def test_a_write_to_what_a_function_of_the_program_saved_is_named(saved, write, 
     assert error is None and explanation.is_silently_wrong == is_wrong
     found = [each.line.text for fault in explanation.faults for each in fault.evidence if each.is_culprit]
     assert found == ([write] if is_wrong else [])
+
+
+KEPT = """
+import paddle
+from paddle import nn
+class Model(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(3, 5)
+        self.h = paddle.zeros([4, 5])
+    def forward(self, x):
+        out, self.h = self.cell(x, self.h)
+        return out
+model = Model()
+for _ in range(3):
+    loss = model(paddle.ones([4, 3])).square().mean()
+    loss.backward()
+"""
+
+
+def test_an_attribute_that_keeps_a_state_with_its_graph_is_named_and_detached(tmp_path):
+    explanation, _, _ = explained(written(tmp_path, KEPT))
+    (fault,) = explanation.faults
+    assert str(fault.verdict).startswith("`self.h` carries the graph of the backward pass in line 15 into the next one")
+    (fix,) = fault.fixes
+    again, _, error = explained(written(tmp_path, fix.apply(KEPT)))
+    assert error is None and again.faults == [], fix.apply(KEPT)
+
+
+MOVED = """
+import paddle
+from paddle import nn
+student, teacher = nn.Linear(4, 2), nn.Linear(4, 2)
+for step in range(2):
+    x = paddle.ones([8, 4])
+    x.stop_gradient = False
+    loss = (student(x) - teacher(x)).square().mean()
+    for t, s in zip(teacher.parameters(), student.parameters()):
+        t.set_value(t * 0.99 + s * 0.01)
+    student.clear_gradients()
+    loss.backward()
+"""
+
+
+def test_a_parameter_is_changed_after_the_backward_pass_that_needs_it(tmp_path):
+    source = MOVED.replace("    student.clear_gradients()\n", "")
+    explanation, _, _ = explained(written(tmp_path, source))
+    (fault,) = explanation.faults
+    (fix,) = fault.fixes
+    again, _, error = explained(written(tmp_path, fix.apply(source)))
+    assert error is None and again.faults == [], fix.apply(source)
+    explanation, _, _ = explained(written(tmp_path, MOVED))  # an unknown call between the two may need the order
+    assert [fix.edits for fault in explanation.faults for fix in fault.fixes] == [()]
