@@ -38,8 +38,8 @@ LONG_ROW = 105  # if a row has more characters, a phone shows the cells of each 
 STAGE = re.compile("<memory-(?:stage|figure)(?=[ >])")
 STILL = re.compile(r'(<div class="(?:stage|figure)-fallback">.*?</div>\s*)(?=</memory-(?:stage|figure)>)', re.DOTALL)
 # Each picture contains the style of all pictures, so that it can be copied alone. A page needs it once.
-PICTURE_STYLE = re.compile(r"<style>\.memory-picture\b.*?</style>", re.DOTALL)
-PICTURE = re.compile(r'<svg [^>]*class="memory-picture".*?</svg>', re.DOTALL)
+PICTURE_STYLE = re.compile(r"<style>\.memory-(?:figure-)?picture\b.*?</style>", re.DOTALL)
+PICTURE = re.compile(r'<svg [^>]*class="memory-(?:figure-)?picture".*?</svg>', re.DOTALL)
 # A colour or font of a picture, with the value for places that remove style sheets. A page has the style.
 FALLBACK = re.compile(r"var\((--[a-z0-9]+),[^)]*\)")
 NOSCRIPT = re.compile(r"<noscript\b.*?</noscript>", re.DOTALL)

@@ -12,6 +12,7 @@ memory is allocated. A list of events needs no allocator if it contains the even
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -69,12 +70,19 @@ def show(
     names: dict[str, int] = {}
     before = memory.as_data(names)
     run = described(events, names, start=memory.totals())
-    happened = []
-    for event, entry, following in zip(events, run.events, [*events[1:], None], strict=True):
-        happened.append({**memory.apply(event, following), "say": entry["say"]})
-        if event.kind in ("alloc", "free", "oom"):
-            happened[-1]["name"] = entry.get("name", names.setdefault(name_of(event), len(names)))
     chosen = range(len(events))[-1 if opens is None else opens - (opens > 0)]
+    happened = []
+    sentences: dict[tuple[str, ...], int] = {}
+    for number, (event, entry, following) in enumerate(zip(events, run.events, [*events[1:], None], strict=True)):
+        happened.append(memory.apply(event, following))
+        parts = _parts_of(entry["say"], event, memory.totals())
+        happened[-1]["say"] = sentences.setdefault(parts, len(sentences))
+        if event.kind == "oom":
+            happened[-1]["name"] = names.setdefault(name_of(event), len(names))
+        elif "name" in entry:
+            happened[-1]["name"] = entry["name"]
+        if number == chosen:
+            table = memory.as_table(number + 1)
     data = {
         "schema": "allocator/1",
         "title": titled(title or said(TITLE), events),
@@ -84,12 +92,13 @@ def show(
         "names": list(names),
         "before": before,
         "events": happened,
+        "sentences": [*map(list, sentences)],
         "opens": chosen,
     }
     return Figure(
         data,
         sentence=run.events[chosen]["say"],
-        tables=[memory.as_table(len(events))],
+        tables=[table],
         steps=[entry["say"] for entry in run.events] if len(events) <= 60 else (),
     )
 
@@ -99,6 +108,28 @@ def _allocator_of(source: Any, device: str) -> CachingAllocator | None:
     if simulated is not None and simulated.name == device:
         return simulated.allocator
     return getattr(source, "allocator", None)
+
+
+def _parts_of(say: str, event: MemoryEvent, totals: tuple[int, int]) -> tuple[str, ...]:
+    """Split a sentence at the amounts that the page knows from the event, so that many events share the other parts.
+
+    Args:
+        say: the sentence of the event.
+        event: the event.
+        totals: the bytes allocated and the bytes reserved after the event.
+
+    Returns:
+        Texts in alternation with names of amounts ("size", "total" or "asked"), the first and the last are texts.
+    """
+    allocated, reserved = totals
+    amounts = {
+        bytes_shown(reserved if event.kind in ("segment_alloc", "segment_free") else allocated): "total",
+        bytes_shown(event.size): "size",
+    }
+    if event.requested != event.size:
+        amounts[f"{event.requested:,}"] = "asked"
+    parts = re.split(f"({'|'.join(map(re.escape, amounts))})", say)
+    return tuple(amounts[part] if number % 2 else part for number, part in enumerate(parts))
 
 
 def _makers(source: Any, events: list[MemoryEvent]) -> dict[int, MemoryEvent]:
@@ -154,8 +185,10 @@ class _Memory:
     def apply(self, event: MemoryEvent, following: MemoryEvent | None) -> dict[str, Any]:
         """Apply ``event``, and describe it by segment and offset. ``following`` shows the pool of a new segment."""
         entry: dict[str, Any] = {"do": event.kind, "bytes": event.size}
+        if event.kind in ("alloc", "oom") and event.requested != event.size:
+            entry["asked"] = event.requested
         if event.kind == "oom":
-            return {**entry, "asked": event.requested}
+            return entry
         if event.kind == "segment_alloc":
             small = following is not None and following.kind == "alloc" and following.size <= self.small_up_to
             pool = _pool("small" if small else "large") if self.small_up_to else ""
@@ -170,7 +203,7 @@ class _Memory:
             return entry
         if event.kind == "alloc":
             segment.blocks[event.address] = (event.size, event.requested, name_of(event))
-            return {**entry, "asked": event.requested}
+            return entry
         if segment.blocks.pop(event.address, None) is None:
             raise _do_not_fit(event)
         return entry

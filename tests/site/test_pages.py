@@ -107,10 +107,12 @@ def test_a_stage_without_javascript_is_a_picture_and_every_sentence(opened, visi
 @each_page
 def test_a_page_has_the_style_of_its_pictures_once(opened, site, book):
     text = (book / opened.address.removeprefix(site)).read_text(encoding="utf-8")
-    pictures = "".join(PICTURE.findall(text))
-    assert text.count("<style>.memory-picture") == bool(pictures)
-    style, _, _ = text.partition("<style>.memory-picture")[2].partition("</style>")
-    assert set(re.findall(r"var\(([^)]*)\)", pictures)) <= set(re.findall(r"(--\w+):", style))
+    found = PICTURE.findall(text)
+    for kind in ("memory-picture", "memory-figure-picture"):
+        pictures = "".join(picture for picture in found if f'class="{kind}"' in picture)
+        assert text.count(f"<style>.{kind}") == bool(pictures)
+        style, _, _ = text.partition(f"<style>.{kind}")[2].partition("</style>")
+        assert set(re.findall(r"var\(([^)]*)\)", pictures)) <= set(re.findall(r"(--\w+):", style))
 
 
 @each_page_to_read

@@ -66,6 +66,15 @@ def test_the_map_agrees_with_the_allocator_at_every_event(profile, limit):
     assert compared > 20
 
 
+@pytest.mark.parametrize("profile", ["torch/32", "paddle"])
+def test_the_page_makes_the_sentence_of_every_event_and_sentences_are_shared(profile):
+    log, _ = random_log(4, profile, limit=60, steps=200)
+    figure = allocator_map.show(log)
+    made = [element.ask_script("sentence", figure.data, {"step": step}) for step in range(len(log.events))]
+    assert made == list(figure.steps) and len(made) == 60
+    assert len(figure.data["sentences"]) <= len(made) // 2
+
+
 def test_sentences_count_blocks_that_existed_before_the_first_event():
     log, _ = random_log(3, "torch/32", limit=10)
     figure = allocator_map.show(log)
@@ -112,6 +121,16 @@ def test_the_map_opens_at_the_given_event():
     assert allocator_map.show(log, opens=3).sentence == allocator_map.show(log).steps[2]
     with pytest.raises(IndexError):
         allocator_map.show(log, opens=999)
+
+
+def test_the_table_has_the_segments_after_the_event_at_which_the_map_opens():
+    log, _ = random_log(2, "torch/32", steps=10)
+    for opens in range(1, len(log.events) + 1):
+        figure = allocator_map.show(log, opens=opens)
+        (table,) = figure.tables
+        assert table.caption == f"Segments after event {opens}"
+        drawn = element.ask_script("tables", figure.data)[0]["rows"]
+        assert [row[0] for row in table.rows] == list(dict.fromkeys(row[0] for row in drawn))
 
 
 def test_a_block_that_is_too_narrow_for_its_name_has_no_shortened_name():

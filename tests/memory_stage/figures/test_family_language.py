@@ -76,6 +76,9 @@ def test_the_script_and_python_write_the_same_sentence_in_each_language(both, ki
         data = json.loads(json.dumps(figure.data))
         jsonschema.validate(data, json.loads((SCHEMAS / f"{kind}.schema.json").read_text("utf-8")))
         assert ask_script("sentence", data) == figure.sentence
+        if kind == "allocator":
+            made = [ask_script("sentence", data, {"step": step}) for step in range(len(figure.steps))]
+            assert made == list(figure.steps)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -16,6 +16,9 @@ const MOST_LINES_TALL = 7;
 
 const CHART_INSET = 8;
 
+/** Return the bytes that an event asked for. The data has them only if the block is larger. */
+const askedOf = e => e.asked ?? e.bytes;
+
 /**
  * Return one frame for each event, with the segments and blocks after it. A frame shares with the previous frame all
  * objects that its event did not change.
@@ -53,7 +56,7 @@ function framesOf(data) {
     if (e.do === 'alloc') {
       segments.set(e.segment, {
         ...s,
-        blocks: [...s.blocks, { offset: e.offset, bytes: e.bytes, asked: e.asked, name: e.name, at: k }].sort(
+        blocks: [...s.blocks, { offset: e.offset, bytes: e.bytes, asked: askedOf(e), name: e.name, at: k }].sort(
           (a, b) => a.offset - b.offset,
         ),
       });
@@ -99,6 +102,18 @@ function gapsOf({ blocks, bytes }) {
   return gaps;
 }
 
+/** Return the sentence of an event. Many events share one and differ in its amounts. */
+function sentenceOf(data, k) {
+  const e = data.events[k];
+  const { allocated, reserved } = oncePerData(data, framesOf).frames[k];
+  const amounts = {
+    size: bytesText(e.bytes),
+    asked: countText(askedOf(e)),
+    total: bytesText(e.do.startsWith('segment') ? reserved : allocated),
+  };
+  return data.sentences[e.say].map((part, i) => (i % 2 ? amounts[part] : part)).join('');
+}
+
 /** Return the word for free space; "free" alone is a verdict of the stage. */
 const freeWord = () => t('free {size}', { size: '' }).trim();
 
@@ -106,8 +121,8 @@ export const allocatorMap = {
   start: data => ({ step: data.opens }),
   steps: data => data.events.length,
   label: (data, at) => t('event {event} of {count}', { event: at.step + 1, count: data.events.length }),
-  say: (data, at) => data.events[at.step].say,
-  list: data => data.events.map(e => e.say),
+  say: (data, at) => sentenceOf(data, at.step),
+  list: data => data.events.map((_, k) => sentenceOf(data, k)),
   legend: () => [
     [t('bar'), t('a segment: memory that the allocator has reserved, at one scale unless it says "drawn wider".')],
     [t('tinted box'), t('a block in use. The strip below shows the bytes asked for; the rest is rounding.')],
@@ -172,9 +187,12 @@ function drawAllocator(data, { step: k }, width) {
   const y = b => base - (b / top) * 38;
   const barW = Math.max(1, Math.min(36, pitch - Math.min(4, pitch / 4)));
   let out = svgPath(`M0 ${base}H${width}`, stroke('line', 1));
-  const bar = i => `M${px(middle(i) - barW / 2)} ${base}V${px(y(frames[i].allocated))}h${px(barW)}V${base}z`;
-  const others = frames.map((_, i) => (i === k ? '' : bar(i))).join('');
-  out += `<path d="${others}" style="fill:${paint('line')}"/><path d="${bar(k)}" style="fill:${paint('ink')}"/>`;
+  // each bar is a line, which "z" ends at its foot; so the data of a long run of bars repeats the same characters
+  const bar = i => `v${px(y(frames[i].allocated) - base)}z`;
+  const bars = frames.map((_, i) => bar(i)).join(`m${pitch.toFixed(3)} 0`);
+  out +=
+    svgPath(`M${px(middle(0))} ${base}${bars}`, stroke('line', px(barW))) +
+    svgPath(`M${px(middle(k))} ${base}${bar(k)}`, stroke('ink', px(barW)));
   out +=
     svgPath(
       stairs(
@@ -273,8 +291,8 @@ function drawAllocator(data, { step: k }, width) {
   let H = Y + (shelf + 1) * rowH;
   if (e.do === 'oom') {
     // the requested bytes, at the scale of the segments
-    const w = Math.min(width, (e.asked / widest) * width);
-    const word = t('{name} asks for {size}', { name: data.names[e.name] ?? '', size: bytesText(e.asked) }).trim();
+    const w = Math.min(width, (askedOf(e) / widest) * width);
+    const word = t('{name} asks for {size}', { name: data.names[e.name] ?? '', size: bytesText(askedOf(e)) }).trim();
     out += svgRect(1, H + 1, Math.max(3, w - 2), BLOCK_H - 2, `fill:${paint('redwash')};${stroke('red', 2, '5 3')}`, 2);
     const inside = widthOf(word, { bold: true }) + 40 < w;
     out +=
