@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from memory_stage.web import picture
@@ -106,6 +108,20 @@ def test_at_rest_the_picture_takes_half_of_the_stage(show, width, depth):
     page = show(body=pages.element(trace), width=width, motion="reduce")
     box, whole = box_of(page.locator(".pic svg")), box_of(page.locator(".stage"))
     assert box["width"] * box["height"] >= 0.5 * whole["width"] * whole["height"]
+
+
+@pytest.mark.parametrize("width", [390, 760, 1180])
+def test_a_picture_folds_nothing_if_all_of_it_fits_the_room(width):
+    folded = 0
+    for name in ("three", "stale"):
+        trace = pages.trace(name)
+        for variant, each in enumerate(trace["variants"]):
+            for step in range(len(each["steps"])):
+                whole = picture.svg(trace, variant, step, width)
+                height = int(re.search(r' height="(\d+)"', whole)[1])
+                assert picture.svg(trace, variant, step, width, room=height) == whole, (name, variant, step)
+                folded += picture.svg(trace, variant, step, width, room=height // 2) != whole
+    assert folded > 5  # so the room matters
 
 
 def test_the_picture_keeps_room_for_the_tallest_step(show):

@@ -160,7 +160,8 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   if (unfold || isFew(now)) {
     const around = () => mergedGroups(frames.slice(a, b + 1).flatMap(x => groupsAt(plan, x, variant, depth)));
     const whole = a === b ? now : lay(getOrMake((plan.windows ??= new Map()), `${variant} ${a} ${depth}`, around));
-    for (const list of unfold ? [whole] : [whole, now]) if (unfold || fits(list, 0)) return { list, folded: [] };
+    const last = groupGap(c); // the gap after the last storage is not drawn
+    for (const list of unfold ? [whole] : [whole, now]) if (unfold || fits(list, -last)) return { list, folded: [] };
   }
   const words = new Set(plan.codes[variant].slice(frame.line - 1, frame.end).flatMap(text => text.match(WORD) ?? []));
   // always shown are storages that this step touched and did not free, and that of a question; then those with names in

@@ -109,7 +109,7 @@ function stepHeight(plan, { variant, frame }, view, room) {
   const c = columnsOf(plan, view);
   const history = showsHistory(view.depth) ? historyHeight(plan, frame, variant, view.width) : 0;
   const rest = history ? history + GAP : 0;
-  const { list, folded } = memoryLayout(plan, frame, variant, c, view.width, false, room - rest - c.top);
+  const { list, folded } = memoryLayout(plan, frame, variant, c, view.width, false, room - rest - c.top - EDGE);
   const sum = list.reduce((total, { height }) => total + height, 0);
   return (
     Math.ceil(rest + c.top + (folded.length ? sum + restHeight(folded.length) : Math.max(0, sum - groupGap(c)))) + EDGE

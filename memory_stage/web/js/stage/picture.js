@@ -41,7 +41,8 @@ export function drawPicture(
   const prefix = `m${hash(`${trace.title} ${variant} ${frame.step} ${W} ${unfold} ${seen}`)}`;
   const history = showsHistory(seen) ? drawHistory(plan, frame, variant, W) : { svg: '', height: 0 };
   const gap = history.height ? GAP : 0;
-  const memory = drawMemory(plan, frame, variant, view, prefix, unfold, room / zoom - gap - history.height);
+  const left = room / zoom - gap - history.height - EDGE;
+  const memory = drawMemory(plan, frame, variant, view, prefix, unfold, left);
   const H = Math.ceil(memory.height + gap + history.height) + EDGE;
   const height = Math.ceil(H * zoom) + 2 * margin;
   const over = px(margin / zoom);
