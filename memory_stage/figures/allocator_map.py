@@ -84,7 +84,7 @@ def show(
         if number == chosen:
             table = memory.as_table(number + 1)
     data = {
-        "schema": "allocator/1",
+        "schema": "allocator/2",
         "title": titled(title or said(TITLE), events),
         "ask": ask,
         "profile": allocator.profile.name if allocator is not None else None,

@@ -34,7 +34,7 @@ import { whatFits } from './what-fits.js';
 /** @type {Record<string, Figure>} */
 export const FIGURES = {
   'timeline/1': timeline,
-  'allocator/1': allocatorMap,
+  'allocator/2': allocatorMap,
   'strides/1': strideExplorer,
   'fits/1': whatFits,
   'meter/1': memoryMeter,
