@@ -524,3 +524,22 @@ def test_no_line_breaks_between_a_number_of_bytes_and_its_unit(show):
     page.evaluate("host().go(host().frames.length - 1)")
     (apart,) = page.evaluate(amounts, ".diff")
     assert apart.endswith(" B")
+
+
+@pytest.mark.parametrize(
+    "lines, parts",
+    [
+        (["y = w.clone()", "y = w.detach()", "y = w.clone().detach()"], ["clone", "detach", "clone().detach"]),
+        (["y = x.pow(2)", "z = x.clone()", "z = x + 1"], ["y = x.pow(2)", "z = x.clone()", "z = x + 1"]),
+        (["y = x.pow(2)", "h = w.clone()", "h = w.sin()"], ["y = x.pow(2)", "h = w.clone()", "h = w.sin()"]),
+        (["y = x[0]", "y = x[1]", "y = x[2]"], ["0", "1", "2"]),
+    ],
+)
+def test_the_part_of_the_program_that_a_reader_chooses_has_both_of_its_brackets(show, lines, parts):
+    trace = pages.trace("three")
+    for variant, line in zip(trace["variants"], lines, strict=True):
+        variant["code"][2] = line
+    page = show(body=pages.element(trace))
+    for number, part in enumerate(parts):
+        page.evaluate(f"host().choose({number})")
+        assert page.locator(".handle > span").first.text_content() == part

@@ -24,11 +24,14 @@ function commonLength(texts) {
   return length;
 }
 
+/** Return true if a text has as many opening as closing brackets. */
+const isBalanced = text => text.split(/[([{]/).length === text.split(/[)\]}]/).length;
+
 const reversed = text => [...text].reverse().join('');
 
 /**
- * Return where each program has the first part that is not the same in all of them, with whole words; undefined if
- * there is none, if a program ends before it, or if the part is too long.
+ * Return where each program has the first part that is not the same in all of them, with whole words and, if possible,
+ * both of its brackets; undefined if there is none, if a program ends before it, or if the part is too long.
  * @param {{code: string[]}[]} variants
  * @returns {Place[] | undefined}
  */
@@ -38,8 +41,10 @@ export function differences(variants) {
   if (line < 0 || texts.some(text => text === undefined)) return undefined;
   let from = commonLength(texts);
   while (from && texts.some(text => isInWord(text, from))) from--;
-  let after = commonLength(texts.map(text => reversed(text.slice(from))));
-  while (after && texts.some(text => isInWord(text, text.length - after))) after--;
+  const most = commonLength(texts.map(text => reversed(text.slice(from))));
+  const ends = Array.from({ length: most + 1 }, (_, less) => most - less);
+  const words = ends.filter(after => !after || !texts.some(text => isInWord(text, text.length - after)));
+  const after = words.find(end => texts.every(text => isBalanced(text.slice(from, text.length - end)))) ?? words[0];
   const places = texts.map(text => ({ line, from, to: text.length - after }));
   return places.every(({ to }) => to > from && to - from <= MOST) ? places : undefined;
 }
