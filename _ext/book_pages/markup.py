@@ -43,6 +43,8 @@ PICTURE = re.compile(r'<svg [^>]*class="memory-(?:figure-)?picture".*?</svg>', r
 # A colour or font of a picture, with the value for places that remove style sheets. A page has the style.
 FALLBACK = re.compile(r"var\((--[a-z0-9]+),[^)]*\)")
 NOSCRIPT = re.compile(r"<noscript\b.*?</noscript>", re.DOTALL)
+# A picture inside HTML needs no name of its language, which a file has.
+LANGUAGE = ' xmlns="http://www.w3.org/2000/svg"'
 # The attributes by which scripts find the parts of a picture. Nothing reads them where scripts do not run.
 PART = re.compile(r'(?<=[a-z"]) (?:data-[a-z-]+="[^"]*"|class="cell")')
 # Code in the book has the style of the stage, with grey comments. Other markup of Pygments is not needed.
@@ -80,7 +82,7 @@ def mend(body: str) -> str:
 
 def _light_pictures(body: str) -> str:
     """Remove the values that repeat the page's style from its pictures, and attributes that only scripts read."""
-    body = PICTURE.sub(lambda picture: FALLBACK.sub(r"var(\1)", picture[0]), body)
+    body = PICTURE.sub(lambda picture: FALLBACK.sub(r"var(\1)", picture[0]).replace(LANGUAGE, ""), body)
     return NOSCRIPT.sub(lambda part: PICTURE.sub(lambda picture: TAG.sub(_without_parts, picture[0]), part[0]), body)
 
 

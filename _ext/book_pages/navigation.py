@@ -13,6 +13,10 @@ from sphinx.application import Sphinx
 
 TITLE = "In Place"
 CURRENT = re.compile(r'<a class="current reference internal" href="#">(.*?)</a>', re.DOTALL)
+# Markup in the list of chapters that no style sheet and no script uses. Each page has this list.
+UNUSED = re.compile(
+    r' class="(?:toctree-l1|reference internal)"| role="heading"|<span class="caption-text">(.*?)</span>'
+)
 MARKUP = re.compile("<[^>]+>")
 APPENDIX = re.compile(r"(?:^|/)([A-Z])_")  # matches the names of appendices, whose tables are as wide as the page
 NOT_FOUND = "404"
@@ -22,9 +26,9 @@ def show_chapters(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Add the list of chapters, the page's sections and the questions of the neighbouring pages to the context."""
-    chapters = (context["toctree"](maxdepth=1, includehidden=True) or "").replace(' role="heading"', "")
+    chapters = context["toctree"](maxdepth=1, includehidden=True) or ""
     here = f'<a class="current" href="#" aria-current="page">\\1</a>{_sections(app, pagename)}'
-    context["chapters"] = CURRENT.sub(here, chapters)
+    context["chapters"] = UNUSED.sub(r"\1", CURRENT.sub(here, chapters))
     title = unescape(MARKUP.sub("", context.get("title", "")))
     context["page_title"] = app.config.html_title if pagename == app.config.root_doc else f"{title} | {TITLE}"
     letter = APPENDIX.search(pagename)

@@ -188,7 +188,7 @@ function drawAllocator(data, { step: k }, width) {
   const barW = Math.max(1, Math.min(36, pitch - Math.min(4, pitch / 4)));
   let out = svgPath(`M0 ${base}H${width}`, stroke('line', 1));
   // each bar is a line, which "z" ends at its foot; so the data of a long run of bars repeats the same characters
-  const bar = i => `v${px(y(frames[i].allocated) - base)}z`;
+  const bar = i => `v${Math.round(y(frames[i].allocated) - base)}z`;
   const bars = frames.map((_, i) => bar(i)).join(`m${pitch.toFixed(3)} 0`);
   out +=
     svgPath(`M${px(middle(0))} ${base}${bars}`, stroke('line', px(barW))) +
@@ -314,7 +314,7 @@ function drawAllocator(data, { step: k }, width) {
     out += svg;
     H = end;
   }
-  const defs = [...used].map(h => areaDef(prefix, h) + (h ? patternDef(prefix, h) : '')).join('');
+  const defs = [...used].map(h => (h && tall ? patternDef : areaDef)(prefix, h)).join('');
   return figureSvg(width, H, allocatorMap.say(data, { step: k }), defs, out);
 }
 

@@ -41,10 +41,9 @@ export function differences(variants) {
   if (line < 0 || texts.some(text => text === undefined)) return undefined;
   let from = commonLength(texts);
   while (from && texts.some(text => isInWord(text, from))) from--;
-  const most = commonLength(texts.map(text => reversed(text.slice(from))));
-  const ends = Array.from({ length: most + 1 }, (_, less) => most - less);
-  const words = ends.filter(after => !after || !texts.some(text => isInWord(text, text.length - after)));
-  const after = words.find(end => texts.every(text => isBalanced(text.slice(from, text.length - end)))) ?? words[0];
+  let after = commonLength(texts.map(text => reversed(text.slice(from))));
+  const isCut = text => isInWord(text, text.length - after) || !isBalanced(text.slice(from, text.length - after));
+  while (after && texts.some(isCut)) after--;
   const places = texts.map(text => ({ line, from, to: text.length - after }));
   return places.every(({ to }) => to > from && to - from <= MOST) ? places : undefined;
 }
