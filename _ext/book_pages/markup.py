@@ -24,6 +24,11 @@ MENDS = (
         re.compile(r'(<div class="output (?:stream|text_plain|stderr|traceback)[^>]*>\s*<div class="highlight"><pre)>'),
         r'\1 tabindex="0">',
     ),
+    # Classes and elements of Sphinx that no style sheet and no script uses.
+    (re.compile(' class="reference (?:internal|external)"'), ""),
+    (re.compile(r'(?<= class=")([^"]*) reference (?:internal|external)(?=")'), r"\1"),
+    (re.compile('<span class="std std-(?:doc|ref)">(.*?)</span>', re.DOTALL), r"\1"),
+    (re.compile('highlight-ipython3 (?=notranslate")'), ""),
     # Settings for a kernel on another host, which pages never start.
     (re.compile(r'<script type="text/x-thebe-config">.*?</script>|<script>kernelName = .*?</script>', re.DOTALL), ""),
 )

@@ -339,12 +339,18 @@ def test_without_scripts_each_paragraph_has_the_still_picture_of_its_step(small,
         assert seen.overflow() == 0
 
 
+# whether each picture refers to its own patterns: a browser does not draw those of a hidden picture with the same names
+PATTERNS = """stills => stills.flatMap(still => [...still.outerHTML.matchAll(/url\\(#([^)]+)\\)/g)].map(
+    ([, id]) => document.getElementById(id).closest('figure') === still))"""
+
+
 def test_on_paper_each_paragraph_has_the_still_picture_of_its_step(reader):
     stills = reader.page.locator("figure.step-still:visible")
     assert stills.count() == 0
     reader.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     reader.page.emulate_media(media="print")
     assert soon(stills.count) == MARKS
+    assert set(stills.evaluate_all(PATTERNS)) == {True}
     text, still = box_of(reader.page.locator(".names-step").nth(1)), box_of(stills.nth(1))
     assert still["y"] >= text["y"] + text["height"] - 1
     reader.page.emulate_media(media="screen")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from contextlib import suppress
 
 import pytest
@@ -141,3 +142,13 @@ def test_a_block_that_is_too_narrow_for_its_name_has_no_shortened_name():
         svg = element.picture(allocator_map.show(log, title="Kept results").data, width)
         names = [mark.said for mark in drawing.marks(svg) if mark.kind == "text" and mark.said.startswith("(")]
         assert "(zeros)" in names and all(name == "(zeros)" or len(name) > 4 for name in names), (width, names)
+
+
+def test_maps_with_equal_titles_have_patterns_of_different_names():
+    ids = []
+    for seed in (2, 3):
+        log, _ = random_log(seed, "torch/32", steps=10)
+        svg = element.picture(allocator_map.show(log, title="A map", opens=2).data)
+        ids.append(set(re.findall(r'<pattern id="([^"]+)"', svg)))
+        assert ids[-1] == set(re.findall(r"url\(#([^)]+)\)", svg))  # all of them are used
+    assert not ids[0] & ids[1]

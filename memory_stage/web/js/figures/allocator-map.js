@@ -178,7 +178,7 @@ function drawAllocator(data, { step: k }, width) {
   const { frames, slots, hues, widest, top } = oncePerData(data, framesOf);
   const f = frames[k];
   const e = data.events[k];
-  const prefix = figureId(data.title, k, width);
+  const prefix = figureId(data, k, width);
   const used = new Set();
   const n = frames.length;
   const pitch = (width - 2 * CHART_INSET) / n;

@@ -1,3 +1,4 @@
+import { getOrMake } from '../shared/cache.js';
 import { themeCss } from '../shared/colors.js';
 import { escapeHtml, hash, withoutBackticks } from '../shared/text.js';
 
@@ -8,8 +9,15 @@ const FIGURE_CSS =
   `.memory-figure-picture text{white-space:pre}.memory-figure-picture [data-pick]{cursor:pointer}` +
   `@media print{.memory-figure-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}`;
 
-/** Return an id that is the same in every run and that differs between the figures of a page. */
-export const figureId = (...parts) => `f${hash(parts.join(' '))}`;
+/** The hash of each figure's data, which is computed once. */
+const hashes = new WeakMap();
+
+/**
+ * Return an id that is the same in every run and that differs between the pictures of a page, also if their titles are
+ * equal: a browser does not draw the patterns of a hidden picture, so no other picture may refer to them.
+ */
+export const figureId = (data, ...parts) =>
+  `f${hash([getOrMake(hashes, data, () => hash(JSON.stringify(data))), ...parts].join(' '))}`;
 
 export function figureSvg(width, H, label, defs, body) {
   H = Math.ceil(H);

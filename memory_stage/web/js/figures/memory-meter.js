@@ -41,7 +41,7 @@ const cellWidth = c =>
 
 function drawMeter(data, at, width) {
   const { now, capacity, cells } = data;
-  const prefix = figureId(data.title, data.say, width);
+  const prefix = figureId(data, width);
   const marks = [
     [t('allocated'), bytesText(now.allocated), svgRect(0.5, 0.5, 11, 11, `fill:${paint('ink')}`)],
     [t('reserved'), bytesText(now.reserved), svgRect(0.5, 0.5, 11, 11, `${areaFill(prefix, 0)};${stroke('node', 1)}`)],

@@ -214,7 +214,7 @@ const viewOf = (data, i) => {
 function drawStrides(data, at, width) {
   const { shape, strides: s, offset, index } = at;
   const n = data.cells.length;
-  const prefix = figureId(data.title, listText(shape), listText(s), offset, listText(index), width);
+  const prefix = figureId(data, listText(shape), listText(s), offset, listText(index), width);
   const here = cellOf(at, index);
   const wide = width / n >= 18;
   const read = new Map();

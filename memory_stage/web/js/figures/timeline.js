@@ -167,7 +167,7 @@ function drawTimeline(data, at, width) {
   const { events } = data.runs[at.run];
   const n = events.length;
   const k = at.step;
-  const prefix = figureId(data.title, at.run, k, width);
+  const prefix = figureId(data, at.run, k, width);
   const x = i => g.x0 + i * g.pitch;
   const y = b => g.base - (b / g.top) * (g.H - 6);
   const middle = i => x(i + 0.5);

@@ -159,7 +159,7 @@ const verdictOf = e =>
   e.refused ? t('refused') : e.released ? t('fits, cache given back') : e.fits ? t('fits') : t('does not fit');
 
 function drawFits(data, at, width) {
-  const prefix = figureId(data.title, ...Object.values(at), width);
+  const prefix = figureId(data, ...Object.values(at), width);
   const capacity = data.capacities[at.capacity];
   const kinds = kindsOf(data, at);
   const ends = kinds.map((_, i) => outcomeOf(data, at, i));

@@ -14,9 +14,19 @@ const NEAR = '600px';
 /** @type {(selector: string) => Element[]} */
 const all = selector => [...document.querySelectorAll(selector)];
 
+/**
+ * Give the patterns of a picture names that begin with another letter. A browser does not draw the patterns of a hidden
+ * picture, and a hidden picture of the same step may have the same names.
+ * @param {string | null} svg
+ * @param {string} letter
+ */
+const renamed = (svg, letter) => (svg ?? '').replace(/(id="|url\(#)m/g, `$1${letter}`);
+
 /** Show the pictures that the page has as text. */
 export function showStills() {
-  for (const source of all('noscript.step-still')) source.insertAdjacentHTML('afterend', source.textContent ?? '');
+  for (const source of all('noscript.step-still')) {
+    source.insertAdjacentHTML('afterend', renamed(source.textContent, 's'));
+  }
 }
 
 export function hideStills() {
@@ -36,7 +46,7 @@ export function drawBetween(named) {
     if (!near.has(figure) || !width || figure.dataset.width === String(width)) return;
     figure.dataset.width = String(width);
     const { trace, variant, step } = /** @type {Named} */ (places.get(figure));
-    figure.innerHTML = globalThis.memoryStage.picture(trace(), { variant, step, width });
+    figure.innerHTML = renamed(globalThis.memoryStage.picture(trace(), { variant, step, width }), 'd');
   };
   const positions = new IntersectionObserver(
     entries => {
