@@ -350,7 +350,7 @@ def test_on_paper_each_paragraph_has_the_still_picture_of_its_step(reader):
     reader.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     reader.page.emulate_media(media="print")
     assert soon(stills.count) == MARKS
-    assert set(stills.evaluate_all(PATTERNS)) == {True}
+    assert soon(lambda: set(stills.evaluate_all(PATTERNS))) == {True}
     text, still = box_of(reader.page.locator(".names-step").nth(1)), box_of(stills.nth(1))
     assert still["y"] >= text["y"] + text["height"] - 1
     reader.page.emulate_media(media="screen")
