@@ -45,6 +45,8 @@ HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # without and with mat
 MEASURES = {"": range(66, 76), "zh": range(36, 49)}  # characters a line; some in a Chinese line are half as wide
 STAGE_WIDTH = 1180  # pixels, if there is space
 STILLS = re.compile('<noscript class="step-still">.*?</noscript>', re.DOTALL)
+FIGURES = re.compile("<memory-figure.*?</memory-figure>", re.DOTALL)
+MOST_FIGURES = 0.08  # of a page's weight
 MOST_STILLS = 0.15  # of a page's weight without the pictures of its paragraphs' steps
 ALONE = "memory-stage:not(.beside memory-stage)"  # stages without a text beside them
 UNACCOMPANIED = "memory-stage:not(.beside:not(.tall) memory-stage)"  # stages above or below their text
@@ -83,6 +85,8 @@ def test_a_page_has_few_bytes(opened, site, book):
     own = len(gzip.compress(text.encode()))
     stills = own - len(gzip.compress(STILLS.sub("", text).encode()))
     assert stills <= MOST_STILLS * (weight - stills)
+    figures = own - len(gzip.compress(FIGURES.sub("", text).encode()))
+    assert figures <= MOST_FIGURES * weight
     assert weight > own + 40 * KILOBYTE  # type and style alone weigh more, so the scale works
     assert weight <= HEAVIEST[has_mathematics], f"{weight / KILOBYTE:.0f} KB compressed"
 
