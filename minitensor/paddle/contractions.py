@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
-from minitensor.engine.core.errors import named_instead
+from minitensor.engine.core.errors import devices_differ, named_instead, on_several_devices
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import INTEGERS
@@ -276,11 +276,14 @@ def isclose(
     need_tensor("isclose", x)
     need_tensor("isclose", y)
     rtol, atol = checks.real("isclose", "rtol", rtol), checks.real("isclose", "atol", atol)
+    if on_several_devices((x._array, y._array)):
+        raise devices_differ("isclose", (x._array, y._array))
+    one, other = host_array(x._array), host_array(y._array)
     try:
-        close = np.isclose(x._array, y._array, rtol, atol, checks.flag("isclose", "equal_nan", equal_nan))
+        close = np.isclose(one, other, rtol, atol, checks.flag("isclose", "equal_nan", equal_nan))
     except ValueError:
         raise ValueError(f"isclose: shapes {x.shape} and {y.shape} cannot be broadcast") from None
-    return Tensor._made(np.asarray(close), "isclose", (x,))
+    return Tensor._made(like(np.asarray(close), x._array), "isclose", (x,))
 
 
 def diff(x: Tensor, n: int = 1, axis: int = -1, name: str | None = None) -> Tensor:

@@ -172,10 +172,10 @@ spell("fmod", grad_name=lambda node: f"FmodBackward{0 if node.inputs[1] is None 
 # If one operand is nan, the result is nan. As in PyTorch, both operands then get the whole gradient.
 spell("maximum", in_place=False, doc="The larger of two elements; at a tie each gets half of the gradient.",
       rules={"x": "where(x < y, 0, where(x == y, g * 0.5, g))",
-             "y": "where(x > y, 0, where(x == y, g * 0.5, g))"})  # fmt: skip
+             "y": "where(y < x, 0, where(y == x, g * 0.5, g))"})  # fmt: skip
 spell("minimum", in_place=False, doc="The smaller of two elements; at a tie each gets half of the gradient.",
       rules={"x": "where(x > y, 0, where(x == y, g * 0.5, g))",
-             "y": "where(x < y, 0, where(x == y, g * 0.5, g))"})  # fmt: skip
+             "y": "where(y > x, 0, where(y == x, g * 0.5, g))"})  # fmt: skip
 spell("neg negative", "neg", found=_ALSO_IN_PLACE)
 spell("abs absolute", "abs", found="Tensor Tensor_ torch abs_")
 spell("clamp clip", "clip", marks={"passed": "within_bounds(x, min, max)"}, grad_name="ClampBackward1",

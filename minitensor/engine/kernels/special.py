@@ -170,7 +170,7 @@ def gamma_density(a: Array, b: Array) -> Array:
     a, b = a.astype(np.float64), b.astype(np.float64)  # the three terms nearly cancel, which loses digits in float32
     with np.errstate(all="ignore"):
         power = _scipy("gammainc", "xlogy")(a - 1, b)
-        return np.exp(power - b - lgamma(a)).astype(dtype)
+        return np.exp(power - b - lgamma(a)[()]).astype(dtype)  # a number beside a GPU array is a scalar
 
 
 # ---------- Bessel functions ----------

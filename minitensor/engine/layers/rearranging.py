@@ -56,7 +56,7 @@ def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
     # Refuse a result that is too large before anything is allocated.
     as_shape(op, [*x._array.shape[:axis], total, *x._array.shape[axis + 1 :]])
     positions = np.repeat(np.arange(length), counts.reshape(-1) if counts.size > 1 else int(counts.reshape(-1)[0]))
-    return FUNCTIONS["index_select"](x, Tensor._made(positions), axis)
+    return FUNCTIONS["index_select"](x, Tensor._made(like(positions, x._array)), axis)
 
 
 def meshgrid(

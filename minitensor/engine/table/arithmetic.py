@@ -24,9 +24,9 @@ each("divide", np.divide, "x y", "Elementwise quotient; rounded down with roundi
    prologue="if rounding_mode is not None: return redirect(rounded('divide{_}', rounding_mode), x, y)")  # fmt: skip
 each("pow", kernels.power, "x y", "Elementwise power.", x="power_slope(g, x, y)", y="power_log(g, x, out)")
 each("maximum", np.maximum, "x y", "The larger of two elements; at a tie the gradient goes to y.",
-   x="where(x > y, g, 0)", y="where(x <= y, g, 0)")  # fmt: skip
+   x="where(x > y, g, 0)", y="where(y >= x, g, 0)")  # fmt: skip
 each("minimum", np.minimum, "x y", "The smaller of two elements; at a tie the gradient goes to y.",
-   x="where(x < y, g, 0)", y="where(x >= y, g, 0)")  # fmt: skip
+   x="where(x < y, g, 0)", y="where(y <= x, g, 0)")  # fmt: skip
 each("scale", kernels.scale, "x", "scale * x + bias, or scale * (x + bias) with bias_after_scale=False.",
    arguments=("scale=1.0", "bias=0.0", "bias_after_scale=True"), prepare=kernels.scale_arguments,
    refuses=("TypeError: for scale or bias that is not a number.",),

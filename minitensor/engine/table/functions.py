@@ -45,10 +45,10 @@ each("atanh", np.arctanh, "x", "Inverse hyperbolic tangent.", floats=True, x="g 
 each("atan2", np.arctan2, "x y", "The angle of the point (y, x), from -pi to pi.", floats=True, in_place=False,
    x="g * (y / hypot(x, y) / hypot(x, y))", y="g * (-x / hypot(x, y) / hypot(x, y))")  # fmt: skip
 each("fmax", np.fmax, "x y", "The larger of two elements, or the one that is not nan; at a tie x gets the gradient.",
-   in_place=False, marks={"first": "logical_or(x >= y, y != y)"},
+   in_place=False, marks={"first": "logical_or(greater_equal(x, y), y != y)"},
    x="where(first, g, 0)", y="where(first, 0, g)")  # fmt: skip
 each("fmin", np.fmin, "x y", "The smaller of two elements, or the one that is not nan; at a tie x gets the gradient.",
-   in_place=False, marks={"first": "logical_or(x <= y, y != y)"},
+   in_place=False, marks={"first": "logical_or(less_equal(x, y), y != y)"},
    x="where(first, g, 0)", y="where(first, 0, g)")  # fmt: skip
 each("heaviside", functions.heaviside, "x y", "0 where x is below 0, 1 where it is above, and y where it is 0.",
    in_place=False, marks={"zero": "x == 0"}, x="zeros_like(g)", y="where(zero, g, 0)")  # fmt: skip

@@ -20,6 +20,8 @@ from minitensor.autograd import PyLayer
 from minitensor.engine.core.storage import write_log
 from minitensor.engine.device.memory_error import OutOfMemoryError
 from minitensor.engine.device.places import current, device_named
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.table import ROWS
 from minitensor.torch.tensor import as_torch
 from tests.support.engine import samples, samples_indexed
 from tests.support.engine.state import Moment
@@ -157,6 +159,62 @@ def test_numbers_arrays_and_lists_move_to_the_device_of_the_tensor():
         x[[1]] = np.zeros(2)
         assert x.place == here and x.tolist() == [[7, 8], [0, 0]] and x[[0], [1]].place == here
         assert mt.get_device() == there, "new tensors are made where they were made before"
+
+
+#: Operations of two operands with a gradient.
+OF_TWO = [name for name, row in sorted(ROWS.items()) if row.operands == ("x", "y") and row.normal and row.rules]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("name", OF_TWO)
+def test_an_operation_beside_a_number_has_the_same_gradient_on_every_device(name: str, create_graph: bool):
+    def answer(dtype: str, number: float, reflected: bool, place: str) -> object:
+        x = mt.to_tensor([0.25, 0.5, 0.75], dtype=dtype, place=place, stop_gradient=False)
+        with np.errstate(all="ignore"):
+            try:
+                found = FUNCTIONS[name](*((number, x) if reflected else (x, number)))
+            except (TypeError, ValueError) as error:
+                return type(error).__name__
+            if found.stop_gradient:
+                return None
+            try:
+                (gradient,) = mt.grad(found, [x], create_graph=create_graph, allow_unused=True)
+            except RuntimeError as error:  # the operation has no slope along this operand
+                return str(error)
+        return None if gradient is None else gradient.cpu().tolist()
+
+    for each in itertools.product(("float32", "float16"), (0.5, 2), (False, True)):
+        assert repr(answer(*each, SIM)) == repr(answer(*each, "cpu")), each
+
+
+#: Functions that compute a part of their result with numbers or on the host.
+PARTLY_ON_THE_HOST = {
+    "isclose": lambda x, y: mt.isclose(x, y),
+    "repeat_interleave": lambda x, y: mt.repeat_interleave(x, 2),
+    "repeat_interleave of rows": lambda x, y: torch.repeat_interleave(as_torch(x), 2, 0),
+    "cosine_similarity": lambda x, y: mt.nn.functional.cosine_similarity(x, y),
+    "normalize": lambda x, y: mt.nn.functional.normalize(x),
+    "median": lambda x, y: as_torch(x).median(),
+    "topk": lambda x, y: as_torch(x).topk(1)[1],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("name", PARTLY_ON_THE_HOST)
+def test_a_function_has_the_same_result_and_gradients_on_every_device(name: str, dtype: str):
+    def answer(place: str) -> list[object]:
+        values = [[0.5, 0.25, 0.75], [0.125, 0.5, 0.5]], [[0.5, 0.5, 0.25], [1.0, 0.25, 0.5]]
+        x, y = (mt.to_tensor(each, dtype=dtype, place=place, stop_gradient=False) for each in values)
+        found = PARTLY_ON_THE_HOST[name](x, y)
+        answers = [found.detach().cpu().tolist()]
+        if not found.stop_gradient:
+            first = mt.grad(found, [x, y], create_graph=True, allow_unused=True)
+            wanted = [g for g in first if g is not None and not g.stop_gradient]
+            second = mt.grad(wanted, [x, y], allow_unused=True) if wanted else []
+            answers += [None if g is None else g.detach().cpu().tolist() for g in (*first, *second)]
+        return answers
+
+    assert repr(answer(SIM)) == repr(answer("cpu"))
 
 
 # ---------- moving ----------

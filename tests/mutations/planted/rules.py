@@ -54,8 +54,8 @@ arithmetic(
 arithmetic(
     "both-get-the-gradient-of-a-tie",
     "At a tie of maximum both operands get the whole gradient.",
-    'x="where(x > y, g, 0)", y="where(x <= y, g, 0)")',
-    'x="where(x >= y, g, 0)", y="where(x <= y, g, 0)")',
+    'x="where(x > y, g, 0)", y="where(y >= x, g, 0)")',
+    'x="where(x >= y, g, 0)", y="where(y >= x, g, 0)")',
     "operations::test_at_a_tie_of_maximum_and_minimum_the_second_operand_gets_the_gradient",
 )  # fmt: skip
 arithmetic(
