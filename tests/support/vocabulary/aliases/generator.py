@@ -149,6 +149,7 @@ class Writer:
         if len(shape) == 1 and shape[0] == 4:
             choices += [
                 (f"{name}.view(2, 2)", (2, 2)),
+                (f"{name}.unflatten(0, (2, -1))", (2, 2)),
                 (f"{name}[::2]", (2,)),
                 (f"{name}[:2]", (2,)),
                 (f"{name}[2:]", (2,)),
