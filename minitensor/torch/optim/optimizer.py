@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -29,7 +30,7 @@ class Optimizer:
         op = f"{type(self).__name__}()"
         checks.instance(op, "defaults", defaults, dict, "a dict of settings")
         self.defaults = defaults
-        self.state: dict[Tensor, dict[str, Any]] = {}
+        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         given = checks.elements(op, "params", params, "tensors or dicts")
         if not given:
@@ -83,7 +84,10 @@ class Optimizer:
             for group in self.param_groups:
                 for x in group["params"]:
                     if x.grad is not None:
-                        self._update(x, x.grad, group, self.state.setdefault(x, {}))
+                        state = self.state.get(x, {})
+                        self._update(x, x.grad, group, state)
+                        if state:  # plain SGD has none
+                            self.state[x] = state
         return loss
 
     def _update(self, x: Any, gradient: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
@@ -131,10 +135,11 @@ class Optimizer:
         ]
         if wrong:
             raise ValueError(f"loaded state dict does not fit: {'; '.join(wrong)}. Nothing was loaded.")
-        self.state = {
+        loaded = {
             by_number[number]: {name: _like_parameter(by_number[number], value) for name, value in values.items()}
             for number, values in state_dict["state"].items()
         }
+        self.state = defaultdict(dict, loaded)
         for own, group in zip(self.param_groups, groups, strict=True):
             own.update({name: value for name, value in group.items() if name != "params"})
 

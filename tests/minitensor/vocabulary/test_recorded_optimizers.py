@@ -114,3 +114,39 @@ def test_a_step_between_forward_and_backward_is_refused_at_backward():
     rms.step()
     with pytest.raises(RuntimeError, match="tensor_version:1 != wrapper_version_snapshot:0"):
         loss.backward()
+
+
+def test_plain_descent_keeps_no_state():
+    w = torch.nn.Parameter(torch.ones(2))
+    for momentum, names in ((0.0, {}), (0.9, {0: ["momentum_buffer"]})):
+        optimizer = torch.optim.SGD([w], lr=0.1, momentum=momentum)
+        w.sum().backward()
+        optimizer.step()
+        assert {number: list(values) for number, values in optimizer.state_dict()["state"].items()} == names
+
+
+def test_an_optimizer_of_ones_own_has_an_empty_state_for_each_parameter():
+    class Counting(torch.optim.Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, {"lr": lr})
+
+        @torch.no_grad()
+        def step(self):
+            for group in self.param_groups:
+                for x in group["params"]:
+                    state = self.state[x]
+                    if not state:
+                        state["step"] = 0
+                    state["step"] += 1
+                    x.sub_(x.grad, alpha=group["lr"] / state["step"])
+
+    w = torch.nn.Parameter(torch.ones(2))
+    optimizer, other = Counting([w], 0.5), Counting([w], 0.5)
+    for _ in range(2):
+        optimizer.zero_grad()
+        w.sum().backward()
+        optimizer.step()
+    assert w.tolist() == [0.25, 0.25] and optimizer.state_dict()["state"] == {0: {"step": 2}}
+    other.load_state_dict(optimizer.state_dict())
+    other.step()
+    assert other.state[w] == {"step": 3}
