@@ -218,7 +218,7 @@ def _fault(
     names = ProgramNames(frames)
     operation = short_name(saved.tensor.node.name())
     attribute = saved.tensor.attribute
-    name = names.of(saved.tensor.data)
+    name = names.of(saved.tensor.data, [watch.lines[each.line].text for each in writers])
     made = next((each for each in (saved, *others) if _is_result_of(each, saved)), None)
     if made is not None:
         assigned = assigned_name(made.line)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
@@ -21,8 +23,12 @@ class ProgramNames:
         """Return every name with its tensor."""
         return list(self._found)
 
-    def of(self, x: torch.Tensor) -> str:
-        """Return the shortest name of a tensor with the elements of ``x`` or, without one, on its storage; or ""."""
+    def of(self, x: torch.Tensor, texts: Sequence[str] = ()) -> str:
+        """Return the shortest name of a tensor with the elements of ``x`` or, without one, on its storage; or "".
+
+        Args:
+            texts: lines of the program whose names of the tensor are preferred, for tensors with several names.
+        """
         exact: list[str] = []
         whole: list[str] = []
         address = torch._C._storage_address(x)
@@ -30,7 +36,9 @@ class ProgramNames:
             if address_of(each) == address:
                 same = each.data_ptr() == x.data_ptr() and each.shape == x.shape and each.stride() == x.stride()
                 (exact if same else whole).append(name)
-        return named_tensors.shortest(exact or whole or self._gradients_at(address))
+        found = exact or whole or self._gradients_at(address)
+        used = [name for name in found if any(re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) for text in texts)]
+        return named_tensors.shortest(used or found)
 
     def is_trained(self, x: torch.Tensor) -> bool:
         """Return True if a leaf that requires a gradient has the memory of ``x``."""

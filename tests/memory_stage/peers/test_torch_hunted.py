@@ -105,3 +105,23 @@ def test_the_nodes_of_a_recorded_backward_pass_have_its_line(tmp_path):
     (fault,) = explanation.faults
     assert "(g,) = torch.autograd.grad(inner, w, create_graph=True)" in [each.line.text for each in fault.evidence]
     assert "line 0" not in str(explanation)
+
+
+TIED = """
+import torch
+from torch import nn
+embed, out = nn.Embedding(6, 4), nn.Linear(4, 6, bias=False)
+model = nn.ModuleDict({"embedding": embed, "out": out})
+out.weight = embed.weight
+loss = model["out"](torch.tanh(model["embedding"](torch.tensor([0, 1])))).sum()
+with torch.no_grad():
+    NAME.weight.div_(2)
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("write", ["embed", "out"])
+def test_a_tensor_with_several_names_has_the_one_of_the_line_that_overwrites_it(write, tmp_path):
+    explanation, _, _ = explained(written(tmp_path, TIED.replace("NAME", write)))
+    (fault,) = explanation.faults
+    assert f"overwrites `{write}.weight`" in str(fault.verdict)
