@@ -7,13 +7,27 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.core.history import new_node
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import broadcast_shapes, host_array, like
 from minitensor.engine.kernels.sixteen_bits import wide
-from minitensor.engine.operations.operands import NUMBERS
+from minitensor.engine.modes import modes
+from minitensor.engine.operations.operands import CAST, NUMBERS
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.errors import sizes_differ
 from minitensor.torch.tensor import Tensor, as_torch, without_history
+
+
+def with_gradient_like(x: Any, y: Any) -> Any:
+    """Return ``y``, compared with ``x`` in its own dtype, so that a gradient in the dtype of ``x`` is converted."""
+    if not isinstance(x, BaseTensor) or not isinstance(y, BaseTensor) or x._array.dtype == y._array.dtype:
+        return y
+    node = y._current() if modes.grad else None
+    if node is None:
+        return y
+    same = as_torch(BaseTensor._alias(y._array, y._storage))
+    same._node = new_node(CAST, (node,), (y._array.dtype,), y._array.shape)
+    return same
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:

@@ -26,6 +26,7 @@ from minitensor.engine.saved.saved import is_intact
 from minitensor.torch import errors, kernels, operands
 from minitensor.torch.alpha import scale_operand
 from minitensor.torch.arguments import need_int
+from minitensor.torch.comparison import with_gradient_like
 from minitensor.torch.grad_fn import NamedOperation
 from minitensor.torch.operation_table import SPELLINGS
 from minitensor.torch.scalars import check_numbers
@@ -71,6 +72,7 @@ CALLS: dict[str, Any] = {
         )
     },
     "scale_operand": scale_operand,
+    "with_gradient_like": with_gradient_like,
     "check_numbers": check_numbers,
     "need_int": need_int,
     "__name__": "minitensor.torch.operations",

@@ -239,7 +239,7 @@ spell("bitwise_right_shift", "bitwise_right_shift", "input, other", prologue="is
 for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_equal", "lt less": "less_than",
                      "le less_equal": "less_equal", "eq": "equal", "ne not_equal": "not_equal"}.items():  # fmt: skip
     # As in PyTorch, the in-place result requires a gradient if an operand does, although both gradients are 0.
-    spell(_names, _row, zero_slopes=("x", "y"))
+    spell(_names, _row, zero_slopes=("x", "y"), prologue="if '{_}': y = with_gradient_like(x, y)")
 
 # ---------- reductions and scans ----------
 

@@ -165,3 +165,20 @@ def test_an_element_found_by_its_value_has_a_second_derivative():
     (gradient,) = torch.autograd.grad(x.median() ** 2, x, create_graph=True)
     (second,) = torch.autograd.grad(gradient.sum(), x)
     assert (gradient.tolist(), second.tolist()) == ([1.0, 1.0, 0.0], [1.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    "name", ["add_", "sub_", "mul_", "div_", "lt_", "le_", "gt_", "ge_", "eq_", "ne_", "copysign_", "copy_"]
+)
+@pytest.mark.parametrize("dtypes", [("float32", "float64"), ("float16", "float32"), ("float64", "float16")])
+def test_a_write_from_another_dtype_has_a_gradient_in_that_dtype(name, dtypes):
+    """In PyTorch, too, the gradient of a tensor has its dtype, also if the tensor was written into one of another."""
+    target, source = (torch.tensor([1.0, 2.0], dtype=getattr(torch, each), requires_grad=True) for each in dtypes)
+    loss = getattr(target * 1, name)(source).sum()
+    for create_graph in (True, False):
+        found = torch.autograd.grad(
+            loss, [target, source], create_graph=create_graph, retain_graph=True, allow_unused=True
+        )
+        assert [None if g is None else g.dtype for g in found] in ([target.dtype, source.dtype], [None, source.dtype])
+    loss.backward()
+    assert source.grad.dtype is source.dtype
