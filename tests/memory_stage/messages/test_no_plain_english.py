@@ -59,10 +59,13 @@ _NOT_SHOWN = {
         "leaf variable has been moved",
         "more than one element of the written-to tensor refers to a single memory location",
     },
-    "explanation/advice.py": {"leaf Variable", "Leaf Var", "Leaf Tensor"},
+    "explanation/advice.py": {
+        *("leaf Variable", "Leaf Var", "Leaf Tensor"),
+        "more than one element of the written-to tensor",
+    },
     "explanation/whole_run/freed_graph.py": {
         "Trying to backward through the graph a second time",
-        *("graph freed", "tuple(each.detach() for each in ", "if ", " is not None:"),
+        *("graph freed", "tuple(each.detach() for each in "),
     },
     "explanation/whole_run/overwritten.py": {"modified by an inplace operation", "has been detached in-place"},
     "explanation/whole_run/paddle_faults.py": {
@@ -101,10 +104,12 @@ _NOT_SHOWN = {
     "explanation/whole_run/array_faults.py": {"overwritten silently"},
     "explanation/whole_run/copied_losses.py": {"history cut"},
     "explanation/whole_run/overwritten_fault.py": {"overwritten silently"},
+    "explanation/whole_run/second_pass.py": {"graph freed"},
     # keys
     "engines/torch/frames.py": {"calling for the stage"},
     "explanation/minitensor/backward_reasons.py": {"its input", "its output"},
     "explanation/whole_run/derivatives.py": {"input "},
+    "explanation/whole_run/paddle_graph.py": {"saved "},
     "model/compound_names.py": {" in ", " of ", "parameter "},
     "recorder/stack.py": {"line "},
     # code of Python
@@ -113,7 +118,8 @@ _NOT_SHOWN = {
     "explanation/whole_run/aliased_networks.py": {"import copy"},
     "explanation/whole_run/kept_objects.py": {" for _ in range("},
     "explanation/whole_run/overwritten_fixes.py": {"[p for group in ", ".param_groups for p in group['params']]"},
-    "explanation/whole_run/refused_writes.py": {"with "},
+    "explanation/whole_run/kept_state.py": {"tuple(each.detach() for each in ", "if ", " is not None:"},
+    "explanation/whole_run/refused_writes.py": {"with ", "return "},
     "explanation/whole_run/write_fixes.py": {"return "},
     # code of JavaScript, HTML and CSS
     "web/embed.py": {' class="mt-lines"'},
