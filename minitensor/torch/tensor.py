@@ -189,7 +189,7 @@ class Tensor(BaseTensor):
         """The gradient that backward accumulated, of this shape and dtype; None if there is none.
 
         Raises:
-            RuntimeError: if a tensor of another shape or dtype is set.
+            RuntimeError: if a tensor of another shape or dtype is set, or if this is not a leaf that requires grad.
             TypeError: if a value that is not a tensor is set.
         """
         gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # the function of a property
@@ -225,6 +225,11 @@ class Tensor(BaseTensor):
             raise RuntimeError(
                 f"attempting to assign a gradient with dtype '{gradient.dtype}' to a tensor with dtype '{self.dtype}'. "
                 f"The gradient must match the tensor's dtype: `x.grad = g.to({self.dtype})`."
+            )
+        if self._leaf() is None:
+            raise RuntimeError(
+                "grad can be set only on a leaf that requires grad, because no other tensor has a place for it. Call "
+                "requires_grad_() first."
             )
         self._put_gradient(gradient, copies=False)
 

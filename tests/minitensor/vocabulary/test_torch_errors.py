@@ -115,6 +115,7 @@ def test_anomaly_detection_names_the_forward_line():
         ("torch.nn.Linear(2, 1)(torch.ones(3))", RuntimeError, "mat1 and mat2 shapes cannot be multiplied"),
         ("torch.nn.Linear(2, 1)(3)", TypeError, "must be Tensor, not int"),
         ("torch.ones(2, device='cuda:1')", RuntimeError, "invalid device ordinal"),
+        ("setattr(torch.ones(2), 'grad', torch.ones(2))", RuntimeError, "a leaf that requires grad.*requires_grad_"),
         ("torch.ones(2, requires_grad=True).resize_(3)", RuntimeError, "cannot resize variables that require grad"),
         ("torch.optim.SGD([], lr=1)", ValueError, "empty parameter list"),
         ("torch.optim.SGD([torch.ones(1, requires_grad=True) * 2], lr=1)", ValueError, "non-leaf"),
