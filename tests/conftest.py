@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Error, Page
 
 
-#: Makes the browser find no host but this machine. Playwright's interception would take a third of the time of a page.
-NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
-
 # ---- the tests of one operation --------------------------------------------------------------------------------------
 
 #: Stands for the parameters of a test without any.
@@ -187,7 +184,7 @@ def browser() -> Iterator[Browser]:
         pytest.fail(str(error))
     expect.set_options(timeout=PAGE_PATIENCE)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=[*chromium.FLAGS, NO_OTHER_HOST])
+        browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
         yield browser
         browser.close()
 

@@ -86,11 +86,7 @@ def new_tab(browser: Browser, scripts: bool) -> Page:
     context = browser.new_context(java_script_enabled=scripts, service_workers="block")
     context.set_default_timeout(PAGE_PATIENCE)
     context.add_init_script(f"({REPORT_REFUSED})()")
-    page = context.new_page()
-    devtools = context.new_cdp_session(page)
-    devtools.send("Network.enable")
-    devtools.send("Network.setCacheDisabled", {"cacheDisabled": True})  # every visit loads all bytes
-    return page
+    return context.new_page()
 
 
 @pytest.fixture

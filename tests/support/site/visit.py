@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response
+from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response, Route
 
 from tests.support import accessibility
 
@@ -33,7 +33,7 @@ class Visit:
     page: Page
     address: str
     whole: bool = True  # start every stage of the page, as when a reader has scrolled through
-    foreign: list[str] = field(default_factory=list)  # requests to any other host, which the browser does not find
+    foreign: list[str] = field(default_factory=list)  # requests to any other host: all of them blocked
     failed: list[str] = field(default_factory=list)  # answers that are errors
     complaints: list[str] = field(default_factory=list)  # console errors and uncaught exceptions
     finished: list[Request] = field(default_factory=list)
@@ -45,6 +45,7 @@ class Visit:
         return PurePosixPath(urlsplit(self.address).path).stem
 
     def open(self) -> None:
+        self.page.route("**/*", self._pass_own_host_only)
         for event, note in self._listeners():
             self.page.on(event, note)
         self.page.goto(self.address, wait_until="networkidle")
@@ -60,6 +61,7 @@ class Visit:
             self.page.context.clear_cookies()
             self.page.goto("about:blank")
             self.page.mouse.move(0, 0)  # nothing of the next page is under the mouse at the start
+            self.page.unroute("**/*", self._pass_own_host_only)
         except Error:  # it has crashed, or one of its scripts never ends
             self.page.context.close()
             return False
@@ -69,8 +71,6 @@ class Visit:
 
     def _listeners(self) -> list[tuple[Any, Any]]:
         return [
-            ("requestfinished", self._note_foreign),
-            ("requestfailed", self._note_foreign),
             ("response", self._note_status),
             ("requestfinished", self._note_finished),
             ("console", self._note_message),
@@ -111,12 +111,14 @@ class Visit:
         """Return the compressed bytes of the bodies that opened the page."""
         return sum(request.sizes()["responseBodySize"] for request in self.opening)
 
-    def _note_foreign(self, request: Request) -> None:
-        own, asked = urlsplit(self.address), urlsplit(request.url)
-        if "csp" in (request.failure or "").lower():
-            return  # the policy of the page has stopped it
-        if asked.scheme not in OWN_SCHEMES and (asked.scheme, asked.netloc) != (own.scheme, own.netloc):
+    def _pass_own_host_only(self, route: Route, request: Request) -> None:
+        own = urlsplit(self.address)
+        asked = urlsplit(request.url)
+        if asked.scheme in OWN_SCHEMES or (asked.scheme, asked.netloc) == (own.scheme, own.netloc):
+            route.continue_()
+        else:
             self.foreign.append(request.url)
+            route.abort()
 
     def _note_status(self, response: Response) -> None:
         if response.status >= 400:
