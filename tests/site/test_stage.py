@@ -74,7 +74,7 @@ def test_if_nothing_can_be_copied_the_link_is_in_the_address_bar(site, book, vis
     assert soon(there.evaluate, MOMENT) == moment and moment[0] != "0"
 
 
-@pytest.mark.parametrize("name", ["chapters/08_leaves", "chapters/14_many_ranks", "chapters/fifteen_confusions"])
+@pytest.mark.parametrize("name", ["chapters/08_leaves", "chapters/14_many_ranks", "chapters/your_own_program"])
 def test_a_program_that_scrolls_begins_with_a_whole_line(site, visit, name):
     """A long program scrolls on a phone. At each step its current line is in view, and no line is cut at the top."""
     page = visit(f"{site}{name}.html", width=390).page

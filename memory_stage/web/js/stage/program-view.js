@@ -77,10 +77,10 @@ export function scrollToLine({ $ }) {
     return;
   }
   box.setAttribute('tabindex', '0');
-  const isAbove = line.offsetTop < box.scrollTop + LINE;
-  const isBelow = line.offsetTop + 2 * LINE > box.scrollTop + box.clientHeight;
-  if (!isAbove && !isBelow) return;
-  const most = line.offsetTop - box.clientHeight / 2;
-  const first = [...box.children].find(item => item.offsetTop >= most);
-  box.scrollTop = (first ?? line).offsetTop;
+  const { scrollTop: top, clientHeight: room } = box;
+  const at = line.offsetTop;
+  const isSeen = at >= top + LINE && at + 2 * LINE <= top + room;
+  // Even if the line is in view: the marks of a step change the heights of lines, so the top may be inside of a line.
+  const from = isSeen ? top - 1 : at - room / 2;
+  box.scrollTop = ([...box.children].find(each => each.offsetTop >= from) ?? line).offsetTop;
 }
