@@ -239,7 +239,7 @@ def test_a_chosen_variant_stays_while_tab_leads_to_a_control_out_of_view(reader,
         if button.evaluate("button => button.matches(':focus')"):
             break
     reader.page.evaluate(RESTED)
-    assert button.evaluate("button => innerHeight - button.getBoundingClientRect().bottom") > 120
+    assert soon(button.evaluate, "button => innerHeight - button.getBoundingClientRect().bottom") > 120
     assert pair.evaluate(AT) == [1, 0]
     reader.go(4)
     assert soon(pair.evaluate, AT) == [1, 1]

@@ -26,8 +26,8 @@ else:
 LIBRARIES = sysconfig.get_paths()["purelib"]
 
 
-#: Bytes of the wheel of the tool that people install beside their own programs.
-MOST_BYTES = 600_000
+#: Bytes of the wheel of the tool that people install beside their own programs: 600 KB of 1,024 bytes.
+MOST_BYTES = 600 * 1024
 
 
 @pytest.fixture(scope="module")

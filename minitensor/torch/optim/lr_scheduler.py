@@ -144,6 +144,10 @@ class _OfSchedules(LRScheduler):
     optimizer: Any
     _schedulers: list[LRScheduler]
 
+    def get_lr(self) -> list[float]:
+        """Raise NotImplementedError, as in PyTorch: the rates are those of the schedules."""
+        raise NotImplementedError(f"{self._op}: its schedules compute the rates; get_last_lr() returns them")
+
     def _take(self, optimizer: Any, schedulers: Any) -> None:
         """Store the schedules, and the optimizer, which all of them must have."""
         op = self._op

@@ -171,3 +171,13 @@ def test_schedules_of_two_optimizers_are_not_joined():
     made = torch.optim.lr_scheduler
     with pytest.raises(ValueError, match="same optimizer; number 1 does not"):
         made.ChainedScheduler([made.StepLR(one, 1), made.StepLR(other, 1)])
+
+
+def test_a_schedule_of_schedules_computes_no_rates_and_says_so():
+    optimizer, made = with_groups(0.4), torch.optim.lr_scheduler
+    for schedule in (
+        made.ChainedScheduler(two_schedules(optimizer)),
+        made.SequentialLR(optimizer, two_schedules(optimizer), [2]),
+    ):
+        with pytest.raises(NotImplementedError, match=r"get_last_lr\(\) returns them"):
+            schedule.get_lr()
