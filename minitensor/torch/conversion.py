@@ -64,6 +64,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
         RuntimeError: for ``channels_last``, if the tensor does not have four dimensions.
         TypeError: if ``input`` is not a tensor, or ``memory_format`` not a memory format.
     """
+    need_tensor("clone", input)
     out = _laid_out_like(input, TABLE["clone"](input))
     order = memory_formats.order_of("clone", memory_format, out._array.ndim)
     return out if order is None else memory_formats.laid_out(out, order)

@@ -135,7 +135,8 @@ class _OfFunctions(LRScheduler):
         TypeError: if ``optimizer`` is not an optimizer, or ``lr_lambda`` is neither a function nor a list of functions.
     """
 
-    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def _start(self, optimizer: Any, lr_lambda: Any, last_epoch: int) -> None:
+        """Store the functions, and set the rates of the first step."""
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         groups = len(optimizer.param_groups)
@@ -143,7 +144,7 @@ class _OfFunctions(LRScheduler):
         if len(given) != groups:
             raise ValueError(f"Expected {groups} lr_lambdas, but got {len(given)}")
         self.lr_lambdas = [checks.function(self._op, "lr_lambda", each) for each in given]
-        super().__init__(optimizer, last_epoch)
+        LRScheduler.__init__(self, optimizer, last_epoch)
 
     def _factors(self) -> list[float]:
         op = self._op
@@ -152,6 +153,9 @@ class _OfFunctions(LRScheduler):
 
 class LambdaLR(_OfFunctions):
     """The first rate times ``lr_lambda(step)``; ``lr_lambda`` may be a list with a function for each group."""
+
+    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self._start(optimizer, lr_lambda, last_epoch)
 
     def get_lr(self) -> list[float]:
         return [base * factor for base, factor in zip(self.base_lrs, self._factors(), strict=True)]
@@ -325,6 +329,9 @@ class MultiplicativeLR(_OfFunctions):
 
     ``lr_lambda`` may be a list with a function for each group.
     """
+
+    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self._start(optimizer, lr_lambda, last_epoch)
 
     def get_lr(self) -> list[float]:
         rates = [group["lr"] for group in self.optimizer.param_groups]
