@@ -319,6 +319,16 @@ def test_the_comparison_notices_bytes_that_are_not_freed():
     del kept
 
 
+def test_the_reference_forgets_the_result_of_a_refused_operation():
+    duel = Duel(minitensor, "2.5", 1e-9)
+    with minitensor.set_inplace_policy("2.5"):
+        assert duel.step("x = mt.to_tensor([1.5], stop_gradient=False)") and duel.step("y = x * 1.0")
+        duel.world.foresee("abs", [duel.ours["y"]], {})  # as the generator does before it writes the next statement
+        assert not duel.step("mt.abs_(y)")
+        assert duel.step("y[0] = -0.5") and duel.step("z = abs(y)")
+    assert duel.ours["z"].numpy() == duel.theirs["z"].numpy() == 0.5
+
+
 def test_the_reference_agrees_with_central_differences():
     checked = 0
     for number in range(250):

@@ -119,6 +119,7 @@ class Duel:
             error.__context__ = None
         self.world.engine_error = error
         refused = self.run_reference(code)
+        self.world.foreseen = None  # a refused operation has not used its result, and its operands may change
         self.judge(error, refused)
         self.world.engine_error = None
         self.compare()
