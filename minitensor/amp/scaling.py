@@ -31,7 +31,7 @@ class GradScaler:
 
     Args:
         enable: False for a scaler that changes nothing.
-        init_loss_scaling: the first factor of a loss.
+        init_loss_scaling: the initial scale, by which losses are multiplied.
         incr_ratio, incr_every_n_steps: the scale is multiplied by ``incr_ratio`` after ``incr_every_n_steps`` steps in
             a row without inf or nan.
         decr_ratio, decr_every_n_nan_or_inf: the scale is multiplied by ``decr_ratio`` after ``decr_every_n_nan_or_inf``
@@ -87,7 +87,9 @@ class GradScaler:
             self._rule.unscale(optimizer, (x.grad for x in optimizer._parameters if x.grad is not None))
 
     def step(self, optimizer: Any) -> None:
-        """Divide the gradients by the scale, and call ``optimizer.step()`` unless one of them contains inf or nan.
+        """Call ``optimizer.step()`` unless a gradient contains inf or nan.
+
+        The gradients are divided by the scale first, unless :meth:`unscale_` has already divided them.
 
         Raises:
             RuntimeError: if this optimizer has made a step since the last update.

@@ -1,4 +1,7 @@
-"""Compare whole tensors, or elements up to rounding. The other comparisons are rows of the derivative table."""
+"""Compare whole tensors, compare elements up to rounding, and find elements that equal one of several.
+
+The other comparisons are rows of the derivative table.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,11 @@ from minitensor.torch.tensor import Tensor, as_torch, without_history
 
 
 def with_gradient_like(x: Any, y: Any) -> Any:
-    """Return ``y``, compared with ``x`` in its own dtype, so that a gradient in the dtype of ``x`` is converted."""
+    """Return the operand ``y`` of an in-place comparison with ``x``, prepared for backward.
+
+    Such a comparison passes back a gradient of 0 in the dtype of ``x``. If ``y`` has another dtype and a history, the
+    result is an alias of ``y`` whose gradient is cast to the dtype of ``y``. The comparison itself casts nothing here.
+    """
     if not isinstance(x, BaseTensor) or not isinstance(y, BaseTensor) or x._array.dtype == y._array.dtype:
         return y
     node = y._current() if modes.grad else None
@@ -86,7 +93,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
         assume_unique: accepted for compatibility; it changes nothing.
 
     Raises:
-        RuntimeError: if a tensor holds bools, or an argument is one.
+        RuntimeError: if an argument is a bool or a tensor of bools.
         TypeError: if neither is a tensor, or if one is neither a tensor nor a number.
     """
     checks.flag("isin()", "assume_unique", assume_unique)

@@ -154,7 +154,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     """Return views of the pieces along ``dim``: all of one size (the last may be smaller), or of the sizes in a list.
 
     Raises:
-        RuntimeError: if the size is not above 0, or the sizes in a list do not sum to the length.
+        RuntimeError: if the size is below 0, if it is 0 although the length is not, if a size in a list is below 0, or
+            if these sizes do not sum to the length.
         IndexError: if ``tensor`` has no such dimension.
     """
     need_dimension("split expects at least a 1-dimensional tensor", tensor)
@@ -269,8 +270,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors concatenated along ``dim``, on a new storage.
 
     Args:
-        tensors: tensors whose shapes differ only along ``dim``. An empty vector fits every shape, and counts for the
-            dtype.
+        tensors: tensors whose shapes differ only along ``dim``. An empty vector fits every shape, and its dtype
+            takes part in the promotion to the dtype of the result.
 
     Raises:
         RuntimeError: if the shapes do not fit, or if there is no tensor.
@@ -318,12 +319,13 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
-    """Return a copy of ``input`` that is repeated along each dimension, as often as the number for this dimension says.
+    """Repeat ``input`` along each dimension and return the result as a copy. There is one number for each dimension.
 
     The length of the result along a dimension is that of ``input`` times the number.
 
     Args:
-        sizes: integers. If there are more than dimensions, ``input`` first gets dimensions of length 1 in front.
+        sizes: integers. If there are more numbers than dimensions, ``input`` first gets dimensions of length 1 in
+            front.
 
     Raises:
         RuntimeError: if a number is negative, or if there are fewer numbers than dimensions.
@@ -350,7 +352,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """Return a copy of ``input`` that is repeated along each dimension, as often as the number for this dimension says.
+    """Repeat ``input`` along each dimension and return the result as a copy. There is one number for each dimension.
 
     The length of the result along a dimension is that of ``input`` times the number.
 
@@ -374,11 +376,11 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
     tensor. The result has the shape of ``input`` with another length along ``dim``.
 
     Args:
-        repeats: an integer, or a tensor of integers with one for each position.
+        repeats: an integer, or a tensor of integers with one for each position or one for all.
         output_size: ignored, because the length follows from ``repeats``.
 
     Raises:
-        RuntimeError: if a number is negative, or if there is not one for each position.
+        RuntimeError: if a number is negative, or if there are several, but not one for each position.
         IndexError: if ``input`` has no such dimension.
         TypeError: if ``input`` is not a tensor.
     """
@@ -454,7 +456,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors concatenated along the second dimension, vectors along their only one.
+    """Return the tensors concatenated along the second dimension, or along the first if they are vectors.
 
     Raises:
         RuntimeError: if the shapes do not fit, or if there is no tensor.

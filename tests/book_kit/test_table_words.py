@@ -28,7 +28,7 @@ NOT_PROSE = re.compile(r"(`+).*?\1|\]\([^)]*\)|<span lang=\"en\">.*?</span>|<[^>
 #: Matches two English words in a row, which cannot be only a name.
 ENGLISH = re.compile(r"\b[a-z]{2,} [a-z]{2,}\b")
 #: Words of the libraries and of the sources that are not translated.
-STAY = ("pull request", "autograd graph", "meta data", "modified by an inplace operation")
+UNTRANSLATED = ("pull request", "autograd graph", "meta data", "modified by an inplace operation")
 
 
 @pytest.fixture
@@ -63,17 +63,17 @@ def tables() -> Iterator[str]:
 def test_no_table_of_a_chinese_page_has_english_prose(chinese):
     for table in tables():
         prose = NOT_PROSE.sub(" ", table)
-        for name in STAY:
-            prose = prose.replace(name, "")
+        for words in UNTRANSLATED:
+            prose = prose.replace(words, "")
         assert ENGLISH.findall(prose) == [], table
 
 
 def codes(table: str) -> set[str]:
-    """Return the pieces of code in a table, without the numbers in tensors' names, which grow while programs run."""
+    """Return the code in a table, without generated names of tensors, whose numbers grow while programs run."""
     return {re.sub(r"generated_tensor_\d+", "", code) for _, code in re.findall(r"(`+)(.+?)\1", table)}
 
 
-def test_a_chinese_table_has_the_code_and_the_numbers_of_the_english_one():
+def test_a_chinese_table_has_the_lines_code_and_links_of_the_english_one():
     english = list(tables())
     set_language("zh")
     try:

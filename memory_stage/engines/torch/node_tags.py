@@ -1,4 +1,7 @@
-"""Tags that the recorder attaches to nodes of torch. A tag is freed together with its nodes (see ``nodes``)."""
+"""Tags that the recorder attaches to the nodes of torch's autograd.
+
+A tag is freed together with its nodes, as :mod:`memory_stage.engines.torch.nodes` explains.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from memory_stage.engines.torch.saved import Entry
 
 
 def _unknown() -> None:
-    """Do nothing. The code object of this function stands for an unknown place."""
+    """Do nothing. The code object of this function represents an unknown place."""
 
 
 UNKNOWN_PLACE = _unknown.__code__, 0
@@ -21,7 +24,10 @@ class NodeTag:
     """The tag of all nodes that a call created, or of the node of a leaf.
 
     Attributes:
-        owner: the engine that created the tag. A later recording creates new tags.
+        owner: the registry of the recording that created the tag. A later recording creates new tags.
+        place: the code object and the line number of the call.
+        entries: the saved tensors; [] after their release.
+        moves: True if all nodes are those of views, which move numbers without computing any.
         outputs: the tags of further results, by the number of the result. Negative keys have the tags of inner nodes at
             which a backward starts.
         size: the number of nodes that share the tag.
@@ -48,7 +54,7 @@ class NodeTag:
         self.entries = []
 
     def begin_reading(self) -> None:
-        """Record which saved tensors backward reads now."""
+        """Mark the saved tensors that backward now reads without comparing versions."""
         for entry in self.entries:
             entry.is_read = not entry.is_compared
 

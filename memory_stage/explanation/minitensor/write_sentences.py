@@ -10,7 +10,7 @@ from memory_stage.explanation.verdict import Verdict
 from memory_stage.messages import Text, joined, message, said, sentences
 from memory_stage.trace.amounts import bytes_message
 
-MOST_NAMED = 3  # savers that a sentence names
+MOST_NAMED = 3  # the largest number of saved tensors that a sentence names
 
 #: The operations that change the storage or the dtype of a tensor, and not only its shape.
 REBOUND = {
@@ -38,7 +38,7 @@ def what_happened(row: ReportRow, unrecorded: str, whose: str, in_layer: bool) -
             message("The gradient will be wrong."),
         ]
     elif row.stale:
-        parts += _stale(row.stale)
+        parts += _stale_texts(row.stale)
     if unrecorded:
         parts.append(message(UNRECORDED[unrecorded][0].text, whose=whose))
     if row.copied:
@@ -65,7 +65,7 @@ def what_happened(row: ReportRow, unrecorded: str, whose: str, in_layer: bool) -
     return said(sentences(parts or [message("No tensor here needs a gradient, so nothing was recorded.")]))
 
 
-def _stale(stale: Sequence[SavedTensor]) -> list[Text]:
+def _stale_texts(stale: Sequence[SavedTensor]) -> list[Text]:
     lost = [saved for saved in stale if saved.lost]
     moved = [saved for saved in stale if not saved.lost]
     parts: list[Text] = []
@@ -79,12 +79,12 @@ def _stale(stale: Sequence[SavedTensor]) -> list[Text]:
 
 
 def _preserved_text(row: ReportRow) -> Text:
-    whom = _name_saved(row.preserved_for)
+    named = _name_saved(row.preserved_for)
     if row.preserved:
-        return message("It preserved {size} for {saved}.", size=bytes_message(row.preserved), saved=whom)
+        return message("It preserved {size} for {saved}.", size=bytes_message(row.preserved), saved=named)
     if row.copied:
-        return message("The same copy also preserves {saved}.", saved=whom)
-    return message("An earlier write had already preserved {saved}.", saved=whom)
+        return message("The same copy also preserves {saved}.", saved=named)
+    return message("An earlier write had already preserved {saved}.", saved=named)
 
 
 def _name_saved(saved: Sequence[SavedTensor]) -> Text:

@@ -37,7 +37,7 @@ class _Container:
 
     @property
     def name(self) -> str:
-        """The last part of the path: the name that the code of the object's class also uses."""
+        """The last part of the path: ``shadow`` for ``ema.shadow``, which its class names ``self.shadow``."""
         return self.path.rpartition(".")[2]
 
 
@@ -137,7 +137,7 @@ def _averages(text: ProgramText, statement: ast.stmt, name: str) -> bool:
     root = written.value if isinstance(written, ast.Subscript) else written
     if name_of(root) != name and not (isinstance(root, ast.Name) and root.id in entries):
         return False
-    for each in _assignments_around(text, statement):
+    for each in _assignments_before(text, statement):
         if _reads(each.value, parameters):
             parameters |= {name_of(target) for target in each.targets} - {""}
     return any(_reads(each, parameters) for each in given)
@@ -173,7 +173,7 @@ def _loop_names(text: ProgramText, line: int, name: str) -> tuple[set[str], set[
     return entries, parameters
 
 
-def _assignments_around(text: ProgramText, statement: ast.stmt) -> list[ast.Assign]:
+def _assignments_before(text: ProgramText, statement: ast.stmt) -> list[ast.Assign]:
     block = text.block_of(statement)
     return [each for each in block[: block.index(statement)] if isinstance(each, ast.Assign)]
 

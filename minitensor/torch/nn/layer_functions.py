@@ -1,6 +1,7 @@
 """The functions that modules call: those of :mod:`minitensor.engine.layers` with PyTorch's arguments and results.
 
-Their signatures repeat those of Paddle's functions where the frameworks agree, because each framework defines its own.
+Where PyTorch and Paddle agree, the signatures repeat those in :mod:`minitensor.nn.functional`, because the functions
+of each framework are defined separately.
 """
 
 from __future__ import annotations
@@ -163,7 +164,8 @@ def instance_norm(
         weight, bias: shape [channels]: a scale and a shift of each channel.
 
     Raises:
-        ValueError: if ``input`` has fewer than three dimensions, or if running statistics are given.
+        ValueError: if ``input`` has fewer than three dimensions, if running statistics are given, or if
+            ``use_input_stats`` is False.
     """
     momentum = checks.real("instance_norm()", "momentum", momentum)
     out = normalization.instance_norm(
@@ -184,8 +186,9 @@ def batch_norm(
 ) -> Tensor:
     """Return ``(input - mean) / sqrt(variance + eps) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
-    In training, mean and variance are those of the batch, and the running mean and variance are updated in place (with
-    the sum of squares divided by the count minus 1). With ``training=False`` the running mean and variance are used.
+    In training, mean and variance are those of the batch, and the running mean and variance are updated in place. The
+    update of the variance divides the sum of the squared deviations by the number of elements minus 1, and the
+    normalization divides it by the number itself. With ``training=False`` the running mean and variance are used.
 
     Args:
         input: shape [rows, channels, ...].
@@ -193,9 +196,9 @@ def batch_norm(
         momentum: the share of the batch's mean and variance in the new running mean and variance.
 
     Raises:
-        ValueError: if a channel has a single value in training, or if the running mean or variance is missing outside
-            of it.
-        RuntimeError: if another tensor does not have one element for each channel.
+        ValueError: if a channel has no value or a single one in training, if the running mean or variance is None with
+            ``training=False``, or if ``input`` has fewer than two dimensions.
+        RuntimeError: if a running statistic, ``weight`` or ``bias`` does not have one element for each channel.
         NotImplementedError: if the input does not hold floats.
     """
     need_tensor("batch_norm", input)
@@ -272,7 +275,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         kernel_size, dilation, padding, stride: one integer, or two for height and width.
 
     Returns:
-        A tensor of shape [images, channels * kernel height * kernel width, patches].
+        A tensor of shape [images, channels * kernel height * kernel width, patches], without the first dimension if
+        ``input`` is one image without it.
 
     Raises:
         RuntimeError: if no window fits, or if ``input`` has another shape.
@@ -291,8 +295,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Add patches, each a column, at their positions in images of zeros. Without overlaps it inverts :func:`unfold`.
-    The result has shape [images, channels, height, width].
+    """Add patches, each a column, at their positions in images of zeros. This inverts :func:`unfold` if the patches
+    cover the images without overlaps. The result has shape [images, channels, height, width].
 
     Args:
         input: patches, of shape [images, channels * kernel height * kernel width, patches].

@@ -1,4 +1,7 @@
-"""Test the stage without its script: text, tables, pictures and saved files. Text never becomes markup."""
+"""Test the stage without its script (text, tables and pictures), and the files to which it is saved.
+
+Text of the program never becomes markup in either.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +108,7 @@ def test_a_number_stays_on_one_line_with_its_unit():
     assert '<td style="white-space: nowrap">12 B</td>' in text
 
 
-def test_the_text_contains_the_same_table():
+def test_the_plain_text_contains_the_table_of_variants():
     lines = stage.as_text(stage.compare(THREE).data).splitlines()
     assert lines[2:6] == [
         "  variant   allocated  peak  in the end",
@@ -154,11 +157,14 @@ def test_the_stage_without_javascript_is_accessible(open_page, width):
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """Return a function that opens a file from the disk in a new browser profile; ``asked`` has the page's requests."""
+    """Return a function that opens a file from the disk in a new browser profile.
+
+    The attribute ``asked`` of the returned page has the addresses that it requested, and ``errors`` its errors.
+    """
     contexts = []
 
-    def open_file(path, **look):
-        contexts.append(browser.new_context(**look))
+    def open_file(path, **options):
+        contexts.append(browser.new_context(**options))
         page = contexts[-1].new_page()
         page.asked, page.errors = [], []
         page.on("request", lambda request: page.asked.append(request.url))

@@ -1,12 +1,13 @@
-"""Find by experiment the elements that must contribute exactly 0, and check that every gradient respects them.
+"""Find by experiment the elements whose gradient must be exactly 0, and check that it is 0 even beside inf and nan.
 
 A program maps arrays to one tensor. An element of an input is *unread* by an element of the result if any other number
 in its place, including nan and inf, does not change that result: it was overwritten, masked or never read. It is *flat*
 if small steps do not change the result, for example outside the bounds of clip, or in rounding. Both are found by
-running the program on other numbers, without any gradient rule. Then, in the first and in the second order,
+running the program on other numbers, without any gradient rule. :func:`check` then checks two statements about
+gradients of the first and of the second order:
 
-* an incoming gradient of inf or nan contributes exactly 0 to unread and flat elements;
-* no gradient or result changes if an unread number is inf or nan.
+* An incoming gradient of inf or nan contributes exactly 0 to unread and flat elements.
+* No gradient or result changes if an unread number is inf or nan.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ STEP = 1e-4
 class Reads:
     """The unread and flat elements of a function, determined once on the host for all programs that compute it.
 
-    If a program reads more elements, in place or on another device, inf and nan in unread elements reveal that.
+    One of these programs may work in place or on another device. If it reads an element that is unread here, an inf or
+    nan in this element changes its result, so a check fails.
 
     Attributes:
-        unread: for every input and every element of the result, the elements of the input that the element does not
-            read.
-        flat: for every input, the elements of the result that are constant around the input's elements.
+        unread: for every input, a table of result elements by input elements: True if the first does not read the
+            second.
+        flat: for every input, such a table: True if small steps of the input element do not change the result element.
     """
 
     unread: list[np.ndarray] | None = None
@@ -47,10 +49,11 @@ class Program:
     """``run(*tensors)`` on the numbers of ``arrays``.
 
     Attributes:
-        smooth: true if factors are 0 by chance, as in ``0 * x``, so that a gradient of inf times 0 is rightly nan.
-        composed: true if it multiplies products. The gradient 0 of a product is multiplied by its other factor, so 0
-            times inf is rightly nan.
-        reads: the elements that its function reads. Programs that compute the same from the same numbers share it.
+        smooth: True if the result may be flat because a factor is 0 by chance, as in ``0 * x``. An incoming gradient of
+            inf times this 0 is rightly nan, so flat elements are not checked.
+        composed: True if the function multiplies products. Backward multiplies the gradient of a product, which may be
+            0, by its other factor. If that is inf, the gradient is rightly nan, so unread numbers are not replaced.
+        reads: the unread and flat elements. Programs that compute the same from the same numbers share this object.
     """
 
     name: str
@@ -108,7 +111,7 @@ def unread(program: Program) -> list[np.ndarray]:
 
 
 def flat(program: Program) -> list[np.ndarray]:
-    """Return for every input the elements of the result that are constant around the input's elements."""
+    """Return for every input a table of result elements by input elements: True if small steps change nothing."""
     if program.reads.flat is None:
         with on_the_host():
             found = changes(program, lambda old: (old + STEP, old - STEP))
@@ -118,7 +121,14 @@ def flat(program: Program) -> list[np.ndarray]:
 
 @dataclass
 class Gradients:
-    """The first gradients, one per input, and the gradients of their weighted sum for the inputs and for ``g``."""
+    """Gradients of the first and of the second order, one per input.
+
+    Attributes:
+        first: the first gradients, computed by ``backward``.
+        recorded: the first gradients again, computed with ``create_graph``.
+        second: the gradients of the weighted sum of ``recorded`` for the inputs.
+        second_g: the gradient of this sum for the incoming gradient ``g``.
+    """
 
     first: list[np.ndarray]
     recorded: list[np.ndarray]
@@ -182,7 +192,7 @@ def check(program: Program) -> None:
         for kind in ("first", "recorded", "second"):
             equal(getattr(want, kind)[k], np.zeros(arrays[k].shape), nowhere, f"{kind} order, input {k}, finite")
 
-    # The incoming gradient is not finite at all elements of the result, or at one (the first, the last, ...).
+    # Every element of the incoming gradient is inf or nan at first, and then only one (the first, the last, ...).
     for poison in NOT_FINITE:
         got = gradients(program, arrays, np.full(shape, poison), ones)
         for k in range(len(arrays)):
@@ -201,10 +211,10 @@ def check(program: Program) -> None:
 
     if program.composed:
         return
-    # Replace numbers that no element of the result reads.
-    nobody = [table.all(axis=0).reshape(a.shape) for table, a in zip(ignored, arrays, strict=True)]
+    # Replace the numbers that no element of the result reads, and the weights of the gradients that must be 0.
+    unread_by_all = [table.all(axis=0).reshape(a.shape) for table, a in zip(ignored, arrays, strict=True)]
     for poison in NOT_FINITE:
-        moved = [np.where(dead, poison, a) for dead, a in zip(nobody, arrays, strict=True)]
+        moved = [np.where(dead, poison, a) for dead, a in zip(unread_by_all, arrays, strict=True)]
         v = [np.where(table.all(axis=0).reshape(w.shape), poison, w) for table, w in zip(zero, ones, strict=True)]
         got = gradients(program, moved, g, v)
         np.testing.assert_array_equal(program.result(moved), program.result(arrays))
