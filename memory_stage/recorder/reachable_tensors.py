@@ -1,7 +1,8 @@
 """Find the tensors that can be reached from a variable, and the code for each: ``x``, ``xs[0]``, ``net[0].weight``.
 
-The search covers lists, tuples, dicts and objects three levels deep, with eight tensors in each. It covers all
-registered tensors of layers and optimizers, variables in the closures of functions, and local variables of generators.
+The search goes three levels deep, through lists, tuples, dicts, objects, variables in the closures of functions, and
+local variables of generators. It finds up to 64 tensors in a layer, including the layers inside it, and up to eight in
+each other object, for example in an optimizer.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _SEARCHED_NO_FURTHER = (
 )
 
 Found = tuple[str, Any]
-"""A name, and its tensor or numpy array."""
+"""The code that reaches an object, and the object."""
 
 
 #: A function that returns the name that a tensor has now; an empty string if the tensor has no name.
@@ -43,7 +44,7 @@ def reached(name: str, value: Any, engine: Engine, called: Called) -> list[Found
 
     A tensor that can be reached in two ways is returned twice.
     """
-    most = MOST_OF_LAYERS if _is_registry(value) else MOST_ENTRIES * DEPTH
+    most = MOST_OF_LAYERS if _is_layer(value) else MOST_ENTRIES * DEPTH
     return list(itertools.islice(_Search(engine, called).below(name, value, DEPTH, ()), most))
 
 
@@ -62,10 +63,10 @@ class _Search:
             return
         if depth == 0 or isinstance(value, _SEARCHED_NO_FURTHER) or id(value) in above:
             return
-        count, most = 0, MOST_OF_LAYERS if _is_registry(value) else MOST_ENTRIES
+        count, most = 0, MOST_OF_LAYERS if _is_layer(value) else MOST_ENTRIES
         above = (*above, id(value))
         for name, entry in itertools.islice(self.entries(path, value), MOST_SEARCHED):
-            for each in self.below(name, entry, depth if _is_registry(value) else depth - 1, above):
+            for each in self.below(name, entry, depth if _is_layer(value) else depth - 1, above):
                 yield each
                 count += 1
                 if count == most:
@@ -92,7 +93,7 @@ class _Search:
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is not dict:
             return ()
-        if _is_registry(value):
+        if _is_layer(value):
             return _registered_entries(path, attributes)
         return ((f"{path}.{key}", item) for key, item in attributes.items() if type(key) is str)
 
@@ -101,14 +102,14 @@ def _is_plain(key: Any) -> bool:
     return type(key) in (str, int) and len(str(key)) <= 20
 
 
-def _is_registry(value: Any) -> bool:
-    """True if a value is a layer, in either vocabulary of minitensor or in a framework."""
+def _is_layer(value: Any) -> bool:
+    """True if a value is a layer of minitensor, PyTorch or Paddle. Each stores its parameters in a dict."""
     attributes = getattr(value, "__dict__", None)
     return type(attributes) is dict and isinstance(attributes.get("_parameters"), dict)
 
 
 def _registered_entries(path: str, attributes: dict[str, Any]) -> Iterator[Found]:
-    """Yield the parameters, buffers and layers of a layer, then its other attributes."""
+    """Yield the parameters, buffers and layers of a layer, then its other attributes that do not begin with ``_``."""
     for place in ("_parameters", "_buffers", "_sub_layers", "_modules"):
         for key, item in attributes.get(place, {}).items():
             yield (f"{path}[{key}]" if key.isdigit() else f"{path}.{key}"), item
@@ -130,7 +131,8 @@ def local_variables(frame: FrameType) -> dict[str, Any]:
     values = frame.f_locals
     own = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}
     found = {name: value for name, value in values.items() if name in own}
-    # Before Python 3.13 the frame keeps its copy of the variables until ``f_locals`` is read again.
+    # Before Python 3.13, the frame keeps its copy of the variables until ``f_locals`` is read again. If nothing else
+    # uses the copy, it has three references: the frame, ``values`` and the argument of ``getrefcount``.
     if isinstance(values, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(values) == 3:
         values.clear()
     return found

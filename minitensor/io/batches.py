@@ -54,11 +54,11 @@ class RandomSampler(samplers.Shuffled):
             checks.instance("RandomSampler", "generator", generator, np.random.Generator, "a numpy.random.Generator")
         return generator
 
-    def _drawing(self) -> Callable[[str, int, int], list[int]]:
+    def _draw_function(self) -> Callable[[str, int, int], list[int]]:
         generator = source.generator if self.generator is None else self.generator
 
-        def draw(what: str, length: int, count: int) -> list[int]:
-            if what == "order":
+        def draw(kind: str, length: int, count: int) -> list[int]:
+            if kind == "order":
                 return generator.permutation(length).tolist()
             return generator.integers(0, length, count).tolist()
 

@@ -25,19 +25,20 @@ def unique(
     axis: int | None = None,
     dtype: Any = "int64",
 ) -> Any:
-    """Return the values of ``x`` (or its slices along ``axis``), each once and in order.
+    """Return the distinct values of ``x``, or its distinct slices along ``axis``, in ascending order.
 
     Args:
         dtype: of positions and counts, int32 or int64.
 
     Returns:
-        The n values, of shape [n] (with ``axis``, of the shape of ``x`` with length n along ``axis``). Then, if they
-        are requested: the position of the first occurrence of each value, of shape [n]; for each element the position
-        of its value in the result; and the number of occurrences of each value, of shape [n].
+        The n values, of shape [n]. With ``axis``, the n slices: a tensor of the shape of ``x``, except for length n
+        along ``axis``. If more is requested, a tuple follows this order: the values; the position of the first
+        occurrence of each, of shape [n]; the position in the result of each element (or slice) of ``x``, of shape
+        [number of elements or slices]; the number of occurrences of each value, of shape [n].
 
     Raises:
         IndexError: if ``x`` does not have that axis.
-        TypeError: if ``x`` is not a tensor, or if ``dtype`` is not an integer dtype.
+        TypeError: if ``x`` is not a tensor, or if ``dtype`` is not int32 or int64.
     """
     need_tensor("unique", x)
     flags = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
@@ -60,7 +61,7 @@ def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
     The result has the shape of ``x`` and one more dimension at the end, of length ``num_classes``.
 
     Args:
-        x: int32 or int64, of any shape.
+        x: integers, of any shape.
         num_classes: the number of classes.
 
     Raises:
@@ -108,7 +109,7 @@ def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0, name:
         minlength: the smallest length of the result.
 
     Returns:
-        An int64 tensor, or with ``weights`` one of float64, or of float32 for float32 weights.
+        An int64 tensor. With ``weights``, a float32 tensor if the weights are float32, otherwise a float64 tensor.
 
     Raises:
         ValueError: if a number is negative, or if a tensor has another shape.

@@ -1,4 +1,4 @@
-"""Products of matrices and vectors, diagonals and the trace.
+"""Products of matrices and vectors, diagonals, the trace, and distances between vectors.
 
 The docstrings repeat parts of those of Paddle's functions, because each vocabulary names its own parameters and errors.
 """
@@ -155,7 +155,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 def trace(input: Tensor) -> Tensor:
-    """Return the sum of the diagonal of a matrix. The result has no dimensions. For integers it is int64.
+    """Return the sum of the diagonal of a matrix. The result has no dimensions; for integers, its dtype is int64.
 
     Raises:
         RuntimeError: if ``input`` is not a matrix.
@@ -195,15 +195,16 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def einsum(*given: Any) -> Tensor:
-    """Return the sums of products that an equation describes, over each letter that the result lacks.
+    """Multiply operands as an equation describes, and sum over each letter that is missing from the result.
 
     Args:
-        given: the equation ("ij,jk->ik"; ``...`` stands for any number of dimensions) and its operands, one by one or
-            as one list; or each operand followed by a list of numbers for its dimensions, and last the list for the
-            result.
+        given: either an equation such as "ij,jk->ik" and its operands, one by one or as one list; ``...`` in the
+            equation means any number of dimensions. Or each operand with a list of numbers that name its dimensions,
+            and at the end a list for the result: ``einsum(x, [0, 1], y, [1, 2], [0, 2])``.
 
     Returns:
-        A tensor with the dimensions that the equation gives the result; a view if nothing is multiplied or summed.
+        A tensor with the dimensions that the equation names for the result. If nothing is multiplied or summed, it is a
+        view of the operand, or the operand itself if its dimensions keep their order.
 
     Raises:
         RuntimeError: if the equation and the shapes do not fit together.
@@ -248,18 +249,18 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """Return the p-norm of the difference of every row of ``x1`` and every row of ``x2``. Its gradient at 0 is 0. The
-    result has shape [..., n, m].
+    """Return the p-norm of the difference of every row of ``x1`` and every row of ``x2``. The result has shape
+    [..., n, m]. Where two rows are equal, the gradient is 0.
 
     Args:
         x1: of shape [..., n, k].
         x2: of shape [..., m, k]; the dimensions ``...`` are broadcast.
         p: a number, at least 0, or inf.
-        compute_mode: ignored, because the differences are always computed.
+        compute_mode: ignored. PyTorch may use a matrix product; minitensor always subtracts the rows.
 
     Raises:
-        RuntimeError: if the shapes or the dtypes of floats do not fit, or ``p`` is below 0.
-        TypeError: if an argument is not a tensor.
+        RuntimeError: if the shapes do not fit, ``x1`` and ``x2`` are floats of different dtypes, or ``p`` is below 0.
+        TypeError: if ``x1`` or ``x2`` is not a tensor, or ``p`` is not a number.
     """
     need_tensor("cdist", x1, name="x1")
     need_tensor("cdist", x2, 2, "x2")

@@ -16,7 +16,7 @@ from tools.build import ROOT
 
 
 @cache
-def of_chapter(name: str) -> list[Exercise]:
+def exercises_of(name: str) -> list[Exercise]:
     return exercises([cell.source for cell in Chapter.read(name).code])
 
 
@@ -28,7 +28,7 @@ def solutions(name: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def beside_the_chapters(monkeypatch):
-    """Chapter 16 finds its engine in this folder and in the page's wheel."""
+    """Chapter 16 imports its engine, which is in the folder ``chapters`` and, for a page, in the wheel."""
     monkeypatch.syspath_prepend(ROOT / "chapters")
 
 
@@ -38,7 +38,7 @@ def wheel(tmp_path_factory) -> Path:
 
 
 def test_a_page_runs_every_exercise(wheel):
-    everywhere = [(name, exercise) for name in in_order() for exercise in of_chapter(name)]
+    everywhere = [(name, exercise) for name in in_order() for exercise in exercises_of(name)]
     lacks = lacking([exercise for _, exercise in everywhere], wheel)
     assert lacks == [""] * len(everywhere)
     assert len(lacks) >= 29
@@ -46,8 +46,8 @@ def test_a_page_runs_every_exercise(wheel):
 
 @pytest.mark.parametrize("name", in_order())
 def test_a_solution_passes_and_the_given_start_does_not(name):
-    assert len(of_chapter(name)) == len(solutions(name)) == len(Chapter.read(name).cells_with("check("))
-    for exercise, solution in zip(of_chapter(name), solutions(name), strict=True):
+    assert len(exercises_of(name)) == len(solutions(name)) == len(Chapter.read(name).cells_with("check("))
+    for exercise, solution in zip(exercises_of(name), solutions(name), strict=True):
         start = page_kernel.check_answer({"before": exercise.before, "code": exercise.code})
         assert not start["report"]["passed"], exercise.code
         right = page_kernel.check_answer({"before": exercise.before, "code": solution})
@@ -56,7 +56,7 @@ def test_a_solution_passes_and_the_given_start_does_not(name):
 
 @pytest.mark.parametrize("name", in_order())
 def test_stages_and_questions_do_not_run_again(name):
-    for exercise in of_chapter(name):
+    for exercise in exercises_of(name):
         assert "stage." not in exercise.before and "predict(" not in exercise.before
         whole = "\n".join(cell.source for cell in Chapter.read(name).code)
         assert len(exercise.before) < len(whole) / 3
@@ -101,12 +101,12 @@ def test_local_names_are_not_followed():
     )
 
 
-def test_a_function_writes_into_local_or_global_objects():
+def test_an_object_that_a_function_writes_into_is_needed_unless_it_is_local():
     fills = "def fill():\n    x = {}\n    x[0] = 1\n    found[0] = x"
     assert before("x = {}", "found = {}", fills, "tests = [found]") == f"found = {{}}\n{fills}\ntests = [found]"
 
 
-def test_an_exercise_names_the_modules_that_a_page_lacks(wheel):
+def test_the_module_that_an_exercise_needs_and_a_page_lacks_is_named(wheel):
     needs = ["import PIL", "import book_kit.magics.stage_magic", "import json"]
     asked = [Exercise("def f(x):\n    ...\n\n\ncheck(f)", each) for each in needs]
     assert lacking(asked, wheel) == ["PIL", "book_kit.magics", ""]

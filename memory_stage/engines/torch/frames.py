@@ -1,4 +1,4 @@
-"""Distinguish the frames of torch, of this package and of the program."""
+"""Distinguish the frames of the program from those of torch and of the recorder, and imitate them for warnings."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ import torch.overrides
 
 from memory_stage.engines.torch.node_tags import UNKNOWN_PLACE
 
-_calling: Any = lambda func, args, kwargs: func(*args, **kwargs)  # noqa: E731  # on one line
-_CALLING: CodeType = _calling.__code__.replace(co_name="calling for the stage")
-_PASSING_ITSELF = torch.overrides.handle_torch_function.__code__
+# A function on one line: a warning names the line ``co_firstlineno``, which can be replaced in a copy of the code.
+_call: Any = lambda func, args, kwargs: func(*args, **kwargs)  # noqa: E731
+#: The code of a frame that imitates a frame of the program. Its name marks it in tracebacks.
+_IMITATION: CodeType = _call.__code__.replace(co_name="calling for the stage")
+#: The code of the function of torch that passes a call of a function written in Python to the mode.
+_DISPATCH = torch.overrides.handle_torch_function.__code__
 _OWN = "memory_stage."
 
-#: The number of frames around a function of torch whose lines its warnings may name.
+#: The largest number of calling frames to imitate. A warning of a function that passes its call to the mode may name
+#: the line of any of these frames.
 _OUTWARDS = 4
 
 
 class Caller:
-    """Calls functions of torch so that a warning names the same line as without a recorder.
+    """Call functions of torch so that a warning names the same line as without a recorder.
 
     A warning names the line of the calling frame, or of a frame around it. Therefore the call runs inside frames that
     imitate the files, lines and globals of the program's frames. Tracebacks do not contain these frames.
@@ -31,8 +35,8 @@ class Caller:
     def call(self, caller_frame: Any, func: Any, args: Any, kwargs: Any) -> Any:
         """Call ``func(*args, **kwargs)`` for the frame ``caller_frame``."""
         callers = [caller_frame]
-        # A function of torch has passed itself to the mode, so the callers are the frames around it.
-        if caller_frame.f_code is _PASSING_ITSELF:
+        # If a function of torch has passed its call to the mode, its callers are the frames around that function.
+        if caller_frame.f_code is _DISPATCH:
             callers = self._frames_around(caller_frame)
         for caller in callers:
             func, args, kwargs = self._function_at(caller), (func, args, kwargs), {}
@@ -41,14 +45,14 @@ class Caller:
             return func(*args, **kwargs)
         except BaseException as error:
             traceback = error.__traceback__
-            while traceback is not None and _is_calling(traceback.tb_next):
-                traceback.tb_next = traceback.tb_next.tb_next  # type: ignore[union-attr]  # just asked
+            while traceback is not None and _is_imitation(traceback.tb_next):
+                traceback.tb_next = traceback.tb_next.tb_next  # type: ignore[union-attr]  # checked by the loop
             func = args = kwargs = traceback = None
             raise
 
     @staticmethod
     def _frames_around(caller_frame: Any) -> list[Any]:
-        """Return the frames around a function of torch that has passed itself to the mode, the innermost first."""
+        """Return the frames around a function of torch that has passed its call to the mode, the innermost first."""
         frame: Any = caller_frame.f_back.f_back
         found: list[Any] = []
         while frame is not None and len(found) < _OUTWARDS:
@@ -61,21 +65,22 @@ class Caller:
         key = frame.f_code, frame.f_lineno
         code = self._codes.get(key)
         if code is None:
-            code = _CALLING.replace(co_filename=frame.f_code.co_filename, co_firstlineno=frame.f_lineno or 1)
+            code = _IMITATION.replace(co_filename=frame.f_code.co_filename, co_firstlineno=frame.f_lineno or 1)
             self._codes[key] = code
         return FunctionType(code, frame.f_globals)
 
 
-def _is_calling(traceback: TracebackType | None) -> bool:
-    return traceback is not None and traceback.tb_frame.f_code.co_name == _CALLING.co_name
+def _is_imitation(traceback: TracebackType | None) -> bool:
+    return traceback is not None and traceback.tb_frame.f_code.co_name == _IMITATION.co_name
 
 
 def remove_recorder_frames(error: BaseException, caller_frame: Any) -> None:
     """Remove the frames of this package from the start of a traceback, right before the error is raised again.
 
-    If a function of torch has passed itself to the mode, the traceback has two frames of it, which both remain.
+    Nothing is removed if a function of torch has passed its call to the mode. The traceback then has two frames of that
+    function, and ``recorder.record`` needs the frames between them to recognise the second one.
     """
-    if caller_frame.f_code is _PASSING_ITSELF:
+    if caller_frame.f_code is _DISPATCH:
         return
     traceback = error.__traceback__
     while traceback is not None and str(traceback.tb_frame.f_globals.get("__name__")).startswith(_OWN):
@@ -91,8 +96,8 @@ def place_of(frame: Any) -> tuple[CodeType, int]:
 
 
 def is_inside(frame: Any) -> bool:
-    """True for a frame of torch, of numpy or of this package."""
-    return frame.f_code.co_name == _CALLING.co_name or str(frame.f_globals.get("__name__")).partition(".")[0] in (
+    """True for a frame of torch, numpy, ``memory_stage`` or ``book_kit``."""
+    return frame.f_code.co_name == _IMITATION.co_name or str(frame.f_globals.get("__name__")).partition(".")[0] in (
         "torch",
         "memory_stage",
         "book_kit",

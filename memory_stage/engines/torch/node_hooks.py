@@ -1,4 +1,4 @@
-"""Hooks that the recorder adds to the nodes of a backward of torch."""
+"""Hooks that the recorder adds to the nodes of a backward graph of torch."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from memory_stage.engines.torch.node_tags import NodeTag
 
 
 class _Hook:
-    """A hook at a node. An error in it ends the recording, and backward continues."""
+    """A hook at a node. An error in it ends the recording, and backward continues.
 
-    def __init__(self, of: Any, tag: NodeTag) -> None:
-        self._of, self._tag = of, tag
+    Args:
+        backward_pass: the ``backward._Pass`` that handles the calls of the hook.
+        tag: the tag of the node.
+    """
+
+    def __init__(self, backward_pass: Any, tag: NodeTag) -> None:
+        self._pass, self._tag = backward_pass, tag
 
     def _run_guarded(self, function: Callable[..., None], *arguments: Any) -> None:
-        mode = self._of._of._mode
+        mode = self._pass._of._mode
         if not mode.is_open:
             return
         with mode.guard, muted():
@@ -31,38 +36,39 @@ class BeforeNode(_Hook):
 
     def __call__(self, grads: Sequence[torch.Tensor | None]) -> None:
         """Report the gradients that the node gets."""
-        self._run_guarded(self._of.before_node, grads)
+        self._run_guarded(self._pass.before_node, grads)
 
 
 class AfterNode(_Hook):
     """A hook that runs after a node."""
 
-    def __init__(self, of: Any, tag: NodeTag, parents: Sequence[NodeTag | None]) -> None:
-        super().__init__(of, tag)
+    def __init__(self, backward_pass: Any, tag: NodeTag, parents: Sequence[NodeTag | None]) -> None:
+        super().__init__(backward_pass, tag)
         self._parents = parents
 
-    def __call__(self, given: Sequence[torch.Tensor | None], came: Any) -> None:
+    def __call__(self, grad_inputs: Sequence[torch.Tensor | None], grad_outputs: Any) -> None:
         """Report the gradients that the node sends to its parents."""
-        self._run_guarded(self._of.after_node, self._parents, given)
+        self._run_guarded(self._pass.after_node, self._parents, grad_inputs)
 
 
 class AfterLeaf(_Hook):
     """A hook that runs after the gradient of a leaf is stored."""
 
-    def __init__(self, of: Any, tag: NodeTag, x: Any) -> None:
-        super().__init__(of, tag)
+    def __init__(self, backward_pass: Any, tag: NodeTag, x: Any) -> None:
+        super().__init__(backward_pass, tag)
         self._x = x
 
-    def __call__(self, given: Any, came: Any = None) -> None:
-        """Report that the gradient of the leaf is stored."""
-        self._run_guarded(self._of.after_leaf, self._x())
+    def __call__(self, *arguments: Any) -> None:
+        """Report that the gradient of the leaf is stored. The arguments depend on how the hook was added."""
+        self._run_guarded(self._pass.after_leaf, self._x())
 
 
 def call_after_leaf(fn: Any, hook: AfterLeaf) -> Any:
     """Call ``hook`` when the gradient of a node's leaf is stored. Return a handle that removes the hook.
 
-    A hook of the node itself would make torch keep the node's arguments until the node has run, which a hook of the
-    program could observe. If the leaf has a hook of the program, ``hook`` is called after that.
+    ``hook`` is added to the node, unless the program has added hooks to the leaf that run when its gradient is stored.
+    Then ``hook`` is added after these, because torch keeps the arguments of a node with a hook until the node has run,
+    which a hook of the program could observe.
     """
     hooks = getattr(fn.variable, "_post_accumulate_grad_hooks", None)
     if not hooks:

@@ -38,7 +38,10 @@ class InOrder(Sampler):
 
 
 class Shuffled(Sampler):
-    """Every index once, in a new random order each time; with ``replacement``, independent random indices.
+    """Random indices of a data set. Each iteration draws a new random order, in which every index occurs once.
+
+    If ``num_samples`` is not the length of the data set, orders follow each other until ``num_samples`` indices are
+    drawn. With ``replacement``, the indices are independent.
 
     Args:
         num_samples: the number of indices to draw; the length of the data set by default.
@@ -70,23 +73,24 @@ class Shuffled(Sampler):
         length, count = len(self.data_source), self.num_samples
         if not length:
             raise ValueError(f"{type(self).__name__}: {count} indices cannot be drawn, because data_source is empty")
-        drawn = self._drawing()
+        draw = self._draw_function()
         if self.replacement:
             for begin in range(0, count + 1, 32):  # PyTorch draws in blocks of 32, of which the last may be empty
-                yield from drawn("integers", length, min(32, count - begin))
+                yield from draw("integers", length, min(32, count - begin))
             return
         for _ in range(count // length):
-            yield from drawn("order", length, length)
-        yield from drawn("order", length, length)[: count % length]  # PyTorch draws an order even if none of it is used
+            yield from draw("order", length, length)
+        yield from draw("order", length, length)[: count % length]  # PyTorch draws an order even if none of it is used
 
     def _check_generator(self, generator: Any) -> Any:
         """Return ``generator``, which may be None. Subclasses raise TypeError for a generator of another framework."""
         return generator
 
-    def _drawing(self) -> Callable[[str, int, int], list[int]]:
-        """Return a function ``drawn(what, length, count)``. It returns ``count`` indices below ``length`` as a list.
+    def _draw_function(self) -> Callable[[str, int, int], list[int]]:
+        """Return a function ``draw(kind, length, count)``, which returns a list of random indices below ``length``.
 
-        If ``what`` is "integers", they are independent; if it is "order", they are the first of a random order.
+        If ``kind`` is "integers", it draws ``count`` independent indices. If ``kind`` is "order", it returns all
+        ``length`` indices in a random order; ``count`` is equal to ``length`` then.
         """
         raise NotImplementedError
 

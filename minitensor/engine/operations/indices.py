@@ -1,4 +1,4 @@
-"""Convert indices, masks, stored values and ``out``, and choose the operation for the parameter ``reduce``."""
+"""Convert indices, masks and values to be stored, choose the operation for ``reduce``, and check ``out``."""
 
 from __future__ import annotations
 
@@ -80,13 +80,14 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
 
 
 def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
-    """Combine the indices of ``index_put`` into one flat index. Return this index and the number of indexed dimensions.
+    """Combine the indices of ``index_put`` into one index. Return it with d, the number of indexed dimensions.
 
-    A single index of integers is returned unchanged. Several indices are broadcast against each other. A mask is
-    replaced by the indices of its true elements.
+    The result indexes ``x`` with its first d dimensions merged into one, so that each number selects a row. A single
+    index of integers is returned unchanged. Several indices are broadcast against each other. A mask is replaced by
+    the indices of its true elements.
 
     Raises:
-        TypeError: if ``indices`` is not a tuple of index tensors or masks.
+        TypeError: if ``indices`` is neither a tensor nor a tuple or list of index tensors and masks.
         IndexError: if an index is out of range, or if the indices do not fit the dimensions of the tensor.
     """
     if isinstance(indices, Tensor):

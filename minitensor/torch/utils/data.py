@@ -69,11 +69,11 @@ class RandomSampler(samplers.Shuffled):
     def _check_generator(self, generator: Any) -> Any:
         return None if generator is None else generator_of(generator)
 
-    def _drawing(self) -> Callable[[str, int, int], list[int]]:
+    def _draw_function(self) -> Callable[[str, int, int], list[int]]:
         generator = Generator().manual_seed(_seed()) if self.generator is None else self.generator
 
-        def draw(what: str, length: int, count: int) -> list[int]:
-            if what == "order":
+        def draw(kind: str, length: int, count: int) -> list[int]:
+            if kind == "order":
                 return generator.permutation(length).tolist()
             return generator.integers((count,), 0, length).tolist()
 

@@ -14,8 +14,8 @@ from .tensor import CellTensor
 #: Operations that return integers for integers, and have an in-place form.
 OF_ONE = ("neg", "abs", "square", "relu", "round")
 OF_TWO = ("add", "subtract", "multiply", "maximum", "minimum")
-#: Of these, the operations whose in-place form wraps an operand of another dtype around. The others refuse an operand
-#: that does not fit.
+#: Operations whose in-place form wraps numbers of the second operand around if they do not fit into the dtype. The
+#: others in ``OF_TWO`` refuse such an operand.
 _WRAPPING = ("add", "subtract", "multiply")
 REDUCING = ("sum", "prod", "max", "min")
 FLOATING = ("sin", "exp", "sqrt", "sigmoid", "reciprocal", "tanh")
@@ -27,10 +27,10 @@ def is_whole(t: object) -> bool:
 
 
 class Whole:
-    """Methods of the generator that return a statement, or None if the program has no integers and bools."""
+    """Methods of the generator that return a statement about integers and bools, or None if none fits."""
 
     def whole_number(self, dtype: np.dtype) -> int | bool:
-        """Return a number of ``dtype``, often a small one, sometimes the largest or the lowest."""
+        """Return a number of ``dtype``: usually small, sometimes a bound (2**40 for int64) or half of it."""
         if dtype.kind == "b":
             return self.rng.random() < 0.5
         bounds = np.iinfo(dtype)
@@ -90,7 +90,7 @@ class Whole:
         form = self.rng.choice((f"[{ix.basic_index(self.rng, self.env[x].cells.shape)}]", ".T", ".flatten()"))
         return f"{self.fresh_name('w')} = {x}{form}"
 
-    def beside(self, x: str, fits_into: bool, exact: bool):
+    def second_whole(self, x: str, fits_into: bool, exact: bool):
         """Return a second operand for a tensor of integers: a number, or a tensor of integers or bools.
 
         Args:
@@ -124,7 +124,7 @@ class Whole:
                 return None
             text = f"mt.{name}({x})"
         elif kind < 0.65:
-            name, y = self.rng.choice((*OF_TWO, "divide")), self.beside(x, False, False)
+            name, y = self.rng.choice((*OF_TWO, "divide")), self.second_whole(x, fits_into=False, exact=False)
             if y is None or not self.defined(name, self.env[x], self.at(y)):
                 return None
             text = self.rng.choice((f"mt.{name}({x}, {y})", f"{x}.{name}({y})"))
@@ -158,7 +158,7 @@ class Whole:
             text = f"{x}.{name}_()"
         elif kind < 0.6:
             name = self.rng.choice(OF_TWO)
-            y = self.beside(x, True, name not in _WRAPPING)
+            y = self.second_whole(x, fits_into=True, exact=name not in _WRAPPING)
             if y is None:
                 return None
             text = f"{x}.{name}_({y})"
@@ -176,5 +176,5 @@ class Whole:
         return text
 
 
-#: The names of the dtypes of these tensors.
+#: The names of the dtypes of integers and bools.
 WHOLE = tuple(name for dtype, name in NAMES.items() if dtype.kind in "iub")

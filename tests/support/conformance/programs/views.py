@@ -15,7 +15,7 @@ from .calculus import constant
 
 
 def squeezed(cells: np.ndarray, axis: int | None) -> np.ndarray:
-    """Return the array without dimension ``axis`` if its size is 1. As in Paddle, another dimension is not removed."""
+    """Return the array without dimension ``axis`` if its length is 1; as in Paddle, it remains otherwise."""
     if axis is None:
         return cells.squeeze()
     return cells.squeeze(axis) if cells.shape[axis] == 1 else cells[...]
@@ -37,13 +37,13 @@ def unflattened(cells: np.ndarray, axis: int, lengths: list[int]) -> np.ndarray:
     if not -cells.ndim <= axis < cells.ndim:
         raise IndexError("no such axis")
     axis %= cells.ndim
-    if -1 in lengths:  # numpy cannot compute it if another dimension is empty
+    if -1 in lengths:  # numpy cannot compute this length if the array is empty
         lengths = [cells.shape[axis] // -math.prod(lengths) if n == -1 else n for n in lengths]
     return cells.reshape(*cells.shape[:axis], *lengths, *cells.shape[axis + 1 :])
 
 
 class Views:
-    """Mixin of ``CellTensor`` with these methods."""
+    """Mixin of ``CellTensor`` with the methods that take views or change only the shape."""
 
     def look(self, cells: np.ndarray) -> Views:
         return self.world.look(self, cells)
@@ -52,7 +52,10 @@ class Views:
         return self.world.alias(self)
 
     def shaped(self, change, *args) -> np.ndarray:
-        """Return the cells of a view, or raise if the arguments do not fit."""
+        """Return the cells in the shape that ``change`` gives them. Refuse the operation if the arguments do not fit.
+
+        The result is a copy if no strides give that shape.
+        """
         try:
             return change(self.cells, *args)
         except (ValueError, IndexError, TypeError):
@@ -130,14 +133,13 @@ class Views:
     # ---- in place, shape only ----------------------------------------------------------------------------------------
 
     def relayout(self, cells: np.ndarray) -> Views:
-        """Change the shape over the same cells, which writes nothing."""
+        """Change the shape in place. The tensor keeps the same cells, and no value is written."""
         if self.world.grad_enabled and self.group.leaf is not None:
             self.world.refuse([c.LEAF])
         if not self.holds(cells):
             self.world.refuse([c.MISFIT])
-        if (
-            self.grad is not None and cells.tolist() != self.cells.tolist()
-        ):  # the gradient keeps the shape of its tensor
+        # The gradient has the shape of its tensor, so its shape changes, too.
+        if self.grad is not None and cells.tolist() != self.cells.tolist():
             place = {cell: i for i, cell in enumerate(self.cells.ravel().tolist())}
             order = np.array([place[cell] for cell in cells.ravel().tolist()], int).reshape(cells.shape)
             noise = np.broadcast_to(self.grad.noise, self.grad.cells.shape)
