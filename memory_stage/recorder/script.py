@@ -1,4 +1,4 @@
-"""Run a file as Python runs a script, with the same module, arguments, path, traceback and exit status."""
+"""Read a program, set up its run and return its exit status, as Python does for a script."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def read_script(name: str) -> tuple[Path, str]:
         read = program.read_bytes()
         try:
             source = importlib.util.decode_source(read)
-        except SyntaxError:  # an unknown encoding, for which Python's message gives no reason
+        except SyntaxError:
+            # Either a byte is not UTF-8, and only the error of this call names it; or the file declares an unknown
+            # encoding, which is ignored.
             source = read.decode("utf-8")
         compile(source, str(program), "exec", dont_inherit=True)
     except (OSError, UnicodeDecodeError, LookupError) as error:

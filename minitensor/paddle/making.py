@@ -1,4 +1,4 @@
-"""More functions that create tensors, under Paddle's names."""
+"""Create copies, identity matrices, evenly spaced numbers and random integers, under Paddle's names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from minitensor.engine.views.indexing import store_at
 def assign(x: Any, output: Tensor | None = None) -> Tensor:
     """Return a copy of ``x`` on a new storage, or copy ``x`` into ``output`` and return ``output``.
 
-    In both cases gradients flow to ``x``. The copy into ``output`` is one write, which increments its version.
+    In both cases gradients flow to ``x``. The copy into ``output`` is one write and increments the version of
+    ``output``.
 
     Args:
         x: a tensor, an array, a list or a number.
@@ -52,7 +53,7 @@ def _convert(data: Any, dtype: np.dtype | None) -> Tensor:
 def empty(shape: Any, dtype: Any = None) -> Tensor:
     """Return a tensor of zeros for the program to fill. Its dtype is float32 by default.
 
-    Paddle does not initialize its memory, so that the values differ from run to run; here they are always 0.
+    Paddle does not initialize the memory, so its values differ from run to run; those of minitensor are always 0.
 
     Raises:
         ValueError: if a length is negative.
@@ -62,7 +63,7 @@ def empty(shape: Any, dtype: Any = None) -> Tensor:
 
 
 def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """Return a tensor of zeros for the program to fill, in the shape and dtype of ``x``.
+    """Return a tensor of zeros for the program to fill, in the shape and by default in the dtype of ``x``.
 
     Raises:
         TypeError: if ``x`` is not a tensor, or if a tensor cannot have that dtype.
@@ -103,8 +104,9 @@ def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
 
 
 def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any = None) -> Tensor:
-    """Return random integers of ``shape`` from ``low`` (included) to ``high`` (excluded); without ``high``, from 0 to
-    ``low``. The dtype is int64 by default.
+    """Return a tensor of ``shape`` with random integers from ``low`` (included) to ``high`` (excluded).
+
+    If ``high`` is not given, the integers are from 0 (included) to ``low`` (excluded). The dtype is int64 by default.
 
     Raises:
         ValueError: if ``low`` is not below ``high``, or if a length is negative.

@@ -12,6 +12,7 @@ from memory_stage.engines.protocol import CellLayout, SavedTensorState
 from memory_stage.engines.torch.memory import VersionCounter
 from memory_stage.trace.cells import SMALL, merged, reach, runs_of
 
+#: The attributes with the saved tensors of each type of node: ``_raw_saved_self`` first, the others by name.
 _NAMES_SAVED: dict[type, tuple[str, ...]] = {}
 
 
@@ -21,6 +22,7 @@ class Entry:
     Attributes:
         what: the name of the saved tensor at the node; ``out`` for the result.
         counter: the tensor's storage, or its separate version counter.
+        layout: the cells of the storage that the tensor reads.
         version: the version at which the tensor was saved.
         lost: True if a write has overwritten at least one element.
         moved: the newest version at which the bytes were known to be unchanged.
@@ -72,7 +74,10 @@ def is_custom(fn: Any) -> bool:
 
 
 def attributes_of(fn: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yield the tensors that a custom function stores as attributes of its ``ctx``, by name."""
+    """Yield the tensors that a custom function stores as attributes of its ``ctx``, by name.
+
+    The tensors in a list, tuple or dict that is an attribute have the name of this attribute.
+    """
     if not is_custom(fn):
         return
     for name, value in list(vars(fn).items()):
@@ -100,7 +105,11 @@ def _names_in(code: CodeType | None) -> set[str]:
 
 
 def touches(layout: CellLayout, cells: Any) -> bool:
-    """True if two layouts have a common cell. If one has many runs of cells, True if their ranges overlap."""
+    """True if a layout reads one of ``cells``. If one of the two has many runs of cells, True if their ranges overlap.
+
+    Args:
+        cells: a layout, the sorted numbers of cells, or None for all cells of the storage.
+    """
     if cells is None:
         return True
     if not isinstance(cells, CellLayout):  # sorted cell numbers

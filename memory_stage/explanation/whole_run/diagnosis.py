@@ -52,7 +52,9 @@ class FrameworkDiagnosis(Protocol):
 
 
 class Diagnosis:
-    """Watches a run from :meth:`begin` to :meth:`end`. ``begin`` may be called again and continues the logs.
+    """Watches a run from :meth:`begin` to :meth:`end`.
+
+    ``begin`` may be called again after ``end``, and then continues the logs.
 
     Args:
         note: called with a sentence about something that could not be watched or diagnosed.

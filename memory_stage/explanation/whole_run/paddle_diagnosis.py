@@ -19,7 +19,9 @@ from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
 
 
 class PaddleDiagnosis:
-    """Watches a run of Paddle from :meth:`begin` to :meth:`end`. ``begin`` may be called again and continues the logs.
+    """Watches a run of Paddle from :meth:`begin` to :meth:`end`; see :class:`.diagnosis.FrameworkDiagnosis`.
+
+    ``begin`` may be called again after ``end``, and then continues the logs.
 
     Args:
         note: called with a sentence about something that could not be watched.
@@ -28,7 +30,7 @@ class PaddleDiagnosis:
     def __init__(self, collector: FaultCollector, note: Callable[[Text], None]) -> None:
         self._collector = collector
         self._paddle = sys.modules["paddle"]
-        self._run = WatchedPaddleRun(self._paddle, self._failed, self._suspected, note)
+        self._run = WatchedPaddleRun(self._paddle, self._on_failure, self._on_suspicion, note)
         self._known: set[Any] = set()  # keys of the silent faults that were found
         self._graphs = _PaddleGraphs(self._run, self._paddle.__version__)
         self._local_leaks = FunctionLeaks(self._graphs, self._run.calls.lines, collector)
@@ -68,13 +70,13 @@ class PaddleDiagnosis:
     def nodes_made(self) -> int:
         return self._run.calls.graph.count
 
-    def _failed(self, roots: list[Any], error: BaseException, frame: FrameType) -> None:
+    def _on_failure(self, roots: list[Any], error: BaseException, frame: FrameType) -> None:
         def diagnose() -> list[Fault | None]:
             return [paddle_faults.diagnose_error(self._run, self._paddle.__version__, roots, error, frame)]
 
         self._collector.explain(error, message("an error of a backward pass"), diagnose)
 
-    def _suspected(self, roots: list[Any], frame: FrameType) -> None:
+    def _on_suspicion(self, roots: list[Any], frame: FrameType) -> None:
         def diagnose() -> list[Fault]:
             return paddle_faults.diagnose_silence(self._run, self._paddle.__version__, roots, frame, self._known)
 
@@ -110,4 +112,5 @@ class _PaddleGraphs:
 
 
 def _is_parameter(saved: SavedState) -> bool:
+    """True if a saved tensor is an argument of the call and a leaf that requires a gradient."""
     return saved.state.requires_gradient and not saved.state.maker and saved.role.startswith("in")

@@ -33,7 +33,9 @@ from memory_stage.watch.torch.watched_run import WatchedRun
 
 
 class TorchDiagnosis:
-    """Watches a run of PyTorch from :meth:`begin` to :meth:`end`. ``begin`` may be called again and continues the logs.
+    """Watches a run of PyTorch from :meth:`begin` to :meth:`end`; see :class:`.diagnosis.FrameworkDiagnosis`.
+
+    ``begin`` may be called again after ``end``, and then continues the logs.
 
     Args:
         note: called with a sentence about something that could not be watched.
@@ -41,7 +43,7 @@ class TorchDiagnosis:
 
     def __init__(self, collector: FaultCollector, note: Callable[[Text], None]) -> None:
         self._collector = collector
-        self._run = WatchedRun(self._failed, self._suspected, note)
+        self._run = WatchedRun(self._on_failure, self._on_suspicion, note)
         self._state_dicts = StateDicts(self._run, collector)
         self._known: set[Any] = set()  # keys of the silent faults that were found
         self._graphs = _TorchGraphs(self._run)
@@ -93,14 +95,14 @@ class TorchDiagnosis:
     def nodes_made(self) -> int:
         return torch._C._autograd._get_sequence_nr()
 
-    def _failed(self, run: WatchedRun, roots: Any, error: BaseException, frame: FrameType) -> None:
+    def _on_failure(self, run: WatchedRun, roots: Any, error: BaseException, frame: FrameType) -> None:
         def diagnose() -> list[Fault | None]:
             fault = overwritten.diagnose_error(run, roots, error, frame)
             return [fault or freed_graph.diagnose_error(run, roots, error, frame)]
 
         self._collector.explain(error, message("an error of a backward pass"), diagnose)
 
-    def _suspected(self, run: WatchedRun, roots: Any, frame: FrameType) -> None:
+    def _on_suspicion(self, run: WatchedRun, roots: Any, frame: FrameType) -> None:
         def diagnose() -> list[Fault]:
             found = overwritten.diagnose_silence(run, roots, frame, self._known)
             return found + copied_losses.diagnose(run, roots, frame, self._known)

@@ -1,9 +1,10 @@
-"""Hand-written operations and how they are recorded.
+"""Create and record operations that are not rows of the derivative table, such as ``linear`` and ``cross_entropy``.
 
-An operation that is not a row of the derivative table consists of three functions: forward on arrays, gradients on
-arrays, and gradients on tensors for ``create_graph``. Everything else works as for the rows of the table: tensors are
-saved by reference with their version, a write checks the nodes that saved the written bytes, and backward reads the
-saved array with its old values or raises an error.
+Such an operation consists of three functions: forward on arrays, gradients on arrays, and gradients on tensors for
+``create_graph``. :func:`operation` combines the two gradient functions, and :func:`recorded` makes a tensor of the
+array that forward returned. Everything else works as for the rows of the table: tensors are saved by reference with
+their version, a write checks the nodes that saved the written bytes, and backward reads the saved array with its old
+values or raises an error.
 """
 
 from __future__ import annotations
@@ -138,7 +139,10 @@ OPTIONAL = frozenset(("weight", "bias", "pos_weight"))
 
 
 def floats_of(op: str, **given: Tensor | None) -> tuple[Any, ...]:
-    """Return the tensors of an operation in one floating dtype; None for one in :data:`OPTIONAL` that is None.
+    """Return the tensors of an operation, converted to one floating dtype.
+
+    Args:
+        given: the tensors by name. Those whose name is in :data:`OPTIONAL` may be None, and remain None.
 
     Raises:
         TypeError: if one is not a tensor of floats, or if they are on different devices.
@@ -170,5 +174,9 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Any, ...]:
 
 
 def wanted_gradients(node: Node, values: Sequence[Callable[[], Any]]) -> tuple[Any, ...]:
-    """Return the gradient of each input that requires one, and None for the others."""
+    """Return the gradient of each input that requires one, and None for the others.
+
+    Args:
+        values: for each input, a function that computes its gradient. It is called only if the gradient is needed.
+    """
     return tuple(None if parent is None else value() for parent, value in zip(node.inputs, values, strict=True))

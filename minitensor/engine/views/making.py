@@ -1,7 +1,8 @@
 """Create views, and change the shape and strides of a tensor in place without writing its elements.
 
-A view joins the history group of its source. A view taken under ``no_grad`` of a tensor that requires a gradient is
-detached. Under Paddle's names ``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy: see
+A view joins the group of its source, and both share one :class:`~minitensor.engine.core.history.History`. A view that
+is created under ``no_grad`` from a tensor that requires a gradient is detached. In Paddle's vocabulary, the functions
+``split``, ``chunk``, ``expand`` and ``broadcast_to`` return copies instead of views; they are in
 :mod:`minitensor.engine.views.joining`.
 """
 
@@ -54,7 +55,7 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
         if node is None:
             out._node = None
         else:
-            # This is `new_node`, inlined, because the frame of the caller is one level higher here.
+            # This is `new_node`, inlined for speed, so that `calling_frame` has one engine frame less to pass.
             out._node = view_node = Node()
             view_node.op = op
             view_node.inputs = (node,)
@@ -88,10 +89,20 @@ def refuse_leaf(x: Tensor, op: Reshaping) -> None:
 
 
 def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...] = ()) -> Tensor:
-    """Replace the layout of ``x`` by that of ``array``, a view of the same elements. Nothing is written."""
+    """Replace the layout of ``x`` by that of ``array``, a view of the same elements, and record this as ``op``.
+
+    Nothing is written.
+
+    Args:
+        saved: the arguments of ``op.forward`` besides the array.
+
+    Raises:
+        ValueError: if :func:`refuse_leaf` refuses it.
+    """
     node = x._current()
     refuse_leaf(x, op)
     if type(node) is Leaf:
+        # If elements share memory, the layout may be unchanged, although the elements of the gradient change places.
         if overlaps_itself(array) or not same_layout(array, x._array):
             reshape_leaf(x, register_layout(array), lambda g: op.forward(g, *saved))
     else:

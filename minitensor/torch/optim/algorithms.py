@@ -1,4 +1,4 @@
-"""Optimizers: each step writes every parameter once, in place.
+"""Optimizers: each step writes a parameter once, in place, if it has a gradient.
 
 The options ``foreach``, ``fused`` and ``capturable`` are stored and have no effect.
 """
@@ -22,7 +22,8 @@ def _refuse_differentiable(differentiable: bool) -> bool:
     return False
 
 
-def _check(name: str, value: Any) -> None:
+def _refuse_negative(name: str, value: Any) -> None:
+    """Raise ValueError if a setting is negative, nan or not a number."""
     if not isinstance(value, (int, float)) or not value >= 0:
         raise ValueError(f"Invalid {name}: {checks.shown(value)}")
 
@@ -35,11 +36,13 @@ def _flags(op: str, **given: Any) -> dict[str, bool]:
 class SGD(Optimizer):
     """Gradient descent, optionally with momentum (Polyak 1964) or Nesterov's momentum (1983).
 
-    Parameters may have any shape. Each step writes every parameter once.
+    Parameters may have any shape. Each step writes a parameter once if it has a gradient.
 
     Raises:
         TypeError, ValueError: if ``params`` are not parameters or not leaves.
-        ValueError: if a setting is negative, or ``nesterov`` is true without momentum or with dampening.
+        ValueError: if a setting other than ``dampening`` is negative, or if ``nesterov`` is true without momentum or
+            with dampening.
+        NotImplementedError: if ``differentiable`` is true.
     """
 
     def __init__(
@@ -57,7 +60,7 @@ class SGD(Optimizer):
         fused: bool | None = None,
     ) -> None:
         for name, value in (("learning rate", lr), ("momentum value", momentum), ("weight_decay value", weight_decay)):
-            _check(name, value)
+            _refuse_negative(name, value)
         dampening = checks.real("SGD()", "dampening", dampening)
         switches = _flags("SGD()", nesterov=nesterov, maximize=maximize)
         if switches["nesterov"] and (momentum <= 0 or dampening != 0):
@@ -92,16 +95,17 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Move each element by the running mean of its gradient, divided by the root of the running mean of its square
-    (Kingma and Ba 2015).
+    """Move each element by the running mean of its gradient, divided by the root of the running mean of the squared
+    gradient (Kingma and Ba 2015).
 
     With ``amsgrad`` the divisor never decreases (Reddi, Kale and Kumar 2018).
 
-    Parameters may have any shape. Each step writes every parameter once.
+    Parameters may have any shape. Each step writes a parameter once if it has a gradient.
 
     Raises:
         TypeError, ValueError: if ``params`` are not parameters or not leaves.
         ValueError: if a setting is negative, or one of ``betas`` is not in [0, 1).
+        NotImplementedError: if ``differentiable`` is true.
     """
 
     _decoupled = False
@@ -122,7 +126,7 @@ class Adam(Optimizer):
         fused: bool | None = None,
     ) -> None:
         for name, value in (("learning rate", lr), ("epsilon value", eps), ("weight_decay value", weight_decay)):
-            _check(name, value)
+            _refuse_negative(name, value)
         op = f"{type(self).__name__}()"
         betas = tuple(checks.elements(op, "betas", betas, "two numbers"))
         if len(betas) != 2:
@@ -148,7 +152,7 @@ class Adam(Optimizer):
         )
 
     def _update(self, x: Any, gradient: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
-        first, second = group["betas"]
+        beta1, beta2 = group["betas"]
         if not state:
             state.update(step=tensor(0.0, device="cpu"), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
             if group["amsgrad"]:
@@ -162,14 +166,14 @@ class Adam(Optimizer):
             shrunk = x * (1 - group["lr"] * group["weight_decay"])
         elif group["weight_decay"]:
             gradient = gradient.add(x, alpha=group["weight_decay"])
-        mean = state["exp_avg"].lerp_(gradient, 1 - first)
-        square = state["exp_avg_sq"].mul_(second).add_(gradient * gradient, alpha=1 - second)
+        mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
+        square = state["exp_avg_sq"].mul_(beta2).add_(gradient * gradient, alpha=1 - beta2)
         if group["amsgrad"]:
             largest = state["max_exp_avg_sq"]
             square = largest.copy_(largest.maximum(square))
-        size = group["lr"] / (1 - first**step)
-        spread = (square.sqrt() / math.sqrt(1 - second**step)).add_(group["eps"])
-        change = (mean / spread).mul_(-size)
+        step_size = group["lr"] / (1 - beta1**step)
+        divisor = (square.sqrt() / math.sqrt(1 - beta2**step)).add_(group["eps"])
+        change = (mean / divisor).mul_(-step_size)
         if shrunk is x:
             x.add_(change)
         else:
@@ -177,13 +181,14 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with a weight decay that shrinks the parameters and not their gradients (Loshchilov and Hutter 2019).
+    """Adam with a decoupled weight decay, which shrinks the parameters directly (Loshchilov and Hutter 2019).
 
-    Parameters may have any shape. Each step writes every parameter once.
+    Parameters may have any shape. Each step writes a parameter once if it has a gradient.
 
     Raises:
         TypeError, ValueError: if ``params`` are not parameters or not leaves.
         ValueError: if a setting is negative, or one of ``betas`` is not in [0, 1).
+        NotImplementedError: if ``differentiable`` is true.
     """
 
     _decoupled = True
@@ -208,11 +213,11 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Move each element by its gradient, divided by the root of the running mean of its square (Hinton 2012).
+    """Move each element by its gradient, divided by the root of the running mean of the squared gradient (Hinton 2012).
 
-    The step optionally has momentum, or with ``centered`` divides by the running variance of the gradient.
+    With ``centered`` the divisor is the root of the gradient's running variance. The step optionally has momentum.
 
-    Parameters may have any shape. Each step writes every parameter once.
+    Parameters may have any shape. Each step writes a parameter once if it has a gradient.
 
     Raises:
         TypeError, ValueError: if ``params`` are not parameters or not leaves.
@@ -235,7 +240,7 @@ class RMSprop(Optimizer):
             *(("learning rate", lr), ("epsilon value", eps), ("momentum value", momentum)),
             *(("weight_decay value", weight_decay), ("alpha value", alpha)),
         ):
-            _check(name, value)
+            _refuse_negative(name, value)
         super().__init__(
             params,
             {

@@ -15,7 +15,9 @@ from minitensor.engine.events import watch
 from tests.support.engine.memory import KIB, SHAPE, leaf
 from tests.support.engine.watched import PROGRAMS, counters, report_of
 
-pytestmark = pytest.mark.usefixtures("no_collector")  # frees leftovers of earlier tests before the test
+# A garbage collection during a test would change the figures, so the fixture collects before the test
+# and turns the collector off.
+pytestmark = pytest.mark.usefixtures("no_collector")
 
 
 def quiet(function: Any) -> Any:
@@ -23,7 +25,10 @@ def quiet(function: Any) -> Any:
 
 
 def figures(table: memory.Table) -> dict[str, tuple[int, int, int | None, int, int]]:
-    """Return the rows in which bytes changed, by the text of their line."""
+    """Return the figures of the rows with events, by the text of their line.
+
+    The figures are the number of allocations, then the allocated bytes, the peak, the written and the saved bytes.
+    """
     return {
         row.text.strip(): (row.allocations, row.allocated, row.peak, row.written, row.saved)
         for row in table.rows
@@ -186,6 +191,7 @@ def test_the_sums_equal_the_counters(program, device):
     peaks = [row.peak for row in table.rows if row.peak is not None]
     assert max(peaks) == table.total.peak == count.max_memory_allocated() - base
     assert sum(row.allocations for row in table.rows) == table.total.allocations
+    # The program "hooks" has no in-place operation.
     assert sum(row.written for row in table.rows) > 0 or program.__name__ == "hooks"
 
 

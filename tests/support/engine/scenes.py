@@ -1,8 +1,8 @@
-"""Targets of in-place operations, the tensors on which a write could have an effect, and all ways to write.
+"""Targets of in-place operations, the tensors on which a write could have an effect, and operations on the targets.
 
-A scene is a tensor of shape [2, 3] with positive numbers and the tensors around it. A failed operation
-must not change values, dtype, shape, strides, version, history, ``stop_gradient``, the write log, the allocated bytes,
-or the result of a later backward.
+A scene consists of a target, which is a tensor of shape [2, 3] with positive numbers, and the tensors around it. A
+failed operation must not change values, dtype, shape, strides, version, history, ``stop_gradient``, the write log, the
+allocated bytes, or the result of a later backward.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ Attempt = Callable[[mt.Tensor], object]
 
 
 class Scene:
-    """A target to write, the tensors on which the write could have an effect, and a result for backward (or None)."""
+    """A target to write, and the tensors on which the write could have an effect, by name.
+
+    If one of them is a leaf that requires a gradient, its name is ``w``.
+    """
 
     def __init__(self, target: mt.Tensor, **around: mt.Tensor) -> None:
         self.target, self.around = target, around
@@ -47,12 +50,14 @@ def recorded() -> Scene:
 
 
 def base() -> Scene:
+    """Return a scene whose target is computed and has views."""
     w = mt.to_tensor(POSITIVE, stop_gradient=False)
     x = w * 1
     return Scene(x, w=w, view=x[0], squares=x * x, deep=x.T[1:])
 
 
 def member() -> Scene:
+    """Return a scene whose target is a view of a computed tensor, which has other views, too."""
     w = mt.to_tensor(POSITIVE.T.copy(), stop_gradient=False)
     x = w * 1
     view = x.T
@@ -61,7 +66,7 @@ def member() -> Scene:
 
 
 def outdated_member() -> Scene:
-    """Return a view whose node is out of date, because the whole was written after the view was made."""
+    """Return a scene whose target is a view with an outdated node, because the viewed tensor was written later."""
     w = mt.to_tensor(POSITIVE.T.copy(), stop_gradient=False)
     x = w * 1
     view = x.T
@@ -74,7 +79,7 @@ RECORDED = {name: f for name, f in TARGETS.items() if name not in ("plain", "pla
 
 
 def backward_values(scene: Scene) -> list[object]:
-    """Return the gradient of the leaf after backward from all tensors that require a gradient."""
+    """Return the gradients of the leaf ``w``: one for each tensor that requires a gradient, after backward from it."""
     leaf = scene.around.get("w")
     if leaf is None:
         return []
@@ -101,8 +106,9 @@ def expect_no_trace(make: Callable[[], Scene], attempt: Attempt, error: type[Exc
 
 #: A sample of each operation that can write a floating tensor.
 SAMPLE = {s.name: s for s in IN_PLACE_ONCE if s.arrays[s.target].dtype.kind == "f"}
-#: Operations of two operands; and those of them that compute numbers, because bools fit into any dtype.
+#: The operations with two operands.
 BINARY = sorted(name for name in SAMPLE if len(ROWS[name].operands) == 2)
+#: The operations with two operands whose result is not a bool. A bool fits into every dtype, so its dtype is never refused.
 ARITHMETIC = sorted(name for name in BINARY if not ROWS[name].not_differentiable)
 ALL = sorted(SAMPLE)
 
