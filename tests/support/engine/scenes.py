@@ -108,7 +108,7 @@ def expect_no_trace(make: Callable[[], Scene], attempt: Attempt, error: type[Exc
 SAMPLE = {s.name: s for s in IN_PLACE_ONCE if s.arrays[s.target].dtype.kind == "f"}
 #: The operations with two operands.
 BINARY = sorted(name for name in SAMPLE if len(ROWS[name].operands) == 2)
-#: The operations with two operands whose result is not a bool. A bool fits into every dtype, so its dtype is never refused.
+#: The operations with two operands whose result is not a bool; a bool fits into every dtype, so it is never refused.
 ARITHMETIC = sorted(name for name in BINARY if not ROWS[name].not_differentiable)
 ALL = sorted(SAMPLE)
 
