@@ -12,6 +12,7 @@ from random import Random
 import pytest
 
 import minitensor
+from tests.support.conformance.programs import indices
 from tests.support.conformance.programs.batch import Report, run_batch, run_one
 from tests.support.conformance.programs.calculus import BINARY, REDUCTIONS, UNARY, OutsideDomain
 from tests.support.conformance.programs.compare import Disagreement, Duel
@@ -119,8 +120,11 @@ def test_the_comparison_notices_a_planted_fault_of_integers(fault):
     pytest.fail(f"no program noticed: {fault.__doc__}")
 
 
-#: Operations with a number that float16 and bfloat16 cannot hold.
+#: Operations with a number that float16 and bfloat16 cannot hold, on its own or in a tensor of integers ``w``.
 WITH_NUMBERS = [
+    "x * w",
+    "w - x",
+    "x.add_(w)",
     "x.scale(1.1, bias=0.46)",
     "x.scale(1.1)",
     "x * 1.1",
@@ -143,7 +147,8 @@ def test_the_reference_rounds_numbers_to_16_bits_as_the_engine_does(statement, d
     found = []
     for library in (minitensor, World()):
         x = library.to_tensor([[-1.72, 1.82, -0.43], [0.72, 1.69, -0.44]], dtype=dtype)
-        found.append(eval(statement, {"x": x}).numpy())
+        w = library.to_tensor([[5, 2049, -771]])
+        found.append(eval(statement, {"x": x, "w": w}).numpy())
     assert (found[0] == found[1]).all(), found
 
 
@@ -317,6 +322,11 @@ def test_the_comparison_notices_bytes_that_are_not_freed():
     with pytest.raises(Disagreement, match="bytes are held"):
         duel.step("y = x.clone()")
     del kept
+
+
+def test_a_tensor_of_any_size_has_different_numbers():
+    flat = [each for row in indices.numbers(Random(0), [20, 30]) for each in row]
+    assert len(set(flat)) == len(flat) == 600 and all(0.3 <= abs(each) < 10 for each in flat)
 
 
 def test_the_reference_forgets_the_result_of_a_refused_operation():

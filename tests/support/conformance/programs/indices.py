@@ -20,7 +20,7 @@ def numbers(rng: Random, shape) -> list | float:
     count = 1
     for n in shape:
         count *= n
-    flat = [rng.choice((-1, 1)) * n / 100 for n in rng.sample(range(30, 201), count)]
+    flat = [rng.choice((-1, 1)) * n / 100 for n in rng.sample(range(30, max(201, 30 + count)), count)]
     return nested(flat, list(shape))
 
 

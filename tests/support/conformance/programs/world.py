@@ -171,12 +171,15 @@ class World:
     # ---- operations --------------------------------------------------------------------------------------------------
 
     def dual(self, operand, dtype=None) -> Dual:
+        """Return the numbers of an operand, rounded to ``dtype``, in the dtype in which operations on it compute."""
         if isinstance(operand, CellTensor):
             x = c.read(operand.storage, operand.group, operand.cells)
             x = x if self.wants(operand) else constant(x.v)
         else:
             x = constant(operand)
-        return x if dtype is None or x.v.dtype == dtype else Dual(x.v.astype(dtype), x.t)
+        if dtype is None or x.v.dtype == computed(dtype) == dtype:
+            return x
+        return Dual(x.v.astype(dtype).astype(computed(dtype)), x.t)
 
     def result_dtype(self, name: str, operands: list, params: dict) -> np.dtype:
         kinds = [o.dtype for o in operands if isinstance(o, (CellTensor, np.ndarray))]
@@ -212,11 +215,10 @@ class World:
         if name == "pow" and self.wants(operands[1]):
             require(self.dual(operands[0]).v > 0)  # for other bases the derivative by the exponent is nan
         dtype = self.result_dtype(name, operands, params)
-        wide = computed(dtype)
-        if wide != dtype:  # as in Paddle, a number is rounded to the dtype of 16 bits, but not the result of each step
+        if computed(dtype) != dtype:  # operands are rounded to the dtype of 16 bits, but not the result of each step
             operands = [rounded(o, dtype) for o in operands]
             params = {key: rounded(value, dtype) for key, value in params.items()}
-        duals = [self.dual(o, None if name == "where" and i == 0 else wide) for i, o in enumerate(operands)]
+        duals = [self.dual(o, None if name == "where" and i == 0 else dtype) for i, o in enumerate(operands)]
         result = moderate(RULES[name](*duals, **params))
         return Dual(result.v.astype(dtype), result.t)
 
