@@ -296,6 +296,8 @@ BOTH += [
     _ask([*MATRICES, *SINGLE], "L.nonzero(x)", "L.bincount(xi[0])", "x.expand_as(x)", "x.expand_as(L.stack([x, x]))"),
     _ask([*MATRICES, *SINGLE], "L.unflatten(x, 0, [1, -1])", "gradient(L.diag, x)", "gradient(L.trace, x)"),
     _ask(SEVERAL, "L.diag_embed(x)", "L.diag_embed(x, 1, 0, 1)", "gradient(L.diag_embed, x)"),
+    _ask([*MATRICES, *SINGLE], "L.einsum('ij->ij', x)", "L.einsum('...->...', x)", "L.einsum('ij->ji', x)"),
+    _ask([["a number"], ["a vector"], ["every second element"]], "L.einsum('...->...', x)"),
     _ask(IMAGES, "F.dropout2d(x, 0.5)", "F.dropout2d(x, 0.5, training=False)", "L.unflatten(x, 1, [3, -1])"),
 ]
 TORCH: list[Asked] = [

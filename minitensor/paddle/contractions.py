@@ -31,15 +31,18 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         operands: tensors, one by one or as one list.
 
     Returns:
-        A tensor with the dimensions that the equation gives the result, on a new storage.
+        A tensor with the dimensions that the equation gives the result. As in Paddle, it is on a new storage, or a view
+        of a contiguous operand if the equation changes nothing.
 
     Raises:
         ValueError: if the equation and the shapes do not fit together.
         TypeError: if an operand is not a tensor.
     """
     given = tuple(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
-    out = contraction.einsum("einsum", equation, given)
-    return TABLE["clone"](out) if any(out._storage is x._storage for x in given) else out
+    out = contraction.einsum("einsum", equation, given, TABLE["matmul"])
+    x = given[0]
+    in_order = out.shape == x.shape and out.strides == [math.prod(out.shape[i + 1 :]) for i in range(out.ndim)]
+    return TABLE["clone"](out) if out._storage is x._storage and not in_order else out
 
 
 def outer(x: Tensor, y: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ from minitensor.torch.arguments import need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES
 from minitensor.torch.grad_fn import name_grad_fn
+from minitensor.torch.operands import refuse_bools
 from minitensor.torch.tensor import Tensor, as_result, as_torch
 
 _mul, _matmul = TABLE["mul"], TABLE["matmul"]
@@ -54,6 +55,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: if the shapes do not fit or the dtypes differ.
+        NotImplementedError: for bools.
     """
     for i, x in enumerate((input, other)):
         need_tensor("matmul", x, i + 1)
@@ -78,6 +80,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {names[a.dtype.name]} != {names[b.dtype.name]}"
         )
+    if a.dtype.kind == "b":
+        matrices = "bmm" if a.ndim > 2 and b.ndim > 2 else "addmm_impl_cpu_"
+        refuse_bools("dot" if a.ndim == b.ndim == 1 else "addmv_impl_cpu" if b.ndim == 1 else matrices, input, other)
     return _matmul(input, other)
 
 
@@ -207,7 +212,9 @@ def einsum(*given: Any) -> Tensor:
         view of the operand, or the operand itself if its dimensions keep their order.
 
     Raises:
-        RuntimeError: if the equation and the shapes do not fit together.
+        RuntimeError: if the equation and the shapes do not fit together; if two operands of different dtypes are
+            multiplied and summed.
+        NotImplementedError: if bools are multiplied and summed.
         TypeError: if an operand is not a tensor.
         ValueError: if there is no argument.
     """
@@ -217,9 +224,19 @@ def einsum(*given: Any) -> Tensor:
         equation, operands = (given[0], given[1:]) if isinstance(given[0], str) else equation_of("einsum", given)
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
             operands = tuple(operands[0])
-        return as_torch(contraction("einsum", equation, tuple(operands)))
+        found = as_torch(contraction("einsum", equation, tuple(operands), _batched_product))
     except ValueError as error:
         raise RuntimeError(str(error)) from None
+    return name_grad_fn(found, "PermuteBackward0") if found._storage is operands[0]._storage else found
+
+
+def _batched_product(x: Tensor, y: Tensor) -> Tensor:
+    """Return the products of two batches of matrices, which `einsum` needs."""
+    if x._array.dtype != y._array.dtype:
+        names = [SCALAR_NAMES[each._array.dtype] for each in (x, y)]
+        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    refuse_bools("bmm", x, y)
+    return _matmul(x, y)
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
@@ -265,6 +282,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     need_tensor("cdist", x1, name="x1")
     need_tensor("cdist", x2, 2, "x2")
     for name, x in (("X1", x1), ("X2", x2)):
+        if x._array.dtype not in FLOATS:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {SCALAR_NAMES[x._array.dtype]}")
         if x._array.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x._array.ndim}D")
     if x1._array.shape[-1] != x2._array.shape[-1]:
@@ -272,7 +291,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
             f"X1 and X2 must have the same number of columns. X1: {x1._array.shape[-1]} X2: {x2._array.shape[-1]}"
         )
     a, b = x1._array, x2._array
-    if a.dtype != b.dtype and {a.dtype, b.dtype} <= FLOATS and a.size and b.size:
+    if a.dtype != b.dtype and a.size and b.size:
         raise RuntimeError(f"expected scalar type {SCALAR_NAMES[a.dtype]} but found {SCALAR_NAMES[b.dtype]}")
     p = checks.real("cdist()", "p", p)
     if not p >= 0:

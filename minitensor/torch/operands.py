@@ -469,12 +469,22 @@ def need_same_dtype(op: str, x: Any, second: Any, name: str = "end") -> None:
         raise RuntimeError(f"{op}(): expected dtype {names[0]} for `{name}` but got dtype {names[1]}")
 
 
+def refuse_bools(kernel: str, *tensors: BaseTensor) -> None:
+    """Raise NotImplementedError for a matrix product of bools, named after the kernel that PyTorch lacks."""
+    if all(x._array.dtype.kind == "b" and x._array.size for x in tensors):
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+
+
 def need_same_dtypes(op: str, *tensors: Any) -> None:
-    """Raise RuntimeError if the operands of a matrix product differ in dtype, unless autocast converts them."""
+    """Raise RuntimeError if the operands of a matrix product differ in dtype, unless autocast converts them, and
+    NotImplementedError if they are bools.
+    """
     dtypes = [x._array.dtype for x in tensors if isinstance(x, BaseTensor)]
     if any(dtype is not dtypes[0] for dtype in dtypes) and modes.casts is None:
         names = " and ".join(SCALAR_NAMES[dtype] for dtype in dtypes)
         raise RuntimeError(f"{op}(): the operands must have the same dtype, but they are {names}")
+    if all(isinstance(x, BaseTensor) for x in tensors):
+        refuse_bools("addmm_impl_cpu_" if op == "addmm" else op, *tensors)
 
 
 def need_index_sequence(op: str, indices: Any) -> None:

@@ -7,6 +7,7 @@ recorded operations, which have gradients.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from minitensor.engine.checks import shown
@@ -29,14 +30,17 @@ class Term(NamedTuple):
     labels: tuple[Label, ...]
 
 
-def einsum(op: str, equation: str, operands: tuple[Tensor, ...]) -> Tensor:
-    """Return the sum of products that ``equation`` describes.
+def einsum(
+    op: str, equation: str, operands: tuple[Tensor, ...], matrix_product: Callable[[Tensor, Tensor], Tensor]
+) -> Tensor:
+    """Return the sum of products that ``equation`` describes; a view if nothing is multiplied or summed.
 
     Args:
         op: the name of the function in errors.
         equation: the labels of each operand, separated by commas, and after ``->`` the labels of the result. Without
             ``->``, the result has the dimensions of ``...``, then every letter that occurs once, in alphabetical order.
         operands: tensors. The lengths of a letter must be equal or 1; length 1 is repeated.
+        matrix_product: multiplies two batches of matrices.
 
     Raises:
         ValueError: if the equation and the operands do not fit together.
@@ -55,10 +59,12 @@ def einsum(op: str, equation: str, operands: tuple[Tensor, ...]) -> Tensor:
     for i, other in enumerate(terms[1:], 1):
         later = set(output).union(*(term.labels for term in terms[i + 1 :]))
         left, right = _in_order_of_result(result, other, output)
-        result = _product(left, right, later, lengths)
+        result = _product(left, right, later, lengths, matrix_product)
     result = _sum_unneeded(result, set(output))
     order = [result.labels.index(label) for label in output]
-    return result.tensor if order == list(range(len(order))) else transpose(result.tensor, order)
+    if order != list(range(len(order))):
+        return transpose(result.tensor, order)
+    return reshape(result.tensor, result.tensor.shape) if result.tensor is operands[0] else result.tensor
 
 
 def _in_order_of_result(left: Term, right: Term, output: tuple[Label, ...]) -> tuple[Term, Term]:
@@ -153,7 +159,13 @@ def _sum_unneeded(term: Term, needed: set[Label]) -> Term:
     return Term(FUNCTIONS["sum"](term.tensor, axes), tuple(label for label in term.labels if label in needed))
 
 
-def _product(left: Term, right: Term, later: set[Label], lengths: dict[Label, int]) -> Term:
+def _product(
+    left: Term,
+    right: Term,
+    later: set[Label],
+    lengths: dict[Label, int],
+    matrix_product: Callable[[Tensor, Tensor], Tensor],
+) -> Term:
     """Return the product of two terms, summed over the labels that are not in ``later``.
 
     ``later`` has the labels of the result and of the terms that have not been multiplied yet.
@@ -171,7 +183,7 @@ def _product(left: Term, right: Term, later: set[Label], lengths: dict[Label, in
 
     if inner:
         x, y = stacked(left, batch, rows, inner), stacked(right, batch, inner, columns)
-        found = FUNCTIONS["matmul"](x, y)
+        found = matrix_product(x, y)
     else:
         x, y = stacked(left, batch, rows, []), stacked(right, batch, [], columns)
         found = FUNCTIONS["multiply"](x, y)

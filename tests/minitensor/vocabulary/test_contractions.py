@@ -91,6 +91,52 @@ def test_einsum_of_a_diagonal_is_a_view_in_torch_and_a_copy_in_paddle():
     assert y.tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
+BOOLS = torch.ones(2, 2, dtype=torch.bool)
+
+
+@pytest.mark.parametrize(
+    ("product", "kernel"),
+    [
+        (lambda b: b @ b, "addmm_impl_cpu_"),
+        (lambda b: b[0] @ b, "addmm_impl_cpu_"),
+        (lambda b: b @ b[0], "addmv_impl_cpu"),
+        (lambda b: torch.dot(b[0], b[0]), "dot"),
+        (lambda b: torch.inner(b[0], b[0]), "dot"),
+        (lambda b: torch.bmm(b[None], b[None]), "bmm"),
+        (lambda b: torch.addmm(b, b, b), "addmm_impl_cpu_"),
+        (lambda b: torch.baddbmm(b[None], b[None], b[None]), "baddbmm"),
+        (lambda b: torch.nn.functional.linear(b, b), "addmm_impl_cpu_"),
+        (lambda b: torch.einsum("ij,jk", b, b), "bmm"),
+    ],
+)
+def test_torch_refuses_matrix_products_of_bools(product, kernel):
+    with pytest.raises(NotImplementedError, match=f"\"{kernel}\" not implemented for 'Bool'"):
+        product(BOOLS)
+
+
+def test_torch_multiplies_empty_matrices_of_bools_and_elements_of_bools():
+    assert (torch.zeros(0, 2, dtype=torch.bool) @ BOOLS).shape == (0, 2)
+    assert torch.outer(BOOLS[0], BOOLS[0]).dtype is torch.einsum("i,j->ij", BOOLS[0], BOOLS[0]).dtype is torch.bool
+
+
+def test_torch_refuses_to_contract_different_dtypes():
+    x, y = torch.ones(2, 2), torch.ones(2, 2, dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="expected scalar type Float but found Double"):
+        torch.einsum("ij,jk->ik", x, y)
+    with pytest.raises(RuntimeError, match="expected scalar type Float but found Double"):
+        torch.einsum("ij,jk,kl->il", x, x, y)
+    assert torch.einsum("ij,ij->ij", x, y).dtype is torch.float64  # nothing is summed over a common dimension
+    with pytest.raises(RuntimeError, match="cdist only supports floating-point dtypes, X1 got: Long"):
+        torch.cdist(x.long(), x)
+
+
+def test_einsum_that_changes_nothing_is_a_view():
+    x = torch.ones(2, 2, requires_grad=True)
+    view = torch.einsum("ij->ij", x)
+    assert view is not x and not view.is_leaf and view.data_ptr() == x.data_ptr()
+    assert type(view.grad_fn).__name__ == "PermuteBackward0"
+
+
 # ---------- windows ----------
 
 
