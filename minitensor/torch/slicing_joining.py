@@ -164,15 +164,21 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     op = SPLIT
     if isinstance(split_size_or_sections, (list, tuple)):
         sizes, op = need_ints("split", "split_size_or_sections", split_size_or_sections), SPLIT_SIZES
-        if sum(sizes) != length or min(sizes, default=0) < 0:
+        if min(sizes, default=0) < 0:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={sizes}"
+            )
+        if sum(sizes) != length:
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension "
                 f"{dim}), but got split_sizes={sizes}"
             )
     else:
         size = need_int("split", "split_size_or_sections", split_size_or_sections)
-        if size < 0 or (size == 0 and length):
+        if size < 0:
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+        if size == 0 and length:
+            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
         sizes = [min(size, length - i) for i in range(0, length, size)] if length else [0]
     begin, pieces = 0, []
     for n in sizes:
@@ -281,10 +287,10 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     for i, x in enumerate(given):
         if x._array.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    fitting = [x for x in given if x._array.shape != (0,)] or given
-    dim = as_dim(dim, fitting[0]._array.ndim)
-    first = fitting[0]._array.shape
-    for i, x in enumerate(fitting):
+    fitting = [(i, x) for i, x in enumerate(given) if x._array.shape != (0,)] or [(0, given[0])]
+    first = fitting[0][1]._array.shape
+    dim = as_dim(dim, len(first))
+    for i, x in fitting:
         if x._array.ndim != len(first):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {x._array.ndim}")
         for d, (n, m) in enumerate(zip(first, x._array.shape, strict=True)):

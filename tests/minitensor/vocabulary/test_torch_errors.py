@@ -202,3 +202,22 @@ def test_an_array_without_dimensions_is_refused_as_a_sampler_or_as_parameters():
 def test_a_tensor_without_dimensions_has_no_length(call):
     with pytest.raises(IndexError, match="but tensor has no dimensions"):
         call(torch.ones(()))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: x.split([4, -1]), "only non-negative entries, but got split_sizes=[4, -1]"),
+        (lambda x: x.split([1, 1]), "to sum exactly to 3"),
+        (lambda x: x.split(0), "split_size can only be 0 if dimension size is 0, but got dimension size of 3"),
+        (lambda x: x.split(-1), "split_size be non-negative, but got split_size=-1"),
+        (
+            lambda x: torch.cat([torch.empty(0), torch.ones(2, 3), torch.ones(3, 4)]),
+            "Expected size 3 but got size 4 for tensor number 2 in the list",
+        ),
+    ],
+)
+def test_errors_of_split_and_cat_name_the_argument_at_fault(call, message):
+    with pytest.raises(RuntimeError) as raised:
+        call(torch.ones(3))
+    assert message in str(raised.value)
