@@ -30,9 +30,7 @@ class Term(NamedTuple):
     labels: tuple[Label, ...]
 
 
-def einsum(
-    op: str, equation: str, operands: tuple[Tensor, ...], matrix_product: Callable[[Tensor, Tensor], Tensor]
-) -> Tensor:
+def einsum(op: str, equation: str, operands: tuple[Tensor, ...], matrix_product: Callable[[Any, Any], Any]) -> Tensor:
     """Return the sum of products that ``equation`` describes; a view if nothing is multiplied or summed.
 
     Args:
@@ -160,11 +158,7 @@ def _sum_unneeded(term: Term, needed: set[Label]) -> Term:
 
 
 def _product(
-    left: Term,
-    right: Term,
-    later: set[Label],
-    lengths: dict[Label, int],
-    matrix_product: Callable[[Tensor, Tensor], Tensor],
+    left: Term, right: Term, later: set[Label], lengths: dict[Label, int], matrix_product: Callable[[Any, Any], Any]
 ) -> Term:
     """Return the product of two terms, summed over the labels that are not in ``later``.
 
