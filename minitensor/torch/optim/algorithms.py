@@ -29,7 +29,7 @@ def _refuse_negative(name: str, value: Any) -> None:
 
 
 def _flags(op: str, **given: Any) -> dict[str, bool]:
-    """Return the given flags; raise TypeError if one is not a bool."""
+    """Return the given flags as bools; raise TypeError if one is not True, False, 1 or 0."""
     return {name: checks.flag(op, name, value) for name, value in given.items()}
 
 
