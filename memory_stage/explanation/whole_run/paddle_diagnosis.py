@@ -97,7 +97,7 @@ class _PaddleGraphs:
 
     def addition_lines(self, x: Any) -> list[ProgramLine]:
         found = [self._run.calls.graph.find(node.node_ptr()) for node in nodes_behind([x])]
-        names = ("add", "add_", "subtract", "subtract_")
+        names = ("add", "add_", "subtract", "subtract_", "concat")
         return [self._run.calls.lines[node.line] for node in found if node is not None and node.operation in names]
 
     def node_count(self, tensors: list[Any]) -> int:

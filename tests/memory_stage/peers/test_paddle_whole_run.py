@@ -332,6 +332,20 @@ def test_a_loss_that_a_function_adds_up_keeps_the_graphs(line, tmp_path):
     assert error is None and again.faults == [] and repaired == output
 
 
+@pytest.mark.parametrize("name", ["concat", "hstack", "vstack"])
+def test_losses_that_are_concatenated_keep_the_graphs(name, tmp_path):
+    if not hasattr(paddle, name):
+        pytest.skip(f"this Paddle has no {name}")
+    source = SUM.format(line=f"total = paddle.{name}([total, loss.reshape([1, 1])])", end="print(total.shape)")
+    source = source.replace("total = 0.0", "total = paddle.zeros([1, 1])")
+    explanation, output, error = explained(written(tmp_path, source))
+    assert error is None
+    (fault,) = explanation.faults
+    assert fault.kind == "leak" and fault.evidence[0].line.number == 10
+    again, repaired, error = explained(written(tmp_path, fault.fixes[0].apply(source)))
+    assert error is None and again.faults == [] and repaired == output
+
+
 @pytest.mark.parametrize("end", ["total.backward()", "(total / 12).backward()", "return total"])
 def test_a_sum_that_a_function_or_its_caller_differentiates_is_no_leak(end, tmp_path):
     source = SUM.format(line="total += loss", end=end)
