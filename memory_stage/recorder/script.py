@@ -30,9 +30,8 @@ def read_script(name: str) -> tuple[Path, str]:
         try:
             source = importlib.util.decode_source(read)
         except SyntaxError:
-            # Either a byte is not UTF-8, and only the error of this call names it; or the file declares an unknown
-            # encoding, which is ignored.
-            source = read.decode("utf-8")
+            read.decode("utf-8")  # its error names the first byte that is not UTF-8
+            raise  # the file declares an unknown encoding
         compile(source, str(program), "exec", dont_inherit=True)
     except (OSError, UnicodeDecodeError, LookupError) as error:
         raise ScriptError(f"{name} cannot be read: {error}") from None

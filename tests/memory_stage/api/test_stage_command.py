@@ -131,9 +131,10 @@ def test_a_program_without_tensors_gets_a_message(folder, capsys):
         (None, "a.html", "program.py cannot be read: "),
         (b"x = (", "a.html", "program.py is not a program: '(' was never closed"),
         (b"\xff\xfe", "a.html", "program.py cannot be read: 'utf-8' codec"),
+        (b"# coding: foo\nx = 1", "a.html", "program.py is not a program: unknown encoding: foo"),
         (b"x = 1", "nowhere/a.html", "nowhere/a.html cannot be written: "),
     ],
-    ids=["no file", "no program", "no text", "nowhere to write"],
+    ids=["no file", "no program", "no text", "no encoding", "nowhere to write"],
 )
 def test_invalid_arguments_print_a_message_and_return_status_2(folder, capsys, program, output, said):
     if program is not None:
