@@ -112,5 +112,5 @@ class _PaddleGraphs:
 
 
 def _is_parameter(saved: SavedState) -> bool:
-    """True if a saved tensor is an argument of the call and a leaf that requires a gradient."""
-    return saved.state.requires_gradient and not saved.state.maker and saved.role.startswith("in")
+    """True if a saved tensor is a leaf that requires a gradient, and not the result of the call."""
+    return saved.state.requires_gradient and not saved.state.maker and not saved.role.startswith("out")

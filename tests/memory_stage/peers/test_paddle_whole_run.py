@@ -346,6 +346,35 @@ def test_losses_that_are_concatenated_keep_the_graphs(name, tmp_path):
     assert error is None and again.faults == [] and repaired == output
 
 
+OWN_FUNCTION = """
+import paddle
+paddle.seed(0)
+class Times(paddle.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return paddle.matmul(x, w)
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensor()
+        return paddle.matmul(g, w, transpose_y=True), paddle.matmul(x, g, transpose_x=True)
+w = paddle.randn([4, 1000])
+w.stop_gradient = False
+total = 0.0
+for i in range(20):
+    x = paddle.randn([5, 4])
+    total = total + Times.apply(x, w).square().mean()
+print(total.shape)
+"""
+
+
+def test_the_bytes_of_a_leak_do_not_include_a_parameter_that_an_own_function_saved(tmp_path):
+    explanation, _, error = explained(written(tmp_path, OWN_FUNCTION))
+    assert error is None
+    (fault,) = explanation.faults
+    assert 20 * 4 * (5 * 4 + 5 * 1000) == 401_600 and "392.2 KiB of saved tensors" in fault.verdict
+
+
 @pytest.mark.parametrize("end", ["total.backward()", "(total / 12).backward()", "return total"])
 def test_a_sum_that_a_function_or_its_caller_differentiates_is_no_leak(end, tmp_path):
     source = SUM.format(line="total += loss", end=end)
