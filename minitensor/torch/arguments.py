@@ -116,3 +116,9 @@ def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
         return [_index(n) for n in given]
     except (TypeError, AttributeError, NotImplementedError, ValueError):  # ValueError: a released memoryview
         raise TypeError(f"{op}(): argument 'size' must be tuple of ints, not {shown(given)}") from None
+
+
+def refuse_bools(kernel: str, *tensors: BaseTensor) -> None:
+    """Raise NotImplementedError for a matrix product of bools, named after the kernel that PyTorch lacks."""
+    if all(x._array.dtype.kind == "b" and x._array.size for x in tensors):
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")

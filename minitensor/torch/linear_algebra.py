@@ -16,11 +16,10 @@ from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.layers.einsum import einsum as contraction
 from minitensor.engine.layers.einsum import equation_of
 from minitensor.engine.layers.rearranging import row_norms
-from minitensor.torch.arguments import need_int, need_tensor
+from minitensor.torch.arguments import need_int, need_tensor, refuse_bools
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES
 from minitensor.torch.grad_fn import name_grad_fn
-from minitensor.torch.operands import refuse_bools
 from minitensor.torch.tensor import Tensor, as_result, as_torch
 
 _mul, _matmul = TABLE["mul"], TABLE["matmul"]
@@ -205,11 +204,11 @@ def einsum(*given: Any) -> Tensor:
     Args:
         given: either an equation such as "ij,jk->ik" and its operands, one by one or as one list; ``...`` in the
             equation means any number of dimensions. Or each operand with a list of numbers that name its dimensions,
-            and at the end a list for the result: ``einsum(x, [0, 1], y, [1, 2], [0, 2])``.
+            followed by such a list for the result, as in ``einsum(x, [0, 1], y, [1, 2], [0, 2])``.
 
     Returns:
         A tensor with the dimensions that the equation names for the result. If nothing is multiplied or summed, it is a
-        view of the operand, or the operand itself if its dimensions keep their order.
+        view of the operand.
 
     Raises:
         RuntimeError: if the equation and the shapes do not fit together; if two operands of different dtypes are

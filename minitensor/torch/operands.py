@@ -26,7 +26,7 @@ from minitensor.engine.operations.operands import CONSTANT, NUMBERS, _constants,
 from minitensor.engine.operations.operands import cast as engine_cast
 from minitensor.engine.operations.variants import Redirect
 from minitensor.torch import scalars
-from minitensor.torch.arguments import need_tensor
+from minitensor.torch.arguments import need_tensor, refuse_bools
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES, dtype_of
 from minitensor.torch.errors import devices_differ, leaf_written, overlapping_target, result_does_not_fit, warn
@@ -467,12 +467,6 @@ def need_same_dtype(op: str, x: Any, second: Any, name: str = "end") -> None:
     if isinstance(x, BaseTensor) and isinstance(second, BaseTensor) and x._array.dtype != second._array.dtype:
         names = [SCALAR_NAMES[each._array.dtype].lower() for each in (x, second)]
         raise RuntimeError(f"{op}(): expected dtype {names[0]} for `{name}` but got dtype {names[1]}")
-
-
-def refuse_bools(kernel: str, *tensors: BaseTensor) -> None:
-    """Raise NotImplementedError for a matrix product of bools, named after the kernel that PyTorch lacks."""
-    if all(x._array.dtype.kind == "b" and x._array.size for x in tensors):
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
 
 
 def need_same_dtypes(op: str, *tensors: Any) -> None:
