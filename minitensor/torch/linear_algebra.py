@@ -231,11 +231,16 @@ def einsum(*given: Any) -> Tensor:
 
 def _batched_product(x: Tensor, y: Tensor) -> Tensor:
     """Return the products of two batches of matrices, which `einsum` needs."""
-    if x._array.dtype != y._array.dtype:
-        names = [SCALAR_NAMES[each._array.dtype] for each in (x, y)]
-        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    _need_one_dtype(x, y)
     refuse_bools("bmm", x, y)
     return _matmul(x, y)
+
+
+def _need_one_dtype(x: Tensor, y: Tensor) -> None:
+    """Raise RuntimeError if two operands differ in dtype."""
+    a, b = x._array.dtype, y._array.dtype
+    if a != b:
+        raise RuntimeError(f"expected scalar type {SCALAR_NAMES[a]} but found {SCALAR_NAMES[b]}")
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
@@ -289,9 +294,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1._array.shape[-1]} X2: {x2._array.shape[-1]}"
         )
-    a, b = x1._array, x2._array
-    if a.dtype != b.dtype and a.size and b.size:
-        raise RuntimeError(f"expected scalar type {SCALAR_NAMES[a.dtype]} but found {SCALAR_NAMES[b.dtype]}")
+    if x1._array.size and x2._array.size:
+        _need_one_dtype(x1, x2)
     p = checks.real("cdist()", "p", p)
     if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
