@@ -29,7 +29,7 @@ from memory_stage.messages.catalogues import codes
 from memory_stage.messages.placed import write_in
 from memory_stage.recorder.key_step import step_of_line
 from memory_stage.recorder.record import LIMIT, RecordedRun
-from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
+from memory_stage.recorder.script import REFUSED, ScriptError, as_main, read_script, report_error
 from memory_stage.recorder.window import RecordingWindow
 from memory_stage.recorder.window_options import parsed_number, parsed_steps, window_of
 
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reporter = StepReporter() if options.explain else None
     with as_main(program, [options.program, *options.arguments]) as names:
         done = _run(source, names, program, listener, reporter, options.policy, limit, window)
-        status = exit_status(done.error)
+        status = report_error(done.error)
     if reporter is not None:
         report = None if listener is None else listener.report
         if report is None or (done.frameworks and not report.totals.operations):

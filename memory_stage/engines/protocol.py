@@ -283,7 +283,7 @@ class Engine(Protocol):
     def is_other_vocabulary(self, frame: FrameType) -> bool:
         """True if a frame of the engine runs code of the other vocabulary."""
 
-    def is_inside(self, frame: FrameType) -> bool:
+    def is_library_frame(self, frame: FrameType) -> bool:
         """True if a frame runs code of the engine or of a library that it uses, and not of the program."""
 
     def array(self, x: Tensor) -> Any:

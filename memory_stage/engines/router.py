@@ -258,10 +258,10 @@ class Router:
         """Return the other vocabulary's name of an operation. Only minitensor has two vocabularies."""
         return self.engines[0].other_name(op)
 
-    def is_inside(self, frame: FrameType) -> bool:
+    def is_library_frame(self, frame: FrameType) -> bool:
         """True for a frame of an engine, of numpy or of this package."""
         package = str(frame.f_globals.get("__package__")).partition(".")[0]
-        return package in ("memory_stage", "numpy") or any(engine.is_inside(frame) for engine in self.engines)
+        return package in ("memory_stage", "numpy") or any(engine.is_library_frame(frame) for engine in self.engines)
 
     def elements(self, gradient: Any) -> np.ndarray:
         """Return a gradient as a numpy array. Only minitensor's gradients are not numpy arrays already."""

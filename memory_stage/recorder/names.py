@@ -20,7 +20,7 @@ from memory_stage.model import changes
 from memory_stage.model.compound_names import gradient_name, local_name
 from memory_stage.model.entries import TensorEntry
 from memory_stage.model.ledger import Ledger
-from memory_stage.recorder.reachable_tensors import local_variables, reached
+from memory_stage.recorder.reachable_tensors import find_tensors, local_variables
 from memory_stage.recorder.stack import Stack
 
 #: The verdict on a run in which no two names share memory.
@@ -72,7 +72,7 @@ class Names:
         if isinstance(value, np.ndarray) or engine.is_tensor(value):
             entry = self._register(value)
             return entry, [entry] if entry is not None else []
-        entries = [self._register(tensor) for _, tensor in reached("", value, engine, self._name_of)]
+        entries = [self._register(tensor) for _, tensor in find_tensors("", value, engine, self._name_of)]
         return None, [entry for entry in entries if entry is not None]
 
     # ---------- after a statement ----------
@@ -120,7 +120,7 @@ class Names:
         if self._overwritten.get(name) == id(value):
             return
         self._overwritten.pop(name, None)
-        for path, tensor in reached(name, value, self.ledger.engine, self._name_of):
+        for path, tensor in find_tensors(name, value, self.ledger.engine, self._name_of):
             entry = self._register(tensor) if path not in self.ignore else None
             if entry is not None:
                 found[path] = entry, "name"
@@ -141,7 +141,7 @@ class Names:
         found = {}
         for name, value in local_variables(frame).items():
             if isinstance(value, (np.ndarray, list, tuple, dict)) or self.ledger.engine.is_tensor(value):
-                for path, tensor in reached(name, value, self.ledger.engine, self._name_of):
+                for path, tensor in find_tensors(name, value, self.ledger.engine, self._name_of):
                     entry = self._register(tensor)
                     if entry is not None:
                         found[path] = entry

@@ -54,7 +54,7 @@ class OperationNaming:
         operands = [each for each in tensors if self.engine.is_tensor(each)]
         x = next((each for each in operands if self.engine.has_other_names(each)), None)
         otherwise = x is not None
-        while frame is not None and self.engine.is_inside(frame):
+        while frame is not None and self.engine.is_library_frame(frame):
             otherwise = otherwise or self.engine.is_other_vocabulary(frame)
             frame = frame.f_back
         return ProgramCall(frame, otherwise, operands[0] if x is None else x)

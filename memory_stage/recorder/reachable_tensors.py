@@ -36,22 +36,22 @@ Found = tuple[str, Any]
 
 
 #: A function that returns the name that a tensor has now; an empty string if the tensor has no name.
-Called = Callable[[Tensor], str]
+NameOf = Callable[[Tensor], str]
 
 
-def reached(name: str, value: Any, engine: Engine, called: Called) -> list[Found]:
+def find_tensors(name: str, value: Any, engine: Engine, name_of: NameOf) -> list[Found]:
     """Return the tensors that can be reached from the variable ``name``, each with its name.
 
     A tensor that can be reached in two ways is returned twice.
     """
     most = MOST_OF_LAYERS if _is_layer(value) else MOST_ENTRIES * DEPTH
-    return list(itertools.islice(_Search(engine, called).below(name, value, DEPTH, ()), most))
+    return list(itertools.islice(_Search(engine, name_of).below(name, value, DEPTH, ()), most))
 
 
 @dataclass(frozen=True)
 class _Search:
     engine: Engine
-    called: Called
+    name_of: NameOf
 
     def below(self, path: str, value: Any, depth: int, above: tuple[int, ...]) -> Iterator[Found]:
         """Yield the tensors that can be reached from ``value``, ``depth`` levels down.
@@ -88,7 +88,7 @@ class _Search:
         slots = self.engine.slots(value)
         if slots is not None:  # for example ``opt.velocity of net.weight``
             return (
-                (slot_name(f"{path}.{slot}", self.called(x) or parameter_name(i)), kept) for slot, x, i, kept in slots
+                (slot_name(f"{path}.{slot}", self.name_of(x) or parameter_name(i)), kept) for slot, x, i, kept in slots
             )
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is not dict:

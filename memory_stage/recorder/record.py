@@ -196,7 +196,7 @@ def _of_program(traceback: TracebackType | None, engine: Engine) -> TracebackTyp
             again = True
         else:
             same = [each.tb_frame.f_code is traceback.tb_frame.f_code for each in kept[-2:]]
-            if again and True in same and engine.is_inside(kept[-len(same) + same.index(True)].tb_frame):
+            if again and True in same and engine.is_library_frame(kept[-len(same) + same.index(True)].tb_frame):
                 del kept[-len(same) + same.index(True) :]
             again = False
             kept.append(traceback)

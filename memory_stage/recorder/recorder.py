@@ -121,7 +121,7 @@ class Recorder:
         statement = self.source.statements[index]
         if self.is_waiting:
             self._turns.clear()
-        is_inside = self.window is None or self.window.is_inside(statement, index, "before")
+        is_inside = self.window is None or self.window.advance(statement, index, "before")
         if self.is_waiting and is_inside:
             with _Guard(self):
                 self._begin_window(index, "before", None)
@@ -141,7 +141,7 @@ class Recorder:
         """Record that the program has reached a hook."""
         if index not in self.source.statements or threading.get_ident() != self._thread:
             return
-        if self.window is not None and not self.window.is_inside(self.source.statements[index], index, moment):
+        if self.window is not None and not self.window.advance(self.source.statements[index], index, moment):
             self._end_window(sys._getframe(2))
             return
         with StackHeadroom(), _Guard(self):
@@ -155,7 +155,7 @@ class Recorder:
         statement = self.source.statements.get(index)
         if statement is None or threading.get_ident() != self._thread:
             return
-        if self.window is not None and self.window.is_inside(statement, index, moment):
+        if self.window is not None and self.window.advance(statement, index, moment):
             with StackHeadroom(), _Guard(self):
                 self._begin_window(index, moment, sys._getframe(2))
         elif moment == "turn":

@@ -55,7 +55,7 @@ def as_main(program: Path, argv: list[str]) -> Iterator[dict[str, object]]:
         sys.argv, sys.path[:], sys.modules["__main__"] = before
 
 
-def exit_status(error: BaseException | None) -> int:
+def report_error(error: BaseException | None) -> int:
     """Print the error that ended a program, as Python does. Return the exit status that Python would return."""
     if error is None:
         return 0

@@ -26,8 +26,8 @@ class RecordingWindow(Protocol):
 
     is_alone: bool
 
-    def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
-        """Return True if the run is inside the window after it has reached this hook.
+    def advance(self, statement: Statement, index: int, moment: str) -> bool:
+        """Count a hook that the run has reached. Return True if the run is inside the window now.
 
         Args:
             index: the number of the hook.
@@ -50,8 +50,8 @@ class StatementWindow:
         self.first, self.last, self.is_alone = first, last, is_alone
         self.count = 0
 
-    def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
-        """True if the run is inside the window. Each call counts one statement."""
+    def advance(self, statement: Statement, index: int, moment: str) -> bool:
+        """Count a statement. Return True if its number is in the window."""
         self.count += moment == "before"
         return self.first <= self.count <= self.last
 
@@ -73,8 +73,8 @@ class LineWindow:
         self._line, self._file = line, file
         self._is_reached = False
 
-    def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
-        """True once the run has reached the line."""
+    def advance(self, statement: Statement, index: int, moment: str) -> bool:
+        """Return True once the run has reached the line."""
         if not self._is_reached and moment == "before" and statement.file == self._file:
             self._is_reached = statement.line <= self._line <= statement.end
         return self._is_reached
@@ -102,8 +102,8 @@ class IterationWindow:
         self._loop: int | None = None  # the hook of the loop that the recorded iteration belongs to
         self._is_over = False
 
-    def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
-        """True if the run is inside the iteration. Each call at the head of a loop counts one iteration."""
+    def advance(self, statement: Statement, index: int, moment: str) -> bool:
+        """Count an iteration at the head of a loop. Return True if the run is inside the recorded iteration."""
         if moment == "turn" and (self._head is None or (statement.line, statement.file) == (self._head, self._file)):
             self._counts[index] = count = self._counts.get(index, 0) + 1
             if self._loop is None and count == self._number:

@@ -215,7 +215,7 @@ class MinitensorEngine:
         """True if the frame runs code of ``minitensor.torch``."""
         return str(frame.f_globals.get("__name__")).startswith("minitensor.torch")
 
-    def is_inside(self, frame: FrameType) -> bool:
+    def is_library_frame(self, frame: FrameType) -> bool:
         return is_engines(frame)
 
     def array(self, x: Tensor) -> np.ndarray:

@@ -21,7 +21,7 @@ from memory_stage.engines.paddle.frames import without_frames
 from memory_stage.engines.paddle.functions import CustomFunctions
 from memory_stage.engines.paddle.hooking import ObservedHook, before_and_after, describe_ignored_answer, numbers
 from memory_stage.engines.paddle.operations import OpenCall, OperationObserver
-from memory_stage.engines.paddle.shadow_state import ShadowState, is_inside
+from memory_stage.engines.paddle.shadow_state import ShadowState, is_library_frame
 from memory_stage.messages import message
 
 _MADE_STATIC = message("The recording stopped here, because a function is made static. The program ran on.")
@@ -134,7 +134,7 @@ class CallTracker:
         """Run the property ``.grad`` of a tensor."""
         found = function(*arguments, **keywords)
         (x,) = arguments
-        if found is None and self._call is None and self._is_observing() and not is_inside(sys._getframe(3)):
+        if found is None and self._call is None and self._is_observing() and not is_library_frame(sys._getframe(3)):
             with self._guard:
                 if self._is_tensor(x) and not x.stop_gradient and not x.is_leaf:
                     self._state.emit(events.GradientRequest(x))

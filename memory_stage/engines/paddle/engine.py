@@ -17,7 +17,7 @@ from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.calls import CallTracker
 from memory_stage.engines.paddle.entries import GradientHandle, GradNode, PaddleStorage
 from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners
-from memory_stage.engines.paddle.shadow_state import ShadowState, is_inside
+from memory_stage.engines.paddle.shadow_state import ShadowState, is_library_frame
 from memory_stage.messages import message
 
 #: Operations that only move values to other positions.
@@ -147,8 +147,8 @@ class PaddleEngine(FrameworkEngine):
         """True if a tensor, the package, or its functional module has the name."""
         return any(hasattr(each, name) for each in (self.paddle.Tensor, self.paddle, self.paddle.nn.functional))
 
-    def is_inside(self, frame: FrameType) -> bool:
-        return is_inside(frame)
+    def is_library_frame(self, frame: FrameType) -> bool:
+        return is_library_frame(frame)
 
     def array(self, x: Any) -> np.ndarray:
         """Return a copy of the elements, in memory that Paddle does not count."""

@@ -71,8 +71,8 @@ class InferredSave:
         what: the name of the tensor in the backward rule.
         version: the version of ``storage`` when the tensor was saved.
         is_lost: True if a versioned write has overwritten at least one of its cells.
-        moved: the newest version of ``storage`` at which its cells are known to be unchanged. Other threads raise
-            versions without an event.
+        intact_version: the newest version of ``storage`` at which its cells are known to be unchanged. Other threads
+            raise versions without an event.
         is_unchecked: True if backward reads the tensor without comparing versions.
         is_inferred: True if the table says that the node saves it; False if the engine observed the save.
         tensor: a weak reference to the saved tensor.
@@ -86,21 +86,21 @@ class InferredSave:
     is_unchecked: bool = False
     is_inferred: bool = True
     tensor: Any = None
-    moved: int = field(init=False)
+    intact_version: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.moved = self.version
+        self.intact_version = self.version
 
     def on_write(self, before: int, now: int, is_overwritten: bool) -> None:
         """Record a write to the storage that raised the version from ``before`` to ``now``."""
         self.is_lost = self.is_lost or is_overwritten
-        if not is_overwritten and self.moved >= before:
-            self.moved = now
+        if not is_overwritten and self.intact_version >= before:
+            self.intact_version = now
 
     @property
     def is_intact(self) -> bool:
         """True if the cells are known to be unchanged."""
-        return not self.is_lost and self.moved == self.storage.version
+        return not self.is_lost and self.intact_version == self.storage.version
 
 
 @dataclass(eq=False)

@@ -30,12 +30,12 @@ def snake(name: str) -> str:
 
 def program_frame(frame: Any) -> Any:
     """Return the innermost frame that runs code of the program."""
-    while frame is not None and is_inside(frame):
+    while frame is not None and is_library_frame(frame):
         frame = frame.f_back
     return frame
 
 
-def is_inside(frame: Any) -> bool:
+def is_library_frame(frame: Any) -> bool:
     """True if a frame runs code of Paddle, of this package, or of a library that Paddle uses."""
     name = str(frame.f_globals.get("__name__")).partition(".")[0]
     return name in ("paddle", "memory_stage", "book_kit", "numpy", "decorator", "contextlib")

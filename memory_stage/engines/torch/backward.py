@@ -74,10 +74,10 @@ class Backward:
             self._passes.append(passing)
             hooks = self.hooks.install()
         self._registry.backwards += 1
-        is_inside = mode.is_inside  # torch has taken the mode off its stack, but it must observe the program's hooks
-        if is_inside:
+        is_in_call = mode.is_in_call  # torch has taken the mode off its stack, but it must observe the program's hooks
+        if is_in_call:
             mode.__enter__()
-            mode.is_inside = False
+            mode.is_in_call = False
         try:
             return self._real(t_outputs, *args, **kwargs)
         except RuntimeError as error:
@@ -86,9 +86,9 @@ class Backward:
                 self._emit(events.StaleRead(None, "stale"))
             raise
         finally:
-            if is_inside:
+            if is_in_call:
                 remove_mode(mode)  # does nothing if the recording has ended in a hook
-                mode.is_inside = True
+                mode.is_in_call = True
             self._registry.backwards -= 1
             self.hooks.restore(hooks)
             if passing is not None:

@@ -26,7 +26,7 @@ from memory_stage.engines import protocol
 from memory_stage.engines.events import Listener
 from memory_stage.engines.framework import FrameworkEngine
 from memory_stage.engines.torch import cuda
-from memory_stage.engines.torch.frames import is_inside
+from memory_stage.engines.torch.frames import is_library_frame
 from memory_stage.engines.torch.memory import (
     Counter,
     Memory,
@@ -176,8 +176,8 @@ class TorchEngine(FrameworkEngine):
         """True if a tensor, the package, or its functional module has the name."""
         return any(hasattr(each, name) for each in (torch.Tensor, torch, torch.nn.functional))
 
-    def is_inside(self, frame: FrameType) -> bool:
-        return is_inside(frame)
+    def is_library_frame(self, frame: FrameType) -> bool:
+        return is_library_frame(frame)
 
     @_mute
     def array(self, x: torch.Tensor) -> np.ndarray:

@@ -90,12 +90,12 @@ def remove_recorder_frames(error: BaseException, caller_frame: Any) -> None:
 
 def place_of(frame: Any) -> tuple[CodeType, int]:
     """Return the innermost code object of the program around ``frame``, and the line that it runs."""
-    while frame is not None and is_inside(frame):
+    while frame is not None and is_library_frame(frame):
         frame = frame.f_back
     return UNKNOWN_PLACE if frame is None else (frame.f_code, frame.f_lineno)
 
 
-def is_inside(frame: Any) -> bool:
+def is_library_frame(frame: Any) -> bool:
     """True for a frame of torch, numpy, ``memory_stage`` or ``book_kit``."""
     return frame.f_code.co_name == _IMITATION.co_name or str(frame.f_globals.get("__name__")).partition(".")[0] in (
         "torch",

@@ -23,7 +23,7 @@ from memory_stage.engines.guard import Guard
 from memory_stage.engines.torch import meta_probe as probing
 from memory_stage.engines.torch.calls import Call, call_of, tensors_in, written_name
 from memory_stage.engines.torch.cuda import CAPTURED, is_capturing
-from memory_stage.engines.torch.frames import Caller, is_inside, place_of, remove_recorder_frames
+from memory_stage.engines.torch.frames import Caller, is_library_frame, place_of, remove_recorder_frames
 from memory_stage.engines.torch.memory import is_in_transform, layout_of, muted, why_not
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
@@ -50,7 +50,7 @@ class Mode(TorchFunctionMode):
         self.registry, self.nodes, self.emit = registry, nodes, emit
         self.is_open = True
         self.guard = Guard(self._fail)
-        self.is_inside = False  # True while a call of torch runs, during which torch takes the mode off the stack
+        self.is_in_call = False  # True while a call of torch runs, during which torch takes the mode off the stack
         self.calls = 0  # the number of running calls, each of which puts the mode back on the stack at its end
         self.hooks: UserHooks | None = None
         self._caller = Caller()
@@ -67,7 +67,7 @@ class Mode(TorchFunctionMode):
         if not self.is_open:
             remove_mode_soon(self)
         if not self.is_open or call.is_silent or self._is_elsewhere():
-            was, self.is_inside = self.is_inside, True
+            was, self.is_in_call = self.is_in_call, True
             self.calls += 1
             try:
                 result = self._caller.call(sys._getframe(1), func, args, kwargs)
@@ -76,7 +76,7 @@ class Mode(TorchFunctionMode):
                 remove_recorder_frames(error, sys._getframe(1))
                 raise
             finally:
-                self.is_inside = was
+                self.is_in_call = was
                 self.calls -= 1
             if call.hooks and self.is_open and self.hooks is not None:
                 self.hooks.registered(args[0])
@@ -87,7 +87,7 @@ class Mode(TorchFunctionMode):
             given = self._before(call, args, kwargs)
             if given is not None:
                 extra = self._hidden(call, func, args, kwargs)
-        was, self.is_inside = self.is_inside, True
+        was, self.is_in_call = self.is_in_call, True
         self.calls += 1
         try:
             result = self._caller.call(sys._getframe(1), func, args, kwargs)
@@ -99,7 +99,7 @@ class Mode(TorchFunctionMode):
             remove_recorder_frames(error, sys._getframe(1))
             raise
         finally:
-            self.is_inside = was
+            self.is_in_call = was
             self.calls -= 1
         if self.is_open and given is not None:
             with self.guard, muted():
@@ -126,7 +126,7 @@ class Mode(TorchFunctionMode):
 
     def made(self, name: str, x: torch.Tensor) -> None:
         """Emit a tensor that was created by a function that no mode observes."""
-        if not self.is_open or self.is_inside or threading.get_ident() != self._thread:
+        if not self.is_open or self.is_in_call or threading.get_ident() != self._thread:
             return
         with self.guard, muted():
             if self.registry.is_tensor(x) and not self.registry.is_registered(x):
@@ -138,7 +138,7 @@ class Mode(TorchFunctionMode):
         """True if the program reads ``x.grad`` of a non-leaf tensor without a gradient, about which torch warns."""
         with self.guard, muted():
             known = self.registry.is_tensor(x) and self.registry.is_registered(x) and self.nodes.fn_of(x) is not None
-            if known and not x.retains_grad and not is_inside(sys._getframe(2)):
+            if known and not x.retains_grad and not is_library_frame(sys._getframe(2)):
                 self.emit(events.GradientRequest(x))
                 return True
         return False

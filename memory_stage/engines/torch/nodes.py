@@ -269,4 +269,4 @@ class Nodes:
             if touches(entry.layout, cells):
                 entry.lost = True
             else:
-                entry.moved = counter.version
+                entry.intact_version = counter.version

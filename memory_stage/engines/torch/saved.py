@@ -25,18 +25,28 @@ class Entry:
         layout: the cells of the storage that the tensor reads.
         version: the version at which the tensor was saved.
         lost: True if a write has overwritten at least one element.
-        moved: the newest version at which the bytes were known to be unchanged.
+        intact_version: the newest version at which the bytes were known to be unchanged.
         is_compared: True if backward compares versions. It does not for attributes of a custom function's ``ctx``.
         is_read: True if backward has reached the node and reads the tensor without comparing versions.
     """
 
-    __slots__ = ("what", "counter", "layout", "version", "lost", "moved", "is_compared", "is_read", "__weakref__")
+    __slots__ = (
+        "what",
+        "counter",
+        "layout",
+        "version",
+        "lost",
+        "intact_version",
+        "is_compared",
+        "is_read",
+        "__weakref__",
+    )
 
     def __init__(
         self, what: str, counter: VersionCounter, layout: CellLayout, version: int, is_compared: bool = True
     ) -> None:
         self.what, self.counter, self.layout, self.version = what, counter, layout, version
-        self.lost, self.moved, self.is_compared, self.is_read = False, version, is_compared, False
+        self.lost, self.intact_version, self.is_compared, self.is_read = False, version, is_compared, False
 
     def saved_state(self) -> SavedTensorState:
         """Return the state of the saved tensor, assuming that it has not been released."""
@@ -46,7 +56,7 @@ class Entry:
             return SavedTensorState.LOST
         if self.counter.version == self.version:
             return SavedTensorState.RIGHT
-        return SavedTensorState.MOVED if self.moved == self.counter.version else SavedTensorState.LOST
+        return SavedTensorState.MOVED if self.intact_version == self.counter.version else SavedTensorState.LOST
 
 
 def saved_in(fn: Any) -> Iterator[tuple[str, Any]]:

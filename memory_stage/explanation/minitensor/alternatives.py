@@ -64,15 +64,15 @@ def for_write(facts: Facts) -> Text:
     return _for_preserved(facts) if facts.preserved else ""
 
 
-def all_advice(facts: Facts, unrecorded: str, whose: str, for_pytorch_too: bool) -> str:
+def all_advice(facts: Facts, unrecorded: str, owner: str, for_pytorch_too: bool) -> str:
     """Return the advice for a write: for its effect, for a history that lacks it, and for PyTorch's refusal.
 
     Args:
         unrecorded: a key of :data:`UNRECORDED`, or "".
-        whose: the name of the tensor whose history lacks the write.
+        owner: the name of the tensor whose history lacks the write.
         for_pytorch_too: True if PyTorch's backward would raise an error after this write.
     """
-    parts = [for_write(facts), for_unrecorded(unrecorded, whose) if unrecorded else ""]
+    parts = [for_write(facts), for_unrecorded(unrecorded, owner) if unrecorded else ""]
     parts.append(for_pytorch(facts) if for_pytorch_too else "")
     advised = [part for part in parts if part != ""]
     return said(sentences(advised)) if advised else ""
@@ -167,10 +167,10 @@ def _for_preserved(facts: Facts) -> Text:
 # ---------- writes that a history lacks ----------
 
 
-def for_unrecorded(why: str, whose: str) -> Text:
-    """Return advice for a write that the history of ``whose`` lacks; ``why`` is a key of :data:`UNRECORDED`."""
+def for_unrecorded(why: str, owner: str) -> Text:
+    """Return advice for a write that the history of ``owner`` lacks. ``why`` is a key of :data:`UNRECORDED`."""
     advice = UNRECORDED[why][1]
-    return message(advice.text, whose=whose) if isinstance(advice, Message) else ""
+    return message(advice.text, whose=owner) if isinstance(advice, Message) else ""
 
 
 #: For each reason why a write was not recorded: a sentence about it, and the advice.

@@ -17,7 +17,7 @@ from memory_stage.engines.minitensor.engine import MINITENSOR
 from memory_stage.explanation.minitensor import alternatives, lost_saves
 from memory_stage.explanation.minitensor.backward_reasons import needed, reasons
 from memory_stage.explanation.minitensor.pytorch_refusals import PytorchRefusals
-from memory_stage.explanation.minitensor.write_sentences import REBOUND, what_happened
+from memory_stage.explanation.minitensor.write_sentences import REBOUND, describe_write
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.report_rows import ReportRow, SavedTensor, SourceLine, TensorView
 from memory_stage.explanation.verdict import Verdict, in_order
@@ -165,7 +165,7 @@ class Listener(events.Subscription):
                 instead=said(message("Write into a copy of the array, or run backward before the write.")),
             )
             before = message("Before this line, numpy or another library wrote.")
-            row.happened = said(sentences([before, what_happened(row, "", "", False)]))
+            row.happened = said(sentences([before, describe_write(row, "", "", False)]))
 
     def _on_write(self, site: Site, by: str, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
         if op == "backward" and self._taken is None:
@@ -178,14 +178,14 @@ class Listener(events.Subscription):
         if recorded and (node := node_of_write(x)) is not None:
             needs, kept = needs_of(op, wanted_of(op, node)), new_saves_of(op, node, inputs)
         in_layer = not recorded and modes.layer != ""
-        unrecorded, whose = ("", "") if in_layer else self._why_unrecorded(x, recorded)
+        unrecorded, owner = ("", "") if in_layer else self._why_unrecorded(x, recorded)
         below = memory_of(x)
         if self._shared.is_copied(below):
             self._shared.wrote(below, MINITENSOR.written(x, where))
         unseen = [] if below is x._storage else lost_saves.unnoticed(below, lost_saves.written_cells(x, where))
         if by == "a layer" and unrecorded == "leaf" and below.savers is None:
             unrecorded = "init"
-        gone = taken.stale + ([] if modes.policy == "copy_on_write" else lost_saves.moved(x._storage))
+        gone = taken.stale + ([] if modes.policy == "copy_on_write" else lost_saves.stale_by_version(x._storage))
         stale = [saved for _, _, saved in gone] + unseen
         preserved = taken.preserved(besides=kept.storages)
         verdicts = in_order(
@@ -232,11 +232,11 @@ class Listener(events.Subscription):
             by=by,
         )
         refused = None if gone else self._pytorch.refuses(site, x, op, inputs, where, kept.copied, recorded)
-        happened = what_happened(row, unrecorded, whose, in_layer)
+        happened = describe_write(row, unrecorded, owner, in_layer)
         row.happened = said(sentences([happened, refused.why] if refused is not None else [happened]))
         is_update = unrecorded and not (unrecorded == "leaf" and stale)
         row.instead = alternatives.all_advice(
-            facts, unrecorded if is_update else "", whose, refused is not None and refused.in_backward
+            facts, unrecorded if is_update else "", owner, refused is not None and refused.in_backward
         )
         if not self.report.left_out:
             for link, names, saved in gone:
@@ -244,7 +244,10 @@ class Listener(events.Subscription):
                     self._stale[id(link()), what] = link, row.number, saved
 
     def _why_unrecorded(self, x: Tensor, recorded: bool) -> tuple[str, str]:
-        """Return why a history lacks a write through ``x``, a key of ``alternatives.UNRECORDED``, and whose history."""
+        """Return why a history lacks a write through ``x``, and the name of the tensor with that history.
+
+        The reason is a key of ``alternatives.UNRECORDED``. Both are "" if no history lacks the write.
+        """
         node = peek(x)
         if not recorded and node is not None:
             if type(node) is Leaf:

@@ -123,7 +123,7 @@ def unnoticed(storage: Storage, written: Cells) -> list[SavedTensor]:
     return [saved for _, _, saved in _saved_tensors(found, lost=True)]
 
 
-def moved(storage: Storage) -> list[Stale]:
+def stale_by_version(storage: Storage) -> list[Stale]:
     """Return the saved tensors that the last write made stale by the version alone: none of their bytes changed."""
     found = [
         (node, k)

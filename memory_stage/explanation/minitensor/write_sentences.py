@@ -20,12 +20,12 @@ REBOUND = {
 }
 
 
-def what_happened(row: ReportRow, unrecorded: str, whose: str, in_layer: bool) -> str:
+def describe_write(row: ReportRow, unrecorded: str, owner: str, in_layer: bool) -> str:
     """Describe the effects of a write in one or more sentences.
 
     Args:
         unrecorded: a key of ``alternatives.UNRECORDED``, or "".
-        whose: the name of the tensor that lacks the write in its history.
+        owner: the name of the tensor whose history lacks the write.
         in_layer: True if the forward of a user-defined operation wrote.
     """
     parts: list[Text] = []
@@ -40,7 +40,7 @@ def what_happened(row: ReportRow, unrecorded: str, whose: str, in_layer: bool) -
     elif row.stale:
         parts += _stale_texts(row.stale)
     if unrecorded:
-        parts.append(message(UNRECORDED[unrecorded][0].text, whose=whose))
+        parts.append(message(UNRECORDED[unrecorded][0].text, whose=owner))
     if row.copied:
         parts.append(message("It copied its input first: {size}.", size=bytes_message(row.copied)))
     if row.marked:
@@ -67,13 +67,15 @@ def what_happened(row: ReportRow, unrecorded: str, whose: str, in_layer: bool) -
 
 def _stale_texts(stale: Sequence[SavedTensor]) -> list[Text]:
     lost = [saved for saved in stale if saved.lost]
-    moved = [saved for saved in stale if not saved.lost]
+    stale_only = [saved for saved in stale if not saved.lost]
     parts: list[Text] = []
     if lost:
         parts.append(message("It overwrote {saved}.", saved=_name_saved(lost)))
-    if moved:
+    if stale_only:
         parts.append(
-            message("It raised the version of {saved}, but overwrote none of those bytes.", saved=_name_saved(moved))
+            message(
+                "It raised the version of {saved}, but overwrote none of those bytes.", saved=_name_saved(stale_only)
+            )
         )
     return parts
 

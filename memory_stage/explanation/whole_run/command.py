@@ -18,7 +18,7 @@ from memory_stage.explanation.whole_run.one_screen import count_of, heading
 from memory_stage.explanation.whole_run.rank import rank_words, with_rank
 from memory_stage.messages import message, render, said, speaking
 from memory_stage.messages.catalogues import codes
-from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
+from memory_stage.recorder.script import REFUSED, ScriptError, as_main, read_script, report_error
 from memory_stage.recorder.window_options import parsed_number, parsed_part, window_of
 
 #: Exit status of a program that ran to its end with wrong gradients.
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
                     exec(compile(source, str(program), "exec", dont_inherit=True), names)
         except BaseException as error:
             failure = error.with_traceback(_of_program(error.__traceback__))
-        status = exit_status(failure)
+        status = report_error(failure)
     if os.getpid() != process:  # a process that the program has forked
         return status
     _print(explanation, options.all)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
-from memory_stage.recorder.reachable_tensors import local_variables, reached
+from memory_stage.recorder.reachable_tensors import find_tensors, local_variables
 
 MOST_FRAMES = 12  # of the program, counted from the innermost
 
 
 class _Engine:
-    """The two methods of an engine that :func:`reached` calls."""
+    """The two methods of an engine that :func:`find_tensors` calls."""
 
     def __init__(self, is_tensor: Callable[[Any], bool]) -> None:
         self.is_tensor = is_tensor
@@ -46,7 +46,7 @@ def shortest(names: list[str]) -> str:
 
 def _reach(name: str, value: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
     try:
-        found = reached(name, value, _Engine(is_tensor), lambda _: "")  # type: ignore[arg-type]  # it calls only these two
+        found = find_tensors(name, value, _Engine(is_tensor), lambda _: "")  # type: ignore[arg-type]  # it calls only these two
         yield from ((path, x) for path, x in found if is_tensor(x))
     except Exception:  # an attribute of the program's own class raised
         return

@@ -10,7 +10,7 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.data.datasets import IterableDataset, Rows, Subset
-from minitensor.engine.data.samplers import run_of
+from minitensor.engine.data.samplers import consecutive_slice
 
 
 class Loader:
@@ -89,7 +89,7 @@ class Loader:
     def _batch(self, indices: Any) -> Any:
         indices = checks.elements(type(self).__name__, "batch_sampler", indices, "lists of indices")
         if self.share:
-            rows = run_of(type(self).__name__, indices, len(self.dataset))
+            rows = consecutive_slice(type(self).__name__, indices, len(self.dataset))
             if rows is None:
                 raise ValueError(
                     f"{type(self).__name__}: share=True returns views, and the rows of a view are consecutive; "

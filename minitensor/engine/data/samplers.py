@@ -128,7 +128,7 @@ class Batches(Sampler):
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
-def run_of(op: str, indices: Sequence[Any], length: int) -> slice | None:
+def consecutive_slice(op: str, indices: Sequence[Any], length: int) -> slice | None:
     """Return the slice that selects these indices of ``length`` samples, or None if they are not consecutive.
 
     Raises:

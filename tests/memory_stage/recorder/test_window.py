@@ -67,7 +67,7 @@ class NoWindow:
     def __init__(self, line: int) -> None:
         self.line, self.count, self.reached = line, 0, 0
 
-    def is_inside(self, statement, index, moment) -> bool:
+    def advance(self, statement, index, moment) -> bool:
         self.count += moment == "before"
         if moment == "before" and statement.line == self.line and not self.reached:
             self.reached = self.count

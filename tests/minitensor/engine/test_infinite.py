@@ -17,7 +17,7 @@ from minitensor.engine.table import ROWS
 from tests.support.engine import samples_functions
 from tests.support.engine.samples import SAMPLES, Sample
 from tests.support.engine.samples_indexed import CASES, Case
-from tests.support.engine.unread import Program, Reads, check, silence
+from tests.support.engine.unread import Program, Reads, check, warnings_as_errors
 
 #: Rows whose arguments may contain a factor 0: a 0 in the gradient is then a product, and inf times 0 is nan.
 FACTORS = {
@@ -172,7 +172,7 @@ def test_the_unselected_side_of_a_kink_or_bound_gets_exactly_0(name, operands, a
         target = ROWS[name].operands.index(ROWS[name].target)
         if isinstance(given[target], mt.Tensor):
             given[target] = given[target].clone()
-    with silence():
+    with warnings_as_errors():
         result = FUNCTIONS[name + "_" * in_place](*given, **arguments)
         incoming = mt.full(result.shape, g, "float64")
         incoming.stop_gradient = False

@@ -11,7 +11,7 @@ import pytest
 
 import minitensor as mt
 from minitensor.engine.modes import POLICIES
-from tests.support.engine.unread import NOT_FINITE, Program, check, gradients, silence
+from tests.support.engine.unread import NOT_FINITE, Program, check, gradients, warnings_as_errors
 
 GRID = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.8], [-0.5, 2.6, 0.7]])
 ROW = np.array([0.9, -1.1, 1.4])
@@ -306,7 +306,7 @@ def test_an_undefined_gradient_of_an_overwritten_value_does_not_spread(policy, p
 def test_a_sum_of_gradients_is_undefined_only_where_a_term_is(poison):
     x = mt.to_tensor(ROW, stop_gradient=False)
     incoming = mt.to_tensor(np.array([1.0, poison, 1.0]))
-    with silence():
+    with warnings_as_errors():
         (found,) = mt.grad([x[0:2] * 2.0, x * 3.0], [x], [incoming[1:], None])
     assert not np.isfinite(found.numpy()[0]) and found.numpy()[1:].tolist() == [5.0, 3.0]
 

@@ -49,8 +49,8 @@ class Program:
     """``run(*tensors)`` on the numbers of ``arrays``.
 
     Attributes:
-        smooth: True if the result may be flat because a factor is 0 by chance, as in ``0 * x``. An incoming gradient of
-            inf times this 0 is rightly nan, so flat elements are not checked.
+        flat_by_chance: True if the result may be flat because a factor is 0 by chance, as in ``0 * x``. An incoming
+            gradient of inf times this 0 is rightly nan, so flat elements are not checked.
         composed: True if the function multiplies products. Backward multiplies the gradient of a product, which may be
             0, by its other factor. If that is inf, the gradient is rightly nan, so unread numbers are not replaced.
         reads: the unread and flat elements. Programs that compute the same from the same numbers share this object.
@@ -59,7 +59,7 @@ class Program:
     name: str
     run: Run
     arrays: tuple[np.ndarray, ...]
-    smooth: bool = False
+    flat_by_chance: bool = False
     composed: bool = False
     reads: Reads = field(default_factory=Reads, compare=False, repr=False)
 
@@ -69,12 +69,12 @@ class Program:
     def result(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """Return the numbers of the result, computed without a history."""
         mt.seed(0)
-        with mt.no_grad(), silence():
+        with mt.no_grad(), warnings_as_errors():
             return self.run(*(mt.to_tensor(a) for a in arrays)).numpy()
 
 
 @contextmanager
-def silence() -> Iterator[None]:
+def warnings_as_errors() -> Iterator[None]:
     """Make every warning inside the block an error, because no program may print numpy's warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -138,7 +138,7 @@ class Gradients:
 
 def gradients(program: Program, arrays: Sequence[np.ndarray], g: np.ndarray, v: Sequence[np.ndarray]) -> Gradients:
     """Return the first gradients for the incoming gradient ``g``, and the second ones for the weights ``v``."""
-    with silence():
+    with warnings_as_errors():
         mt.seed(0)
         leaves = [mt.to_tensor(a, stop_gradient=False) for a in arrays]
         program.run(*leaves).backward(mt.to_tensor(g))
@@ -183,7 +183,7 @@ def check(program: Program) -> None:
     shape = program.result(arrays).shape
     size = int(np.prod(shape, dtype=int))
     ignored = unread(program)
-    zero = ignored if program.smooth else [u | f for u, f in zip(ignored, flat(program), strict=True)]
+    zero = ignored if program.flat_by_chance else [u | f for u, f in zip(ignored, flat(program), strict=True)]
     g = weights(shape)
     ones = [weights(a.shape) for a in arrays]
     want = gradients(program, arrays, g, ones)

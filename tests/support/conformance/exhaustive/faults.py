@@ -15,8 +15,8 @@ class ViewsShareNoHistory(World):
 
     plan, noticed_by = "2.6", "gradient"
 
-    def look(self, tensor, pick):
-        seen = super().look(tensor, pick)
+    def make_view(self, tensor, pick):
+        seen = super().make_view(tensor, pick)
         seen.tangents = seen.tangents.copy()
         return seen
 

@@ -142,7 +142,7 @@ class World:
         cells = np.arange(values.size).reshape(values.shape)
         return Tensor(self, Storage(), self.group(own), cells, values, own)
 
-    def look(self, tensor: Tensor, pick) -> Tensor:
+    def make_view(self, tensor: Tensor, pick) -> Tensor:
         """Return a view in the same group as ``tensor``, or a detached alias if ``tensor`` needs a gradient and the
         view is taken under no_grad.
         """
@@ -262,10 +262,10 @@ class Tensor:
     # ---- aliases -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, index) -> Tensor:
-        return self.world.look(self, lambda array: array[index])
+        return self.world.make_view(self, lambda array: array[index])
 
     def t(self) -> Tensor:
-        return self.world.look(self, lambda array: array.swapaxes(0, 1))
+        return self.world.make_view(self, lambda array: array.swapaxes(0, 1))
 
     def t_(self) -> Tensor:
         self.cells, self.values = self.cells.T, self.values.T

@@ -60,7 +60,7 @@ class Elements:
 
     def __getitem__(self, index) -> Elements:
         cells, tensors = self.select(index)
-        return self.look(cells) if tensors is None else self.gather(cells, tensors, holds=True)
+        return self.make_view(cells) if tensors is None else self.gather(cells, tensors, holds=True)
 
     def __setitem__(self, index, value) -> None:
         cells, tensors = self.select(index)

@@ -22,7 +22,7 @@ class ViewsShareNoHistory(World):
 
     noticed_by = "gradient"
 
-    def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
+    def make_view(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
         group = self.found(tensor.storage)
         group.tangents[:] = tensor.group.tangents
         group.wants, group.record = tensor.group.wants, tensor.group.record
@@ -43,7 +43,7 @@ class NoGradViewsTakePart(World):
 
     noticed_by = "stop_gradient"
 
-    def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
+    def make_view(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
         return CellTensor(self, tensor.storage, tensor.group, cells)
 
 
@@ -271,7 +271,7 @@ class SplitGivesViews(World):
     noticed_by = "sharing"
 
     def gather(self, tensor, cells, index_tensors, holds):
-        return self.look(tensor, cells)
+        return self.make_view(tensor, cells)
 
 
 class WrongSlope(World):

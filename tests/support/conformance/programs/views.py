@@ -45,8 +45,8 @@ def unflattened(cells: np.ndarray, axis: int, lengths: list[int]) -> np.ndarray:
 class Views:
     """Mixin of ``CellTensor`` with the methods that take views or change only the shape."""
 
-    def look(self, cells: np.ndarray) -> Views:
-        return self.world.look(self, cells)
+    def make_view(self, cells: np.ndarray) -> Views:
+        return self.world.make_view(self, cells)
 
     def detach(self) -> Views:
         return self.world.alias(self)
@@ -72,13 +72,13 @@ class Views:
 
     def viewed_or_copied(self, cells: np.ndarray) -> Views:
         """Return a view if there are strides for the shape, otherwise a copy."""
-        return self.look(cells) if self.holds(cells) else self.copied(cells.shape)
+        return self.make_view(cells) if self.holds(cells) else self.copied(cells.shape)
 
     def view(self, shape) -> Views:
         cells = self.shaped(np.reshape, shape)
         if not self.holds(cells):
             self.world.refuse([c.MISFIT])
-        return self.look(cells)
+        return self.make_view(cells)
 
     def copied(self, shape) -> Views:
         out = self.world.clone(self)
@@ -87,38 +87,38 @@ class Views:
         return out
 
     def transpose(self, perm) -> Views:
-        return self.look(self.shaped(np.transpose, perm))
+        return self.make_view(self.shaped(np.transpose, perm))
 
     def t(self) -> Views:
-        return self.look(self.cells.T)
+        return self.make_view(self.cells.T)
 
     @property
     def T(self) -> Views:
-        return self.look(self.cells.T)
+        return self.make_view(self.cells.T)
 
     def squeeze(self, axis=None) -> Views:
-        return self.look(self.shaped(squeezed, axis))
+        return self.make_view(self.shaped(squeezed, axis))
 
     def unsqueeze(self, axis) -> Views:
-        return self.look(self.shaped(np.expand_dims, axis))
+        return self.make_view(self.shaped(np.expand_dims, axis))
 
     def flatten(self, start_axis=0, stop_axis=-1) -> Views:
         return self.viewed_or_copied(self.shaped(flattened, start_axis, stop_axis))
 
     def unflatten(self, axis, shape) -> Views:
-        return self.look(self.shaped(unflattened, axis, shape))
+        return self.make_view(self.shaped(unflattened, axis, shape))
 
     def slice(self, axes, starts, ends) -> Views:
         index = [slice(None)] * self.cells.ndim
         for axis, start, end in zip(axes, starts, ends, strict=True):
             index[axis] = slice(start, end)
-        return self.look(self.cells[tuple(index)])
+        return self.make_view(self.cells[tuple(index)])
 
     def diagonal(self, offset=0, axis1=0, axis2=1) -> Views:
-        return self.look(self.shaped(np.diagonal, offset, axis1, axis2))
+        return self.make_view(self.shaped(np.diagonal, offset, axis1, axis2))
 
     def unbind(self, axis=0) -> list[Views]:
-        return [self.look(part[..., 0]) for part in np.moveaxis(self.cells, axis, 0)[..., None]]
+        return [self.make_view(part[..., 0]) for part in np.moveaxis(self.cells, axis, 0)[..., None]]
 
     def __iter__(self):
         return iter(self.unbind(0))
@@ -128,7 +128,7 @@ class Views:
         if not 0 <= offset <= last < self.storage.values.size:
             self.world.refuse([c.INDEX])
         start = self.storage.cells[offset:]
-        return self.look(as_strided(start, shape, [start.itemsize * s for s in stride]))
+        return self.make_view(as_strided(start, shape, [start.itemsize * s for s in stride]))
 
     # ---- in place, shape only ----------------------------------------------------------------------------------------
 

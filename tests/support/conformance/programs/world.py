@@ -141,7 +141,7 @@ class World:
 
     # ---- aliases -----------------------------------------------------------------------------------------------------
 
-    def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
+    def make_view(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
         """Return a view in the group of ``tensor``, or a detached alias if ``tensor`` needs a gradient and the view is
         taken under no_grad.
         """
