@@ -1,6 +1,6 @@
 """Test that the chapters contain the questions, stages and exercises that `book/class.json` names for the class.
 
-The slides are made of the built pages, which takes minutes, so this test reads the sources.
+The slides are made from the built pages. A build takes minutes, so this test reads the sources of the pages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SHOWN = [
     (part["page"].split("/")[-1], *kind_and_words(piece))
     for part in PARTS
     for piece in part["show"]
-    if "error" not in piece  # whose program the plan has
+    if "error" not in piece  # the plan itself has the program of an error
 ]
 SHOWN.append((PLAN["opening"]["page"].split("/")[-1], "stage", PLAN["opening"]["stage"]))
 
@@ -37,13 +37,15 @@ def test_a_chapter_contains_the_parts_that_the_class_shows(page, kind, name):
     assert words(name) in words(Chapter.read(page).text), f"{page} has no {kind} {name!r}"
 
 
-def test_each_piece_of_the_class_has_minutes_that_its_part_contains():
+def test_each_piece_has_minutes_and_their_sum_leaves_its_part_time_for_an_introduction():
     for part in PARTS:
         for piece in part["show"]:
             needed = {kind_and_words(piece)[0], "minutes"} | ({"program"} if "error" in piece else set())
             assert set(piece) - {"note"} == needed
         assert {kind_and_words(piece)[0] for piece in part["show"]} <= KINDS
-        assert 1 <= part["minutes"] - sum(piece["minutes"] for piece in part["show"]) <= 2  # to say what comes
+        assert (
+            1 <= part["minutes"] - sum(piece["minutes"] for piece in part["show"]) <= 2
+        )  # the rest is for the introduction
 
 
 @pytest.mark.parametrize("edition", editions(ROOT), ids=lambda edition: edition.code)

@@ -1,4 +1,4 @@
-"""Run each exercise of the chapters as Python in a page does: with the parts of earlier cells that it needs."""
+"""Run each exercise of the chapters as a page runs it: after those statements of earlier cells that it needs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def solutions(name: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def beside_the_chapters(monkeypatch):
-    """Chapter 16 imports its engine, which is in the folder ``chapters`` and, for a page, in the wheel."""
+    """Make the folder ``chapters`` importable, because chapter 16 imports its engine. In a page the wheel has it."""
     monkeypatch.syspath_prepend(ROOT / "chapters")
 
 
@@ -37,7 +37,7 @@ def wheel(tmp_path_factory) -> Path:
     return live.make_wheel(tmp_path_factory.mktemp("wheel"))
 
 
-def test_a_page_runs_every_exercise(wheel):
+def test_every_exercise_runs_with_the_modules_of_a_page(wheel):
     everywhere = [(name, exercise) for name in in_order() for exercise in exercises_of(name)]
     lacks = lacking([exercise for _, exercise in everywhere], wheel)
     assert lacks == [""] * len(everywhere)
@@ -45,7 +45,7 @@ def test_a_page_runs_every_exercise(wheel):
 
 
 @pytest.mark.parametrize("name", in_order())
-def test_a_solution_passes_and_the_given_start_does_not(name):
+def test_each_solution_passes_its_check_and_the_code_that_readers_start_from_does_not(name):
     assert len(exercises_of(name)) == len(solutions(name)) == len(Chapter.read(name).cells_with("check("))
     for exercise, solution in zip(exercises_of(name), solutions(name), strict=True):
         start = page_kernel.check_answer({"before": exercise.before, "code": exercise.code})
@@ -55,14 +55,14 @@ def test_a_solution_passes_and_the_given_start_does_not(name):
 
 
 @pytest.mark.parametrize("name", in_order())
-def test_stages_and_questions_do_not_run_again(name):
+def test_an_exercise_runs_no_stage_and_no_question_of_earlier_cells(name):
     for exercise in exercises_of(name):
         assert "stage." not in exercise.before and "predict(" not in exercise.before
         whole = "\n".join(cell.source for cell in Chapter.read(name).code)
         assert len(exercise.before) < len(whole) / 3
 
 
-# ---------- names are followed ----------
+# ---------- the earlier statements that an exercise needs ----------
 
 
 def before(*cells: str) -> str:
@@ -70,13 +70,13 @@ def before(*cells: str) -> str:
     return found.before
 
 
-def test_only_the_lines_that_define_a_used_name_are_taken():
+def test_only_lines_that_define_a_name_used_by_the_exercise_are_included():
     assert before("a = 1\nb = 2", "stage.record('x')", "tests = dict(cases=[(a,)])") == (
         "a = 1\ntests = dict(cases=[(a,)])"
     )
 
 
-def test_the_last_binding_before_a_use_counts():
+def test_a_name_has_its_last_value_before_it_is_used():
     assert before("a = 1", "a = 2", "tests = [a]", "a = 3") == "a = 2\ntests = [a]"
     assert before("a = 1", "a += 1", "tests = [a]") == "a = 1\na += 1\ntests = [a]"
     assert before("a = 1", "if a:\n    a = 2", "tests = [a]") == "a = 1\nif a:\n    a = 2\ntests = [a]"
@@ -89,19 +89,19 @@ def test_a_function_uses_the_names_at_the_time_of_its_call():
     assert before(at_once, "W = [2]") == at_once
 
 
-def test_writes_into_an_object_belong_to_its_name():
+def test_lines_that_write_into_a_used_object_are_included():
     assert before("tests = {}", "tests['cases'] = [(1,)]", "tests.more = 2", "other = {}\nother[0] = 1") == (
         "tests = {}\ntests['cases'] = [(1,)]\ntests.more = 2"
     )
 
 
-def test_local_names_are_not_followed():
+def test_a_local_name_of_a_function_does_not_include_a_global_of_the_same_name():
     assert before("x = 1\ni = 2", "def g(x):\n    return [x for i in range(3)]", "tests = [g]") == (
         "def g(x):\n    return [x for i in range(3)]\ntests = [g]"
     )
 
 
-def test_an_object_that_a_function_writes_into_is_needed_unless_it_is_local():
+def test_a_global_object_that_a_function_writes_into_is_included_and_a_local_one_is_not():
     fills = "def fill():\n    x = {}\n    x[0] = 1\n    found[0] = x"
     assert before("x = {}", "found = {}", fills, "tests = [found]") == f"found = {{}}\n{fills}\ntests = [found]"
 
@@ -112,13 +112,13 @@ def test_the_module_that_an_exercise_needs_and_a_page_lacks_is_named(wheel):
     assert lacking(asked, wheel) == ["PIL", "book_kit.magics", ""]
 
 
-def test_only_the_used_names_of_an_import_are_taken():
+def test_only_the_used_names_of_an_import_are_imported():
     assert before("import numpy as np, os.path\nfrom a import b, c as d, check", "tests = [np, d]") == (
         "import numpy as np\nfrom a import c as d\ntests = [np, d]"
     )
 
 
-def test_commands_of_the_notebook_are_left_out():
+def test_magics_of_the_notebook_are_left_out():
     assert before("%load_ext book_kit\na = 1", "%%stage\na = 2", "tests = [a]") == "a = 1\ntests = [a]"
 
 

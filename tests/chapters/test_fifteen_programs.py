@@ -32,12 +32,12 @@ class Run:
         self.allocated = self.steps[-1]["allocated"]
 
     def events(self, do: str, line: int | None = None) -> list[dict]:
-        """Return events of a kind, of all steps or of those of a line."""
+        """Return the events of a kind in all steps, or only in the steps of one line."""
         steps = [step for step in self.steps if line in (None, step["line"])]
         return [event for step in steps for event in step["events"] if event["do"] == do]
 
     def lines(self, do: str) -> list[int]:
-        """Return the lines of the steps with events of a kind."""
+        """Return the line of each event of a kind."""
         return [step["line"] for step in self.steps for event in step["events"] if event["do"] == do]
 
     def tensor(self, name: str) -> dict:
@@ -53,7 +53,7 @@ class Run:
         return len({self.tensor(name)["storage"] for name in names}) == 1
 
     def numbers(self, name: str) -> list[float]:
-        """Return the numbers of a tensor, in reading order."""
+        """Return the numbers of a tensor in row-major order."""
         seen = self.tensor(name)
         cells = [seen["offset"]]
         for n, stride in zip(seen["shape"], seen["strides"], strict=True):
@@ -61,17 +61,17 @@ class Run:
         return [float(self.storage(name)["values"][str(cell)]) for cell in cells]
 
     def written(self) -> set[str]:
-        """Return the written storages."""
+        """Return the ids of the written storages."""
         return {event["storage"] for event in self.events("write")}
 
     def error(self) -> str:
-        """Return the raised error, or None."""
+        """Return the text of the raised errors, empty if nothing was raised."""
         return "\n".join(event["text"] for event in self.events("raise"))
 
 
 @pytest.fixture(scope="module")
 def shown() -> dict[str, list]:
-    """Return the stages that the cells of each section show, by heading. The page runs once, as in the book's build."""
+    """Run the page once, as the book's build does; return the stages and questions of each section, by heading."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(record, "STRICT", True)
         patched.setattr(
@@ -98,7 +98,7 @@ def _run_page() -> dict[str, list]:
 
 @pytest.fixture
 def runs(shown, request) -> list[dict[str, Run]]:
-    """Return the runs of each stage in the section that the test's name gives, by label."""
+    """Return, for each stage of the section that the test's name numbers, a dict from labels of variants to runs."""
     number = re.match(r"test_(?:with_)?(\d+|one_more)", request.node.name).group(1)
     begins = ONE_MORE if number == "one_more" else f"{number}. "
     (found,) = [values for heading, values in shown.items() if heading.startswith(begins)]
@@ -130,17 +130,17 @@ def test_every_stage_has_a_title_and_a_question(shown):
 # ---- the fifteen, and one more ------------------------------------------------------------------------------------
 
 
-def test_1_the_leaf_is_refused_unwritten_and_only_the_update_would_be_wrong(runs):
+def test_1_the_refused_write_changes_nothing_and_would_make_only_the_update_wrong(runs):
     (stage,) = runs
     normal, clone, refused = stage.values()
     assert "ValueError" in refused.error() and refused.written() == set()
     assert refused.numbers("x") == [1, 2, 3] and refused.storage("x")["version"] == 0
     assert clone.numbers("x.grad") == normal.numbers("x.grad") == [2, 4, 6]
-    assert clone.numbers("h") == [0.5, 3, 7.5]  # from the squares
-    assert normal.numbers("x") == [0.5, 1, 1.5]  # from x
+    assert clone.numbers("h") == [0.5, 3, 7.5]  # the squares of x minus the update
+    assert normal.numbers("x") == [0.5, 1, 1.5]  # x minus the update
 
 
-def test_2_the_name_moves_off_the_leaf_or_the_write_is_refused(runs):
+def test_2_an_in_place_line_binds_the_name_to_a_new_tensor_or_is_refused_or_writes_the_leaf(runs):
     (stage,) = runs
     moved, refused, allowed = stage.values()
     assert not moved.same_storage("c", "leaf")
@@ -151,7 +151,7 @@ def test_2_the_name_moves_off_the_leaf_or_the_write_is_refused(runs):
     assert allowed.numbers("c") == [2, 3] and "c.grad" in allowed.end.names
 
 
-def test_3_the_mark_is_at_the_line_that_overwrites_and_not_at_the_one_that_raises(runs):
+def test_3_the_stale_mark_is_at_the_line_that_overwrites_and_not_at_the_line_that_raises(runs):
     (stage,) = runs
     in_place, normal = stage.values()
     (node,) = [event for event in in_place.events("node", 3)]
@@ -163,7 +163,7 @@ def test_3_the_mark_is_at_the_line_that_overwrites_and_not_at_the_one_that_raise
     assert normal.events("stale") == [] and normal.numbers("w.grad") == [8, 16]
 
 
-def test_4_both_names_see_the_write_or_one_of_them_moves(runs):
+def test_4_a_line_changes_the_tensor_of_both_names_or_binds_one_name_to_a_new_tensor(runs):
     (stage,) = runs
     in_torch, in_paddle, normal = stage.values()
     assert in_torch.same_tensor("x", "mine") and in_torch.numbers("mine") == [2, 3, 4]
@@ -172,7 +172,7 @@ def test_4_both_names_see_the_write_or_one_of_them_moves(runs):
         assert run.allocated == 2 * in_torch.allocated
 
 
-def test_5_the_same_write_makes_one_tensor_stale_and_not_the_other(runs):
+def test_5_the_same_write_makes_the_tensor_saved_by_sigmoid_stale_and_harms_no_formula(runs):
     (stage,) = runs
     sigmoid, formula = stage.values()
     assert sigmoid.lines("stale") == [3] and sigmoid.lines("raise") == [4]
@@ -180,7 +180,7 @@ def test_5_the_same_write_makes_one_tensor_stale_and_not_the_other(runs):
     assert formula.numbers("a.grad") == pytest.approx([0.393], abs=1e-3)
 
 
-def test_6_both_share_the_storage_and_only_one_is_noticed(runs):
+def test_6_detach_and_data_share_the_storage_and_only_the_write_through_detach_is_noticed(runs):
     (stage,) = runs
     detach, data = stage.values()
     for run in (detach, data):
@@ -192,7 +192,7 @@ def test_6_both_share_the_storage_and_only_one_is_noticed(runs):
     assert data.error() == "" and data.numbers("a.grad") == [0, 0]  # wrong, without an error
 
 
-def test_7_memory_and_gradient_are_independent(runs):
+def test_7_whether_memory_is_shared_does_not_depend_on_whether_gradients_pass(runs):
     (stage,) = runs
     outcomes = {
         label: (run.same_storage("x", "y"), run.numbers("x"), run.numbers("x.grad")) for label, run in stage.items()
@@ -225,7 +225,7 @@ def test_9_six_elements_share_two_cells(runs):
         assert run.allocated == in_torch.allocated + 24
 
 
-def test_10_one_operation_reads_first_and_a_loop_reads_its_own_writes(runs):
+def test_10_one_operation_reads_all_numbers_before_it_writes_and_a_loop_reads_written_ones(runs):
     (stage,) = runs
     together, one_by_one = stage.values()
     assert together.same_storage("x", "left", "right")
@@ -233,7 +233,7 @@ def test_10_one_operation_reads_first_and_a_loop_reads_its_own_writes(runs):
     assert one_by_one.lines("write") == [3] * 4 and one_by_one.numbers("x") == [1, 3, 6, 10, 15]
 
 
-def test_11_reshape_gives_a_view_or_a_copy_and_contiguous_the_tensor_itself(runs):
+def test_11_reshape_returns_a_view_or_a_copy_and_contiguous_returns_the_tensor_itself(runs):
     (stage,) = runs
     reshape, transposed, contiguous = stage.values()
     assert reshape.same_storage("x", "y") and not reshape.same_tensor("x", "y")
@@ -242,7 +242,7 @@ def test_11_reshape_gives_a_view_or_a_copy_and_contiguous_the_tensor_itself(runs
     assert [sum(run.numbers("x")) for run in stage.values()] == [0, 21, 0]
 
 
-def test_12_the_write_changes_a_copy_that_is_dropped(runs):
+def test_12_a_write_after_indexing_with_a_list_changes_a_copy_that_is_freed(runs):
     (stage,) = runs
     sliced, listed, assigned = stage.values()
     assert listed.numbers("x") == [1, 2, 3, 4] and listed.storage("x")["version"] == 0
@@ -252,7 +252,7 @@ def test_12_the_write_changes_a_copy_that_is_dropped(runs):
         assert run.numbers("x") == [0, 0, 3, 4] and run.written() == {run.tensor("x")["storage"]}
 
 
-def test_13_three_tensors_share_one_storage_and_one_does_not(runs):
+def test_13_detach_and_a_view_share_the_storage_of_x_and_a_clone_does_not(runs):
     (stage,) = runs
     (run,) = stage.values()
     assert run.same_storage("x", "d", "v") and not run.same_storage("x", "c")
@@ -261,14 +261,14 @@ def test_13_three_tensors_share_one_storage_and_one_does_not(runs):
     assert printed == ["[False, False, False]", "[True, False, False]"]  # neither line distinguishes v from c
 
 
-def test_14_the_numbers_change_in_all_and_the_gradient_follows_in_two(runs):
+def test_14_the_write_changes_x_in_all_variants_and_the_gradient_in_two_of_them(runs):
     (stage,) = runs
     for run in stage.values():
         assert run.same_storage("x", "a") and run.numbers("x") == [10, 20, 3, 4]
     assert [run.numbers("w.grad") for run in stage.values()] == [[10, 10, 1, 1], [10, 10, 1, 1], [1, 1, 1, 1]]
 
 
-def test_15_in_place_keeps_as_many_bytes_if_backward_needs_the_input(runs):
+def test_15_an_in_place_operation_frees_no_bytes_if_backward_needs_its_input(runs):
     stage, _ = runs
     normal, sine, relu, silent = stage.values()
     assert normal.allocated == sine.allocated == 48
@@ -286,7 +286,7 @@ def test_15_freed_memory_stays_reserved_until_the_cache_is_emptied(runs):
     assert reported == [(3, 32, 32), (4, 16, 32), (5, 16, 16)]
 
 
-def test_with_one_more_line_the_step_overwrites_values_that_backward_needs(runs):
+def test_one_more_an_optimizer_step_overwrites_values_that_the_next_backward_needs(runs):
     (stage,) = runs
     (run,) = stage.values()
     assert run.lines("stale") == [5] and run.lines("raise") == [6]

@@ -1,4 +1,4 @@
-"""Test the lines of the engine that chapters include: the build copies all of them, and at least one."""
+"""Test the source lines that chapters include: each include names existing lines, and downloads contain them."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def test_chapters_about_the_engine_show_its_lines(name):
     assert INCLUDE.search(Chapter.read(name).text)
 
 
-def test_every_directive_is_read():
-    """A directive that the pattern does not match would stay in the notebooks."""
+def test_every_include_directive_matches_the_pattern():
+    """A directive that the pattern does not match would appear as it is in the downloaded notebooks."""
     for name in in_order():
         text = Chapter.read(name).text
         assert text.count("{literalinclude}") == len(INCLUDE.findall(text))
 
 
-def test_a_missing_object_is_an_error():
+def test_including_an_object_that_the_file_lacks_is_an_error():
     text = "```{literalinclude} ../minitensor/engine/saved/in_place_inputs.py\n:pyobject: nobody\n```"
     with pytest.raises(ValueError, match="nobody"):
         lines_of(INCLUDE.search(text), FOLDER)
 
 
-def test_a_downloaded_notebook_has_the_lines_instead_of_the_directive():
+def test_a_downloaded_notebook_has_the_included_lines_instead_of_the_directive():
     include = "```{literalinclude} ../minitensor/engine/core/storage.py\n:language: python\n:pyobject: log_write\n```"
     text = f"Before.\n\n{include}\n\nAfter."
     shown = with_lines(text, FOLDER)

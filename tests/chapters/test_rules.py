@@ -16,12 +16,12 @@ from book_kit.tables import glossary_table
 from tests.support.chapters.chapter import FENCE, FOLDER, HEADER, ROOT, WORD, Chapter, appendices, guides, in_order
 
 FEWEST_WORDS, MOST_WORDS = 800, 1800
-FIRST_OF_PRACTICE = 12  # the chapters of part IV
+FIRST_OF_PRACTICE = 12  # the number of the first chapter of part IV
 RULES: list[Callable[[Chapter], str | None]] = []
 
 
 def calls(chapter: Chapter, name: str) -> list[ast.Call]:
-    """Return the calls of a function in the cells of a chapter, in order. Cells with magics contain none of these."""
+    """Return the calls of a function in the cells of a chapter, in order, without cells that only a magic can run."""
     found = []
     for cell in chapter.code:
         source = "\n".join(line for line in cell.source.splitlines() if not line.startswith("%"))
@@ -111,7 +111,7 @@ def names_its_sources(chapter):
 def names_the_question_that_it_answers(chapter):
     question = chapter.notebook.metadata.get("question", "")
     if not question.endswith("?"):
-        return "no question: in the front matter, with which the neighbouring pages link to it"
+        return "no 'question:' in the front matter; the neighbouring pages use it as the text of their link"
 
 
 @rule
@@ -129,8 +129,8 @@ def explains_every_option(chapter):
 
 
 @rule
-def checks_its_solutions_as_the_readers_answer(chapter):
-    """Each exercise has a solution with the same tests."""
+def checks_a_solution_with_the_tests_of_its_exercise(chapter):
+    """Each solution is checked with the tests of its exercise."""
     tests = {name: [ast.unparse(call.keywords[-1]) for call in calls(chapter, name)] for name in ("check", "require")}
     if tests["check"] != tests["require"]:
         return f"the checks are {tests['check']}, those of the solutions {tests['require']}"
@@ -159,7 +159,7 @@ def titles_its_stages(chapter):
 
 
 @rule
-def of_practice_ends_with_a_project_and_its_check(chapter):
+def ends_with_a_project_and_its_check_in_the_part_on_practice(chapter):
     """A chapter of part IV ends with a project: an exercise, or a section with a cell that judges the project."""
     if int(chapter.name[:2]) < FIRST_OF_PRACTICE or re.search(r"^\*\*\d\. Project: ", chapter.prose, re.MULTILINE):
         return None
@@ -178,7 +178,7 @@ def is_short(chapter):
 def shows_the_memory_of_a_gpu(chapter):
     """A program runs on a GPU, which may be simulated, and a later stage or figure shows the memory of the device.
 
-    If the reader can choose the device, a GPU has to be the first choice, because the page shows that one.
+    If the reader can choose the device, a GPU has to be the first choice, because the page shows the first choice.
     """
     code = [cell.source for cell in chapter.code]
     on_a_gpu = r"set_device\(\s*[\"']gpu|[\"']device[\"']: \[[\"']gpu"
@@ -223,7 +223,7 @@ def terms_to_come(names: list[str]) -> list[dict[str, Any]]:
 
 
 def paragraphs_with(chapter: Chapter, term: dict[str, Any]) -> Iterator[str]:
-    """Yield the paragraphs of a chapter that have the term in their prose."""
+    """Yield the paragraphs of a chapter that contain the term outside of code and links."""
     for paragraph in re.split(r"\n\s*\n", FENCE.sub("", chapter.prose)):
         words = re.sub(r"`[^`]*`|\]\([^)]*\)|\{[^}]*\}", "", paragraph)
         if not paragraph.startswith(("#", "|")) and re.search(rf"(?<![\w-]){forms_of(term)}(?![\w-])", words, re.I):
@@ -241,7 +241,7 @@ def forms_of(term: dict[str, Any]) -> str:
 
 @rule
 def expects_errors_by_name(chapter):
-    """The tag raises-exception would pass a cell that raises nothing, or something else."""
+    """Refuse the tag raises-exception, which also accepts a cell that raises nothing, or another error."""
     for cell in chapter.code:
         if "raises-exception" in cell.metadata.get("tags", []):
             return "the tag raises-exception; use %%expect_error"
@@ -255,7 +255,7 @@ def title_carries_the_letter_of_the_file(appendix):
         return f"the first line has to be '# {appendix.name[0]}. ' and the title"
 
 
-def follows_a_chapter(appendix):
+def links_to_a_chapter(appendix):
     if not re.search(r"\]\(\d\d_\w+\.md[#)]", appendix.prose):
         return "no link to the chapter that explains its words"
 
@@ -269,14 +269,14 @@ def names_its_facts(appendix):
 
 
 def numbers_come_from_cells(appendix):
-    """A table in the text becomes outdated, so cells show the tables."""
+    """Refuse a table in the text, which becomes outdated: a cell has to compute it."""
     if re.search(r"^\|", appendix.prose, re.MULTILINE):
         return "a table in the text; let a cell make it"
 
 
 APPENDIX_RULES: list[Callable[[Chapter], str | None]] = [
     title_carries_the_letter_of_the_file,
-    follows_a_chapter,
+    links_to_a_chapter,
     names_its_facts,
     numbers_come_from_cells,
     expects_errors_by_name,
@@ -299,7 +299,7 @@ def shows_a_stage_of_any_kind(guide):
 GUIDE_RULES: list[Callable[[Chapter], str | None]] = [
     title_carries_no_number,
     shows_a_stage_of_any_kind,
-    follows_a_chapter,
+    links_to_a_chapter,
     expects_errors_by_name,
 ]
 
@@ -385,7 +385,7 @@ require(solution, **reader_tests)
 ```
 """
 )
-# A change of the good chapter, and the one rule that must then fail.
+# A text in the good chapter, its replacement, and the rule that the changed chapter breaks.
 BREAKS = [
     ("# 77. A", "# 7. A", title_carries_the_number_of_the_file),
     ('predict("one", options', "guess(options", opens_with_a_prediction),
@@ -395,7 +395,7 @@ BREAKS = [
     (
         "require(solution, **reader_tests)",
         "require(solution, **other_tests)",
-        checks_its_solutions_as_the_readers_answer,
+        checks_a_solution_with_the_tests_of_its_exercise,
     ),
     ("![A tensor and its storage]", "![]", describes_its_pictures),
     (' --title "One"', "", titles_its_stages),
@@ -412,11 +412,11 @@ BREAKS = [
     ("[hide-cell]", "[hide-cell, raises-exception]", expects_errors_by_name),
     ('set_device("gpu")', 'set_device("cpu")', shows_the_memory_of_a_gpu),
     ("timeline.show(recording)", "recording", shows_the_memory_of_a_gpu),
-    ("Project: a", "A", of_practice_ends_with_a_project_and_its_check),
+    ("Project: a", "A", ends_with_a_project_and_its_check_in_the_part_on_practice),
     (
         "**1. Project: a reader.** Write one.",
         "## A project\n\nWrite one.",
-        of_practice_ends_with_a_project_and_its_check,
+        ends_with_a_project_and_its_check_in_the_part_on_practice,
     ),
 ]
 
@@ -429,8 +429,8 @@ def test_a_good_chapter_has_no_faults():
 def test_each_broken_rule_is_reported(old, new, broken):
     text = GOOD.format(prose="word " * 900)
     assert old in text
-    spoken = [fault.split(":")[0] for fault in faults(Chapter("77_bad", text.replace(old, new)))]
-    assert broken.__name__ in spoken
+    reported = [fault.split(":")[0] for fault in faults(Chapter("77_bad", text.replace(old, new)))]
+    assert broken.__name__ in reported
 
 
 def test_a_term_of_a_later_chapter_is_explained_at_its_first_use():
@@ -479,7 +479,7 @@ table
 )
 APPENDIX_BREAKS = [
     ("# Z. A", "# Y. A", title_carries_the_letter_of_the_file),
-    ("[chapter 77](77_good.md)", "chapter 77", follows_a_chapter),
+    ("[chapter 77](77_good.md)", "chapter 77", links_to_a_chapter),
     ("`facts/goldens`", "memory", names_its_facts),
     ("`facts/goldens`", "`facts/of-nobody.json`", names_its_facts),
     ("See", "| a | b |\n\nSee", numbers_come_from_cells),
@@ -513,7 +513,7 @@ stage.record("x = 1")
 GUIDE_BREAKS = [
     ("# A title", "# 3. A title", title_carries_no_number),
     ("stage.record", "record", shows_a_stage_of_any_kind),
-    ("[chapter 77](77_good.md)", "chapter 77", follows_a_chapter),
+    ("[chapter 77](77_good.md)", "chapter 77", links_to_a_chapter),
     ("ipython3\n", "ipython3\n:tags: [raises-exception]\n\n", expects_errors_by_name),
 ]
 

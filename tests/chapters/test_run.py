@@ -20,26 +20,26 @@ from tests.support.chapters.interpreter import ThisInterpreter
 from tools.build import seconds_of_pages
 from tools.taking_turns import SHARED
 
-LONGEST = 15  # seconds for a chapter on two cores; a longer one is reported and not refused
+LONGEST = 15  # seconds on two cores; a chapter that runs longer causes a warning and no failure
 BUILT = ROOT / "_build"
 CELL_LIMIT = 120  # seconds after which a cell is taken to hang
 
 
 @pytest.fixture
 def runs_in_the_book(request: pytest.FixtureRequest) -> bool:
-    """True if the book is built from the current sources. It is not built for one chapter."""
+    """True if the book is built from the current sources. A test run that needs no book does not build it."""
     needed = SHARED in os.environ or any("book" in item.fixturenames for item in request.session.items)
     return needed and request.getfixturevalue("building") != "failed"
 
 
 @pytest.mark.parametrize("name", [*in_order(), *appendices(), *guides()])
 def test_a_chapter_runs(name, runs_in_the_book, tmp_path, monkeypatch):
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))  # none of the user's start-up scripts
-    ran, seconds = as_in_the_book(name) if runs_in_the_book else run(name)
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))  # do not run the user's start-up scripts
+    ran, seconds = run_in_the_build(name) if runs_in_the_book else run(name)
     if seconds > LONGEST:
         warnings.warn(f"{name} took {seconds:.0f} s, more than {LONGEST} s", stacklevel=1)
     for cell in exercises(ran):
-        assert verdict(cell).startswith("Not yet."), "the cell that a reader starts from passes its own check"
+        assert verdict(cell).startswith("Not yet."), "the code that a reader starts from passes the check"
 
 
 def test_an_exercise_that_is_already_solved_is_reported():
@@ -74,7 +74,7 @@ def run(name: str) -> tuple[nbformat.NotebookNode, float]:
     return notebook, time.perf_counter() - start
 
 
-def as_in_the_book(name: str) -> tuple[nbformat.NotebookNode, float]:
+def run_in_the_build(name: str) -> tuple[nbformat.NotebookNode, float]:
     """Return the notebook and the seconds from the build of the book. Every cell must have run, in order."""
     ran = nbformat.read(BUILT / "html" / "_sources" / "chapters" / f"{name}.ipynb", as_version=4)
     counts = [cell.execution_count for cell in ran.cells if cell.cell_type == "code"]

@@ -13,11 +13,11 @@ from facts.short_programs import DIRECTION, OVERLAP, answer, exact, meant, progr
 
 RECORDS = json.loads(short_programs.FILE.read_text(encoding="utf-8"))
 ALL = list(programs())
-KEPT = [(program, names) for program, names in ALL if names is not None]
+LEAF_NOT_WRITTEN = [(program, names) for program, names in ALL if names is not None]
 
 
 def moved(program: tuple[str, ...], by: float) -> float:
-    """Return the weighted sum of all numbers after a program here, from a moved leaf that requires no gradient."""
+    """Run a program in minitensor from the leaf plus ``by * DIRECTION``; return the weighted sum of all numbers."""
     x = mt.to_tensor(np.array(short_programs.X) + by * DIRECTION, dtype="float64")
     names = {"x": x, "a": x * 1.0}
     for statement in program:
@@ -29,8 +29,8 @@ def moved(program: tuple[str, ...], by: float) -> float:
 
 
 def test_the_exact_derivative_equals_that_of_differences():
-    """Detached tensors are left out, because their numbers follow the leaf and their derivatives do not."""
-    followed = [(program, names) for program, names in KEPT if "detach" not in "".join(program)]
+    """Programs with detach are left out: a detached number changes with the leaf, but its derivative counts as 0."""
+    followed = [(program, names) for program, names in LEAF_NOT_WRITTEN if "detach" not in "".join(program)]
     assert len(followed) > 400
     for program, names in followed[::9]:
         found = (moved(program, 1e-6) - moved(program, -1e-6)) / 2e-6
@@ -61,12 +61,14 @@ def test_minitensor_gets_no_short_program_wrong(policy):
     with mt.set_inplace_policy(policy):
         judged = [verdict(answer(mt, program), names) for program, names in ALL]
     assert "wrong" not in judged
-    refused = judged.count("refused") - (len(ALL) - len(KEPT))  # except those that overwrite the leaf
-    assert refused == 0 if policy == "copy_on_write" else 0 < refused < len(KEPT) / 2
+    refused = judged.count("refused") - (
+        len(ALL) - len(LEAF_NOT_WRITTEN)
+    )  # without the programs that overwrite the leaf
+    assert refused == 0 if policy == "copy_on_write" else 0 < refused < len(LEAF_NOT_WRITTEN) / 2
 
 
 def test_the_judge_notices_a_wrong_number_and_a_wrong_gradient():
-    program, names = KEPT[20]
+    program, names = LEAF_NOT_WRITTEN[20]
     good = answer(mt, program)
     assert verdict(good, names) == "right"
     assert verdict({**good, "sum": good["sum"] + 1e-6}, names) == "wrong"
@@ -82,13 +84,13 @@ def test_the_record_has_every_program_for_every_framework(key):
     assert list(record["answers"]) == expected
     assert key == f"{record['library']} {record['version']}"
     longer = next(iter(record["counts"].values()))
-    short = [verdict(record["answers"]["; ".join(program)], names) for program, names in KEPT]
+    short = [verdict(record["answers"]["; ".join(program)], names) for program, names in LEAF_NOT_WRITTEN]
     for kind in ("right", "refused", "wrong"):  # the longer programs include these
         assert longer["leaf kept"][kind] >= short.count(kind)
     assert "/" not in json.dumps(record["answers"])  # no path of the machine that recorded them
 
 
-def test_the_recorded_counts_of_minitensor_cover_the_same_programs_without_a_wrong_one():
+def test_the_record_of_minitensor_counts_as_many_programs_as_that_of_pytorch_and_none_wrong():
     (longer,) = json.loads(short_programs.OWN.read_text(encoding="utf-8")).values()
     (theirs,) = RECORDS["torch 2.13.0"]["counts"].values()
     for counts in longer.values():
@@ -98,10 +100,8 @@ def test_the_recorded_counts_of_minitensor_cover_the_same_programs_without_a_wro
     assert longer["copy_on_write"]["leaf kept"]["refused"] == 0 < longer["2.6"]["leaf kept"]["refused"]
 
 
-def test_the_recorded_answers_are_those_of_the_recorded_view_programs():
-    """Two records of the same behaviour: a framework that is wrong about a write through a slice in one is wrong in the
-    other.
-    """
+def test_two_records_agree_on_which_frameworks_are_right_about_a_write_through_a_slice():
+    """Two records describe this behaviour: these programs, and ``view-gradients.json``."""
     text = "b = a[:2]; b.scale_(2.0, 0.5)"
     names = dict(ALL)[tuple(text.split("; "))]
     views = json.loads(short_programs.FILE.with_name("view-gradients.json").read_text(encoding="utf-8"))
@@ -111,7 +111,7 @@ def test_the_recorded_answers_are_those_of_the_recorded_view_programs():
         assert (verdict(record["answers"][text], names) == "right") == there
 
 
-def test_an_overlap_that_pytorch_reads_after_writing_is_right_here():
+def test_minitensor_is_right_about_an_overlap_that_pytorch_reads_after_writing():
     there = RECORDS["torch 2.13.0"]["answers"]["; ".join(map(str, OVERLAP))]
     names = meant(OVERLAP)
     assert verdict(there, names) == "wrong" and not np.allclose(there["b"], names["b"].real)

@@ -41,7 +41,7 @@ def typed_in(chapter: Chapter) -> str:
 
 
 def changed(lines: list[str], diff: list[str]) -> list[str]:
-    """Return the lines with a unified diff applied strictly: every line that it shows has to be at its place."""
+    """Apply a unified diff to lines, and require each unchanged or removed line exactly at the stated place."""
     made, at = [], 0
     for line in diff:
         if stated := re.match(r"@@ -(\d+),\d+ \+(\d+),\d+ @@", line):
@@ -58,7 +58,7 @@ def changed(lines: list[str], diff: list[str]) -> list[str]:
     return made + lines[at:]
 
 
-def test_the_engine_from_the_chapter_is_never_wrong_and_never_refuses():
+def test_the_engine_typed_from_the_chapter_is_never_wrong_and_refuses_nothing():
     text = typed_in(Chapter.read(CHAPTER))
     assert text == workshop.FINISHED.read_text(encoding="utf-8")
     assert counted(workshop.counts(text)) == (500, 0, 0)
@@ -69,11 +69,11 @@ def counted(row: dict[str, int]) -> tuple[int, ...]:
     return tuple(row[kind] for kind in KINDS)
 
 
-def test_the_downloaded_engine_is_that_of_the_last_step():
+def test_the_downloaded_engine_equals_the_engine_after_the_last_step():
     assert CELLS.at(7) == workshop.FINISHED.read_text(encoding="utf-8")
 
 
-def test_every_step_makes_the_changes_of_the_chapter():
+def test_the_diffs_change_as_many_lines_as_the_chapter_says():
     changed_lines = {
         step: tuple(sum(line.startswith(mark) for line in diff.splitlines()) for mark in "-+")
         for step, diff in CELLS.diffs.items()
@@ -107,7 +107,7 @@ def test_the_engine_of_every_step_keeps_the_house_style(step):
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-# ---- the ladder ------------------------------------------------------------------------------------------------------
+# ---- the counts of the seven steps -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -115,7 +115,7 @@ def test_the_judge_agrees_with_the_record_of_every_step(step):
     assert workshop.counts(CELLS.at(step)) == SHORT[str(step)]
 
 
-def test_the_chapter_names_the_numbers_of_the_ladder():
+def test_the_chapter_states_how_many_programs_each_step_gets_wrong():
     wrong = [SHORT[str(step)]["wrong"] for step in STEPS]
     assert wrong == [410, 197, 35, 35, 0, 0, 0]
     options = re.findall(r'^        "(\d+)": "', Chapter.read(CHAPTER).text, re.MULTILINE)
@@ -123,7 +123,7 @@ def test_the_chapter_names_the_numbers_of_the_ladder():
     assert f"{wrong[3]} programs are still silently wrong" in Chapter.read(CHAPTER).prose
 
 
-def test_wrong_programs_never_increase_and_refused_ones_fall_to_zero():
+def test_from_step_to_step_wrong_programs_never_increase_and_refused_ones_decrease_to_zero():
     for rows in (SHORT, *LONG):
         wrong = [row["wrong"] for row in rows.values()]
         assert wrong == sorted(wrong, reverse=True)
@@ -133,7 +133,7 @@ def test_wrong_programs_never_increase_and_refused_ones_fall_to_zero():
         assert [row["leaf"] for row in rows.values()][3:] == [0, 0, 0, 0]
 
 
-def test_copies_before_the_shared_history_make_more_programs_wrong():
+def test_step_6_without_step_5_gets_more_programs_wrong_than_step_4():
     assert workshop.counts(CELLS.text(2, 3, 4, 6))["wrong"] > workshop.counts(CELLS.at(4))["wrong"]
 
 
@@ -154,7 +154,7 @@ def some_programs(count: int, length: int, vocabulary: str, seed: int) -> list:
 
 
 @pytest.mark.parametrize(("length", "vocabulary"), [(3, judge.SMALL), (3, judge.WIDE), (5, judge.WIDE)])
-def test_longer_programs_are_right_at_the_end_and_wrong_before_step_5(length, vocabulary):
+def test_only_the_steps_before_step_5_get_longer_programs_wrong(length, vocabulary):
     programs = some_programs(400, length, vocabulary + " | {0}[::-1]", seed=length)
     assert len({program for program, _ in programs}) > 300
     found = {step: judge.judge(workshop.loaded(CELLS.at(step)), programs) for step in STEPS}
@@ -167,17 +167,17 @@ def test_longer_programs_are_right_at_the_end_and_wrong_before_step_5(length, vo
 
 
 def test_the_exact_derivative_equals_that_of_differences(monkeypatch):
-    step = 1e-6
+    shift = 1e-6
     for program, exact in workshop.short_programs()[:: len(workshop.short_programs()) // 60]:
         if exact is None or any("detach" in statement for statement in program):
-            continue  # differences cannot ignore the numbers that a program overwrites
+            continue  # the program overwrites the leaf, or detaches: finite differences would differ
         totals = []
-        for side in (step, -step):
+        for side in (shift, -shift):
             monkeypatch.setattr(judge, "X", XBEFORE + side * judge.DIRECTION)
             totals.append(np.asarray(judge.total(judge.exactly(program))).real)
         monkeypatch.setattr(judge, "X", XBEFORE)
         derivative = np.asarray(judge.total(exact)).imag / judge.STEP
-        assert np.isclose((totals[0] - totals[1]) / (2 * step), derivative, rtol=1e-6), program
+        assert np.isclose((totals[0] - totals[1]) / (2 * shift), derivative, rtol=1e-6), program
 
 
 XBEFORE = judge.X
@@ -194,11 +194,11 @@ def test_no_program_is_judged_twice_and_every_kind_of_statement_is_judged():
 
 
 @pytest.mark.parametrize("line", ["gradient[self.written] = 0", "if x.tracked and isinstance", "saved.outlive(x)"])
-def test_the_judge_misses_a_line_that_is_taken_out(line):
+def test_the_counts_change_if_a_line_of_the_engine_is_removed(line):
     assert workshop.counts(workshop.without(CELLS.at(7), line)) != workshop.counts(CELLS.at(7))
 
 
-def test_the_check_of_the_version_is_missed_only_where_not_everything_is_copied():
+def test_removing_the_version_check_changes_the_counts_of_2_6_and_not_of_copy_on_write():
     line = "if self.version != self.storage.version:"
     assert line in RECORD["one statement taken out, programs of at most two statements"]["unnoticed"]
     less = workshop.without(CELLS.at(7), line)
@@ -213,7 +213,7 @@ def test_a_file_is_judged_from_the_command_line():
 
 @pytest.fixture
 def judged_file(tmp_path):
-    """Return a function that judges the text of an engine from the command line, and returns counts and the rest."""
+    """Return a function that judges an engine's text with the command, and returns the counts and the other output."""
 
     def run(text, *options):
         file = tmp_path / "engine.py"
@@ -249,7 +249,7 @@ def test_a_crash_of_the_engine_counts_as_refused_and_names_the_program(judged_fi
     assert "AttributeError: 'Saved' object has no attribute 'outlives'" in shown
 
 
-def test_other_statements_are_judged_with_a_row_of_the_table_for_them(judged_file):
+def test_a_further_statement_is_judged_right_if_the_table_has_a_row_for_it(judged_file):
     row = 'TABLE = [\n    Operation("sqrt", np.sqrt, x="g / (2 * out)"),\n'
     counts, _ = judged_file(CELLS.at(7).replace("TABLE = [\n", row), "--also", "{0}.sqrt_()")
     assert counts["right"] > 500
@@ -281,7 +281,7 @@ def test_a_reader_can_apply_the_diffs_of_the_chapter_with_patch(tmp_path):
         assert engine.read_text(encoding="utf-8") == CELLS.at(step)
 
 
-def test_no_program_of_the_vocabulary_needs_the_third_line_of_the_first_exercise():
+def test_no_short_program_needs_the_line_that_counts_versions_in_the_first_exercise():
     less = workshop.without(CELLS.at(7), "self.version += 1")
     assert workshop.counts(less) == workshop.counts(CELLS.at(7))
 
@@ -304,23 +304,23 @@ def test_the_bars_of_a_step_are_named_by_its_heading_in_any_language():
     assert [read.title(step) for step in (2, 3, 4)] == ["2. a write", "3. 存储记下写入", "4"]
 
 
-def test_a_hunk_is_found_where_it_is_stated_if_its_lines_stand_twice():
+def test_a_hunk_whose_lines_occur_twice_is_applied_at_its_stated_line():
     assert workshop.patched("a\nb\na\nb\n", "@@ -3,2 +3,2 @@\n a\n-b\n+c\n") == "a\nb\na\nc\n"
 
 
-def test_a_diff_of_missing_lines_names_these_lines():
+def test_the_error_about_a_diff_names_missing_lines_or_the_missing_hunk():
     with pytest.raises(ValueError, match="not in the engine:\nd"):
         workshop.patched("a\n", "@@ -1,1 +1,1 @@\n-d\n+c\n")
     with pytest.raises(ValueError, match="begin with @@"):
         workshop.patched("a\n", "b")
 
 
-def test_a_line_that_is_not_unique_is_not_taken_out():
+def test_removing_a_line_that_is_not_unique_is_an_error():
     with pytest.raises(ValueError, match="not 2"):
         workshop.without("a = 1\na = 2\n", "a =")
 
 
-def test_the_bars_leave_programs_that_overwrite_the_leaf_out():
+def test_the_bars_do_not_count_programs_that_overwrite_the_leaf():
     shown = workshop.bars({"one": {"right": 3, "refused": 0, "wrong": 1, "leaf": 7}}, of="trials")
     assert str(shown).split() == ["one", "right", "3", "refused", "0", "wrong", "1"]
     assert "of 4 trials" in shown._repr_mimebundle_()["text/html"]

@@ -56,7 +56,7 @@ EXPLAINED = {
 
 
 def folded(title: str) -> str:
-    """Return the Markdown that folds under this title in *Your own program*."""
+    """Return the Markdown of the dropdown with this title in *Your own program*."""
     return OWN.prose.partition(f"\n:::{{dropdown}} {title}\n")[2].partition("\n:::")[0]
 
 
@@ -89,7 +89,7 @@ def marks(v8, expression: str) -> set[str]:
     return set(json.loads(v8.eval(f"JSON.stringify([...{expression}])")))
 
 
-def test_the_page_explains_every_mark_and_its_tour_shows_the_first_ones(traces):
+def test_every_mark_of_the_legend_is_explained_and_the_tour_shows_the_main_marks(traces):
     py_mini_racer = pytest.importorskip("py_mini_racer")
     with py_mini_racer.MiniRacer() as v8:
         v8.eval(script_source())
@@ -100,7 +100,7 @@ def test_the_page_explains_every_mark_and_its_tour_shows_the_first_ones(traces):
 
 
 @pytest.mark.parametrize("mark", EXPLAINED)
-def test_a_mark_is_explained_in_these_words(mark):
+def test_the_tour_explains_a_mark_with_the_listed_words(mark):
     assert EXPLAINED[mark] in TOUR.prose
 
 

@@ -83,7 +83,7 @@ def test_a_mark_is_read_as_words():
     ]  # fmt: skip
 
 
-def test_a_notebook_has_words_and_the_still_picture_of_each_mark(pair):
+def test_a_downloaded_notebook_has_words_and_a_still_picture_for_each_mark(pair):
     text = """```
 {step}`4` is code.
 ```
@@ -108,16 +108,16 @@ into `x`.
     assert shown.source.endswith("**line 1** No stage is here.")
     named = re.findall(r"\]\(attachment:(\S+)\)", shown.source)
     assert sorted(named) == sorted(shown.attachments)
-    for name, variant, step in zip(named, (1, pair_opens(pair)), (1, 0), strict=True):
+    for name, variant, step in zip(named, (1, number_of_the_opened_variant(pair)), (1, 0), strict=True):
         svg = base64.b64decode(shown.attachments[name]["image/svg+xml"]).decode()
         assert svg == as_file(picture.svg(pair, variant, step, WIDTH)) != picture.svg(pair, variant, step, WIDTH)
 
 
-def pair_opens(trace):
+def number_of_the_opened_variant(trace):
     return [variant["id"] for variant in trace["variants"]].index(trace["opens"])
 
 
-def test_the_stage_of_a_mark_is_the_last_one_before_it_in_its_section_or_else_the_next():
+def test_a_mark_refers_to_the_last_stage_before_it_in_its_section_or_else_to_the_next():
     def stage(title):
         return nodes.raw("", f"<memory-stage>{title}</memory-stage>", format="html")
 

@@ -32,7 +32,7 @@ x.add_({amount})
 
 @pytest.mark.parametrize(("edition", "page"), TRANSLATED, ids=NAMES)
 def test_a_page_keeps_the_code_the_links_the_marks_and_the_numbers_of_the_english_page(edition, page):
-    """A page whose English page has changed since shows a notice; it is compared again when it is accepted."""
+    """An outdated translation is an expected failure: its page shows a notice until the translator accepts it again."""
     if changed := edition.changed(page):
         pytest.xfail("\n".join([f"{edition.code}/{page}.md was translated before these blocks changed:", *changed]))
     assert translation.page_faults(edition, page) == []
@@ -64,20 +64,20 @@ def test_a_translation_of_a_paragraph_has_no_faults():
     assert found(english, "{step}`3` 第 3 行通过 `v` 写入 16 MiB（[第 3 章](03_views.md#a-part)）。") == ""
 
 
-def test_the_label_of_a_program_in_a_mark_is_translated_and_its_step_is_kept():
+def test_a_translated_mark_may_translate_the_label_of_a_program_but_not_the_step():
     english = "{step}`3#last in a new tensor` Three blocks."
     assert found(english, "{step}`3#last in 新张量` 三块。") == ""
     assert "roles" in found(english, "{step}`4#last in 新张量` 三块。")
     assert "roles" in found(english, "{step}`3#last` 三块。")
 
 
-def test_texts_of_a_program_that_the_page_does_not_run_are_translated_and_its_code_is_kept():
+def test_texts_in_a_program_that_does_not_run_may_be_translated_but_not_its_code():
     english = '```python\n%%stage --title "A write"\nx.add_(1.0)  # a note\n```'
     assert found(english, '```python\n%%stage --title "一次写入"\nx.add_(1.0)  # 注释\n```') == ""
     assert "has other code" in found(english, '```python\n%%stage --title "一次写入"\nx.add_(2.0)\n```')
 
 
-def test_a_file_beside_the_chapters_is_linked_in_english_or_in_the_language_of_the_edition():
+def test_a_page_may_link_to_the_english_or_the_translated_file_beside_the_chapters():
     english = "Download [the judge](small_engine/judge.py), and see [chapter 3](03_views.md)."
     linked = "下载[裁判]({})，并看[第 3 章](03_views.md)。"
     assert found(english, linked.format("../../chapters/small_engine/judge.py")) == ""
@@ -98,7 +98,7 @@ def test_a_file_beside_the_chapters_keeps_the_code_and_translates_the_comments(e
     assert [comment for comment in comments if re.search(r"[a-z]{2,} [a-z]{2,}", comment)] == []
 
 
-def test_the_engine_of_an_edition_is_that_of_the_cells_on_its_page():
+def test_the_engine_file_of_an_edition_equals_the_cells_on_its_page():
     """Each cell and each diff has translated comments, which have to agree with each other and with the file."""
     for edition in editions(ROOT):
         cells = workshop.read((edition.folder / "chapters/16_an_engine_in_an_afternoon.md").read_text(encoding="utf-8"))
@@ -107,7 +107,7 @@ def test_the_engine_of_an_edition_is_that_of_the_cells_on_its_page():
         assert list(cells.ideas) == list(range(1, 8))
 
 
-def test_a_message_in_italics_or_quotes_stays_english_and_other_sentences_do_not():
+def test_only_a_message_in_italics_or_quotes_may_stay_english():
     message = "one of the variables needed for gradient computation has been modified"
     english = f"It raises *{message}*, with 100 million numbers of 4, 8 or 65,504 bytes."
     assert found(english, f"它报错：*{message}*，共 1 亿个数，每个 4、8 或 65,504 字节。") == ""
@@ -183,7 +183,7 @@ def test_bold_and_italics_that_markdown_prints_as_stars_are_found(other, fault):
         ("%load_ext book_kit", "%load_ext other_kit", "commands"),
     ],
 )
-def test_texts_of_a_program_are_translated_and_its_code_is_kept(english, other, fault):
+def test_texts_in_a_program_may_be_translated_but_not_its_code(english, other, fault):
     said = "\n".join(code_faults(english, other, "zh"))
     assert fault in said
     assert bool(fault) == bool(said)
@@ -235,7 +235,7 @@ def test_an_edition_without_its_first_page_or_a_caption_is_refused(edition):
 
 
 def test_the_chinese_texts_use_the_words_of_the_table_of_terms():
-    """`not` in the table lists words that Chinese texts elsewhere use for the same thing."""
+    """In the table, `not` lists words for the same thing that other Chinese texts use and these texts must not use."""
     terms = json.loads((ROOT / "facts" / "terms-zh.json").read_text(encoding="utf-8"))
     wrong = {word: term["chinese"] for term in terms for word in term.get("not", [])}
     files = [path for suffix in ("md", "json", "po", "yml") for path in (ROOT / "zh").rglob(f"*.{suffix}")]

@@ -1,6 +1,6 @@
 """Run the engine's tests, and random programs against exact derivatives, under Python in a real browser.
 
-    python -m tests.in_the_browser                       all files of tests of `files.py`, and 20,000 programs; an hour
+    python -m tests.in_the_browser                       all files that `files.py` selects, and 20,000 programs; an hour
     python -m tests.in_the_browser tests/minitensor/engine/test_views.py --programs 500
 
 Python in a page is CPython compiled to WebAssembly: its addresses and numpy's `intp` have 32 bits, and it has no

@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def record(part: str, reported: dict[str, Any], paths: Sequence[str] = ()) -> None:
-    """Write one part of the record. The other part and the files of tests that are not named now stay unchanged."""
+    """Write one part of the record. The other part does not change, nor do test files that ``paths`` does not name."""
     there = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     if paths and part in there:
         before = there[part]

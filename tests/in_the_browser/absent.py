@@ -20,10 +20,10 @@ INT32 = "numpy converts Python's integers to int32, also in a program that calls
 PYTHON_313 = "fails under Python 3.13 outside of a browser, too"
 THREADS = "needs threads"
 ADDRESSES = "numpy has no such shape with addresses of 32 bits"
-SMALL_STACK = "Python's compiler overflows that stack and ends, and the page says so"
+SMALL_STACK = "Python's compiler overflows a page's small stack, which ends Python; the page reports this"
 
-#: Tests that are not run in a page, because they fail there or end Python: the file, how the test's id begins after the
-#: file, and the reason.
+#: Tests that are not run in a page, because they fail there or end Python: the file, the beginning of the test's id
+#: after the file, and the reason.
 NOT_THERE = {
     "tests/book_kit/test_in_page.py": {
         "test_every_request_is_answered_with_a_recording[too many ": SMALL_STACK,
@@ -31,7 +31,7 @@ NOT_THERE = {
     },
     "tests/memory_stage/recorder/test_record.py": {
         "test_endless_recursion_is_an_error_of_the_program_at_its_line": (
-            "pytest uses too much of that stack; tests/site tests it"
+            "pytest uses too much of a page's small stack; tests/site has this test"
         )
     },
     "tests/memory_stage/sentences/test_sentences_all.py": {
@@ -63,7 +63,7 @@ NOT_THERE = {
         "test_a_layer_agrees_with_the_record_of_pytorch[cross entropy]": INT32,
     },
     "tests/minitensor/vocabulary/test_saving_and_loading.py": {
-        "test_the_error_for_an_unsupported_value_names_its_place": "CPython cannot free so deep a list on that stack"
+        "test_the_error_for_an_unsupported_value_names_its_place": "CPython frees no list this deep on a small stack"
     },
     "tests/minitensor/vocabulary/test_torch_record.py": {
         "test_a_program_prints_the_same_as_in_pytorch[each: values and errors]": INT32

@@ -10,7 +10,7 @@ FOLDERS = (
     *("tests/memory_stage/recorder", "tests/memory_stage/sentences", "tests/book_kit"),
 )
 
-PROCESSES = "runs programs in processes of its own"
+PROCESSES = "runs programs in other processes"
 SHELL = "about notebooks: IPython, its magics and widgets"
 CHECKOUT = "about files of the checkout, the book or the benchmarks"
 LEFT_OUT = {

@@ -25,7 +25,7 @@ from tests.in_the_browser.absent import ABSENT, reason_against
 OPTIONS = ["-vv", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist"]
 
 
-#: Valid ends of a run. Any other status means that pytest was used wrongly.
+#: The exit statuses of a completed run. Any other status means that pytest was called wrongly.
 ENDED = (
     *(pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED),
     *(pytest.ExitCode.INTERRUPTED, pytest.ExitCode.NO_TESTS_COLLECTED),  # an import failed, or a file skipped itself
@@ -33,7 +33,7 @@ ENDED = (
 
 
 class Listener:
-    """Count outcomes, and keep the failures and the reasons of skipped and impossible tests."""
+    """Count outcomes, and store each failure and the reasons why tests did not run."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -116,14 +116,14 @@ def test_asks(): subprocess.run([sys.executable, "-c", "1"])
 
 
 def complete(given: str) -> str:
-    """Install the rest of the package beside the page's part: the code that draws, and the check of recordings."""
+    """Install the files of minitensor that its wheel for pages lacks, for example the schema of snapshots."""
     shutil.copytree("/checkout/rest/minitensor", minitensor.__path__[0], dirs_exist_ok=True)
     importlib.invalidate_caches()
     return json.dumps({})
 
 
 def modules(given: str) -> str:
-    """Import every module of the engine's wheel; return the errors, by module."""
+    """Import every module of minitensor; return the errors, by module."""
     lacking = {}
     for module in pkgutil.walk_packages(minitensor.__path__, "minitensor."):
         try:

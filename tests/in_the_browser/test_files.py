@@ -12,13 +12,13 @@ from tests.in_the_browser.files import LEFT_OUT, runs
 from tools.build import ROOT
 
 
-def test_the_omitted_tests_exist_and_most_tests_run():
+def test_the_omitted_files_exist_and_most_files_run_in_the_browser():
     assert [path for path in LEFT_OUT if not (ROOT / path).exists()] == []
     assert not set(LEFT_OUT) & set(runs())
     assert len(runs()) > 3 * len(LEFT_OUT)
 
 
-def test_every_test_that_is_not_run_exists():
+def test_every_test_that_is_listed_as_not_run_exists():
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *NOT_THERE]
     collected = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
     named = [f"{file}::{begin}" for file, tests in NOT_THERE.items() for begin in tests]

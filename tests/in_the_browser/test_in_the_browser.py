@@ -1,4 +1,4 @@
-"""Run some of the engine's tests and random programs under Python in a page. Another command runs all of them."""
+"""Run some of the engine's tests and random programs in a page. `python -m tests.in_the_browser` runs all tests."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_long_history_is_freed_on_the_small_stack(python):
 
 
 def test_every_module_of_the_wheel_can_be_imported_in_the_browser(python):
-    """The exceptions need CUDA's library, PyTorch or Paddle, which a page lacks."""
+    """Modules that need CuPy, PyTorch or Paddle are excepted, because a page has none of these libraries."""
     lacking = {name: error.rpartition(" ")[2] for name, error in python.modules().items()}
     assert set(lacking.values()) <= {"'cupy'", "'torch'", "'paddle'"}, lacking
     assert "book_kit" not in lacking

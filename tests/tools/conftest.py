@@ -1,4 +1,4 @@
-"""A question bank that is written from the questions of a test module."""
+"""Write a question bank from the ``questions`` fixture of a test module."""
 
 from __future__ import annotations
 

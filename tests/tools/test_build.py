@@ -1,4 +1,4 @@
-"""The build of the book: the environment of its kernels."""
+"""Test the environment variables that the build of the book sets for its kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools import build
 
 
 @pytest.mark.parametrize("asked", ["1", None])
-def test_kernels_share_compiled_modules_and_write_none_beside_the_sources(asked, tmp_path, monkeypatch):
+def test_kernels_compile_into_the_build_folder_if_they_must_not_write_beside_the_sources(asked, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
     if asked:
         monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", asked)

@@ -12,7 +12,7 @@ import yaml
 from tools import changed, check
 from tools.build import ROOT
 
-print_line = print  # the real one, where a test replaces it
+print_line = print  # the original, for the test that replaces ``print``
 
 
 def checked(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -30,7 +30,7 @@ def test_a_failing_step_is_named_with_its_output_and_no_test_runs(monkeypatch, c
 
 
 @pytest.mark.parametrize("status", [0, 1])
-def test_types_are_checked_beside_the_tests_and_can_fail_the_check(monkeypatch, capfd, status):
+def test_types_are_checked_while_the_tests_run_and_can_fail_the_check(monkeypatch, capfd, status):
     monkeypatch.setattr(check, "STEPS", {"good": ["python", "--version"], "types": ["python", "nothing.py"]})
     monkeypatch.setattr(check, "test", lambda *, everything: print("the tests run") or status)
     assert check.main(["--all"]) == 1
@@ -50,7 +50,7 @@ def test_a_step_that_takes_long_is_named_while_it_runs(monkeypatch, capfd, tmp_p
     assert re.search(r"^after \d+ s: long is running$", capfd.readouterr().out, re.MULTILINE)
 
 
-def test_tests_that_fail_fail_the_check(monkeypatch, capfd):
+def test_the_check_fails_if_a_test_fails(monkeypatch, capfd):
     monkeypatch.setattr(check, "STEPS", {"good": ["python", "--version"]})
     for status in (0, 1):
         monkeypatch.setattr(check, "test", lambda *, everything, status=status: status)
@@ -87,7 +87,7 @@ def test_a_test_that_has_changed_is_run_before_all_others():
     assert found.chosen[0] == "tests/minitensor/engine/test_printing.py"
 
 
-def test_a_file_of_the_package_selects_tests_that_import_it_or_find_its_faults():
+def test_a_file_of_a_package_selects_tests_that_import_it_or_detect_its_planted_faults():
     found = changed.tests(["minitensor/engine/device/host_buffer_cache.py"])
     assert "tests/minitensor/engine/test_buffer_reuse.py" in found.chosen
     assert changed.tests(["minitensor/engine/modes.py"]).chosen != ()
@@ -101,7 +101,7 @@ def test_a_changed_helper_selects_the_tests_that_import_it():
     assert direct and direct <= {*found.chosen, *found.omitted}
 
 
-def test_tests_that_do_not_fit_into_the_time_are_named():
+def test_tests_that_do_not_fit_into_the_time_are_listed_as_omitted():
     everything = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
     found = changed.tests(everything)
     assert sorted((*found.chosen, *found.omitted)) == sorted(everything)
@@ -114,7 +114,7 @@ def test_a_deleted_file_or_one_without_tests_selects_no_test():
     assert changed.tests(["tests/minitensor/engine/test_gone.py", "LICENSE"]) == changed.Selection((), ())
 
 
-def test_the_cross_section_is_small():
+def test_the_cross_section_fits_into_the_time():
     took = changed.longest()
     assert sum(took.get(path, changed.UNLISTED) for path in changed.CROSS_SECTION) <= changed.largest_sum()
 

@@ -1,7 +1,7 @@
-"""Test the images of a class: of a student's server on a JupyterHub, and of the folder for Binder.
+"""Test the container images for a class: for a student's server on a JupyterHub, and for Binder.
 
-The image for a JupyterHub is built in CI if a Docker daemon answers. Without one, hadolint checks its Dockerfile, and
-repo2docker writes the one of Binder, if the peer `class` of `tools/peers.py` is on the path.
+The image for a JupyterHub is built in CI if a Docker daemon answers. If the commands of the peer `class` of
+`tools/peers.py` are on the path, hadolint checks its Dockerfile, and repo2docker writes the Dockerfile for Binder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STEPS = [
 
 
 def docker_answers():
-    """Return True if Docker is installed and its daemon answers: the command alone cannot build an image."""
+    """Return True if Docker is installed and its daemon, without which no image can be built, answers."""
     return bool(shutil.which("docker")) and subprocess.run(["docker", "info"], capture_output=True).returncode == 0
 
 
@@ -34,7 +34,7 @@ def arguments(instruction):
     return [text for name, text in STEPS if name == instruction]
 
 
-def test_the_image_begins_with_a_tagged_one_and_uses_instructions_of_docker():
+def test_the_dockerfile_begins_with_a_tagged_image_and_has_only_known_instructions():
     assert STEPS[0][0] == "FROM"
     assert re.fullmatch(r"[\w./-]+:python-3\.(10|11|12|13)", STEPS[0][1])  # a Python that the book supports
     assert {name for name, _ in STEPS} <= {"FROM", "COPY", "WORKDIR", "RUN", "ENV"}
@@ -87,7 +87,7 @@ def test_the_folder_for_binder_installs_the_requirements_and_the_packages_of_thi
     start = (BINDER / "start").read_text()
     (setting,) = re.findall(r'JUPYTER_CONFIG_PATH="\$PWD/(\S+)"', start)
     assert (ROOT / setting).is_dir()
-    assert start.rstrip().endswith('exec "$@"')  # the server of Binder starts after it
+    assert start.rstrip().endswith('exec "$@"')  # which starts Binder's server
 
 
 @pytest.mark.parametrize("name", ["postBuild", "start"])
@@ -105,7 +105,7 @@ def test_repo2docker_writes_an_image_that_runs_the_files_for_binder():
     steps = written.stdout + written.stderr
     order = ["COPY --chown=0:0 src/ ", '-r "binder/requirements.txt"', "RUN ./binder/postBuild", "binder/start"]
     places = [steps.rindex(each) for each in order]
-    assert places == sorted(places)  # the requirements are another file of the repository, which is copied before
+    assert places == sorted(places)  # src/ is copied first, because the requirements name a file in it
     assert f"python={python}" in steps
 
 

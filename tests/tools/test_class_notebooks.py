@@ -93,7 +93,7 @@ def test_students_notebooks_have_no_solution_and_teachers_notebooks_have_all(cou
         assert f"check({each.name}" in students
 
 
-def test_the_metadata_of_an_assignment_keeps_the_schema_of_nbgrader(course):
+def test_the_metadata_of_an_assignment_matches_the_schema_of_nbgrader(course):
     notebook = read(course / "nbgrader/source/03_views/03_views.ipynb")
     found = marks(notebook)
     for mark in found:
@@ -122,7 +122,9 @@ def test_graded_cells_hide_the_tests_of_the_check(course):
         ("return x[i]  # your code", "return x[i].clone()  # your code", "unfinished function passes"),
     ],
 )
-def test_a_wrong_solution_or_a_finished_start_is_refused_before_a_notebook_is_written(tmp_path, old, new, message):
+def test_a_wrong_solution_or_a_starting_code_that_passes_is_refused_before_anything_is_written(
+    tmp_path, old, new, message
+):
     text = (CHAPTERS / "03_views.md").read_text(encoding="utf-8")
     assert old in text
     changed = tmp_path / "03_views.md"
@@ -198,7 +200,7 @@ def test_nbgrader_grades_right_wrong_and_tampered_submissions(course):
 
     wrong = read(folder / "release/03_views/03_views.ipynb")
     answers = [cell for cell in wrong.cells if cell.metadata.get("nbgrader", {}).get("solution")]
-    answers[0].source += "\n" + CHANGED_TESTS  # it passes tests of its own making
+    answers[0].source += "\n" + CHANGED_TESTS  # passes only the tests that the student has changed
     answers[1].source = answers[1].source.replace("return x[i]", "return x[i].clone()")
     submissions = {"right": read(folder / "source/03_views/03_views.ipynb"), "half": wrong, "untouched": released}
     for student, notebook in submissions.items():

@@ -21,7 +21,7 @@ def page(*pieces):
 def test_a_stage_on_a_slide_opens_at_its_first_step():
     stage = page(STAGE).stage("A view")
     assert stage["step"] == "1"
-    assert "loading" not in stage.attrs  # nothing scrolls on a slide
+    assert "loading" not in stage.attrs  # a lazy stage waits until a reader scrolls to it, and slides do not scroll
 
 
 def test_the_slide_of_an_exercise_has_its_text_and_its_code():

@@ -1,4 +1,4 @@
-"""Test that the class in PyTorch's names is computed again, on a chapter of one question and two stages."""
+"""Test the class in PyTorch's names, whose answers and stages are computed again: a chapter of three such parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from _ext.book_pages.built_page import BuiltPage
 from _ext.book_pages.class_vocabulary import VOCABULARY, in_other_names
 
-# In Paddle `y += 1.0` makes a new tensor, so the right option is another one with PyTorch's names.
+# In Paddle `y += 1.0` makes a new tensor, and in PyTorch it writes: each makes another option right.
 CHAPTER = """---
 kernelspec: {display_name: Python 3, language: python, name: python3}
 ---
@@ -95,7 +95,7 @@ def test_answers_are_computed_and_stages_recorded_again(make):
     assert plan["parts"][0]["show"] == SHOW
 
 
-def test_the_quoted_text_and_code_have_the_other_names(make):
+def test_quoted_text_and_code_have_pytorchs_names(make):
     page = make()[1]["chapters/01_a"]
     assert "line 2 x.mul_(2.0) doubles." in page.body.get_text()
     assert page.exercise("Fill").pre.get_text() == "torch.zeros([1]).mul_(2.0)"

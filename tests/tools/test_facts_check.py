@@ -1,4 +1,4 @@
-"""`python -m facts check` compares the records with the installed library; a chapter shows a line about it."""
+"""`python -m facts check` compares the records with the installed library, and a chapter shows the result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def change(folder: Path, file: str, edit) -> None:
     (folder / "facts" / file).write_text(json.dumps(records))
 
 
-def test_the_records_of_numpy_hold_in_the_installed_numpy():
+def test_the_installed_numpy_answers_as_recorded():
     ran = check(ROOT, "numpy", "views.json", "aliases.json", "tensors.json")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert [line.split(":")[0] for line in ran.stdout.splitlines()] == ["views.json", "aliases.json", "tensors.json"]
@@ -67,7 +67,7 @@ def test_a_number_that_differs_in_the_last_place_has_not_changed(book):
     assert check(book, "numpy", "tensors.json").returncode == 0
 
 
-def test_a_removed_question_is_a_change(book):
+def test_a_recorded_question_that_is_no_longer_asked_is_reported_as_a_change(book):
     def edit(record):
         record["answers"]["of yesterday"] = {"program": "", "values": {}}
 
@@ -109,7 +109,7 @@ def test_every_record_with_a_script_can_be_checked():
 # ---------- in a chapter ----------
 
 
-def test_the_lines_of_a_check_wrap_on_a_page_and_are_not_markup():
+def test_a_page_shows_each_line_of_a_check_as_a_paragraph_of_escaped_text():
     page = installed.InstalledCheck(["1 of 2 answers are not those", "  a < b: 1 -> 2"], 1)._repr_html_()
     assert "<p>1 of 2 answers are not those</p><p>  a &lt; b: 1 -&gt; 2</p>" in page
 
@@ -131,7 +131,7 @@ def test_a_chapter_shows_changed_answers(book):
     assert "  a mask: {'seen': True} -> {'seen': False}" in found.lines
 
 
-def test_if_a_framework_cannot_run_the_page_shows_its_record(book):
+def test_a_page_gives_the_reason_why_a_framework_could_not_be_asked(book):
     (book / "facts" / "checking.py").write_text("raise SystemExit('no checking today')")
     found = installed.show(book / "facts" / "views.json")
     assert any("NumPy could not be asked (no checking today)" in line for line in found.lines)

@@ -27,7 +27,7 @@ def test_a_bundle_is_made_of_its_present_sources(bundle):
     assert sha256(bundle) == recorded["sha256"], f"{bundle} was edited: {REMEDY}"
 
 
-def test_every_script_beside_a_folder_of_bundles_has_one():
+def test_every_script_in_a_js_folder_has_a_bundle_in_the_folder_beside_it():
     folders = {path.rpartition("/built/")[0] for path in RECORD}
     entries = {f"{folder}/built/{path.name}" for folder in folders for path in (ROOT / folder / "js").glob("*.js")}
     built = {str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder / "built").iterdir()}
@@ -37,7 +37,7 @@ def test_every_script_beside_a_folder_of_bundles_has_one():
     assert {path for path in scripts - sources if not path.endswith("-widget.js")} == set()
 
 
-def test_the_pinned_esbuild_makes_the_same_bytes():
+def test_the_pinned_esbuild_makes_the_bytes_of_the_committed_bundles():
     try:
         npm.link()
     except npm.MissingError as missing:

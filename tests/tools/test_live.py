@@ -1,4 +1,4 @@
-"""The parts of Python in the page are fetched and checked, or reported missing; local hosts replace the real ones."""
+"""The files that Python in a page needs are fetched and checked, or reported missing. A local host replaces the CDN."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WHEEL = a_zip("The licence of numpy")
 
 
 @pytest.fixture(autouse=True)
-def a_readers_machine(tmp_path, monkeypatch):
+def without_cache_and_settings(tmp_path, monkeypatch):
     """Use an empty cache, and unset the variables that name a host or a wheel."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in ("MINITENSOR_LIVE_NUMPY", "MINITENSOR_LIVE_FROM"):
@@ -37,8 +37,8 @@ def a_readers_machine(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def npm_brings(monkeypatch):
-    """Write the files that are read from npm's packages."""
+def replaced_npm(monkeypatch):
+    """Replace npm's installation by files with the names that `tools/live.py` reads."""
 
     def install(folder: Path) -> None:
         for name in ["pyodide", *live._bundled_packages()]:
@@ -78,8 +78,8 @@ def host(tmp_path):
         server.shutdown()
 
 
-@pytest.mark.usefixtures("npm_brings")
-def test_numpys_wheel_comes_from_the_distribution_once(host, monkeypatch):
+@pytest.mark.usefixtures("replaced_npm")
+def test_numpys_wheel_is_downloaded_once_and_again_if_the_cache_is_damaged(host, monkeypatch):
     folder, address, asked = host
     (folder / "full").mkdir()
     (folder / "full" / NAME).write_bytes(WHEEL)
@@ -93,8 +93,8 @@ def test_numpys_wheel_comes_from_the_distribution_once(host, monkeypatch):
     assert live.fetch_parts().numpy.read_bytes() == WHEEL
 
 
-@pytest.mark.usefixtures("npm_brings")
-def test_the_release_says_where_the_wheel_is(monkeypatch):
+@pytest.mark.usefixtures("replaced_npm")
+def test_the_wheel_is_requested_from_the_address_of_the_pyodide_release(monkeypatch):
     asked = []
 
     def no_network(address, timeout):
@@ -107,8 +107,8 @@ def test_the_release_says_where_the_wheel_is(monkeypatch):
     assert asked == [f"https://cdn.jsdelivr.net/pyodide/v0.29.3/full/{NAME}"]
 
 
-@pytest.mark.usefixtures("npm_brings")
-def test_bytes_with_another_hash_are_not_kept(host):
+@pytest.mark.usefixtures("replaced_npm")
+def test_a_downloaded_wheel_with_another_hash_is_discarded(host):
     folder, address, _ = host
     (folder / "full").mkdir()
     (folder / "full" / NAME).write_bytes(a_zip("Something else"))
@@ -120,8 +120,8 @@ def test_bytes_with_another_hash_are_not_kept(host):
         live.fetch_parts(host=address)
 
 
-@pytest.mark.usefixtures("npm_brings")
-def test_a_host_that_stops_in_the_middle_is_named():
+@pytest.mark.usefixtures("replaced_npm")
+def test_a_host_that_stops_in_the_middle_of_a_download_is_named():
     class Half(BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
@@ -140,13 +140,13 @@ def test_a_host_that_stops_in_the_middle_is_named():
     assert not list(live.cache().glob("numpy*"))
 
 
-@pytest.mark.usefixtures("npm_brings")
+@pytest.mark.usefixtures("replaced_npm")
 def test_a_malformed_address_is_named():
     with pytest.raises(live.MissingError, match="nowhere/numpy"):
         live.fetch_parts(host="nowhere")
 
 
-@pytest.mark.usefixtures("npm_brings")
+@pytest.mark.usefixtures("replaced_npm")
 def test_a_local_wheel_is_used_and_a_differing_hash_is_reported(tmp_path, monkeypatch, capsys):
     given = tmp_path / NAME
     given.write_bytes(WHEEL)
@@ -158,7 +158,7 @@ def test_a_local_wheel_is_used_and_a_differing_hash_is_reported(tmp_path, monkey
     assert hashlib.sha256(WHEEL).hexdigest() in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("npm_brings")
+@pytest.mark.usefixtures("replaced_npm")
 @pytest.mark.parametrize("name", ["numpy-2.2.5-cp311-cp311-manylinux_x86_64.whl", NAME])
 def test_a_file_that_is_not_the_wheel_is_refused(tmp_path, name):
     with pytest.raises(live.MissingError, match="There is no file"):
@@ -187,7 +187,7 @@ def test_the_error_of_npm_is_shown_and_a_partial_installation_is_deleted(tmp_pat
     assert list(live.cache().iterdir()) == []
 
 
-@pytest.mark.usefixtures("npm_brings")
+@pytest.mark.usefixtures("replaced_npm")
 def test_files_beside_the_pages_are_listed_with_bytes_and_licences(tmp_path):
     given = tmp_path / NAME
     given.write_bytes(WHEEL)
@@ -226,11 +226,11 @@ def test_the_wheel_of_the_page_has_the_needed_files_and_the_same_bytes_each_time
         (tmp_path / name).mkdir()
     wheel, again = (live.make_wheel(tmp_path / name) for name in ("one", "two"))
     assert wheel.read_bytes() == again.read_bytes()
-    held = zipfile.ZipFile(wheel).namelist()
-    assert not [name for name in held if name.endswith((".js", ".css", ".schema.json"))]
-    recorded = zipfile.ZipFile(wheel).read(next(name for name in held if name.endswith("/RECORD"))).decode()
-    assert sorted(line.split(",")[0] for line in recorded.splitlines()) == sorted(held)
-    # Python imports the wheel from its folder, and nothing from the checkout.
+    names = zipfile.ZipFile(wheel).namelist()
+    assert not [name for name in names if name.endswith((".js", ".css", ".schema.json"))]
+    recorded = zipfile.ZipFile(wheel).read(next(name for name in names if name.endswith("/RECORD"))).decode()
+    assert sorted(line.split(",")[0] for line in recorded.splitlines()) == sorted(names)
+    # Python imports the packages from the wheel, and nothing from the checkout.
     program = (
         f"import sys; sys.path.insert(0, {str(wheel)!r})\n"
         "import minitensor as mt, minitensor.torch, memory_stage.explanation.minitensor\n"

@@ -1,4 +1,4 @@
-"""The command that runs tests with real frameworks: its packages, and the result if a package cannot be installed."""
+"""Test the command that runs tests with real frameworks: its pinned packages, and packages that cannot be installed."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from tools import peers
 
 
 @pytest.mark.parametrize("name", peers.PEERS)
-def test_each_peer_has_tests_and_one_version(name):
+def test_each_peer_has_one_version_and_torch_has_tests(name):
     peer = peers.PEERS[name]
     assert peer.package.count("==") == 1
     assert peer.tests or name != "torch"
 
 
-def test_the_other_packages_have_the_versions_of_this_project():
+def test_the_other_packages_of_a_peer_are_pinned_in_the_requirements_of_this_project():
     names = {line.partition("==")[0].lower() for line in peers.needed()}
     assert names == {*peers.NEEDED, "numpy"}
 
 
-def test_a_peer_that_cannot_be_installed_is_skipped_with_a_line_and_nothing_fails(tmp_path, monkeypatch, capsys):
+def test_a_peer_that_cannot_be_installed_is_skipped_with_a_message_and_no_failure(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(peers, "ROOT", tmp_path)
     monkeypatch.setattr(peers, "FOLDER", tmp_path / "environments")
     monkeypatch.setattr(peers, "needed", lambda: [])

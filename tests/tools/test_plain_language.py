@@ -88,7 +88,7 @@ def test_the_command_prints_the_place_the_words_and_the_reason(tmp_path):
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tools").glob("*.py")), ids=lambda path: path.name)
-def test_the_same_texts_are_read_as_by_python_itself(path: Path):
+def test_the_check_reads_the_same_comments_and_docstrings_as_pythons_parser(path: Path):
     source = path.read_text(encoding="utf-8")
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
@@ -109,7 +109,7 @@ def test_every_package_keeps_its_limits(capsys):
     assert status == 0, capsys.readouterr().out[-3000:]
 
 
-def test_each_limit_is_of_a_package_with_code_and_only_a_figure_above_the_target_is_listed():
+def test_limits_are_listed_only_for_packages_with_code_and_figures_that_miss_the_target():
     listed = json.loads(plain_language.LIMITS_FILE.read_text())
     assert set(listed) <= set(plain_language.packages(listed))
     for limits in listed.values():
@@ -147,5 +147,5 @@ def test_limits_are_tightened_and_never_raised(monkeypatch, tmp_path):
     assert json.loads(limits.read_text()) == {}
 
 
-def test_it_is_a_step_of_the_check():
+def test_the_check_of_the_language_is_a_step_of_make_check():
     assert check.STEPS["language"] == ["python", "tools/plain_language.py"]

@@ -36,7 +36,7 @@ predict(
 
 @pytest.fixture
 def book(monkeypatch, tmp_path: Path):
-    """A folder with one page, and a function that writes it and returns the exit status of the check."""
+    """Return a function that writes a chapter into an empty book, checks the book and returns the exit status."""
     (tmp_path / "chapters").mkdir()
     (tmp_path / "index.md").write_text(GOOD)
     monkeypatch.setattr(plain_pages, "ROOT", tmp_path)
@@ -90,7 +90,7 @@ def test_the_feedback_of_a_question_is_read_with_its_line(book, capsys):
     assert "chapters/01_a.md:16: 'stands'" in out and "chapters/01_a.md: phrases" in out
 
 
-def test_a_sentence_is_counted_with_its_code_as_one_word(tmp_path):
+def test_code_and_links_in_a_sentence_count_as_one_word_each(tmp_path):
     page = tmp_path / "a.md"
     page.write_text("# Four words of heading\n\nThe name `x + y * 2` has {ref}`a link`. It ends with one.\n")
     assert [len(sentence.split()) for sentence in plain_pages.sentences(page)] == [5, 4]

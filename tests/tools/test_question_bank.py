@@ -1,4 +1,4 @@
-"""Test the question bank: its Moodle XML, its QTI package and its CSV hold the same questions and feedback."""
+"""Test the question bank: its Moodle XML, its QTI package and its CSV have the same questions and feedback."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_a_question_that_moodle_would_refuse_is_noticed(bank, old, new, fault):
     assert re.search(fault, "\n".join(moodle_faults(ET.fromstring(text.replace(old, new)))))
 
 
-def test_every_exercise_of_the_book_has_a_program_for_its_picture_and_no_other_has():
+def test_each_exercise_of_the_book_has_a_program_for_its_picture_and_no_program_is_unused():
     programs = json.loads(OF_EXERCISES.read_text(encoding="utf-8"))
     named = {sheet: set(of_sheet) for sheet, of_sheet in programs.items()}
     assert named == {sheet.name: {each.name for each in sheet.exercises} for sheet in read_sheets()}

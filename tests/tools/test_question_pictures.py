@@ -182,7 +182,7 @@ def test_the_table_names_the_file_of_each_picture_beside_it(bank, questions):
             assert (bank / named[each.key]).read_text(encoding="utf-8") == each.picture.svg
 
 
-def test_writing_the_bank_again_leaves_no_picture_of_a_removed_question(questions, tmp_path):
+def test_writing_the_bank_again_deletes_the_picture_of_a_removed_question(questions, tmp_path):
     write_bank(tmp_path, questions)
     write_bank(tmp_path, questions[1:])
     assert {file.name for file in (tmp_path / "pictures").iterdir()} == {file_of(EXAMPLE), file_of(NEXT)}

@@ -1,4 +1,4 @@
-"""Test that programs of others read the question bank: Pyslet runs QTI 2.1, and two more read QTI and Moodle XML."""
+"""Test that three foreign programs read the question bank: Pyslet runs QTI, and two others read QTI or Moodle XML."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_three_programs_read_every_question_with_its_score_and_feedback(bank, qu
         ("simpleChoice", "simpleOption", "Pyslet (scores {}|has read .*simpleOption)"),
     ],
 )
-def test_another_meaning_of_an_item_is_noticed(changed, questions, tmp_path, old, new, fault):
+def test_an_item_that_the_programs_read_differently_is_reported(changed, questions, tmp_path, old, new, fault):
     folder = changed(old, new)
     work = tmp_path / "work"
     work.mkdir()

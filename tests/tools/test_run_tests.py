@@ -1,4 +1,4 @@
-"""Tests on several processes: each runs once, and every failure is reported."""
+"""Test the command that runs tests on several processes: it runs each test once and reports every failure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from tools import run_tests
 from tools.build import ROOT
 
-#: Without other installed plugins of pytest, because their import takes longer than these runs.
+#: An environment in which pytest loads no installed plugin, because their import takes longer than these runs.
 BARE = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
@@ -76,7 +76,7 @@ NOTE_WHERE = (
 
 
 @pytest.mark.parametrize("forbidden", ["1", ""])
-def test_processes_share_compiled_modules_and_write_none_beside_the_sources(project, tmp_path, forbidden):
+def test_processes_share_compiled_modules_but_not_beside_the_sources_if_that_is_forbidden(project, tmp_path, forbidden):
     (tmp_path / "shared.py").write_text("value = 1\n")
     noting = NOTE.replace("name + '\\n'", "f'{name} {there}\\n'").replace("(name)", "(name, there)")
     files = {f"test_{name}.py": noting + NOTE_WHERE for name in "abc"}
@@ -98,7 +98,7 @@ def test_a_failure_is_printed_at_once_and_again_at_the_end(project):
 
 
 @pytest.mark.parametrize("text", ["import nothing_of_this_name", "def test_it(fixture_of_no_name): pass", "1 +"])
-def test_a_file_that_cannot_be_read_and_a_test_that_cannot_be_set_up_are_errors(project, text):
+def test_a_file_that_cannot_be_imported_and_a_test_that_cannot_be_set_up_are_errors(project, text):
     done = project({"test_bad.py": text, "test_good.py": MANY})
     assert done.returncode == 1
     assert re.search(r"1 error, 7 passed", done.stdout.splitlines()[-1]), done.stdout
@@ -115,7 +115,7 @@ def test_a_process_that_dies_is_named_with_its_test_and_the_others_continue(proj
         f"test_a_{name}.py": f"import os, signal\ndef test_last():\n    {end}\n" for name, (end, _) in ends.items()
     }
     files = {f"test_{name}.py": f"{NOTE}def test_it(): note('{name}')\n" for name in "bcdef"}
-    done = project({**dying, **files}, "-j4")  # one more than will die
+    done = project({**dying, **files}, "-j4")  # one process more than the three that die
     assert done.returncode == 1
     reported = {line for line in done.stdout.splitlines() if line.startswith("LOST")}
     assert len(reported) == len(ends), reported
@@ -156,7 +156,7 @@ def test_the_running_files_and_their_times_are_printed_regularly(project, tmp_pa
     assert run.returncode == 0 and "3 passed" in reported.splitlines()[-1]
 
 
-def test_files_that_no_process_is_left_to_run_are_named(project):
+def test_files_that_did_not_run_because_every_process_died_are_named(project):
     dying = "import os\ndef test_last(): os._exit(3)\n"
     done = project({f"test_{name}.py": dying for name in "abcd"})
     assert done.returncode == 1
@@ -191,7 +191,7 @@ def test_a_run_that_is_interrupted_ends_all_its_processes(project, tmp_path):
         assert not Path(f"/proc/{path.stem}").exists()
 
 
-def test_files_that_take_long_come_first_and_very_long_ones_in_shares():
+def test_long_files_run_first_and_very_long_ones_are_divided_into_shares():
     given = run_tests.units(["tests"])
     took = run_tests.longest()
     first = [path.startswith(run_tests.FIRST) for path, _, _ in given]
@@ -208,7 +208,7 @@ def test_the_files_that_are_listed_as_long_exist():
     assert [path for path in run_tests.longest() if not (ROOT / path).is_file()] == []
 
 
-def test_the_tests_of_one_operation_are_those_that_have_it_as_a_parameter():
+def test_the_option_operation_selects_the_tests_that_have_this_operation_as_parameter():
     def collected(*more: str) -> set[str]:
         file = "tests/minitensor/engine/test_in_place.py"
         command = [sys.executable, "-m", "pytest", "--collect-only", "-q", file, *more]

@@ -29,7 +29,11 @@ mt.full([2], 1.0, "float32", wrong=1)
 
 
 def test_every_stub_is_up_to_date():
-    command = [sys.executable, "tools/stubs.py", "--check"]  # another test may have imported more of a package
+    command = [
+        sys.executable,
+        "tools/stubs.py",
+        "--check",
+    ]  # a new process, because another test may have imported further modules
     done = subprocess.run(command, cwd=stubs.ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
 

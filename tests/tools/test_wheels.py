@@ -1,4 +1,4 @@
-"""Each package is built as a wheel from its own folder and runs without the other two."""
+"""Each package is built as a wheel from its folder. minitensor and memory_stage run alone, and book_kit needs both."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ else:
     import tomli as tomllib
 
 
-#: numpy and further libraries. Without `site`, the editable installs in there are not found.
+#: The folder of numpy and other libraries. Without the module `site`, Python ignores the editable installs in it.
 LIBRARIES = sysconfig.get_paths()["purelib"]
 
 
-#: Bytes of the wheel of the tool that people install beside their own programs: 600 KB of 1,024 bytes.
+#: The largest size of the wheel of memory_stage, which people install for their programs, in bytes.
 MOST_BYTES = 600 * 1024
 
 
@@ -82,7 +82,7 @@ def test_a_wheel_has_every_file_but_settings_and_sources(package: str, unpacked:
     assert missing == set() and built - files == set()
 
 
-def test_the_wheel_of_the_tool_stays_small(unpacked: dict[str, Path]):
+def test_the_wheel_of_memory_stage_stays_small(unpacked: dict[str, Path]):
     (wheel,) = unpacked["memory_stage"].parent.glob("*.whl")
     assert wheel.stat().st_size < MOST_BYTES
 
@@ -119,14 +119,14 @@ except ModuleNotFoundError:
 """
 
 
-def test_the_command_of_the_stage_runs_alone(unpacked: dict[str, Path], tmp_path: Path):
+def test_the_command_of_memory_stage_runs_without_minitensor(unpacked: dict[str, Path], tmp_path: Path):
     done = run(MAIN, [unpacked["memory_stage"]], tmp_path, "--help")
     assert done.returncode == 0 and "--explain" in done.stdout, done.stderr
     scripts = next(unpacked["memory_stage"].glob("*.dist-info")) / "entry_points.txt"
     assert "memory-stage = memory_stage.__main__:main" in scripts.read_text("utf-8")
 
 
-def test_the_stage_alone_says_that_a_program_of_numpy_made_no_tensor(unpacked: dict[str, Path], tmp_path: Path):
+def test_memory_stage_alone_reports_that_a_program_of_numpy_made_no_tensor(unpacked: dict[str, Path], tmp_path: Path):
     (tmp_path / "program.py").write_text("import numpy as np\nx = np.ones(3)\nx += 1\nprint(x)\n", "utf-8")
     done = run(MAIN, [unpacked["memory_stage"]], tmp_path, "program.py")
     assert done.returncode == 0 and done.stdout == "[2. 2. 2.]\n", done.stderr
@@ -134,7 +134,7 @@ def test_the_stage_alone_says_that_a_program_of_numpy_made_no_tensor(unpacked: d
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
-def test_the_stage_alone_records_a_program_of_pytorch(unpacked: dict[str, Path], tmp_path: Path):
+def test_memory_stage_alone_records_a_program_of_pytorch(unpacked: dict[str, Path], tmp_path: Path):
     (tmp_path / "program.py").write_text(
         "import torch\nx = torch.ones(3, requires_grad=True)\ny = x.exp()\ny.add_(1)\ny.sum().backward()\n", "utf-8"
     )
@@ -143,7 +143,7 @@ def test_the_stage_alone_records_a_program_of_pytorch(unpacked: dict[str, Path],
     assert "made no tensor" not in done.stderr and (tmp_path / "program.stage.html").exists(), done.stderr
 
 
-def test_the_kit_of_the_book_runs_with_the_other_two(unpacked: dict[str, Path], tmp_path: Path):
+def test_book_kit_runs_with_the_wheels_of_the_other_two_packages(unpacked: dict[str, Path], tmp_path: Path):
     program = "import book_kit, memory_stage\nassert memory_stage.record('x = mt.ones([2])').error is None"
     done = run(program, list(unpacked.values()), tmp_path)
     assert done.returncode == 0, done.stderr
