@@ -1,4 +1,4 @@
-"""Test that one row adds an operation: apply the change in docs/contributing/operation.md to a copy of the package."""
+"""Test that one row of the table adds an operation: apply the patch in docs/contributing/operation.md to a copy."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 from tests.mutations.mutation import ROOT
 
-#: This program runs in the copy. The expected numbers follow from the operation's definition: (0 + 2) / 2 and (1.5 +
-#: 2.5) / 2, and the slope is half of 1 + x / sqrt(x * x + 4).
+#: This program runs in the patched copy. The expected numbers follow from the operation's definition: (0 + 2) / 2 and
+#: (1.5 + 2.5) / 2, and the slope is half of 1 + x / sqrt(x * x + 4).
 PROGRAM = """
 import numpy as np
 
@@ -50,7 +50,7 @@ PARTS = (
     "facts/inplace-apis.json",
     "pyproject.toml",
 )
-ASKED = ("operations", "in_place", "gradients_of_every_op")
+TEST_FILES = ("operations", "in_place", "gradients_of_every_op")
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_the_new_operation_is_a_function_and_a_method_in_both_vocabularies(copy:
 
 
 def test_the_tests_of_every_operation_include_the_new_one(copy: Path):
-    files = [f"tests/minitensor/engine/test_{name}.py" for name in ASKED]
+    files = [f"tests/minitensor/engine/test_{name}.py" for name in TEST_FILES]
     reported = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "squareplus and not sim", *files)
     passed = re.search(r"(\d+) passed", reported)
     assert passed and int(passed[1]) > 30, reported

@@ -27,13 +27,14 @@ PADDLE, TORCH = "paddle-2.6.2", "torch-2.13.0"
 
 #: One sample for each row whose target can need a gradient.
 SAMPLES = [s for s in IN_PLACE_ONCE if s.target in s.wanting(in_place=True)]
-#: The recorded cases that can run on a large tensor, and the in-place operations with an index.
+#: The recorded cases that can run on a large tensor.
 GOLDEN = [
     case
     for case in CASES
     if case.framework == PADDLE and "nonleaf" in case.recorded and case.dtype.startswith("float")
     if case.kind in ("unary", "activation", "scalar", "binary", "binary broadcast", "scan")
 ]
+#: The names of the in-place operations with an index.
 INDEXED = sorted({c.name for c in samples_indexed.IN_PLACE} - {"where", "addmm", "baddbmm"})
 PRODUCTS: dict[str, tuple[list[int], ...]] = {
     "addmm_": ([512, 512], [512, 256], [256, 512]),
@@ -126,7 +127,7 @@ def test_an_indexed_write_keeps_no_more_bytes_than_either_framework(name: str, l
         try:
             given.run(x, *operands, in_place=True)
         except (ValueError, IndexError):
-            continue  # the index of this sample fits only a tensor with its number of rows
+            continue  # the index of this sample fits only a tensor with as many rows as the sample's own target
         measured.append((mt.device.cpu.memory_allocated() - before) / x.nbytes)
     name += "_"
     lines[name] = line = Line(name, max(measured), recorded(name, PADDLE), recorded(name, TORCH))
@@ -146,7 +147,7 @@ def test_a_matrix_product_added_in_place_keeps_no_bytes(name: str, lines: dict[s
 
 
 def test_the_bytes_of_every_operation_whose_target_can_need_a_gradient_are_measured():
-    """Random fills are the only exceptions, because they save none of the overwritten values."""
+    """The filter leaves out random fills, because they save none of the overwritten values."""
     pytest.importorskip("scipy")  # without scipy the special functions have no samples
     measured = {s.name for s in SAMPLES} | {*INDEXED} | {name.removesuffix("_") for name in PRODUCTS}
     missing = {row.name for row in ROWS.values() if row.in_place and row.saved_in_place and row.target in row.rules}

@@ -60,9 +60,9 @@ def test_every_kind_of_refusal_occurs():
 
 
 @pytest.mark.parametrize("plan", PAIRS)
-def test_the_policy_at_the_time_of_the_write_decides(plan):
-    """If values are saved under one policy and written under another, the result is as if the second applied
-    throughout.
+def test_the_policy_at_the_time_of_the_write_decides_what_is_refused(plan):
+    """If values are saved under one policy and overwritten under a second one, the result is that of a program that
+    runs under the second policy only.
     """
     _reads, writes = plan.split(":")
     always, found = judged(writes, SAMPLE), judged(plan, SAMPLE)
@@ -77,7 +77,7 @@ def test_programs_are_right_if_the_policy_changes_between_writes(plan):
 # ---- is the test itself worth anything? ------------------------------------------------------------------------------
 
 
-def test_programs_are_numbered_without_gaps_and_all_differ():
+def test_every_number_yields_a_different_program():
     every = [tuple(s.text for s in nth(number, 3)) for number in range(total(3))]
     assert len(set(every)) == len(every) == count(1) + count(2) + count(3)
     assert total(LENGTH) >= 100_000
@@ -108,7 +108,7 @@ def test_the_reference_agrees_with_the_reference_of_the_random_programs(policy):
         program = nth(number, LENGTH)
         text = "\n".join(s.text for s in program)
         if text.count("d.stop") > 1 or "copy_" in text:
-            continue  # the references differ in two ways: a second leaf on old memory, and copy_ with a broadcast
+            continue  # the two references disagree on a second leaf on existing memory, and on copy_ with a broadcast
         ours, theirs = {"mt": World()}, {"mt": OtherWorld(policy, strict=True)}
         ours["mt"].set_inplace_policy(policy)
         for s in (START, *program):

@@ -18,7 +18,7 @@ from tests.support.conformance.goldens import ALL, CASES, GIVEN, Case, compared,
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_an_operation_equals_its_recording(case):
+def test_an_operation_behaves_as_recorded(case):
     unexpected = {
         seen: text for seen, text in differences(case).items() if reason(case.framework, case.name, seen) is None
     }
@@ -26,7 +26,7 @@ def test_an_operation_equals_its_recording(case):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_every_recorded_situation_is_run(case):
+def test_every_recorded_situation_is_run_in_minitensor(case):
     reported = set(case.recorded) - GIVEN - {"extra_memory_held_for_backward"}
     if case.framework.startswith("torch"):
         reported.remove("exists_in")  # PyTorch's operations have other names
@@ -53,13 +53,13 @@ def test_all_cases_are_compared():
 
 @cache
 def facts_of(framework: str) -> list[tuple[str, str, bool]]:
-    """Yield the operation, each compared fact, and True if it differs, for every case of a framework."""
+    """Return the operation, the fact, and True if the fact differs, for each compared fact of a framework's cases."""
     cases = [case for case in CASES if case.framework == framework]
     return [(case.name, what, what in differences(case)) for case in cases for what in compared(case)]
 
 
 def no_difference(entry: Difference) -> list[str]:
-    """Return the entries that cover facts without a difference, and the entries that cover facts without a record."""
+    """Return a message for each fact that the entry covers and that does not differ or was not compared."""
     wrong = []
     for framework in entry.frameworks:
         covered = [fact for fact in facts_of(framework) if entry.covers(framework, *fact[:2])]

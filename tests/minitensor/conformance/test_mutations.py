@@ -26,7 +26,7 @@ def tree(tmp_path_factory) -> Tree:
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=lambda m: m.name)
-def test_every_mutation_still_fits_its_file(mutation: Mutation):
+def test_the_text_that_a_mutation_replaces_exists_and_so_do_its_tests(mutation: Mutation):
     compile(mutation.planted(mutation.source()), mutation.file, "exec")
     assert mutation.old != mutation.new and mutation.tests
     for tests in mutation.tests:
@@ -36,7 +36,7 @@ def test_every_mutation_still_fits_its_file(mutation: Mutation):
 
 
 def test_no_planted_fault_uses_an_undefined_name(tmp_path: Path):
-    """Such a fault raises a NameError, so nothing would show whether the tests notice the fault that it describes."""
+    """The tests would fail with a NameError, which does not show that they notice the fault that was meant."""
     for mutation in MUTATIONS.values():
         (tmp_path / f"{mutation.name}.py").write_text(mutation.planted(mutation.source()), encoding="utf-8")
     command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "."]
@@ -56,7 +56,7 @@ def test_a_planted_fault_is_noticed(mutation: Mutation, tree: Tree):
 
 
 def of_modes(new: str, tests: str) -> Mutation:
-    """Return a mutation of the line that sets the default grad mode, for these tests only."""
+    """Return a mutation of the line that sets the default grad mode, to be judged by the given tests only."""
     return Mutation("a change", "minitensor/engine/modes.py", "grad: bool = True", new, "Nothing is wrong.", (tests,))
 
 
@@ -71,9 +71,9 @@ def test_a_mutation_with_a_syntax_error_is_not_counted_as_noticed(tree: Tree):
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_changed_module_loses_its_compiled_file(tmp_path, monkeypatch, elsewhere):
-    """Otherwise Python would run the old compiled file if both texts are equally long and were written in the same
-    second.
+def test_writing_a_module_deletes_its_compiled_file(tmp_path, monkeypatch, elsewhere):
+    """Python would run the outdated compiled file if the old and the new text are equally long and were written in
+    the same second.
     """
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled") if elsewhere else None)
     module = tmp_path / "module.py"
@@ -84,7 +84,7 @@ def test_a_changed_module_loses_its_compiled_file(tmp_path, monkeypatch, elsewhe
     assert not compiled.exists() and module.read_text(encoding="utf-8") == "value = 2\n"
 
 
-def test_a_test_that_fails_anyway_does_not_count(tree: Tree):
+def test_a_test_that_fails_without_the_mutation_does_not_count(tree: Tree):
     failing = tree.folder / "tests/minitensor/engine/test_failing.py"
     failing.write_text("def test_fails():\n    assert False\n", encoding="utf-8")
     same = of_modes("grad: bool = 1 == 1", "failing")
@@ -92,7 +92,7 @@ def test_a_test_that_fails_anyway_does_not_count(tree: Tree):
     failing.unlink()
 
 
-def test_a_mutation_that_does_not_fit_is_refused():
+def test_a_mutation_of_text_that_the_file_lacks_is_refused():
     gone = Mutation("gone", "minitensor/engine/modes.py", "no such text", "", "", ("modes",))
     with pytest.raises(ValueError, match="occurs 0 times"):
         gone.planted(gone.source())

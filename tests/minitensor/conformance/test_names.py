@@ -1,5 +1,5 @@
-"""Test all in-place names of Paddle: the modules that have them and their parameters, or the reasons why they are left
-out.
+"""Test that minitensor has each in-place name of Paddle in the same modules and with the same parameters, or a reason
+why the name is left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROWS: dict[str, dict[str, Any]] = json.loads(
 SPACES = {"paddle.Tensor": mt.Tensor, "paddle": mt, "paddle.nn.functional": mt.nn.functional}
 PRESENT = sorted(set(ROWS) - set(LEFT_OUT))
 
-#: In-place names of which Paddle has no form without the underscore, each with the operation that returns a new tensor.
+#: Names that Paddle has only with an underscore, each with an operation of another name that returns a new tensor.
 TWINS = {
     "copy_": "clone",
     "fill_": "full_like",
@@ -73,7 +73,7 @@ def test_the_parameters_are_those_of_paddle(name: str):
     for space in sorted(spaces(name)):
         wanted = recorded(name, space)
         if wanted is None:
-            assert name == "copy_", "only this one hides its parameters in both versions"
+            assert name == "copy_", "only copy_ hides its parameters in both versions of Paddle"
             continue
         own = inspect.signature(getattr(SPACES[space], name))
         assert parameters(own) == parameters(wanted), f"{space}.{name}{wanted}"
@@ -82,13 +82,13 @@ def test_the_parameters_are_those_of_paddle(name: str):
 
 
 @pytest.mark.parametrize("name", PRESENT)
-def test_every_in_place_operation_has_a_normal_one(name: str):
+def test_every_in_place_operation_has_a_variant_that_returns_a_new_tensor(name: str):
     if name in IN_PLACE_ONLY:
         assert not any(hasattr(space, name[:-1]) for space in SPACES.values())
         return
     twin = TWINS.get(name, name[:-1])
     assert any(callable(getattr(space, twin, None)) for space in SPACES.values()), twin
-    assert name not in TWINS or not hasattr(mt.Tensor, name[:-1]), f"{name[:-1]} is there and needs no substitute"
+    assert name not in TWINS or not hasattr(mt.Tensor, name[:-1]), f"{name[:-1]} exists, so {name} needs no entry"
 
 
 @pytest.mark.parametrize("name", sorted(LEFT_OUT))

@@ -70,8 +70,9 @@ def test_programs_are_right_or_refused_with_a_reason(policy, lengths, first, sha
     assert judged(report) >= 0.9
 
 
-#: Sets of dtypes of the tensors in a program, and the number of programs for each policy.
+#: Each entry lists the dtypes that occur in a program.
 DTYPES = [("float16",), ("bfloat16",), ("float16", "bfloat16", "float32", "float64")]
+#: The number of programs for each policy and each entry of DTYPES.
 SMALL = 100
 
 
@@ -111,7 +112,7 @@ def test_programs_of_integers_reach_every_kind_of_statement():
 
 
 @pytest.mark.parametrize("fault", OF_INTEGERS, ids=lambda f: f.__name__)
-def test_the_comparison_notices_a_planted_fault_of_integers(fault):
+def test_the_comparison_notices_a_planted_fault_in_integer_operations(fault):
     for number in range(1000):
         outcome = run_one(fault("2.6", strict=True), "faults", number, "2.6", (6, 20), ("float64", *WHOLE))
         assert outcome.verdict != "invalid", outcome.message
@@ -120,7 +121,7 @@ def test_the_comparison_notices_a_planted_fault_of_integers(fault):
     pytest.fail(f"no program noticed: {fault.__doc__}")
 
 
-#: Operations with a number that float16 and bfloat16 cannot hold, on its own or in a tensor of integers ``w``.
+#: Operations with a number that is not exact in float16 or bfloat16: a Python number, or an element of ``w``.
 WITH_NUMBERS = [
     "x * w",
     "w - x",
@@ -304,7 +305,7 @@ def test_the_programs_reach_every_operation_and_every_kind_of_statement():
 @pytest.mark.parametrize("dtypes", [(), ("float16",)], ids=["float64", "float16"])
 def test_the_comparison_notices_a_planted_fault(fault, dtypes):
     if dtypes and fault in (SavedValuesAreNotChecked, WrongSlope, DtypesFollowTheOperand):
-        pytest.skip("it changes less than a rounding to 16 bits, or needs two dtypes")
+        pytest.skip("the fault changes values by less than float16 rounds, or needs two dtypes")
     policy = getattr(fault, "under", "2.6")
     for number in range(4000):
         engine = fault("2.6" if policy == "mixed" else policy, strict=True)
@@ -324,7 +325,7 @@ def test_the_comparison_notices_bytes_that_are_not_freed():
     del kept
 
 
-def test_a_tensor_of_any_size_has_different_numbers():
+def test_all_random_numbers_of_a_large_tensor_differ():
     flat = [each for row in indices.numbers(Random(0), [20, 30]) for each in row]
     assert len(set(flat)) == len(flat) == 600 and all(0.3 <= abs(each) < 10 for each in flat)
 

@@ -22,7 +22,7 @@ RUN = {
 }
 
 
-def test_a_run_is_added_once_and_a_longer_state_of_it_replaces_the_shorter(tmp_path):
+def test_adding_a_longer_run_with_the_same_seed_replaces_the_shorter_run(tmp_path):
     file = tmp_path / "record.json"
     record.add(copy.deepcopy(RUN), file)
     whole = json.loads(file.read_text(encoding="utf-8"))
@@ -37,7 +37,7 @@ def test_a_run_is_added_once_and_a_longer_state_of_it_replaces_the_shorter(tmp_p
         record.add(copy.deepcopy(RUN), file)
 
 
-def test_a_run_writes_its_counts(tmp_path, monkeypatch):
+def test_a_run_writes_the_number_of_programs_by_verdict_and_by_dtype(tmp_path, monkeypatch):
     monkeypatch.setattr(record, "DTYPES", (("float64",),))
     record.run("a seed", 0, tmp_path / "run.json")
     written = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
@@ -46,7 +46,7 @@ def test_a_run_writes_its_counts(tmp_path, monkeypatch):
     assert written["programs"] == sum(written["verdicts"].values())
 
 
-def test_the_record_adds_up_and_every_difference_in_it_is_mended():
+def test_the_sums_in_the_record_are_right_and_every_difference_has_been_mended():
     whole = json.loads(record.RECORD.read_text(encoding="utf-8"))
     assert whole == record.record_of(whole["runs"])
     for run in whole["runs"]:

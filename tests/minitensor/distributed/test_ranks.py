@@ -33,7 +33,7 @@ def mpiexec() -> str | None:
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
-    """Run all programs in one job of mpiexec, and return for each program the results by rank."""
+    """Run all programs in one job of mpiexec, and return for each program a list with one result per rank."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install mpi4py mpich")
     command = mpiexec()
     if command is None:
@@ -66,7 +66,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
 @pytest.mark.parametrize(
     "op, combined", [("sum", np.sum), ("max", np.max), ("min", np.min), ("prod", np.prod), ("avg", np.mean)]
 )
-def test_every_rank_has_the_reduction_of_numpy(said, op, combined, device):
+def test_every_rank_computes_the_same_reduction_as_numpy(said, op, combined, device):
     right = combined([numbers(rank) for rank in range(4)], axis=0)
     for found in said["all_reduce_4"]:
         values, is_itself, version = found[f"{op} {device}"]
@@ -115,7 +115,7 @@ def test_a_tensor_that_cannot_be_reduced_is_refused(said, case, kind, words):
         assert found["untouched"] == [2.0, 2.0, 2.0]
 
 
-def test_tensors_of_other_shapes_are_named_and_nothing_is_written(said):
+def test_an_all_reduce_of_different_shapes_names_the_ranks_and_writes_nothing(said):
     for rank, (error, values, version) in enumerate(said["other_shapes_4"]):
         assert error[0] == "ValueError"
         assert "ranks 0, 1 and 2: all_reduce of [3] float64" in error[1]
@@ -124,13 +124,13 @@ def test_tensors_of_other_shapes_are_named_and_nothing_is_written(said):
         assert version == 0
 
 
-def test_a_rank_that_calls_something_else_is_named(said):
+def test_the_error_names_the_rank_that_calls_another_function(said):
     for kind, text in said["other_calls_4"]:
         assert kind == "ValueError"
         assert "rank 1: broadcast of [3] float64" in text
 
 
-def test_a_rank_that_makes_no_call_is_named_and_no_other_rank_hangs(said):
+def test_the_error_names_the_rank_that_makes_no_call_and_no_other_rank_hangs(said):
     for rank, found in enumerate(said["one_is_missing_4"]):
         if rank != 2:
             (kind, text), values, version, _ = found
@@ -144,8 +144,8 @@ def test_gradients_flow_through_a_sum_over_ranks(said):
     for rank, (values, gradient, second, unchanged) in enumerate(said["sum_with_gradient_2"]):
         assert values == both.tolist()
         assert gradient == ((1.0 + 2.0) * 2 * both).tolist()  # the gradient of both losses, whose factors are 1 and 2
-        # For the loss of each rank the first derivative is 2 * 3 * both**2. The second one differentiates the sum of
-        # these over both ranks.
+        # The first derivative of each rank's loss is 2 * 3 * both**2. The second derivative is that of the sum of both
+        # ranks' first derivatives.
         assert second == (2 * 2 * 6 * both).tolist()
         assert unchanged == numbers(rank).tolist()
 
@@ -154,15 +154,15 @@ def test_gradients_flow_through_a_sum_over_ranks(said):
 
 
 @pytest.mark.parametrize("program", ["training_2", "training_on_four_4"])
-def test_ranks_that_average_their_gradients_train_the_network_of_one_process(said, program):
+def test_ranks_that_average_their_gradients_train_the_same_network_as_one_process(said, program):
     for found in said[program]:
         assert found["difference"] < CLOSE
         assert found["losses"] < CLOSE
-        assert found["falls"] < 0.9  # the loss decreases, too
+        assert found["falls"] < 0.9  # the ratio of the last loss to the first
 
 
 @pytest.mark.parametrize("program", ["training_2", "training_on_four_4"])
-def test_only_synchronised_batch_normalization_equals_that_of_one_process(said, program):
+def test_batch_normalization_on_ranks_equals_one_process_only_if_it_is_synchronised(said, program):
     for found in said[program]:
         assert found["synchronised"] < CLOSE
         assert found["lenet"] < CLOSE
@@ -177,14 +177,14 @@ def test_synchronised_batch_normalization_allows_batches_of_different_sizes(said
 # ---- the rank that differs -------------------------------------------------------------------------------------------
 
 
-def test_the_rank_with_an_extra_write_is_named_by_all(said):
+def test_every_rank_names_the_rank_with_an_extra_write(said):
     for ranks, parameter, text in said["who_differs_4"]:
         assert (ranks, parameter) == ([2], "2.weight")
         assert "rank 2 differs" in text
         assert "an in-place operation ran on some ranks only" in text
 
 
-def test_the_rank_with_more_writes_is_named_if_there_are_two(said):
+def test_of_two_ranks_the_one_with_more_writes_is_named(said):
     for (ranks, parameter, _), (either, _, text) in said["who_of_two_differs_2"]:
         assert (ranks, parameter) == ([1], "2.weight")
         assert either == [0, 1]
@@ -200,11 +200,10 @@ def test_a_checksum_depends_on_every_bit_the_shape_and_the_dtype():
     assert len(dist.checksum(x)) == 16
 
 
-# ---- without other ranks
-# -----------------------------------------------------------------------------------------------------------
+# ---- without other ranks ---------------------------------------------------------------------------------------------
 
 
-def test_a_program_that_has_not_joined_gets_an_error():
+def test_a_call_of_other_ranks_before_init_parallel_env_raises():
     assert (dist.get_rank(), dist.get_world_size(), dist.is_initialized()) == (0, 1, False)
     for call in (lambda: dist.all_reduce(mt.ones([1])), dist.barrier, lambda: dist.check_equal([mt.ones([1])])):
         with pytest.raises(RuntimeError, match="init_parallel_env"):
@@ -213,7 +212,7 @@ def test_a_program_that_has_not_joined_gets_an_error():
         mt.nn.SyncBatchNorm(2)(mt.ones([3, 2]))
 
 
-def test_joining_names_the_missing_or_wrong_setting(monkeypatch):
+def test_init_parallel_env_names_the_missing_package_or_the_wrong_argument(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(ImportError, match="pip install mpi4py mpich"):
         dist.init_parallel_env()
@@ -225,7 +224,7 @@ def test_joining_names_the_missing_or_wrong_setting(monkeypatch):
         dist.init_parallel_env(timeout="soon")
 
 
-def test_nothing_imports_mpi_unless_the_program_joins():
+def test_mpi4py_is_not_imported_before_init_parallel_env():
     program = "import sys; from minitensor import distributed, nn; nn.SyncBatchNorm; print('mpi4py' in sys.modules)"
     command = [sys.executable, "-c", program]
     assert subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.strip() == "False"

@@ -1,4 +1,4 @@
-"""Hard programs that write through aliases have the right gradient or are refused.
+"""Test that difficult programs that write through aliases have the right gradient or are refused.
 
 The gradients of programs with `detach` or `no_grad` were computed by hand, because central differences do not apply to
 them.
@@ -38,10 +38,10 @@ def test_every_byte_is_freed(program: Program, no_collector):
     assert allocated() == before
 
 
-# ---------- by hand: detach, no_grad, stop_gradient ----------
+# ---------- gradients computed by hand: detach, no_grad, stop_gradient ----------
 
 
-def test_a_write_through_a_detached_alias_changes_values_and_not_history():
+def test_a_write_through_a_detached_alias_changes_values_but_is_not_recorded():
     w = leaf([1.0, 2.0])
     x = w * 3
     x.detach().fill_(10.0)
@@ -50,7 +50,7 @@ def test_a_write_through_a_detached_alias_changes_values_and_not_history():
     assert w.grad.tolist() == [60, 60]  # 2x * 3, with the current x
 
 
-def test_a_detached_alias_that_stores_a_leaf_has_its_own_history():
+def test_adding_a_leaf_to_a_detached_alias_is_recorded_for_the_alias_only():
     w, u = leaf([1.0, 2.0]), leaf([5.0, 6.0])
     x = w * 1
     alias = x.detach()
@@ -60,7 +60,7 @@ def test_a_detached_alias_that_stores_a_leaf_has_its_own_history():
     assert w.grad.tolist() == [1, 1] and u.grad.tolist() == [10, 10]
 
 
-def test_two_groups_over_one_storage_do_not_mix():
+def test_histories_of_two_alias_groups_on_one_storage_do_not_mix():
     w, u = leaf([1.0, 2.0, 3.0]), leaf([4.0, 5.0, 6.0])
     x = w * 1
     alias = x.detach()[::-1]
@@ -72,7 +72,7 @@ def test_two_groups_over_one_storage_do_not_mix():
     assert u.grad.tolist() == [300, 200, 100]
 
 
-def test_no_grad_writes_change_values_and_not_the_history():
+def test_writes_under_no_grad_change_values_but_are_not_recorded():
     w = leaf([1.0, 2.0, 3.0, 4.0])
     x = w * 1
     view = x[0:2]
@@ -83,7 +83,7 @@ def test_no_grad_writes_change_values_and_not_the_history():
     assert w.grad.tolist() == [14, 14, 6, 18]
 
 
-def test_a_view_taken_under_no_grad_of_a_constant_joins_its_group():
+def test_a_write_to_a_view_made_under_no_grad_is_recorded_for_its_constant_base():
     x, w = mt.zeros([4], "float64"), leaf([1.0, 2.0])
     with mt.no_grad():
         view = x[2:4]
@@ -93,7 +93,7 @@ def test_a_view_taken_under_no_grad_of_a_constant_joins_its_group():
     assert w.grad.tolist() == [2, 4]
 
 
-def test_a_leaf_that_was_frozen_for_a_while_gets_the_gradient_of_earlier_results():
+def test_a_leaf_frozen_and_unfrozen_between_forward_and_backward_gets_its_gradient():
     w = leaf([1.0, 2.0])
     y = (w * w).sum()
     w.stop_gradient = True
@@ -111,7 +111,7 @@ def test_a_frozen_leaf_keeps_its_gradient():
     assert w.grad.tolist() == [3, 3]
 
 
-def test_a_gradient_may_be_written_like_any_tensor():
+def test_a_gradient_can_be_written_in_place_like_any_tensor():
     w = leaf([1.0, 2.0])
     (w * w).sum().backward()
     w.grad.add_(w.grad)

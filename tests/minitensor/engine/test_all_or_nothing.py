@@ -38,14 +38,14 @@ def view_of_a_view_of_a_leaf() -> Scene:
     return Scene(w[1][:, ::-1], w=w)
 
 
-def plain_founder_that_became_a_leaf() -> Scene:
+def view_of_a_constant_that_became_a_leaf() -> Scene:
     whole = mt.to_tensor(POSITIVE.T.copy())
     view = whole.T
     whole.stop_gradient = False
     return Scene(view, w=whole)
 
 
-LEAVES = [leaf, view_of_a_leaf, view_of_a_view_of_a_leaf, plain_founder_that_became_a_leaf]
+LEAVES = [leaf, view_of_a_leaf, view_of_a_view_of_a_leaf, view_of_a_constant_that_became_a_leaf]
 
 
 @pytest.mark.parametrize("make", LEAVES, ids=lambda f: f.__name__)
@@ -100,7 +100,7 @@ def test_a_target_dimension_of_length_one_is_not_broadcast(name: str):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", BINARY)
-def test_shapes_that_do_not_fit_are_named(name: str, target: str):
+def test_the_error_names_shapes_that_do_not_broadcast(name: str, target: str):
     expect_no_trace(
         TARGETS[target],
         lambda x: run(name, x, mt.ones([4], "float64")),
@@ -112,10 +112,10 @@ def test_shapes_that_do_not_fit_are_named(name: str, target: str):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("wrong", ["text", None, object(), {1: 2}, 1j, mt.Tensor], ids=lambda v: type(v).__name__)
 @pytest.mark.parametrize("name", BINARY)
-def test_an_operand_of_another_type_is_named(name: str, wrong: object, target: str):
+def test_the_error_names_the_type_of_an_invalid_operand(name: str, wrong: object, target: str):
     expect_no_trace(TARGETS[target], lambda x: run(name, x, wrong), TypeError, rf"{name}_: .*{type(wrong).__name__}")
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_a_ragged_list_is_named(name: str):
+def test_the_error_says_that_a_list_is_ragged(name: str):
     expect_no_trace(member, lambda x: run(name, x, [[1.0, 2.0], [3.0]]), ValueError, "ragged")

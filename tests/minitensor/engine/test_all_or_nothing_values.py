@@ -1,4 +1,4 @@
-"""Operations refused for a dtype, a number, an index or a shape, and errors in backward, change nothing visible."""
+"""Test that nothing changes if an operation is refused for a dtype, number, index or shape, or if backward raises."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_number_that_does_not_fit_into_a_float_is_refused(attempt: Attempt, ta
     [lambda x, n: x.fill_(n), lambda x, n: x.__setitem__(0, n), lambda x, n: x.copy_(n)],
     ids=["fill_", "setitem", "copy_"],
 )
-def test_a_float_with_a_fraction_is_not_stored_as_an_integer(attempt, number):
+def test_a_float_that_int64_cannot_represent_is_refused(attempt, number):
     expect_no_trace(lambda: plain("int64"), lambda x: attempt(x, number), (ValueError, OverflowError), r"(?s).")
 
 
@@ -127,7 +127,7 @@ def test_a_write_refused_by_policy_2_5_leaves_no_trace(name: str, target: str):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ALL)
-def test_a_missing_or_unknown_argument_leaves_no_trace(name: str, target: str):
+def test_too_many_or_unknown_arguments_leave_no_trace(name: str, target: str):
     expect_no_trace(TARGETS[target], lambda x: FUNCTIONS[name + "_"](x, *[1] * 9), TypeError, "argument")
     expect_no_trace(TARGETS[target], lambda x: FUNCTIONS[name + "_"](x, unknown=1), TypeError, "unknown")
 
@@ -147,11 +147,11 @@ def test_a_missing_or_unknown_argument_leaves_no_trace(name: str, target: str):
     ],
 )
 @pytest.mark.parametrize("target", TARGETS)
-def test_an_argument_that_is_not_a_number_is_named(attempt: Attempt, match: str, target: str):
+def test_the_error_names_an_argument_that_is_not_a_number(attempt: Attempt, match: str, target: str):
     expect_no_trace(TARGETS[target], attempt, TypeError, match)
 
 
-# ---------- numpy's own switches ----------
+# ---------- numpy's settings for floating-point errors ----------
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -161,8 +161,8 @@ def test_an_argument_that_is_not_a_number_is_named(attempt: Attempt, match: str,
     ids=["divide_", "log_", "exp_"],
 )
 @pytest.mark.parametrize("switch", ["errstate", "warnings"])
-def test_a_write_is_complete_or_absent_if_numpy_is_set_to_raise(attempt: Attempt, target: str, switch: str):
-    """If numbers changed and the version did not, saved values would be silently wrong."""
+def test_a_write_is_complete_or_does_not_happen_if_numpy_raises(attempt: Attempt, target: str, switch: str):
+    """If numbers changed without a new version, backward would compute with wrong saved values."""
     scene = TARGETS[target]()
     x = scene.target
     values, version = x.numpy(), x.inplace_version
@@ -213,14 +213,14 @@ def test_a_wrong_index_leaves_no_trace(index: object, error: type[Exception], ma
         (np.array([None]), TypeError, "object"),
         (10**400, (ValueError, OverflowError), r"(?s)."),
     ],
-    ids=["too long", "too many", "text", "None", "ragged", "objects", "huge"],
+    ids=["too long", "too many dimensions", "text", "None", "ragged", "objects", "huge"],
 )
 def test_a_value_that_cannot_be_stored_leaves_no_trace(index, value, error, match, target):
     expect_no_trace(TARGETS[target], lambda x: x.__setitem__(index, value), error, match)
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_set_value_and_copy_leave_no_trace_if_they_refuse(target: str):
+def test_a_refused_set_value_or_copy_leaves_no_trace(target: str):
     make = TARGETS[target]
     expect_no_trace(make, lambda x: x.set_value(np.ones([3])), ValueError, r"set_value.*\[2, 3\].*\[3\]")
     expect_no_trace(make, lambda x: x.set_value(mt.ones([2, 3], "int64")), TypeError, "set_value.*float64.*int64")
@@ -280,7 +280,7 @@ def test_an_error_in_backward_changes_no_gradient():
     assert u.grad.tolist() == [3, 3] and v.grad.tolist() == [4, 4]
 
 
-def test_an_error_in_a_hook_changes_no_gradient_retained_or_not():
+def test_an_error_in_a_hook_changes_no_leaf_gradient_and_no_retained_gradient():
     w = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     x = w * 1
     x.retain_grads()
@@ -295,7 +295,7 @@ def test_an_error_in_a_hook_changes_no_gradient_retained_or_not():
     assert w.grad is None and x.grad is None
 
 
-def test_a_grad_that_finds_no_path_leaves_the_graph_usable():
+def test_the_graph_can_be_used_after_a_call_of_grad_that_found_no_path():
     w = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     other = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     y = (w * w).sum()

@@ -1,4 +1,4 @@
-"""The gradients that backward gives each leaf, their dtypes, and the errors of backward."""
+"""Test the gradients that backward computes for leaves, their dtypes, and the errors of backward."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_gradient_requires_no_gradient_and_is_the_same_tensor_at_every_read():
     assert w.grad.dtype == w.dtype and w.grad.shape == w.shape and w.grad.is_contiguous()
 
 
-def test_gradients_share_no_memory_with_one_another_or_with_the_given_one():
+def test_gradients_share_no_memory_with_one_another_or_with_the_initial_gradient():
     u, v, start = leaf([1.0, 2.0]), leaf([1.0, 2.0]), mt.ones([2], "float64")
     y = u + v
     y.retain_grads()
@@ -63,7 +63,7 @@ def test_gradients_share_no_memory_with_one_another_or_with_the_given_one():
     assert v.grad.tolist() == y.grad.tolist() == start.tolist() == [1, 1]
 
 
-def test_the_next_backward_adds_to_the_gradient_that_a_caller_holds():
+def test_the_next_backward_adds_in_place_to_the_existing_gradient():
     w = leaf([1.0, 2.0])
     (w * 2).backward()
     first, view, alias = w.grad, w.grad[:1], w.grad.detach()
@@ -72,7 +72,7 @@ def test_the_next_backward_adds_to_the_gradient_that_a_caller_holds():
     assert first.tolist() == alias.tolist() == [5, 5] and view.tolist() == [5]
 
 
-def test_a_cleared_gradient_is_zero_under_every_name_and_the_next_is_another_tensor():
+def test_clear_grad_zeroes_the_gradient_and_the_next_backward_makes_a_new_tensor():
     w = leaf([1.0, 2.0])
     (w * 2).backward()
     first = w.grad
@@ -91,7 +91,7 @@ def test_backward_adds_to_values_written_into_a_cleared_gradient():
     assert w.grad.tolist() == [10, 10]
 
 
-def test_a_saved_gradient_is_stale_after_the_next_backward_or_preserved_by_policy():
+def test_a_saved_gradient_is_stale_after_the_next_backward_except_under_copy_on_write():
     for policy in ("2.6", "copy_on_write"):
         w = leaf([1.0, 2.0])
         (w * 2).backward()
@@ -104,10 +104,10 @@ def test_a_saved_gradient_is_stale_after_the_next_backward_or_preserved_by_polic
             assert w.grad.tolist() == [5, 5]
         else:
             y.backward()
-            assert w.grad.tolist() == [7, 7], "the product had seen 2"
+            assert w.grad.tolist() == [7, 7], "the product has saved the gradient 2"
 
 
-def test_a_gradient_that_cannot_be_added_to_leaves_every_gradient_unchanged():
+def test_no_gradient_changes_if_one_of_them_cannot_be_added_to():
     u, v = leaf([1.0, 2.0]), leaf([1.0, 2.0])
     (u * v).sum().backward()
     spread = mt.ones([1], "float64").as_strided([2], [0], 0)
@@ -117,7 +117,7 @@ def test_a_gradient_that_cannot_be_added_to_leaves_every_gradient_unchanged():
     assert u.grad.tolist() == [1, 2] and v.grad.tolist() == [1, 1] and u.grad.inplace_version == 0
 
 
-def test_the_error_of_a_backward_without_a_history_explains_it():
+def test_the_error_of_backward_on_a_tensor_without_history_explains_the_cause():
     for x in (mt.ones([2]), leaf([1.0]).detach(), mt.ones([2], "int64")):
         with pytest.raises(RuntimeError, match=r"backward.*stop_gradient=True"):
             x.backward()
@@ -167,7 +167,7 @@ def test_broadcast_operands_get_gradients_of_their_shapes():
         assert u.grad.sum().item() == np.prod(big)
 
 
-# ---------- dtypes on the way back ----------
+# ---------- dtypes in backward ----------
 
 
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "pow", "maximum", "minimum"])
@@ -190,14 +190,14 @@ def test_a_chain_of_several_dtypes_has_the_exact_gradient():
     np.testing.assert_allclose(w.grad.numpy(), [2, 1 + 8], rtol=1e-6)
 
 
-def test_storing_a_float64_value_in_a_float32_tensor_passes_the_gradient_on():
+def test_a_float64_leaf_stored_in_a_float32_tensor_gets_a_float64_gradient():
     w, x = leaf([1.0, 2.0]), mt.zeros([2], "float32")
     x[...] = w
     (x * x).sum().backward()
     assert w.grad.dtype == "float64" and w.grad.tolist() == [2, 4]
 
 
-def test_no_gradient_passes_through_integers():
+def test_no_gradient_flows_through_integers():
     w = leaf([1.5, 2.5])
     whole = w.astype("int64")
     assert whole.stop_gradient and whole.tolist() == [1, 2]
@@ -208,7 +208,7 @@ def test_no_gradient_passes_through_integers():
     assert w.grad.tolist() == [1, 2]
 
 
-# ---------- a little network, against differences ----------
+# ---------- a small network, compared with central differences ----------
 
 
 def test_two_layers_with_in_place_activation_have_the_gradient_of_central_differences():
@@ -229,7 +229,7 @@ def test_two_layers_with_in_place_activation_have_the_gradient_of_central_differ
 
 
 @pytest.mark.parametrize("shape", [[2], [1, 2], [2, 1, 1]])
-def test_a_gradient_of_changed_shape_is_not_added_to_and_no_leaf_is_changed(shape):
+def test_backward_refuses_to_add_to_a_reshaped_gradient_and_changes_no_gradient(shape):
     x, w = (mt.to_tensor([[1.0], [2.0]], stop_gradient=False) for _ in range(2))
     (x * w).sum().backward()
     x.grad.reshape_(shape)
@@ -241,7 +241,7 @@ def test_a_gradient_of_changed_shape_is_not_added_to_and_no_leaf_is_changed(shap
     assert x.grad.tolist() == [[[2.0], [4.0]]]
 
 
-def test_a_leaf_that_keeps_its_shape_under_no_grad_keeps_its_gradient():
+def test_reshaping_a_leaf_in_place_to_the_shape_that_it_has_keeps_its_gradient():
     x = mt.to_tensor([[1.0, 2.0]], stop_gradient=False)
     y = x * x
     y.backward()
@@ -256,8 +256,8 @@ def test_a_leaf_that_keeps_its_shape_under_no_grad_keeps_its_gradient():
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("make", [lambda: leaf([1.0] * 100), lambda: torch.ones(100, requires_grad=True)])
 @pytest.mark.parametrize("lacks", ["freed", "overwritten"])
-def test_an_error_about_freed_values_keeps_no_tensor(make, lacks):
-    """The error, without its frames, keeps no bytes alive."""
+def test_an_error_about_freed_or_overwritten_values_keeps_no_tensor_alive(make, lacks):
+    """The error is kept without its traceback, whose frames would keep the tensors alive."""
     before, kept = mt.device.cpu.memory_allocated(), []
     x = make()
     y = x * 2.0

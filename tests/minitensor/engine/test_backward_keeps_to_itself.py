@@ -1,4 +1,4 @@
-"""Backward changes only gradients of leaves and the values that it frees."""
+"""Test that backward changes nothing but the gradients of leaves, and frees each gradient after its last use."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_backward_does_not_write_the_initial_gradient():
     assert given.tolist() == [10.0, 20.0] and given.inplace_version == 0
 
 
-def test_gradients_are_freed_once_they_have_been_passed_on():
+def test_backward_frees_each_intermediate_gradient_after_its_last_use():
     w = mt.ones([1024], "float64")
     w.stop_gradient = False
     x = w
@@ -51,14 +51,14 @@ def test_two_leaves_do_not_share_one_gradient():
     assert w.grad.tolist() == [1.0, 1.0]
 
 
-def test_an_input_given_twice_gets_two_gradients():
+def test_grad_returns_two_independent_gradients_for_an_input_given_twice():
     w = leaf([1.0, 2.0])
     first, second = mt.grad(w * 2.0, [w, w])
     first.fill_(9.0)
     assert second.tolist() == [2.0, 2.0]
 
 
-def test_a_retained_gradient_and_that_of_a_leaf_share_no_memory():
+def test_a_retained_gradient_and_the_gradient_of_a_leaf_share_no_memory():
     w = leaf([1.0, 2.0])
     y = w.clone()
     y.retain_grads()
@@ -67,7 +67,7 @@ def test_a_retained_gradient_and_that_of_a_leaf_share_no_memory():
     assert w.grad.tolist() == [1.0, 1.0]
 
 
-def test_operands_of_two_dtypes_in_place_get_gradients_of_their_dtypes():
+def test_operands_of_an_in_place_product_get_gradients_of_their_own_dtypes():
     narrow = mt.to_tensor([1.0, 2.0], "float32", stop_gradient=False)
     wide = leaf([3.0, 4.0])
     x = narrow.clone()
@@ -120,11 +120,11 @@ def third(function, values: list[float]) -> np.ndarray:
     ],
     ids=["a part", "an index", "a join", "another shape", "repeated"],
 )
-def test_third_derivatives_pass_through_operations_that_move_numbers(function, want):
+def test_third_derivatives_of_operations_that_move_elements_are_right(function, want):
     np.testing.assert_allclose(third(function, [1.0, 2.0, 3.0]), want)
 
 
-def test_third_derivatives_pass_through_a_write_into_a_part():
+def test_third_derivatives_of_a_write_into_a_part_are_right():
     def written(x):
         y = x * 1.0
         y[1:].multiply_(x[1:])
@@ -134,7 +134,7 @@ def test_third_derivatives_pass_through_a_write_into_a_part():
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_a_second_backward_is_refused_only_where_something_was_saved(create_graph):
+def test_a_second_backward_without_retain_graph_runs_if_nothing_was_saved(create_graph):
     x = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     part = x.remainder(mt.to_tensor(1.5))  # the divisor requires no gradient, so nothing is saved
     both = [(part + 0.0).sum(), part.sum()]

@@ -1,6 +1,6 @@
 """Test invalid data, shapes and axes: the error names the operation and the argument.
 
-It is never an internal error of numpy or Python. test_all_or_nothing.py checks that an error changes nothing.
+The error is never an internal error of numpy or Python. test_all_or_nothing.py checks that an error changes nothing.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ X = mt.to_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
 @pytest.fixture(autouse=True)
 def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Move an argument to the device of the test, because the tensors above are made at import."""
+    """Copy X to the device of the test, because X is made at import, before a device is selected."""
     for name in ("X",):
         monkeypatch.setitem(globals(), name, mt.to_tensor(globals()[name]))
 
 
-# ---------- making ----------
+# ---------- creation ----------
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=label,
 )
-def test_to_tensor_names_data_that_it_cannot_take(data: object, given: str):
+def test_to_tensor_names_the_type_of_invalid_data(data: object, given: str):
     expect_named(lambda: mt.to_tensor(data), "to_tensor", given)
 
 
 @pytest.mark.parametrize("data", ["text", None, [1, "a"], object(), 1j, np.array([None]), {}], ids=label)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
-def test_to_tensor_names_data_that_it_refuses_with_a_dtype(data: object, dtype: str):
+def test_to_tensor_with_a_dtype_names_the_type_of_invalid_data(data: object, dtype: str):
     expect_named(lambda: mt.to_tensor(data, dtype), "to_tensor", "type|dtype")
 
 
@@ -112,12 +112,12 @@ def test_a_number_too_large_for_its_dtype_is_refused_not_wrapped(call):
     ],
     ids=label,
 )
-def test_an_invalid_shape_is_named(make: str, shape: object, given: str):
+def test_creation_functions_name_an_invalid_shape(make: str, shape: object, given: str):
     arguments = (1.0,) if make == "full" else ()
     expect_named(lambda: getattr(mt, make)(shape, *arguments), make, given, error=(ValueError, TypeError, MemoryError))
 
 
-def test_a_shape_too_large_for_memory_is_named():
+def test_the_error_names_a_shape_too_large_for_memory():
     expect_named(lambda: mt.zeros([2**45]), "zeros", r"35184372088832|\d+ [TPE]iB", error=(ValueError, MemoryError))
 
 
@@ -166,7 +166,7 @@ def test_creation_functions_name_the_wrong_argument(call, given: str):
     ],
     ids=label,
 )
-def test_a_new_shape_that_does_not_fit_is_named(name: str, shape: object, given: str):
+def test_the_error_names_a_new_shape_that_does_not_fit(name: str, shape: object, given: str):
     expect_named(lambda: getattr(X.clone(), name)(shape), rf"^{name}\b", given)
 
 
@@ -252,7 +252,7 @@ def test_a_reduction_names_a_wrong_axis(name: str, axis: object, given: str):
 
 
 @pytest.mark.parametrize("name", ["max", "min"])
-def test_a_reduction_without_elements_is_named(name: str):
+def test_max_and_min_of_no_elements_name_the_operation_and_the_shape(name: str):
     expect_named(lambda: getattr(mt.zeros([0, 3]), name)(), name, r"\[0, 3\]|empty|no elements")
     expect_named(lambda: getattr(mt.zeros([0, 3]), name)(axis=0), name, r"\[0, 3\]|empty|no elements")
     assert getattr(mt.zeros([0, 3]), name)(axis=1).shape == [0]

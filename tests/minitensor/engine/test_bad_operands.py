@@ -1,6 +1,6 @@
 """Test invalid operands and indices: the error names the operation and the argument.
 
-It is never an internal error of numpy or Python. test_all_or_nothing.py checks that an error changes nothing.
+The error is never an internal error of numpy or Python. test_all_or_nothing.py checks that an error changes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FLAGS = mt.to_tensor([True, False])
 
 @pytest.fixture(autouse=True)
 def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Move an argument to the device of the test, because the tensors above are made at import."""
+    """Copy X and FLAGS to the device of the test, because they are made at import, before a device is selected."""
     for name in ("X", "FLAGS"):
         monkeypatch.setitem(globals(), name, mt.to_tensor(globals()[name]))
 
@@ -32,14 +32,14 @@ def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     "name", ["add", "subtract", "multiply", "divide", "pow", "maximum", "minimum", "equal", "less_than"]
 )
 @pytest.mark.parametrize("wrong", ["a", None, object(), {}, 1j, print, mt.Tensor], ids=lambda v: type(v).__name__)
-def test_an_invalid_operand_is_named(name: str, wrong: object):
+def test_the_error_names_the_type_of_an_invalid_operand(name: str, wrong: object):
     operation = getattr(mt, name)
     expect_named(lambda: operation(X, wrong), name, type(wrong).__name__)
     expect_named(lambda: operation(wrong, X), name, type(wrong).__name__)
 
 
 @pytest.mark.cpu_only
-def test_a_result_longer_than_the_address_space_is_refused():
+def test_a_result_larger_than_the_address_space_is_refused():
     n = 1 << sys.maxsize.bit_length() // 2 + 1
     long, wide = (mt.from_numpy(np.broadcast_to(np.float32(1), shape)) for shape in ((n, 1), (1, n)))
     with pytest.raises(MemoryError, match="multiply: the result has more bytes than can be addressed"):
@@ -51,7 +51,7 @@ def test_a_result_longer_than_the_address_space_is_refused():
 
 
 @pytest.mark.parametrize("name", ["add", "maximum", "equal", "where"])
-def test_shapes_that_do_not_fit_are_named(name: str):
+def test_the_error_names_shapes_that_do_not_broadcast(name: str):
     condition = (FLAGS[:1],) if name == "where" else ()
     expect_named(lambda: getattr(mt, name)(*condition, X, mt.ones([2])), name, r"\[2, 3\] and \[2\]")
 
@@ -59,12 +59,12 @@ def test_shapes_that_do_not_fit_are_named(name: str):
 @pytest.mark.parametrize(
     "call", [lambda: mt.sin(2.0), lambda: mt.add(1, 2), lambda: mt.sin([1.0]) and None, lambda: mt.abs("a")]
 )
-def test_an_operation_without_any_tensor_computes_or_requires_a_tensor(call):
+def test_an_operation_on_no_tensor_computes_or_says_that_it_needs_a_tensor(call):
     try:
         call()
     except TypeError as error:
         assert "Tensor" in str(error)
-        assert not re.search(r"a number.* not (float|int)\b", str(error)), "contradicts itself"
+        assert not re.search(r"a number.* not (float|int)\b", str(error)), "the message contradicts itself"
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,12 @@ def test_matmul_names_both_shapes(x: object, y: object, given: str):
         (lambda: mt.to_tensor([2]) ** mt.to_tensor([-1]), "pow.*negative"),
     ],
 )
-def test_a_wrong_argument_is_named(call, given: str):
+def test_the_error_names_a_wrong_argument(call, given: str):
     expect_named(call, given)
 
 
 @pytest.mark.parametrize("name", ["add_", "sin_", "fill_", "reshape_", "squeeze_"])
-def test_only_a_tensor_can_be_written(name: str):
+def test_an_in_place_function_refuses_to_write_anything_but_a_tensor(name: str):
     for wrong in (3.0, [1.0], np.ones(2), None):
         arguments = {"add_": (X,), "fill_": (1.0,), "reshape_": ([1],)}.get(name, ())
         expect_named(lambda w=wrong, a=arguments: getattr(mt, name)(w, *a), name, type(wrong).__name__)
@@ -148,7 +148,7 @@ def test_only_a_tensor_can_be_written(name: str):
     ],
     ids=str,
 )
-def test_a_wrong_index_is_named(index: object, given: str, write: bool):
+def test_the_error_names_a_wrong_index(index: object, given: str, write: bool):
     index = mt.to_tensor(index) if isinstance(index, mt.Tensor) else index  # move it to the device of the test
     x = X.clone()
     expect_named((lambda: x.__setitem__(index, 1.0)) if write else (lambda: x[index]), given)
@@ -170,7 +170,7 @@ def test_a_wrong_index_is_named(index: object, given: str, write: bool):
         (0, np.array([1j]), "complex"),
     ],
 )
-def test_a_wrong_value_is_named(index: object, value: object, given: str):
+def test_the_error_names_a_wrong_value(index: object, value: object, given: str):
     index = mt.to_tensor(index) if isinstance(index, mt.Tensor) else index  # move it to the device of the test
     x = X.clone()
     value = mt.to_tensor(value) if isinstance(value, mt.Tensor) else value

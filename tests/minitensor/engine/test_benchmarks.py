@@ -1,4 +1,4 @@
-"""The benchmarks: every program runs, all libraries compute the same, and the arithmetic of the table is right.
+"""Test the benchmarks: every program runs, all libraries compute the same, the arithmetic of the table is right.
 
 No test here measures time.
 """
@@ -49,7 +49,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def quick() -> dict[str, dict[str, dict[str, list[float]]]]:
-    """Return a figure by subject, library and name: all programs of minitensor and numpy run once on small tensors."""
+    """Run all programs of minitensor and numpy once on small tensors; return the figures by subject, library, name."""
     environment = {**os.environ, "MINITENSOR_BENCH_QUICK": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", EVERY_PROGRAM, *SUBJECTS]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
@@ -69,9 +69,9 @@ def rows_of(subject: str) -> list:
 def test_every_row_names_a_figure_that_is_measured(quick, subject):
     for row in rows_of(subject):
         if isinstance(row, Ratio) and row.of in PEERS:
-            continue  # only a peer measures this, and need not be installed
+            continue  # only another library measures this, and it may not be installed
         if isinstance(row, Ratio) and row.over in PEERS:
-            # A substitute for the peer, which need not be installed.
+            # The other library may not be installed, so only minitensor's figure has to exist.
             assert (row.ours or row.name) in quick[subject]["minitensor"], row
         else:
             assert row.line(quick[subject]) is not None, row
@@ -105,7 +105,7 @@ def test_limits_that_do_not_depend_on_time_or_size_hold(quick):
 # ---------- the arithmetic of the table ----------
 
 
-def test_a_ratio_is_taken_round_by_round_and_its_median_is_judged():
+def test_each_round_has_a_ratio_and_their_median_is_compared_with_the_target():
     figures = {"minitensor": {"add": [2.0, 9.0, 3.0]}, "torch": {"add": [4.0, 10.0, 3.0]}}
     line = Ratio("add", over="torch", most=0.9).line(figures)
     assert (line.ratio.median, line.ratio.low, line.ratio.high) == (0.9, 0.5, 1.0)
@@ -115,13 +115,13 @@ def test_a_ratio_is_taken_round_by_round_and_its_median_is_judged():
     assert Ratio("add", over="torch").line(figures).met is None
 
 
-def test_a_row_can_compare_figures_of_two_names():
+def test_a_row_can_compare_figures_with_different_names():
     figures = {"minitensor": {"with layers": [3.0]}, "numpy": {"by hand": [2.0]}}
     assert Ratio("x", over="numpy", ours="with layers", theirs="by hand").line(figures).ratio.median == 1.5
 
 
 @pytest.mark.parametrize("ours, ratio", [(0, 1.0), (5, float("inf"))])
-def test_the_ratio_to_zero_bytes_is_one_or_infinite(ours, ratio):
+def test_the_ratio_of_zero_bytes_to_zero_bytes_is_1_and_any_other_ratio_to_zero_is_infinite(ours, ratio):
     line = Ratio("peak", over="numpy", most=1.0).line({"minitensor": {"peak": [ours]}, "numpy": {"peak": [0]}})
     assert line.ratio.median == ratio
     assert line.met is (ours == 0)
@@ -136,7 +136,7 @@ def test_a_figure_that_was_not_measured_has_no_row(figures):
     assert Limit("mul", "s").line(figures) is None
 
 
-def test_a_limit_includes_its_bound():
+def test_a_figure_that_equals_its_limit_meets_it():
     figures = {"minitensor": {"bytes": [0, 0, 1]}}
     assert Limit("bytes", "bytes", most=0).line(figures).met is True
     assert Limit("bytes", "bytes", most=0).line({"minitensor": {"bytes": [1]}}).met is False
@@ -194,7 +194,7 @@ def test_the_summary_counts_targets_and_names_those_that_are_missed():
 
 @pytest.fixture
 def answers(monkeypatch):
-    """Replace processes by given figures or failures, and yield the calls."""
+    """Return a function that replaces the processes by given figures or failures, and returns the list of calls."""
     calls = []
 
     def answer(figures: dict) -> list:
@@ -211,7 +211,7 @@ def answers(monkeypatch):
     return answer
 
 
-def test_every_round_runs_all_libraries_and_begins_with_another_one(answers):
+def test_every_round_runs_all_libraries_and_begins_with_another_library(answers):
     calls = answers({"minitensor": {"add": 1.0}, "numpy": {"add": 2.0}})
     found = measure("million", HERE, 3)
     assert [name for (name,) in calls] == ["minitensor", "numpy", "numpy", "minitensor", "minitensor", "numpy"]
@@ -227,7 +227,7 @@ def test_a_peer_that_fails_is_named_and_left_out(answers):
     assert text.splitlines()[-1] == "  torch did not run: RuntimeError: no device"
 
 
-def test_minitensor_may_not_fail(answers):
+def test_a_failure_of_minitensor_ends_the_benchmark(answers):
     answers({"minitensor": Failed("killed by SIGSEGV"), "numpy": {}})
     with pytest.raises(SystemExit, match="million: minitensor failed: killed by SIGSEGV"):
         measure("million", HERE, 1)
@@ -272,11 +272,11 @@ def test_a_written_record_fits_its_schema(quick):
 
 
 @pytest.mark.skipif(not RECORD.exists(), reason="nothing was recorded yet")
-def test_the_recorded_benchmarks_fit_their_schema_and_the_rows_of_today():
+def test_the_recorded_benchmarks_fit_their_schema_and_the_current_rows():
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     jsonschema.validate(record, SCHEMA)
     left_out = set(SUBJECTS) - set(record["subjects"])
-    assert left_out <= {"recording", "watching"}  # rows that need a peer, or more time
+    assert left_out <= {"recording", "watching"}  # these subjects need another library, or more time
     assert list(record["subjects"]) == [name for name in SUBJECTS if name not in left_out]
     for name, subject in record["subjects"].items():
         today = {(row.name, getattr(row, "over", None)): getattr(row, "most", None) for row in rows_of(name)}

@@ -1,4 +1,4 @@
-"""Big buffers are reused once the last array on them is freed, and never show old numbers."""
+"""Test that a large buffer is reused once its last array is freed, and that no result shows its old numbers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def address(x: mt.Tensor) -> int:
 # ---------- kept and reused ----------
 
 
-def test_the_next_result_of_that_size_gets_the_address_of_the_last_one():
+def test_a_freed_buffer_is_reused_for_the_next_result_of_the_same_size():
     x = made()
     was = address(x)
     del x
@@ -65,13 +65,13 @@ def test_only_a_buffer_of_equal_size_serves_a_request():
     assert address(z) != was and z._array.nbytes == 2 * NBYTES
     was_wide = address(z)
     del z
-    assert address(x + 1.0) == was != was_wide  # the buffer of the right size, and not the newest
+    assert address(x + 1.0) == was != was_wide  # the buffer of the right size, not the one that was freed last
     half = mt.to_tensor(np.ones((SIDE // 2, SIDE))) + 1.0  # another shape and dtype of the same size
     assert address(half) == was
     assert half.numpy().tolist() == np.full((SIDE // 2, SIDE), 2.0).tolist()
 
 
-def test_a_small_buffer_or_one_beyond_the_limit_is_not_kept():
+def test_a_small_buffer_or_a_buffer_larger_than_the_limit_is_not_kept():
     small = mt.ones([4, 4]) + 1.0
     del small
     assert kept_bytes() == 0
@@ -81,7 +81,7 @@ def test_a_small_buffer_or_one_beyond_the_limit_is_not_kept():
     assert kept_bytes() == 0
 
 
-def test_a_view_is_enough_to_keep_its_buffer_from_being_reused():
+def test_a_buffer_with_a_living_view_is_not_reused():
     x = made()
     row = x[3]
     expected = row.numpy()
@@ -98,7 +98,7 @@ def test_a_view_is_enough_to_keep_its_buffer_from_being_reused():
 
 HOLDERS: dict[str, Callable[[mt.Tensor], Any]] = {
     "exported": lambda x: x.numpy(share=True),
-    "part of what was exported": lambda x: x.numpy(share=True)[5:9, ::3],
+    "part of the exported array": lambda x: x.numpy(share=True)[5:9, ::3],
     "dlpack array": lambda x: np.from_dlpack(x),
     "dlpack capsule": lambda x: x.__dlpack__(),
     "array": lambda x: x._array,
@@ -112,7 +112,7 @@ HOLDERS: dict[str, Callable[[mt.Tensor], Any]] = {
     "iterator": lambda x: np.nditer(x._array),
     "flat": lambda x: x._array.flat,
     "broadcast": lambda x: np.broadcast_to(x._array[0], (9, SIDE)),
-    "tensor of numpy's": lambda x: mt.from_numpy(x.numpy(share=True)),
+    "tensor made from the exported array": lambda x: mt.from_numpy(x.numpy(share=True)),
     "view": lambda x: x[1:],
     "detached": lambda x: x.detach(),
     "transposed": lambda x: x.T,
@@ -133,7 +133,7 @@ def _cycle(x: mt.Tensor) -> _Node:
 
 
 def _shown(holder: Any) -> bytes | None:
-    """Return the bytes that a holder shows; None for one that is not read."""
+    """Return the bytes that can be read through a holder; None if the test does not read this kind of holder."""
     if isinstance(holder, mt.Tensor):
         return holder.numpy().tobytes()
     if isinstance(holder, (np.ndarray, memoryview)):
@@ -142,14 +142,14 @@ def _shown(holder: Any) -> bytes | None:
 
 
 @pytest.mark.parametrize("what", HOLDERS)
-def test_a_buffer_that_something_still_shows_is_not_reused(what: str):
+def test_a_buffer_that_an_object_still_uses_is_not_reused(what: str):
     x = made()
     was = address(x)
     holder = HOLDERS[what](x)
     shown = _shown(holder)
     del x
     gc.collect()
-    assert kept_bytes() == 0, "somebody still looks"
+    assert kept_bytes() == 0, "an object still uses the buffer"
     others = [made(i) for i in range(4)]
     assert all(address(other) != was for other in others)
     assert _shown(holder) == shown
@@ -161,7 +161,7 @@ def test_a_buffer_that_something_still_shows_is_not_reused(what: str):
     assert kept_bytes() > 0
 
 
-def test_a_capsule_that_is_read_later_shows_unchanged_numbers():
+def test_a_capsule_that_is_opened_later_has_unchanged_numbers():
     x = made()
     expected = x.numpy()
     capsule = x.__dlpack__()
@@ -174,7 +174,7 @@ def test_a_capsule_that_is_read_later_shows_unchanged_numbers():
     assert kept_bytes() > 0
 
 
-def test_borrowed_memory_is_never_kept():
+def test_memory_borrowed_from_numpy_is_never_kept_for_reuse():
     a = matrix(1)
     before = a.tobytes()
     x = mt.from_numpy(a)
@@ -203,7 +203,7 @@ def test_saved_buffers_are_not_reused_before_backward():
 
 
 def test_a_reused_buffer_never_shows_old_numbers():
-    """Kept buffers are filled with nan, and no result of numbers contains one."""
+    """Kept buffers are filled with nan, so that a nan in a result shows that it has an old number."""
     x, y = mt.to_tensor(np.full((SIDE, SIDE), 0.5, np.float32)), mt.to_tensor(np.full((SIDE,), 0.25, np.float32))
     makers = [lambda: x + y, lambda: mt.sigmoid(x), lambda: mt.sin(x), lambda: x > y, lambda: mt.clip(x, 0.0, 0.4)]
     makers += [lambda: mt.zeros([SIDE, SIDE]), lambda: mt.full([SIDE, SIDE], 2.0), lambda: mt.empty_like(x) * 0.0]
@@ -231,7 +231,7 @@ def test_no_more_than_the_limit_is_kept_and_the_oldest_buffers_are_freed_first()
     mt.device.cpu.set_reuse_limit(0)
     assert kept_bytes() == 0
     x = made()
-    assert x._array.base is None, "switched off"
+    assert x._array.base is None, "a limit of 0 turns reuse off"
 
 
 def test_empty_cache_frees_every_kept_buffer():
@@ -259,7 +259,7 @@ def test_a_buffer_of_a_new_size_does_not_raise_the_peak_of_the_program():
         assert cpu.memory_reserved() <= max(ever, cpu.memory_allocated())
 
 
-# ---------- counted ----------
+# ---------- counters ----------
 
 
 def test_kept_buffers_are_reserved_and_not_allocated(base: int):
@@ -340,8 +340,8 @@ def test_events_are_the_same_with_and_without_reuse(base: int):
 # ---------- during a search ----------
 
 
-def test_a_buffer_freed_during_the_search_for_one_does_no_harm(monkeypatch: pytest.MonkeyPatch):
-    """The garbage collector may free a buffer at any moment, even inside the search for one."""
+def test_a_buffer_may_be_freed_during_the_search_for_a_kept_buffer(monkeypatch: pytest.MonkeyPatch):
+    """The garbage collector may free a buffer at any moment, even during the search for a kept buffer."""
     coming = [made(i) for i in range(8)]
     held = {address(x) for x in coming}
     while coming:
@@ -362,7 +362,7 @@ def test_a_buffer_freed_during_the_search_for_one_does_no_harm(monkeypatch: pyte
     mt.device.cpu.empty_cache()
 
 
-def test_the_limit_can_be_read_and_is_checked():
+def test_the_reuse_limit_can_be_read_and_a_wrong_one_is_refused():
     cpu = mt.device.cpu
     cpu.set_reuse_limit(np.int64(12345))
     assert cpu.get_reuse_limit() == 12345 and type(cpu.get_reuse_limit()) is int

@@ -14,7 +14,7 @@ import minitensor as mt
 from tests.support.engine.memory import KIB, SHAPE, allocated
 
 N = 16
-WRITE = 7.5  # the value that the tests write; no saved tensor contains it
+WRITE = 7.5  # the value that the tests write, which no saved tensor contains
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def copy_on_write(no_collector: None) -> Iterator[None]:
 
 
 def numbers() -> tuple[mt.Tensor, mt.Tensor]:
-    """Return a leaf of 1 KiB, and a tensor computed from it with the numbers 0, 1, 2, ... that can be written."""
+    """Return a leaf of 1 KiB with the numbers 0, 1, 2, ..., and a non-leaf copy, which can be written in place."""
     w = mt.to_tensor(np.arange(N * N, dtype=np.float32).reshape(SHAPE), stop_gradient=False)
     return w, w * 1.0
 
@@ -37,12 +37,12 @@ def added_bytes(action: Callable[[], object]) -> int:
 
 
 def squares(w: mt.Tensor, x: mt.Tensor) -> mt.Tensor:
-    """Return a result that has saved ``x``. Its gradient for ``w`` is twice the current ``x``."""
+    """Return the square of ``x``, which saves ``x``. The gradient of ``w`` is twice the saved values."""
     return x * x
 
 
 def expect_twice(result: mt.Tensor, w: mt.Tensor, saved: np.ndarray) -> None:
-    """Assert that the gradient of ``result``, the square of part of ``w``, is twice ``saved`` there and 0 elsewhere."""
+    """Assert that the gradient of ``result`` for ``w`` is twice ``saved``, which is 0 where nothing was saved."""
     (gradient,) = mt.grad([result], [w], retain_graph=True)
     np.testing.assert_array_equal(gradient.numpy(), 2 * saved)
 
@@ -55,8 +55,8 @@ MANY = np.random.default_rng(1).random(SHAPE) < 0.5
 MANY[0, 0] = MANY[-1, -1] = True
 FEW = np.array([0, 1, 2, 3, 5, 6, 9, 11, 13, 15])
 
-#: Writes into a saved tensor, with the number of overwritten cells and the bytes of the index arrays that describe
-#: these cells (0 for grids).
+#: Each write into a saved tensor, the number of cells that it overwrites, and the bytes of the index arrays that list
+#: these cells (0 if the cells form a grid).
 WRITES: dict[str, tuple[Callable[[mt.Tensor], object], int, int]] = {
     "a row": (lambda x: x.__setitem__(3, WRITE), N, 0),
     "two rows": (lambda x: x.__setitem__(slice(2, 4), WRITE), 2 * N, 0),
@@ -72,7 +72,7 @@ WRITES: dict[str, tuple[Callable[[mt.Tensor], object], int, int]] = {
     "one element": (lambda x: x.__setitem__((3, 4), WRITE), 1, 0),
     "all of it": (lambda x: x.fill_(WRITE), N * N, 0),
     "strided": (lambda x: x.as_strided([4], [17], 2).fill_(WRITE), 4, 0),
-    "listed rows that lie in a grid": (lambda x: x.__setitem__([4, 1, 7], WRITE), 3 * N, 0),
+    "listed rows at equal distances": (lambda x: x.__setitem__([4, 1, 7], WRITE), 3 * N, 0),
     "a row listed twice": (lambda x: x.__setitem__([4, 4], WRITE), N, 0),
     "a few listed elements": (lambda x: x.__setitem__(([0, 3, 3], [1, 7, 9]), WRITE), 3, 0),
     "a mask of few": (lambda x: x.__setitem__(mt.to_tensor(MASK), WRITE), 3, 0),
@@ -87,11 +87,11 @@ WRITES: dict[str, tuple[Callable[[mt.Tensor], object], int, int]] = {
 
 @pytest.mark.parametrize("name", WRITES)
 def test_a_write_preserves_the_cells_that_it_overwrites(name: str):
-    write, cells, notes = WRITES[name]
+    write, cells, index_bytes = WRITES[name]
     w, x = numbers()
     result = squares(w, x)
     with mt.no_grad():
-        assert added_bytes(lambda: write(x)) == 4 * cells + notes
+        assert added_bytes(lambda: write(x)) == 4 * cells + index_bytes
     assert (x.numpy() == WRITE).sum() == cells
     expect_twice(result, w, w.numpy())
     expect_twice(result, w, w.numpy())  # backward can read the preserved bytes again
@@ -108,7 +108,7 @@ def test_a_second_write_to_the_same_cells_preserves_nothing(name: str):
     expect_twice(result, w, w.numpy())
 
 
-def test_one_row_of_a_large_saved_tensor_preserves_one_row():
+def test_a_write_to_one_row_of_a_large_saved_tensor_preserves_one_row():
     w = mt.ones([1000, 1024])
     w.stop_gradient = False
     x = w * 2.0
@@ -141,7 +141,7 @@ def test_rows_written_one_after_another_are_preserved_once_each():
     expect_twice(result, w, w.numpy())
 
 
-def test_elements_written_one_by_one_in_any_order_need_small_index_arrays():
+def test_the_index_arrays_of_elements_written_one_by_one_stay_small():
     w, x = numbers()
     result = squares(w, x)
     order = np.random.default_rng(0).permutation(N * N)
@@ -150,12 +150,12 @@ def test_elements_written_one_by_one_in_any_order_need_small_index_arrays():
         for count, at in enumerate(order, 1):
             x[int(at) // N, int(at) % N] = WRITE
             extra = allocated() - before - 4 * count
-            assert 0 <= extra <= count  # at most one byte for each cell of so small a tensor
+            assert 0 <= extra <= count  # the index arrays of such a small tensor have at most one byte for each cell
     assert allocated() - before == KIB
     expect_twice(result, w, w.numpy())
 
 
-# ---------- savers ----------
+# ---------- views that an operation saves ----------
 
 SAVERS: dict[str, tuple[Callable[[mt.Tensor], mt.Tensor], int]] = {
     "a row": (lambda x: x[3], N),
@@ -164,16 +164,16 @@ SAVERS: dict[str, tuple[Callable[[mt.Tensor], mt.Tensor], int]] = {
     "the transposed": (lambda x: x.t(), N * N),
     "reversed": (lambda x: x[::-1, ::-1], N * N),
     "a reversed block": (lambda x: x[8:2:-2, 9:3:-1], 18),
-    "in another shape": (lambda x: x.reshape([4, 64]), N * N),
+    "a reshaped view": (lambda x: x.reshape([4, 64]), N * N),
     "windows that overlap": (lambda x: x.as_strided([10, 3], [1, 1], 4), 12),
     "windows with gaps": (lambda x: x.as_strided([3, 2], [5, 2], 1), 6),
     "one element": (lambda x: x[3, 4], 1),
-    "an element seen often": (lambda x: x.as_strided([5], [0], 7), 1),
+    "one element repeated by a stride of 0": (lambda x: x.as_strided([5], [0], 7), 1),
 }
 
 
 @pytest.mark.parametrize("name", SAVERS)
-def test_a_write_to_the_whole_preserves_the_cells_of_the_saved_view(name: str):
+def test_a_write_to_the_whole_tensor_preserves_only_the_cells_of_a_saved_view(name: str):
     look, cells = SAVERS[name]
     w, x = numbers()
     seen = look(x)
@@ -189,7 +189,7 @@ def test_a_write_to_the_whole_preserves_the_cells_of_the_saved_view(name: str):
 
 @pytest.mark.parametrize("saver", SAVERS)
 @pytest.mark.parametrize("write", WRITES)
-def test_every_saver_reads_its_values_after_every_write(saver: str, write: str):
+def test_backward_reads_the_values_of_every_saved_view_after_every_write(saver: str, write: str):
     w, x = numbers()
     seen = SAVERS[saver][0](x)
     result = seen * seen
@@ -204,18 +204,19 @@ def test_every_saver_reads_its_values_after_every_write(saver: str, write: str):
     np.testing.assert_array_equal(gradient.numpy(), want.numpy())
 
 
-def test_two_savers_of_the_same_cells_share_one_copy():
+def test_several_operations_that_saved_the_same_cells_share_one_copy():
     w, x = numbers()
     results = [squares(w, x), squares(w, x), squares(w, x.reshape([N * N]))]
     with mt.no_grad():
         assert added_bytes(lambda: x.__setitem__(3, WRITE)) == 4 * N
-        # One cell of the column is preserved already. An index array without it would be larger than a second copy.
+        # One cell of the column is preserved already. It is copied again, because an index array that leaves out this
+        # cell would be larger than the second copy.
         assert added_bytes(lambda: x.__setitem__((slice(None), 3), WRITE)) == 4 * N
     for result in results:
         expect_twice(result, w, w.numpy())
 
 
-def test_savers_at_different_versions_each_read_their_own_numbers():
+def test_operations_that_saved_different_versions_each_read_their_own_numbers():
     w, x = numbers()
     first = squares(w, x)
     with mt.no_grad():
@@ -226,7 +227,7 @@ def test_savers_at_different_versions_each_read_their_own_numbers():
         x[1] = 2.0
     third = squares(w, x)
     with mt.no_grad():
-        # The write preserves row 0 for `third`, row 1 for it and `second`, and the other rows for all three.
+        # The write preserves row 0 for `third`, row 1 for `third` and `second`, and the other rows for all three.
         assert added_bytes(lambda: x.fill_(WRITE)) == KIB
     want = w.numpy()
     expect_twice(first, w, want)
@@ -236,7 +237,7 @@ def test_savers_at_different_versions_each_read_their_own_numbers():
     expect_twice(third, w, want)
 
 
-def test_bytes_preserved_for_one_saver_are_freed_with_it():
+def test_bytes_preserved_for_one_result_only_are_freed_with_that_result():
     w, x = numbers()
     whole, row = squares(w, x), x[2] * x[2]
     before = allocated()
@@ -244,7 +245,7 @@ def test_bytes_preserved_for_one_saver_are_freed_with_it():
         x.fill_(WRITE)
     assert allocated() - before == KIB
     del whole
-    assert allocated() - before == 4 * N - KIB  # the result of 1 KiB is freed, too
+    assert allocated() - before == 4 * N - KIB  # `whole`, a result of 1 KiB, is freed, too
     want = np.zeros(SHAPE, np.float32)
     want[2] = w.numpy()[2]
     expect_twice(row, w, want)
@@ -252,7 +253,7 @@ def test_bytes_preserved_for_one_saver_are_freed_with_it():
     assert allocated() - before == -KIB - 4 * N
 
 
-def test_a_write_preserves_nothing_for_a_saver_that_is_freed():
+def test_a_write_preserves_nothing_for_an_operation_whose_result_is_freed():
     w, x = numbers()
     result = squares(w, x)
     del result
@@ -273,7 +274,7 @@ def test_a_write_preserves_nothing_after_backward_has_freed_the_saved_tensors():
 def test_a_tensor_saved_a_million_times_keeps_a_short_list_of_savers():
     x = mt.ones([1])
     x.stop_gradient = False
-    alive = [x * x for _ in range(63)]  # just below a size at which dead savers are removed
+    alive = [x * x for _ in range(63)]  # one fewer than the length at which freed savers are removed from the list
     longest = 0
     for _ in range(1_000_000):
         x * x

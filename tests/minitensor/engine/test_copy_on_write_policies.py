@@ -1,4 +1,4 @@
-"""The policy at the time of a write decides if saved bytes are preserved or become stale."""
+"""Test that the policy at the time of a write decides whether saved bytes are preserved or become stale."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def line() -> int:
     return sys._getframe(1).f_lineno
 
 
-# ---------- pairs of policies, and chains ----------
+# ---------- values saved under one policy and overwritten under another ----------
 
 
 @pytest.mark.parametrize(("save", "write"), list(itertools.product(POLICIES, POLICIES)))
-def test_the_policy_of_the_write_decides_not_that_of_the_save(save: str, write: str):
+def test_the_policy_of_the_write_and_not_of_the_save_decides_if_values_are_preserved(save: str, write: str):
     with mt.set_inplace_policy(save):
         w, x = four()
         result = x * x
@@ -40,7 +40,7 @@ def test_the_policy_of_the_write_decides_not_that_of_the_save(save: str, write: 
 
 
 @pytest.mark.parametrize(("save", "write"), list(itertools.product(POLICIES, POLICIES)))
-def test_a_write_beside_saved_cells_changes_only_the_version(save: str, write: str):
+def test_a_write_beside_saved_cells_is_reported_as_such(save: str, write: str):
     with mt.set_inplace_policy(save):
         w, x = four()
         half = x[:2]
@@ -56,8 +56,10 @@ def test_a_write_beside_saved_cells_changes_only_the_version(save: str, write: s
     assert 'set_inplace_policy("copy_on_write")' in str(raised.value)
 
 
-def test_chains_of_writes_under_changing_policies():
-    """Try all chains of three writes, each under any policy, to the front, the back or all of a half-saved tensor."""
+def test_three_writes_under_any_policies_preserve_the_values_or_the_first_loss_is_reported():
+    """Try all chains of three writes under any policies. Each writes the front half of the tensor, which is saved, the
+    back half, which is not, or both.
+    """
     parts = {"front": slice(0, 2), "back": slice(2, 4), "all": slice(0, 4)}
     steps = list(itertools.product(POLICIES, parts))
     for chain in itertools.product(steps, repeat=3):
@@ -73,7 +75,7 @@ def test_chains_of_writes_under_changing_policies():
             found = gradient(result, w)
         except RuntimeError as error:
             assert careless is not None, chain
-            assert all(part == "back" for _, part in before), f"{chain}: all of it was preserved"
+            assert all(part == "back" for _, part in before), f"{chain}: backward raised"
             lost = any(part != "back" for _, part in chain[careless:])
             assert (UNHARMED in str(error)) != lost, chain
             if lost:
@@ -81,7 +83,7 @@ def test_chains_of_writes_under_changing_policies():
                 assert f"which made version {by + 1} " in str(error), chain
         else:
             assert found == [2, 4, 0, 0], chain
-            assert careless is None or any(part != "back" for _, part in before), f"{chain}: not refused"
+            assert careless is None or any(part != "back" for _, part in before), f"{chain}: backward did not raise"
 
 
 def test_a_partly_preserved_tensor_is_stale_after_a_write_that_preserves_nothing():
@@ -99,7 +101,7 @@ def test_a_partly_preserved_tensor_is_stale_after_a_write_that_preserves_nothing
         gradient(result, w)
 
 
-def test_a_wholly_preserved_tensor_survives_every_later_write():
+def test_a_tensor_whose_bytes_are_all_preserved_stays_valid_after_any_later_write():
     w, x = four()
     column = x.reshape([2, 2])[:, 0]
     result = column * column
@@ -131,7 +133,7 @@ def test_the_write_that_overwrote_the_bytes_is_named_after_thousands_of_others()
 
 
 @pytest.mark.parametrize("policy", ["2.5", "2.6"])
-def test_an_indexed_write_beside_the_saved_cells_changes_only_the_version(policy: str):
+def test_an_indexed_write_beside_saved_cells_is_reported_as_such(policy: str):
     w, x = four()
     result = x[::2] * x[::2]
     with mt.set_inplace_policy(policy):
@@ -145,7 +147,7 @@ def test_an_indexed_write_beside_the_saved_cells_changes_only_the_version(policy
 
 @pytest.mark.parametrize("careful", [0, 1, 2])
 def test_an_error_names_the_write_that_preserved_nothing(careful):
-    """The error names the write under "2.6" and its version, and not the earlier ones under "copy_on_write"."""
+    """The error names the write under "2.6" and its version, not the earlier writes under "copy_on_write"."""
     b = mt.to_tensor([1.0, 2.0, 3.0, 4.0], stop_gradient=False) * 1.0
     y = b[0:2] * mt.to_tensor([2.0, 3.0], stop_gradient=False)
     with mt.set_inplace_policy("copy_on_write"):

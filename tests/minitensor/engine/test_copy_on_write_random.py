@@ -1,4 +1,4 @@
-"""Random programs of views, saves, writes and deletions agree with a model that copies everything saved.
+"""Test that random programs of views, saves, writes and deletions agree with a model that copies every saved value.
 
 Every run has the same programs, unless MINITENSOR_SEED chooses others.
 """
@@ -22,7 +22,7 @@ UNHARMED = "None of the saved bytes were overwritten"
 
 @dataclass
 class Save:
-    """A saver that is alive: its result, and the model's cells, their numbers, and which of them are preserved."""
+    """A living result of an operation, with the saved cells, their numbers, and the set of the preserved cells."""
 
     result: mt.Tensor
     cells: np.ndarray
@@ -110,7 +110,7 @@ class Program:
         return len(taken), kind < 2
 
     def needed(self) -> int:
-        """Return the cells that a write must preserve now. Each value of a cell is needed once."""
+        """Return how many values must be preserved now. Operations that saved the same value of a cell share it."""
         return len({(cell, float(v)) for save in self.saves if not save.careless for cell, v in self._values(save)})
 
     @staticmethod
@@ -169,6 +169,6 @@ def test_under_copy_on_write_every_saved_value_is_unchanged(seed: int, no_collec
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_under_changing_policies_each_value_is_right_or_refused_for_the_true_reason(seed: int, no_collector: None):
+def test_under_changing_policies_a_saved_value_is_right_or_its_read_is_refused_correctly(seed: int, no_collector: None):
     mixed = ["copy_on_write"] * 6 + ["2.5", "2.6"]
     Program(np.random.default_rng([SEED, 1, seed])).run(40, mixed)

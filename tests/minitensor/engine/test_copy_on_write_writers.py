@@ -1,4 +1,4 @@
-"""Every kind of write under "copy_on_write" preserves saved values, and a failed write changes nothing."""
+"""Test that under "copy_on_write" every kind of write preserves saved values, and a failed write changes nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import minitensor as mt
 from minitensor.engine.modes import POLICIES
 from tests.support.engine.memory import KIB, allocated, four, gradient, leaf
 
-# ---------- all ways to write ----------
+# ---------- all kinds of writes ----------
 
 
 def random_fill(name: str) -> Callable[[mt.Tensor], object]:
@@ -48,7 +48,7 @@ WAYS: dict[str, Callable[[Callable[[mt.Tensor], object], mt.Tensor], object]] = 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("writer", WRITERS)
-def test_every_way_to_write_preserves(writer: str, way: str):
+def test_every_kind_of_write_preserves_saved_values(writer: str, way: str):
     mt.set_inplace_policy("copy_on_write")
     w, x = four()
     result = x * x
@@ -60,7 +60,7 @@ def test_every_way_to_write_preserves(writer: str, way: str):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("writer", WRITERS)
-def test_a_leaf_written_under_no_grad_is_preserved_correctly(writer: str, way: str):
+def test_every_kind_of_write_to_a_leaf_under_no_grad_preserves_its_saved_values(writer: str, way: str):
     if way in ("recorded", "through a view", "twice"):
         return
     mt.set_inplace_policy("copy_on_write")
@@ -70,10 +70,10 @@ def test_a_leaf_written_under_no_grad_is_preserved_correctly(writer: str, way: s
     assert gradient(result, w) == [2, 4, 6, 8]
 
 
-# ---------- copies that an operation keeps ----------
+# ---------- copies that an in-place operation saves for its own backward ----------
 
 
-def test_an_operation_and_other_savers_share_one_copy(no_collector: None):
+def test_an_in_place_operation_and_earlier_operations_share_one_copy(no_collector: None):
     mt.set_inplace_policy("copy_on_write")
     w = leaf()
     x = w * 2.0
@@ -90,7 +90,7 @@ def test_an_operation_and_other_savers_share_one_copy(no_collector: None):
     assert allocated() == before - 2 * KIB - 64  # the copy and the result of the row are freed
 
 
-def test_an_operand_that_is_a_view_of_the_target_is_saved_with_it(no_collector: None):
+def test_a_target_and_an_operand_that_is_its_view_are_saved_in_one_copy(no_collector: None):
     for policy in ("2.6", "copy_on_write"):
         with mt.set_inplace_policy(policy):
             w = leaf()
@@ -103,7 +103,7 @@ def test_an_operand_that_is_a_view_of_the_target_is_saved_with_it(no_collector: 
             del w, x
 
 
-def test_marks_are_kept_and_the_bytes_of_other_savers_are_preserved(no_collector: None):
+def test_clip_keeps_one_bit_for_each_element_and_preserves_bytes_saved_earlier(no_collector: None):
     mt.set_inplace_policy("copy_on_write")
     w = leaf()
     x = w * 2.0
@@ -122,8 +122,8 @@ FAILURES: dict[str, Callable[[mt.Tensor], object]] = {
     "shape at an index": lambda x: x.__setitem__([0, 1], mt.ones([3])),
     "shape of set_value": lambda x: x.set_value(np.ones(3)),
     "dtype of set_value": lambda x: x.set_value(np.ones(4, np.float32)),
-    "kind": lambda x: x.add_("a"),
-    "argument": lambda x: x.clip_("a"),
+    "type of an operand": lambda x: x.add_("a"),
+    "type of an argument": lambda x: x.clip_("a"),
     "index": lambda x: x.__setitem__(9, 1.0),
     "index in a list": lambda x: x.__setitem__([0, 9], 1.0),
     "copy_": lambda x: x.copy_(mt.ones([2, 4])),
@@ -149,7 +149,7 @@ def test_a_failed_write_leaves_no_trace(name: str, policy: str, no_collector: No
     assert gradient(result, w) == [2, 4, 6, 8]
 
 
-def test_a_refused_leaf_leaves_no_trace(no_collector: None):
+def test_a_refused_write_to_a_leaf_leaves_no_trace(no_collector: None):
     mt.set_inplace_policy("copy_on_write")
     w, _ = four()
     result = w * w
@@ -161,10 +161,10 @@ def test_a_refused_leaf_leaves_no_trace(no_collector: None):
     assert gradient(result, w) == [2, 4, 6, 8]
 
 
-# ---------- readers of preserved values ----------
+# ---------- backward with preserved values ----------
 
 
-def test_second_derivatives_pass_through_preserved_bytes():
+def test_second_derivatives_computed_from_preserved_bytes_are_right():
     mt.set_inplace_policy("copy_on_write")
     w, x = four()
     cube = x * x * x
@@ -202,7 +202,7 @@ def test_writes_between_backwards_of_a_retained_graph_change_no_gradient():
 
 
 @pytest.mark.parametrize("shape", [[], [0], [3, 0], [1], [1, 1]])
-def test_tensors_without_elements_or_dimensions_are_preserved(shape: list[int]):
+def test_saved_tensors_without_elements_or_dimensions_are_preserved(shape: list[int]):
     mt.set_inplace_policy("copy_on_write")
     w = mt.to_tensor(np.full(shape, 3.0), stop_gradient=False)
     x = w * 1.0

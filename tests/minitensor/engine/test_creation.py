@@ -1,4 +1,4 @@
-"""Tensors made from data, from constants and at random."""
+"""Test functions that make tensors from data, from constants and from random numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from minitensor.engine.core.tensor_type import blanks
     ],
     ids=str,
 )
-def test_to_tensor_takes_numbers_lists_and_arrays(data, dtype: str, values):
+def test_to_tensor_accepts_numbers_lists_and_arrays(data, dtype: str, values):
     x = mt.to_tensor(data)
     assert x.dtype == dtype and x.is_leaf and x.stop_gradient and x.inplace_version == 0
     assert x.is_contiguous() and x.shape == list(np.shape(data))
@@ -47,7 +47,7 @@ def test_to_tensor_takes_numbers_lists_and_arrays(data, dtype: str, values):
         assert x.tolist() == values
 
 
-def test_to_tensor_takes_tensors_and_lists_of_tensors_and_cuts_the_history():
+def test_to_tensor_copies_tensors_and_lists_of_tensors_without_their_history():
     w = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     copy = mt.to_tensor(w * 2)
     assert copy.stop_gradient and copy.tolist() == [2, 4]
@@ -109,7 +109,7 @@ def test_constants_have_the_requested_shape(shape):
         assert (x.numpy() == value).all()
 
 
-def test_a_shape_may_be_a_tensor_or_hold_tensors():
+def test_a_shape_may_be_a_tensor_or_a_list_with_tensors():
     assert mt.zeros(mt.to_tensor([2, 3])).shape == [2, 3]
     assert mt.zeros([mt.to_tensor(2), 3]).shape == [2, 3]
     assert mt.ones([2, 3]).reshape(mt.to_tensor([3, 2])).shape == [3, 2]
@@ -122,7 +122,7 @@ def test_constants_have_the_requested_dtype(dtype: str):
         assert x.dtype == dtype
 
 
-def test_full_takes_a_number_of_any_kind():
+def test_full_accepts_a_number_of_any_type():
     assert mt.full([2], np.float64(2.5)).tolist() == [2.5, 2.5]
     assert mt.full([2], mt.to_tensor(3)).tolist() == [3, 3]
     assert mt.full([2], 2.7, "int64").tolist() == [2, 2]
@@ -145,13 +145,13 @@ def test_full_takes_a_number_of_any_kind():
     ],
     ids=str,
 )
-def test_arange_counts(arguments, dtype: str, values):
+def test_arange_returns_numbers_at_equal_steps_with_the_right_dtype(arguments, dtype: str, values):
     x = mt.arange(*arguments)
     assert x.dtype == dtype and x.tolist() == values
     assert mt.arange(*arguments, dtype="float64").tolist() == values
 
 
-def test_like_takes_shape_and_dtype_of_another():
+def test_the_like_functions_copy_shape_and_dtype_of_the_given_tensor():
     x = mt.zeros([2, 3], "float64").T
     x.stop_gradient = False
     for made, value in ((mt.zeros_like(x), 0), (mt.ones_like(x), 1), (mt.full_like(x, 2.5), 2.5)):
@@ -164,7 +164,7 @@ def test_like_takes_shape_and_dtype_of_another():
         mt.zeros_like([1, 2])
 
 
-def test_a_seed_restarts_the_random_numbers():
+def test_the_same_seed_draws_the_same_random_numbers():
     drawn = []
     for _ in range(2):
         mt.seed(7)
@@ -187,7 +187,7 @@ class Own(mt.Tensor):
 
 
 @pytest.mark.parametrize("kind", [mt.Tensor, mt.nn.Parameter, Own])
-def test_a_tensor_is_not_made_by_calling_the_class(kind: Any):
+def test_calling_a_tensor_class_raises_an_error_that_names_to_tensor(kind: Any):
     for given, named in ((), {}), (([1.0],), {}), ((), {"data": [1.0]}):
         with pytest.raises(TypeError, match=r"not made by calling Tensor; use to_tensor\(data\)"):
             kind(*given, **named)
@@ -201,7 +201,7 @@ def test_an_uninitialized_tensor_has_the_given_class_and_no_state(kind: Any):
         assert not hasattr(made, part)
 
 
-def test_a_subclass_decides_the_result_of_calling_it():
+def test_calling_pytorchs_tensor_classes_makes_tensors():
     assert torch.Tensor().tolist() == [] and torch.Tensor(2, 3).shape == (2, 3)
     kept = torch.nn.Parameter(torch.ones(2))
     assert type(kept) is torch.nn.Parameter and kept.requires_grad and (kept + 1).tolist() == [2.0, 2.0]

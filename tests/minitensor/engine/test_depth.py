@@ -1,4 +1,4 @@
-"""Graphs of any length can be traversed and freed, because the engine does this without recursion.
+"""Test that graphs of any length can be traversed and freed, because the engine does this without recursion.
 
 The stack of the threads below is so small that a recursion of some thousand levels would overflow it.
 """
@@ -16,8 +16,8 @@ from tests.support.engine.differences import leaf
 from tests.support.engine.memory import allocated
 
 
-def test_a_long_chain_of_operations_runs_forward_backward_and_is_freed(no_collector):
-    """It is tested on the host only, because a simulated GPU has the same graph and takes four times as long."""
+def test_a_long_chain_of_operations_runs_forward_and_backward_and_is_freed(no_collector):
+    """On a simulated GPU, which takes four times as long, the chain is shorter."""
     count = 1_000_000 if mt.get_device() == "cpu" else 200_000
     before = allocated()
     w = leaf([1.0])
@@ -31,7 +31,7 @@ def test_a_long_chain_of_operations_runs_forward_backward_and_is_freed(no_collec
     assert allocated() == before
 
 
-def test_a_long_chain_of_in_place_operations_is_one_version_each(no_collector):
+def test_each_operation_of_a_long_in_place_chain_raises_the_version_by_1(no_collector):
     w = leaf([1.0])
     x = w * 1
     for _ in range(100_000):
@@ -42,22 +42,22 @@ def test_a_long_chain_of_in_place_operations_is_one_version_each(no_collector):
 
 
 DEEP = {
-    "normal operations": "for _ in range(N): x = x.scale(1.0)",
-    "saved outputs": "for _ in range(N): x = x.relu()",
-    "in place": "for _ in range(N): x.scale_(1.0)",
-    "copies of its own input": "for _ in range(N): x.abs_()",
+    "out-of-place operations": "for _ in range(N): x = x.scale(1.0)",
+    "operations that save their output": "for _ in range(N): x = x.relu()",
+    "in-place operations": "for _ in range(N): x.scale_(1.0)",
+    "in-place operations that copy their input": "for _ in range(N): x.abs_()",
     "views of views": "for _ in range(N): x = x[:]",
-    "shapes in place": "for _ in range(N // 2): x.unsqueeze_(0); x.squeeze_(0)",
+    "in-place changes of shape": "for _ in range(N // 2): x.unsqueeze_(0); x.squeeze_(0)",
     "writes through one view": "v = x[0:1]\nfor _ in range(N): v.scale_(1.0)\nx = x + v.sum()",
     "writes through two views": "a, b = x[0:1], x[0:2]\nfor _ in range(N // 2): a.scale_(1.0); b.scale_(1.0)",
-    "stored elements": "for _ in range(N): x[0] = 1.0",
-    "stored views": "for _ in range(N): x[0:1] = x[1:2]",
-    "advanced writes": "for _ in range(N): x[[0]] = 1.0",
-    "advanced reads": "for _ in range(N): x = x[[0, 1]]",
+    "writes to an element": "for _ in range(N): x[0] = 1.0",
+    "writes of a view to another": "for _ in range(N): x[0:1] = x[1:2]",
+    "writes with an advanced index": "for _ in range(N): x[[0]] = 1.0",
+    "reads with an advanced index": "for _ in range(N): x = x[[0, 1]]",
     "two operands": "for _ in range(N): x = x + x * 0.0",
     "concatenation": "for _ in range(N): x = mt.concat([x[0:1], x[1:2]])",
     "hooks": "for _ in range(N): x = x.scale(1.0); x.register_hook(lambda g: None)",
-    "changed shapes of the leaf": "for _ in range(N):\n    with mt.no_grad(): w.reshape_([2])\nx = w * 1",
+    "in-place changes of the leaf's shape": "for _ in range(N):\n    with mt.no_grad(): w.reshape_([2])\nx = w * 1",
     "copies": "import copy\nfor _ in range(N): x = copy.copy(x)",
 }
 
@@ -69,7 +69,7 @@ from minitensor.engine.core.history import Node
 from minitensor.engine.core.iterative_dealloc import free_iteratively
 gc.disable()
 N = 3_000
-if sys.version_info >= (3, 13):  # CPython itself nests up to 10,000 deallocations: as in a browser
+if sys.version_info >= (3, 13):  # this CPython nests up to 10,000 deallocations, so do as in a browser
     Node.__del__ = free_iteratively
 PROGRAM = '''
 def run():
@@ -98,10 +98,10 @@ for names in programs:
 
 
 @pytest.fixture(scope="module")
-def complaints_of_a_small_stack() -> dict[str, str]:
-    """Return the failures of graphs on a small stack.
+def errors_on_a_small_stack() -> dict[str, str]:
+    """Return the error of each graph on a small stack, "" for no error.
 
-    One process runs them one after another. If one fails, the process ends, and another process runs the others.
+    One process runs the graphs one after another. If a graph fails, the process ends, and a new one runs the rest.
     """
     found: dict[str, str] = {}
     while left := [graph for graph in DEEP if graph not in found]:
@@ -118,13 +118,13 @@ def complaints_of_a_small_stack() -> dict[str, str]:
 
 @pytest.mark.cpu_only  # the programs run in a separate process
 @pytest.mark.parametrize("graph", DEEP)
-def test_a_deep_graph_is_walked_and_dropped_on_a_small_stack(graph: str, complaints_of_a_small_stack: dict[str, str]):
-    assert complaints_of_a_small_stack[graph] == ""
+def test_a_deep_graph_is_differentiated_and_freed_on_a_small_stack(graph: str, errors_on_a_small_stack: dict[str, str]):
+    assert errors_on_a_small_stack[graph] == ""
 
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("graph", DEEP)
-def test_a_deep_graph_is_walked_and_dropped_on_the_default_stack(graph: str, no_collector):
+def test_a_deep_graph_is_differentiated_and_freed_on_the_default_stack(graph: str, no_collector):
     before = allocated()
     names = {"mt": mt, "N": 10_000, "w": leaf([1.0, 2.0])}
     exec(f"x = w * 1\n{DEEP[graph]}\nx.sum().backward(retain_graph=True)", names)

@@ -1,4 +1,4 @@
-"""Tensors stay on their device, moves are operations, and an operation on a full GPU changes nothing.
+"""Test tensors on several devices: moves are operations, and an operation that finds no memory changes nothing.
 
 These tests choose their devices themselves, so they do not run once per device.
 """
@@ -51,9 +51,9 @@ def tensor(place: str, wanting: bool = False) -> mt.Tensor:
     return mt.to_tensor([[1.0, 2.0], [3.0, 4.0]], place=place, stop_gradient=not wanting)
 
 
-# ---------- an operation works on one device ----------
+# ---------- all operands of an operation must be on one device ----------
 
-#: Every row with several operands: its name, the operands, and a function that calls it.
+#: Every operation of the table that has several operands: its name, the operands, and a function that calls it.
 MIXED = {
     **{s.name: (s.arrays, s.run) for s in samples.SAMPLES if len(s.arrays) > 1 and s.row.normal},
     **{s.name + "_": (s.arrays, s.run_in_place) for s in samples.IN_PLACE_ONCE if len(s.arrays) > 1},
@@ -99,12 +99,12 @@ def with_hook(w: mt.Tensor, y: mt.Tensor) -> mt.Tensor:
     return product.sum()
 
 
-#: Other operations on two tensors: a leaf ``w`` and a tensor ``x`` on one device, and ``y`` on the other.
+#: Operations outside of the table. They use a leaf ``w`` or a tensor ``x`` on one device, and ``y`` on the other.
 ELSEWHERE: dict[str, Callable[[mt.Tensor, mt.Tensor, mt.Tensor], object]] = {
     "concat": lambda w, x, y: mt.concat([x, y]),
     "stack": lambda w, x, y: mt.stack([x, y]),
-    "a number without dimensions": lambda w, x, y: x + y[0, 0],
-    "the same in place": lambda w, x, y: x.add_(y[0, 0]),
+    "a tensor without dimensions": lambda w, x, y: x + y[0, 0],
+    "a tensor without dimensions, in place": lambda w, x, y: x.add_(y[0, 0]),
     "x[y]": lambda w, x, y: x[y.astype("int64")[0] - 1],
     "x[mask]": lambda w, x, y: x[y > 2],
     "x[y] = 1": lambda w, x, y: x.__setitem__(y.astype("int64")[0] - 1, 1.0),
@@ -113,14 +113,14 @@ ELSEWHERE: dict[str, Callable[[mt.Tensor, mt.Tensor, mt.Tensor], object]] = {
     "set_": lambda w, x, y: x.set_(y),
     "normal": lambda w, x, y: mt.normal(x, y),
     "y in x": lambda w, x, y: y in x,
-    "backward from": lambda w, x, y: (w * 2).backward(y),
-    "grad from": lambda w, x, y: mt.grad([w * 2], [w], [y]),
-    "grad from, recorded": lambda w, x, y: mt.grad([w * 2], [w], [y], create_graph=True),
+    "initial gradient of backward": lambda w, x, y: (w * 2).backward(y),
+    "initial gradient of grad": lambda w, x, y: mt.grad([w * 2], [w], [y]),
+    "initial gradient of grad, recorded": lambda w, x, y: mt.grad([w * 2], [w], [y], create_graph=True),
     "grad =": lambda w, x, y: setattr(w, "grad", y),
-    "a hook's answer": lambda w, x, y: with_hook(w, y).backward(),
-    "a hook's answer, recorded": lambda w, x, y: mt.grad(with_hook(w, y), [w], create_graph=True),
-    "a layer's answer": lambda w, x, y: Stray.apply(w).sum().backward(),
-    "a layer's answer, recorded": lambda w, x, y: mt.grad(Stray.apply(w).sum(), [w], create_graph=True),
+    "result of a hook": lambda w, x, y: with_hook(w, y).backward(),
+    "result of a hook, recorded": lambda w, x, y: mt.grad(with_hook(w, y), [w], create_graph=True),
+    "result of a layer's backward": lambda w, x, y: Stray.apply(w).sum().backward(),
+    "result of a layer's backward, recorded": lambda w, x, y: mt.grad(Stray.apply(w).sum(), [w], create_graph=True),
 }
 
 
@@ -158,16 +158,16 @@ def test_numbers_arrays_and_lists_move_to_the_device_of_the_tensor():
         x[0] = [7.0, 8.0]
         x[[1]] = np.zeros(2)
         assert x.place == here and x.tolist() == [[7, 8], [0, 0]] and x[[0], [1]].place == here
-        assert mt.get_device() == there, "new tensors are made where they were made before"
+        assert mt.get_device() == there, "the selected device has not changed"
 
 
-#: Operations of two operands with a gradient.
+#: Operations of two operands that have a gradient rule.
 OF_TWO = [name for name, row in sorted(ROWS.items()) if row.operands == ("x", "y") and row.normal and row.rules]
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("name", OF_TWO)
-def test_an_operation_beside_a_number_has_the_same_gradient_on_every_device(name: str, create_graph: bool):
+def test_an_operation_of_a_tensor_and_a_number_has_the_same_gradient_on_every_device(name: str, create_graph: bool):
     def answer(dtype: str, number: float, reflected: bool, place: str) -> object:
         x = mt.to_tensor([0.25, 0.5, 0.75], dtype=dtype, place=place, stop_gradient=False)
         with np.errstate(all="ignore"):
@@ -187,7 +187,7 @@ def test_an_operation_beside_a_number_has_the_same_gradient_on_every_device(name
         assert repr(answer(*each, SIM)) == repr(answer(*each, "cpu")), each
 
 
-#: Functions that compute a part of their result with numbers or on the host.
+#: Functions that compute a part of their result with Python numbers, or on the host.
 PARTLY_ON_THE_HOST = {
     "isclose": lambda x, y: mt.isclose(x, y),
     "repeat_interleave": lambda x, y: mt.repeat_interleave(x, 2),
@@ -217,7 +217,7 @@ def test_a_function_has_the_same_result_and_gradients_on_every_device(name: str,
     assert repr(answer(SIM)) == repr(answer("cpu"))
 
 
-# ---------- moving ----------
+# ---------- operators with numbers ----------
 
 
 COMPARISONS = ["lt", "le", "gt", "ge", "eq", "ne"]
@@ -242,7 +242,10 @@ def test_an_operator_with_a_number_has_the_same_result_on_every_device(name: str
         assert repr(answer(*each, SIM)) == repr(answer(*each, "cpu")), each
 
 
-def test_a_move_is_a_copy_that_a_gradient_passes():
+# ---------- moves between devices ----------
+
+
+def test_a_move_to_another_device_is_a_copy_through_which_the_gradient_flows():
     w = tensor("cpu", wanting=True)
     there = w.cuda(SIM)
     assert there.place == SIM and there.tolist() == w.tolist() and not there.is_leaf and there.cuda(SIM) is there
@@ -321,7 +324,7 @@ def test_to_and_cuda_name_an_invalid_device(where: object):
             x.cuda(where)
 
 
-def test_a_place_is_equal_to_its_name_and_to_no_other():
+def test_a_place_equals_its_own_name_and_no_other_value():
     place = tensor(SIM).place
     assert place == SIM == place and place == "Place(gpu:sim)" and place != "cpu" and place != "gpu" and place != 3
     assert str(place) == "Place(gpu:sim)" and {place: 1}["Place(gpu:sim)"] and copy.deepcopy(place) == str(place)
@@ -354,7 +357,7 @@ def test_a_place_is_equal_to_its_name_and_to_no_other():
     ],
     ids=str,
 )
-def test_an_invalid_device_is_named_and_the_old_one_stays(arguments: tuple, text: str):
+def test_the_error_names_an_invalid_device_and_the_selected_device_stays(arguments: tuple, text: str):
     mt.set_device(SIM)
     before = current.simulated
     with pytest.raises((ValueError, TypeError), match=text):
@@ -362,7 +365,7 @@ def test_an_invalid_device_is_named_and_the_old_one_stays(arguments: tuple, text
     assert current.gpu is before and current.simulated is before and mt.get_device() == SIM
 
 
-def test_a_capacity_is_bytes_or_a_text_in_any_unit():
+def test_a_capacity_is_a_number_of_bytes_or_a_text_with_any_unit():
     texts = {"64 B": 64, "2 KB": 2000, "2 KiB": 2048, "2.5 MB": 2_500_000, "3MiB": 3 << 20, "1 gb": 10**9}
     for given, size in {**texts, " 1 GiB ": 1 << 30, 4096: 4096, np.int64(7): 7}.items():
         mt.set_device(SIM, capacity=given)
@@ -378,7 +381,7 @@ def test_a_gpu_may_be_too_small_for_anything():
 
 def test_the_notice_about_the_simulated_gpu_is_printed_once(no_gpu_yet: None, capsys: pytest.CaptureFixture[str]):
     mt.set_device(SIM)
-    assert capsys.readouterr().err == "", "that was asked for"
+    assert capsys.readouterr().err == "", "no notice, because the program asked for a simulated GPU"
     mt.set_device("gpu")
     reported = capsys.readouterr().err
     assert "'gpu' is a simulated GPU of 8.00 GiB" in reported and reported.count("\n") == 1
@@ -387,7 +390,7 @@ def test_the_notice_about_the_simulated_gpu_is_printed_once(no_gpu_yet: None, ca
     assert capsys.readouterr().err == "" and device_named("test", "gpu").allocator.capacity == 1 << 30
 
 
-def test_tensors_of_the_old_simulated_gpu_do_not_move_to_a_new_one():
+def test_tensors_of_an_earlier_simulated_gpu_stay_there_and_cannot_be_mixed_with_new_ones():
     mt.set_device(SIM, capacity="32 MiB")
     old = mt.ones([4])
     gpu = current.gpu
@@ -420,15 +423,15 @@ def test_tensors_on_a_gpu_are_not_counted_on_the_host(no_collector: None):
     assert (host.memory_allocated(), host.max_memory_allocated()) == (base, base)
 
 
-def test_the_two_peaks_of_a_gpu_are_reset_one_by_one():
+def test_the_peaks_of_allocated_and_reserved_bytes_are_reset_separately():
     mt.set_device(SIM, capacity="64 MiB")
     gpu = mt.device.cuda
     x = mt.ones([1024, 1024])
     del x
     assert (gpu.memory_allocated(), gpu.max_memory_allocated()) == (0, 4 << 20)
-    assert gpu.memory_reserved() == gpu.max_memory_reserved() == 20 << 20, "for less than 10 MiB, 20 are reserved"
+    assert gpu.memory_reserved() == gpu.max_memory_reserved() == 20 << 20, "a request below 10 MiB reserves 20 MiB"
     gpu.reset_max_memory_reserved()
-    assert (gpu.max_memory_allocated(), gpu.max_memory_reserved()) == (4 << 20, 20 << 20), "they are still reserved"
+    assert (gpu.max_memory_allocated(), gpu.max_memory_reserved()) == (4 << 20, 20 << 20), "20 MiB are still reserved"
     gpu.reset_max_memory_allocated()
     gpu.empty_cache()
     assert (gpu.max_memory_allocated(), gpu.memory_reserved(), gpu.max_memory_reserved()) == (0, 0, 20 << 20)
@@ -436,7 +439,7 @@ def test_the_two_peaks_of_a_gpu_are_reset_one_by_one():
     assert gpu.max_memory_reserved() == 0
 
 
-# ---------- when memory runs out ----------
+# ---------- out of memory ----------
 
 
 class Full:
@@ -487,7 +490,7 @@ def fails_cleanly(name: str, served: int) -> bool:
 
 @pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
 @pytest.mark.parametrize("name", WRITES)
-def test_an_operation_in_place_that_finds_no_memory_has_changed_nothing(name: str, policy: str):
+def test_an_in_place_operation_that_runs_out_of_memory_changes_nothing(name: str, policy: str):
     mt.set_device(SIM, capacity="32 MiB")
     mt.set_inplace_policy(policy)
     assert next(served for served in range(100) if not fails_cleanly(name, served)) < 99
@@ -511,10 +514,10 @@ def refused_backwards(step: Callable[[], mt.Tensor], unchanged: Callable[[], boo
                 pass
         del loss
         assert unchanged(), served
-    raise AssertionError("backward finds no memory")
+    raise AssertionError("backward ran out of memory in every run")
 
 
-def test_backward_that_finds_no_memory_leaves_no_gradient_and_the_program_continues():
+def test_after_a_backward_that_ran_out_of_memory_no_leaf_has_a_gradient():
     mt.set_device(SIM, capacity="32 MiB")
 
     def step() -> mt.Tensor:
@@ -532,7 +535,7 @@ def test_backward_that_finds_no_memory_leaves_no_gradient_and_the_program_contin
     assert refused_backwards(step, unchanged) > 5 and (v.grad.tolist(), w.grad.tolist()) == wanted
 
 
-def test_gradients_that_find_no_memory_are_unchanged_even_if_others_are_added_in_place():
+def test_a_backward_that_runs_out_of_memory_changes_no_existing_gradient():
     mt.set_device(SIM, capacity="32 MiB")
     leaves = [mt.to_tensor([0.1, 0.2], stop_gradient=False) for _ in range(4)]
 
@@ -545,13 +548,13 @@ def test_gradients_that_find_no_memory_are_unchanged_even_if_others_are_added_in
     step().backward()
     once = gradients()
     leaves[1].clear_grad(False)
-    leaves[3].clear_grad()  # the gradients of these two need new memory
+    leaves[3].clear_grad()  # backward needs new memory for the gradients of leaves 1 and 3
     before = gradients()
     assert refused_backwards(step, lambda: gradients() == before) > 3
     assert gradients() == [[2 * g for g in once[0]], once[1], [2 * g for g in once[2]], once[3]]
 
 
-def test_dropped_tensors_free_memory_on_the_gpu():
+def test_deleted_tensors_free_their_memory_on_the_gpu():
     mt.set_device(SIM, capacity="64 MiB")
     x = mt.ones([6, 1024, 1024])  # 24 MiB
     with pytest.raises(OutOfMemoryError, match="Out of memory"):

@@ -1,4 +1,4 @@
-"""DLPack shares memory by address with numpy and, if they are installed, with torch, CuPy and Paddle."""
+"""Test that DLPack shares memory with numpy and, if they are installed, with torch, CuPy and Paddle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minitensor.engine.sharing.numpy_memory import is_shared
 from tests.support.engine.memory import allocated, leaf
 
 pytestmark = pytest.mark.cpu_only
-speaks_versions = pytest.mark.skipif(not _HAS_VERSIONS, reason="numpy 2.0 knows capsules without a version only")
+speaks_versions = pytest.mark.skipif(not _HAS_VERSIONS, reason="this numpy has only capsules without a version")
 
 
 def numpys() -> Any:
@@ -59,7 +59,7 @@ def paddles() -> Any:
 libraries = pytest.mark.parametrize("library", [numpys, torchs, paddles], ids=["numpy", "torch", "paddle"])
 
 
-# ---------- both ways, without a copy ----------
+# ---------- exports and imports without a copy ----------
 
 
 @libraries
@@ -96,7 +96,7 @@ def test_a_tensor_shares_the_memory_of_another_library(library: Callable[[], Any
 
 
 @libraries
-def test_a_tensor_returned_by_another_library_is_on_its_first_storage(library: Callable[[], Any]):
+def test_a_tensor_that_another_library_exports_back_has_its_original_storage(library: Callable[[], Any]):
     x = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]], "float64")
     back = mt.from_dlpack(library().take(x))
     assert back._storage is x._storage and back.data_ptr() == x.data_ptr()
@@ -119,7 +119,7 @@ def test_the_memory_lives_as_long_as_the_other_library_uses_it(library: Callable
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("shape", [[], [0], [2, 0, 3], [3], [2, 3]], ids=str)
-def test_every_dtype_and_shape_survives_the_round_trip(dtype: str, shape: list[int]):
+def test_an_export_and_import_keep_every_dtype_and_shape(dtype: str, shape: list[int]):
     x = mt.ones(shape).astype(dtype)
     array = np.from_dlpack(x)
     back = mt.from_dlpack(array)
@@ -144,7 +144,7 @@ def test_cupy_shares_memory_if_it_is_installed():
 # ---------- capsules ----------
 
 
-def test_a_capsule_has_a_version_when_the_consumer_can_read_it():
+def test_a_capsule_has_a_version_if_the_consumer_can_read_versions():
     x = mt.ones([2])
     assert '"dltensor"' in repr(x.__dlpack__()) and '"dltensor"' in repr(x.__dlpack__(max_version=(0, 8)))
     newer = repr(x.__dlpack__(max_version=(1, 0), dl_device=(1, 0), copy=False))
@@ -160,7 +160,7 @@ def test_a_capsule_that_is_never_consumed_releases_its_memory():
     assert not is_shared(x._storage)
 
 
-def test_a_bare_capsule_is_consumed_once():
+def test_a_bare_capsule_can_be_consumed_only_once():
     x = mt.to_tensor([1.0, 2.0])
     capsule = x.__dlpack__()
     assert from_dlpack(capsule).data_ptr() == x.data_ptr()
@@ -168,7 +168,7 @@ def test_a_bare_capsule_is_consumed_once():
         from_dlpack(capsule)
 
 
-def test_a_copy_shares_nothing():
+def test_an_export_with_copy_true_shares_no_memory():
     x = mt.to_tensor([1.0, 2.0])
     if _HAS_VERSIONS:
         copy = np.from_dlpack(x, copy=True)
@@ -177,7 +177,7 @@ def test_a_copy_shares_nothing():
     assert from_dlpack(capsule).data_ptr() != x.data_ptr()
 
 
-def test_copy_false_shares_memory():
+def test_an_export_with_copy_false_shares_memory():
     x = mt.to_tensor([1.0, 2.0])
     if _HAS_VERSIONS:
         assert np.from_dlpack(x, copy=False).ctypes.data == x.data_ptr()
@@ -197,7 +197,7 @@ class Producer:
         return self.device, 0
 
 
-def test_memory_that_may_be_read_only_is_not_written():
+def test_imported_memory_that_may_be_read_only_cannot_be_written():
     array = np.ones(3)
     x = mt.from_dlpack(Producer(array))
     assert x.data_ptr() == array.ctypes.data
@@ -206,7 +206,7 @@ def test_memory_that_may_be_read_only_is_not_written():
 
 
 @speaks_versions
-def test_the_read_only_flag_passes_both_ways():
+def test_imports_and_exports_keep_the_read_only_flag():
     array = np.ones(3)
     array.flags.writeable = False
     x = mt.from_dlpack(Producer(array, (1, 0)))
@@ -251,12 +251,12 @@ def test_a_tensor_on_a_simulated_gpu_is_not_exported():
     ],
     ids=lambda given: given if isinstance(given, str) else "",
 )
-def test_memory_that_cannot_be_shared_is_refused(source: Any, error: type[Exception], says: str):
+def test_from_dlpack_refuses_memory_that_it_cannot_share(source: Any, error: type[Exception], says: str):
     with pytest.raises(error, match=f"from_dlpack.*{says}"):
         mt.from_dlpack(source)
 
 
-def test_a_tensor_on_the_host_is_for_one_device():
+def test_a_tensor_on_the_host_refuses_an_export_to_another_device_or_stream():
     with pytest.raises(BufferError, match=r"\(1, 0\), not on \(2, 0\)"):
         mt.ones([2]).__dlpack__(dl_device=(2, 0))
     with pytest.raises(BufferError, match="stream must be None, not 3"):
@@ -266,8 +266,8 @@ def test_a_tensor_on_the_host_is_for_one_device():
 # ---------- the CUDA array interface ----------
 
 
-def test_an_array_on_a_cuda_device_is_recognized_by_its_interface():
-    """A substitute for the array of a CUDA device shows which address is used and which owner is kept."""
+def test_a_tensor_on_a_cuda_device_exports_the_interface_of_its_array():
+    """The array is a fake of a CUDA device's array."""
     x = mt.ones([2])
     assert not hasattr(x, "__cuda_array_interface__")
     reported = {"shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 3}

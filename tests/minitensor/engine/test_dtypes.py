@@ -1,4 +1,4 @@
-"""Dtypes are promoted as in a table, every operation has the expected dtype, and nothing widens silently."""
+"""Test that dtypes are promoted as in a table, and that no number widens the dtype of a tensor."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tests.support.engine.samples import NORMAL, Sample
 
 ALL = ("float32", "float64", "int32", "int64", "bool")
 
-#: The promotion of two tensors: a row for each dtype of the left one and a column for the right one, in the order of
-#: ALL.
-MEET = {
+#: The promoted dtype of two tensors, with a row for each left dtype and, in the order of ALL, a column for each right
+#: dtype.
+PROMOTED = {
     "float32": ("float32", "float64", "float32", "float32", "float32"),
     "float64": ("float64", "float64", "float64", "float64", "float64"),
     "int32": ("float32", "float64", "int32", "int64", "int32"),
     "int64": ("float32", "float64", "int64", "int64", "int64"),
     "bool": ("float32", "float64", "int32", "int64", "bool"),
 }
-#: The promotion of a tensor with the Python numbers True, 3 and 2.5. No tensor is widened.
+#: The promoted dtypes of a tensor and the Python numbers True, 3 and 2.5. A number never widens a floating tensor.
 WITH_NUMBER = {
     "float32": ("float32", "float32", "float32"),
     "float64": ("float64", "float64", "float64"),
@@ -30,7 +30,7 @@ WITH_NUMBER = {
     "int64": ("int64", "int64", "float32"),
     "bool": ("bool", "int64", "float32"),
 }
-#: The dtypes of quotients, which are floating.
+#: The dtypes of quotients, which are always floating, in the order of PROMOTED.
 QUOTIENT = {
     "float32": ("float32", "float64", "float32", "float32", "float32"),
     "float64": ("float64", "float64", "float64", "float64", "float64"),
@@ -49,20 +49,20 @@ def ones(dtype: str, shape: tuple[int, ...] = (2,)) -> mt.Tensor:
 def test_two_tensors_are_promoted_as_in_the_table(left: str, right: str):
     column = ALL.index(right)
     for name in ("add", "multiply", "maximum", "minimum"):
-        assert getattr(mt, name)(ones(left), ones(right)).dtype == MEET[left][column], name
+        assert getattr(mt, name)(ones(left), ones(right)).dtype == PROMOTED[left][column], name
     assert (ones(left) / ones(right)).dtype == QUOTIENT[left][column]
-    assert mt.where(mt.to_tensor([True, False]), ones(left), ones(right)).dtype == MEET[left][column]
-    assert mt.concat([ones(left), ones(right)]).dtype == MEET[left][column]
-    assert mt.stack([ones(left), ones(right)]).dtype == MEET[left][column]
+    assert mt.where(mt.to_tensor([True, False]), ones(left), ones(right)).dtype == PROMOTED[left][column]
+    assert mt.concat([ones(left), ones(right)]).dtype == PROMOTED[left][column]
+    assert mt.stack([ones(left), ones(right)]).dtype == PROMOTED[left][column]
     if (left, right) != ("bool", "bool"):  # numpy does not subtract bools
-        assert (ones(left) - ones(right)).dtype == MEET[left][column]
+        assert (ones(left) - ones(right)).dtype == PROMOTED[left][column]
     assert (ones(left) == ones(right)).dtype == "bool" and (ones(left) < ones(right)).dtype == "bool"
 
 
 @pytest.mark.parametrize("right", ALL)
 @pytest.mark.parametrize("left", ALL)
-def test_dimensions_make_no_difference_to_how_dtypes_are_promoted(left: str, right: str):
-    want = MEET[left][ALL.index(right)]
+def test_tensors_without_dimensions_are_promoted_like_all_others(left: str, right: str):
+    want = PROMOTED[left][ALL.index(right)]
     assert (ones(left, ()) + ones(right)).dtype == want
     assert (ones(left) + ones(right, ())).dtype == want
     assert (ones(left, ()) + ones(right, ())).dtype == want
@@ -71,12 +71,12 @@ def test_dimensions_make_no_difference_to_how_dtypes_are_promoted(left: str, rig
 @pytest.mark.parametrize("right", ALL)
 @pytest.mark.parametrize("left", [d for d in ALL if d != "bool"])
 def test_matrix_products_are_promoted_like_sums(left: str, right: str):
-    assert (ones(left, (2, 2)) @ ones(right, (2, 2))).dtype == MEET[left][ALL.index(right)]
+    assert (ones(left, (2, 2)) @ ones(right, (2, 2))).dtype == PROMOTED[left][ALL.index(right)]
 
 
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("shape", [(), (2,)])
-def test_a_number_never_widens_a_tensor(dtype: str, shape: tuple[int, ...]):
+def test_a_tensor_and_a_number_are_promoted_as_in_the_table(dtype: str, shape: tuple[int, ...]):
     numbers = (True, 3, 2.5)
     numpys = (np.bool_(True), np.int64(3), np.float64(2.5))
     others = (None, np.int32(3), np.float32(2.5))
@@ -92,7 +92,7 @@ def test_a_number_never_widens_a_tensor(dtype: str, shape: tuple[int, ...]):
 
 @pytest.mark.parametrize("make", [float, np.float32, np.float64], ids=lambda m: m.__name__)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_numbers_as_arguments_do_not_widen_a_tensor(make, dtype: str):
+def test_a_number_as_argument_does_not_widen_a_floating_tensor(make, dtype: str):
     x = mt.to_tensor([1.0, 2.0], dtype, stop_gradient=False)
     for y in (
         x.scale(make(2)),
@@ -120,15 +120,14 @@ def in_dtype(given: Sample, dtype: str) -> list[mt.Tensor]:
 
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("given", [s for s in ONCE.values() if s.row.floats], ids=lambda s: s.name)
-def test_floating_functions_take_integers_as_float32(given: Sample, dtype: str):
+def test_floating_functions_of_integers_return_float32(given: Sample, dtype: str):
     want = dtype if dtype.startswith("float") else "float32"
     assert given.run(in_dtype(given, dtype)).dtype == want
 
 
-#: For these, numpy has no result for bools, or none that a tensor can contain, so the error must name the reason.
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("given", ONCE.values(), ids=lambda s: s.name)
-def test_every_operation_gives_a_dtype_of_tensors_or_explains_its_refusal(given: Sample, dtype: str):
+def test_every_operation_returns_a_supported_dtype_or_explains_why_it_refuses_bools(given: Sample, dtype: str):
     try:
         result = given.run(in_dtype(given, dtype))
     except TypeError as error:
@@ -174,7 +173,7 @@ def test_integer_division_is_true_division():
     assert (3 / mt.to_tensor([2], "int32")).tolist() == [1.5]
 
 
-def test_an_integer_tensor_and_a_whole_number_give_integers():
+def test_an_operation_of_an_integer_tensor_and_a_whole_number_returns_integers():
     x = mt.to_tensor([1, 2], "int32")
     assert x.scale(2.0, 1.0).dtype == "int32" and x.scale(2.0, 1.0).tolist() == [3, 5]
     assert x.scale(0.5).dtype == "float32" and x.scale(0.5).tolist() == [0.5, 1]
@@ -182,7 +181,7 @@ def test_an_integer_tensor_and_a_whole_number_give_integers():
     assert (x**2).dtype == "int32" and (x**0.5).dtype == "float32" and abs(-x).dtype == "int32"
 
 
-def test_integers_can_be_compared_with_numbers_of_any_kind():
+def test_integers_can_be_compared_with_fractions():
     x = mt.to_tensor([1, 2, 3])
     assert (x > 1.5).tolist() == [False, True, True]
     assert (x == 2.0).tolist() == [False, True, False]
@@ -194,7 +193,7 @@ def test_integers_can_be_compared_with_numbers_of_any_kind():
 
 @pytest.mark.parametrize("operand", ALL)
 @pytest.mark.parametrize("target", ALL)
-def test_in_place_the_dtype_stays_or_the_operation_is_refused(target: str, operand: str):
+def test_an_in_place_operation_keeps_the_dtype_or_is_refused(target: str, operand: str):
     x, y = ones(target), ones(operand)
     refused = (operand.startswith("float") and not target.startswith("float")) or (
         target == "bool" and operand != "bool"
@@ -210,7 +209,7 @@ def test_in_place_the_dtype_stays_or_the_operation_is_refused(target: str, opera
 
 @pytest.mark.parametrize("value", ALL)
 @pytest.mark.parametrize("target", ALL)
-def test_storing_converts_to_the_dtype_of_the_target(target: str, value: str):
+def test_stored_values_are_converted_to_the_dtype_of_the_target(target: str, value: str):
     for write in (lambda x, v: x.__setitem__(..., v), lambda x, v: x.__setitem__([0, 1], v), lambda x, v: x.copy_(v)):
         x = mt.zeros([2], target)
         write(x, mt.to_tensor([1, 0], value))
@@ -245,7 +244,7 @@ def test_a_dtype_prints_compares_hashes_and_pickles():
     ],
     ids=str,
 )
-def test_a_dtype_may_be_given_in_many_ways(given: object, want: str):
+def test_a_dtype_may_be_given_as_a_name_or_as_a_type_of_numpy_or_python(given: object, want: str):
     assert mt.zeros([1], given).dtype == want
     assert mt.ones([1], "int64").astype(given).dtype == want
     assert mt.to_tensor([1], given).dtype == want
@@ -268,19 +267,19 @@ def test_the_error_about_an_unknown_dtype_lists_the_known_ones(wrong: object):
 
 
 @pytest.mark.parametrize("wrong", [None, mt.ones([1])], ids=["None", "a tensor"])
-def test_astype_takes_a_dtype_only(wrong: object):
+def test_astype_refuses_everything_but_a_dtype(wrong: object):
     with pytest.raises(TypeError):
         mt.ones([1]).astype(wrong)
 
 
-def test_random_numbers_are_floats():
+def test_random_numbers_of_an_integer_dtype_are_refused():
     for make in (mt.rand, mt.randn):
         assert make([2], "float64").dtype == "float64"
         with pytest.raises(TypeError, match=rf"{make.__name__}.*floating one.*int64"):
             make([2], "int64")
 
 
-# ---------- arrays whose dtype is equal but not the same object ----------
+# ---------- unusual dtype objects of numpy ----------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Under check_foreign_writes, backward raises exactly if it would use bytes written from outside."""
+"""Test that under check_foreign_writes backward raises exactly if it would use bytes that other code has written.
+
+A foreign write, or write from outside, changes shared memory through an object of another library, such as an array.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ def shared() -> tuple[np.ndarray, mt.Tensor]:
 # ---------- foreign writes that the check finds ----------
 
 
-def test_without_the_check_a_write_from_outside_is_unnoticed():
+def test_without_the_check_backward_uses_values_written_from_outside():
     array, x = shared()
     w = leaf([3]).astype("float64")
     y = (w * x).sum()
     array[1] = 9.0
-    assert mt.grad(y, w)[0].tolist() == [1, 9, 3], "wrong: the derivative of the program as it ran is [1, 2, 3]"
+    assert mt.grad(y, w)[0].tolist() == [1, 9, 3], "this gradient is wrong: the product was computed with [1, 2, 3]"
 
 
 def test_the_error_names_the_saver_and_the_changed_bytes():
@@ -44,10 +47,10 @@ def test_the_error_names_the_saver_and_the_changed_bytes():
     assert "multiply saved its second input at version 0" in lines[1] and "saved here" in lines[1]
     assert "test_foreign_writes.py" in lines[1]
     assert "element [1] (bytes 8 to 15 of the storage) was 2.0 and is 9.0; 1 more of its 3 elements changed" in lines[2]
-    assert w.grad is None, "nothing was committed"
+    assert w.grad is None, "no gradient was written"
 
 
-def test_the_bytes_are_counted_in_the_storage_and_not_in_the_view():
+def test_the_error_counts_bytes_from_the_beginning_of_the_storage_not_of_the_view():
     array = np.arange(12.0, dtype=np.float32)
     w = leaf([2, 2])
     with mt.check_foreign_writes():
@@ -62,7 +65,7 @@ def test_the_bytes_are_counted_in_the_storage_and_not_in_the_view():
 @pytest.mark.parametrize("policy", ["2.5", "2.6", "copy_on_write"])
 @pytest.mark.parametrize("given", {s.name: s for s in reversed(DIFFERENTIABLE)}.values(), ids=lambda s: s.name)
 def test_no_operation_uses_values_written_from_outside(given, policy: str):
-    """After a write to any operand, backward gives the same gradient as before or raises."""
+    """After foreign writes to all operands and the output, backward computes the gradient without them or raises."""
     mt.set_inplace_policy(policy)
 
     def result(arrays) -> tuple[mt.Tensor, list[mt.Tensor]]:
@@ -87,7 +90,7 @@ def test_no_operation_uses_values_written_from_outside(given, policy: str):
             assert [g if g is None else g.tolist() for g in got] == right
 
 
-def test_an_output_lent_later_is_checked_from_then_on():
+def test_an_output_that_is_exported_after_it_was_saved_is_checked():
     w = leaf([3])
     with mt.check_foreign_writes():
         y = w.exp()
@@ -98,7 +101,7 @@ def test_an_output_lent_later_is_checked_from_then_on():
             z.sum().backward()
 
 
-def test_memory_that_is_lent_again_is_checked_against_its_new_contents():
+def test_memory_that_is_exported_a_second_time_is_checked():
     w = leaf([3])
     with mt.check_foreign_writes():
         y = w.exp()
@@ -162,7 +165,7 @@ def test_values_saved_by_a_layer_are_checked():
             y.sum().backward()
 
 
-def test_a_layer_may_write_checked_memory():
+def test_a_write_by_a_layer_to_shared_memory_is_no_foreign_write():
     class Doubled(mt.autograd.PyLayer):
         @staticmethod
         def forward(ctx, x):
@@ -181,7 +184,7 @@ def test_a_layer_may_write_checked_memory():
     assert w.grad.tolist() == [2, 2, 2] and array.tolist() == [2, 2, 2]
 
 
-def test_a_change_of_sign_or_of_a_nan_is_a_change():
+def test_a_changed_sign_of_zero_or_of_nan_is_reported():
     for before, after in ((0.0, -0.0), (np.nan, -np.nan), (np.nan, 1.0)):
         array = np.array([before])
         w = leaf([1])
@@ -192,7 +195,7 @@ def test_a_change_of_sign_or_of_a_nan_is_a_change():
                 y.backward()
 
 
-def test_an_unchanged_nan_is_not_a_change():
+def test_an_unchanged_nan_is_not_reported():
     array = np.array([np.nan])
     w = leaf([1])
     with mt.check_foreign_writes():
@@ -216,10 +219,10 @@ def test_copy_on_write_reports_preserved_bytes_that_differ_from_the_saved_ones(w
                 y.sum().backward()
         else:
             y.sum().backward()
-            assert w.grad.tolist() == NUMBERS, "saved values were preserved before any foreign write"
+            assert w.grad.tolist() == NUMBERS, "the saved values were preserved before the foreign write"
 
 
-def test_copy_on_write_of_a_part_leaves_the_rest_checked():
+def test_after_a_partial_write_under_copy_on_write_the_rest_is_still_checked():
     mt.set_inplace_policy("copy_on_write")
     array, x = shared()
     w = leaf([3])
@@ -233,7 +236,7 @@ def test_copy_on_write_of_a_part_leaves_the_rest_checked():
             y.sum().backward()
 
 
-def test_a_write_by_torch_is_found():
+def test_a_write_by_torch_is_reported():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     x = mt.to_tensor(NUMBERS)
     theirs = torch.from_dlpack(x)
@@ -255,7 +258,7 @@ def test_values_that_backward_does_not_need_may_be_written():
         y = (w + x) * 2.0
         array[...] = 7.0
         y.sum().backward()
-        z = w * x  # the product reads the new numbers of x
+        z = w * x  # the product saves the new numbers of x
         z.sum().backward()
         array[...] = 8.0
     assert w.grad.tolist() == [9, 9, 9]
@@ -320,7 +323,7 @@ def test_the_check_changes_no_memory_counter(base: int):
     assert counts[0] == counts[1]
 
 
-def test_unshared_memory_is_neither_copied_nor_slowed():
+def test_unshared_memory_is_not_copied():
     w, x = leaf([3]), mt.to_tensor(NUMBERS)
     with mt.check_foreign_writes():
         y = w * x
@@ -337,10 +340,10 @@ def test_memory_whose_sharing_has_ended_is_not_copied():
         assert [type(y.grad_fn.saved[1][2]).__name__ for y in (first, second)] == ["Preserved", "int"]
 
 
-# ---------- on and off ----------
+# ---------- turning the check on and off ----------
 
 
-def test_the_check_covers_values_saved_before_it_began():
+def test_the_check_covers_values_saved_before_it_was_turned_on():
     array, x = shared()
     w = leaf([3])
     y = w * x
@@ -350,7 +353,7 @@ def test_the_check_covers_values_saved_before_it_began():
             y.sum().backward()
 
 
-def test_values_saved_during_the_check_are_compared_later_and_others_are_not():
+def test_after_the_check_only_values_that_were_saved_during_it_are_compared():
     array, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():
@@ -365,7 +368,7 @@ def test_values_saved_during_the_check_are_compared_later_and_others_are_not():
 
 
 @pytest.mark.parametrize("saved", ["before the check", "while it is on"])
-def test_savers_are_found_when_the_check_begins_and_when_it_ends(saved: str):
+def test_turning_the_check_on_or_off_keeps_the_list_of_savers_for_copy_on_write(saved: str):
     mt.set_inplace_policy("copy_on_write")
     _, x = shared()
     w = leaf([3])
@@ -414,7 +417,7 @@ def test_the_copies_are_freed_with_the_saved_values(no_collector: None):
     w = leaf([3])
     with mt.check_foreign_writes():
         results = [w * x for _ in range(100)]
-        assert len(x._storage.savers.copies) == 1, "all of them saved the same"
+        assert len(x._storage.savers.copies) == 1, "all products saved the same values, so they share one copy"
         for result in results:
             result.sum().backward()
         assert len(x._storage.savers.copies) == 0

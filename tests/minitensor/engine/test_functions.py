@@ -1,4 +1,4 @@
-"""Elementwise functions, rounding, activations and scans where they are not smooth, not finite or not defined.
+"""Test elementwise functions, rounding, activations and scans where they are not smooth, not finite or not defined.
 
 Their other values and gradients are tested with samples_functions.py, in test_operations.py and test_in_place.py.
 """
@@ -25,7 +25,7 @@ INF, NAN = math.inf, math.nan
 
 
 def gradient(function, values, incoming=1.0, recorded=False) -> list[float]:
-    """Return the gradient of a leaf if ``incoming`` is the gradient of every element of the result."""
+    """Return the gradient of a leaf with these values if ``incoming`` is the gradient of every result element."""
     x = leaf(values)
     result = function(x)
     start = mt.full(result.shape, incoming, "float64")
@@ -58,12 +58,12 @@ KINKS = [
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["", "recorded"])
 @pytest.mark.parametrize(("function", "values", "slopes"), KINKS, ids=[str(i) for i in range(len(KINKS))])
-def test_where_a_function_is_not_smooth_its_slope_is_the_documented_one(function, values, slopes, recorded):
+def test_the_slope_of_a_function_at_a_kink_is_the_documented_one(function, values, slopes, recorded):
     np.testing.assert_allclose(gradient(function, values, recorded=recorded), slopes, rtol=1e-14)
 
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["", "recorded"])
-def test_an_infinite_gradient_does_not_reach_elements_that_were_cut_off(recorded):
+def test_clamped_elements_have_gradient_0_even_if_the_incoming_gradient_is_infinite(recorded):
     masked = [
         (F.relu6, [-1.0, 7.0]),
         (F.hardtanh, [-2.0, 2.0]),
@@ -80,7 +80,7 @@ def test_an_infinite_gradient_does_not_reach_elements_that_were_cut_off(recorded
             assert gradient(function, values, incoming, recorded) == [0, 0]
 
 
-def test_a_sign_that_the_result_cannot_show_is_refused():
+def test_a_negative_slope_or_swapped_limits_are_refused():
     x = mt.to_tensor([-1.0, 2.0])
     for name in ("elu", "leaky_relu"):
         for form in (name, name + "_"):
@@ -93,7 +93,7 @@ def test_a_sign_that_the_result_cannot_show_is_refused():
 # ---------- rounding and remainders ----------
 
 
-def test_decimals_are_places_after_the_point_or_before_it():
+def test_decimals_are_places_after_the_decimal_point_or_if_negative_before_it():
     x = mt.to_tensor([1.25, -0.05, 149.5, 1e300, INF, NAN], "float64")
     np.testing.assert_array_equal(x.round(1).numpy(), [1.3, -0.1, 149.5, 1e300, INF, NAN])
     np.testing.assert_array_equal(x.round(-2).numpy()[[0, 2, 4]], [0, 100, INF])
@@ -136,7 +136,7 @@ def test_integers_are_not_divided_by_zero(name: str):
     assert by_zero == [INF, -INF] or all(math.isnan(v) for v in by_zero)
 
 
-def test_divisors_and_multiples_are_those_of_integers():
+def test_gcd_and_lcm_refuse_floats():
     x = mt.to_tensor([6, 8], "int32")
     assert x.gcd_(mt.to_tensor([4, 6])) is x and x.tolist() == [2, 2] and x.dtype == "int32"
     for other in (mt.to_tensor([1.0, 2.0]), 2.0):
@@ -157,7 +157,7 @@ def test_an_intermediate_overflow_does_not_make_the_result_infinite():
 # ---------- nan and inf ----------
 
 
-def test_every_replacement_may_be_chosen_even_nan():
+def test_every_replacement_of_nan_to_num_may_be_chosen_even_nan():
     x = mt.to_tensor([NAN, INF, -INF, 2.0])
     largest = float(np.finfo(np.float32).max)
     assert x.nan_to_num().tolist() == [0, largest, -largest, 2]
@@ -180,7 +180,7 @@ HOSTILE = [NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 2.5, 1e30, -3e38, 1e-40]
 
 @pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_nothing_warns_or_is_half_written_if_numpy_is_set_to_raise(name: str, dtype: str):
+def test_functions_of_extreme_numbers_neither_warn_nor_raise_if_numpy_is_set_to_raise(name: str, dtype: str):
     x = mt.to_tensor(HOSTILE, dtype)
     with np.errstate(all="ignore"):
         want = FUNCTIONS[name](x).numpy()
@@ -192,7 +192,7 @@ def test_nothing_warns_or_is_half_written_if_numpy_is_set_to_raise(name: str, dt
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_integers_become_float32_and_keep_their_dtype_in_place(name: str):
+def test_rounding_functions_keep_integer_dtypes_and_the_others_return_float32(name: str):
     for dtype in ("int32", "int64"):
         x = mt.to_tensor([1, 2], dtype)
         if name in KEEP_INTEGERS:
@@ -217,7 +217,7 @@ def test_a_running_product_has_gradients_at_zeros_and_where_it_overflows():
     np.testing.assert_allclose(x.grad.numpy(), [2e-30, 2e-30, 0])
 
 
-def test_without_an_axis_a_scan_is_a_vector_and_in_place_the_tensor_becomes_one():
+def test_a_scan_without_an_axis_returns_a_vector_or_makes_its_target_a_vector():
     for name, numbers in (("cumsum", [1, 3, 6, 10]), ("cumprod", [1, 2, 6, 24])):
         x = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]])
         assert getattr(x, name)().tolist() == numbers and x.shape == [2, 2]
@@ -234,7 +234,7 @@ def test_without_an_axis_a_scan_is_a_vector_and_in_place_the_tensor_becomes_one(
 @pytest.mark.parametrize("name", ["cumsum_", "cumprod_"])
 @pytest.mark.parametrize("axis", [None, 0, -1])
 @pytest.mark.parametrize("dtype", [None, "float32", "float64"])
-def test_a_scan_in_place_with_a_dtype_or_no_axis_has_the_gradient_of_the_normal_one(name: str, axis: Any, dtype: Any):
+def test_an_in_place_scan_with_a_dtype_or_no_axis_has_the_right_gradient(name: str, axis: Any, dtype: Any):
     gradients = []
     for in_place in (False, True):
         w = leaf([[1.0, 2.0], [3.0, 4.0]])

@@ -21,7 +21,7 @@ reuse(
     "    return np.ndarray(shape, dtype, np.asarray(Loan(memory)))",
     "    import weakref\n    array = np.ndarray(shape, dtype, memory)\n"
     "    weakref.finalize(array, buffer_cache.put, memory)\n    return array",
-    "buffer_reuse::test_a_buffer_that_something_still_shows_is_not_reused",
+    "buffer_reuse::test_a_buffer_that_an_object_still_uses_is_not_reused",
     "buffer_reuse_stress",
 )  # fmt: skip
 reuse(
@@ -50,7 +50,7 @@ reuse(
     "A reused buffer still counts as kept.",
     "                self._peaks.add_cached(-nbytes)\n                return memory",
     "                return memory",
-    "buffer_reuse::test_the_next_result_of_that_size_gets_the_address_of_the_last_one",
+    "buffer_reuse::test_a_freed_buffer_is_reused_for_the_next_result_of_the_same_size",
 )  # fmt: skip
 chunks(
     "first-chunk-left-as-it-was",

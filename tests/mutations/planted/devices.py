@@ -14,7 +14,7 @@ simulated(
     "A freed array of the simulated GPU does not return its block.",
     "            self.gpu.free(self._block)",
     "            pass",
-    "devices::test_dropped_tensors_free_memory_on_the_gpu",
+    "devices::test_deleted_tensors_free_their_memory_on_the_gpu",
 )  # fmt: skip
 simulated(
     "view-lies-where-its-owner-begins",
@@ -28,14 +28,14 @@ simulated(
     "An array of one simulated GPU is accepted on another.",
     "            if type(each) is DeviceArray and each.gpu is gpu:",
     "            if type(each) is DeviceArray:",
-    "devices::test_tensors_of_the_old_simulated_gpu_do_not_move_to_a_new_one",
+    "devices::test_tensors_of_an_earlier_simulated_gpu_stay_there_and_cannot_be_mixed_with_new_ones",
 )  # fmt: skip
 simulated(
     "copy-of-an-overlapping-operand-not-counted",
     "A device's copy of an operand that overlaps the output allocates no device memory.",
     "        return None\n    return DeviceArray(given.gpu, given.host.copy()) if np.may_share_memory",
     "        return None\n    return None if np.may_share_memory",
-    "tests/minitensor/engine/device/test_transfers.py::test_the_copy_of_an_operand_that_overlaps_the_output_takes_device_memory",
+    "tests/minitensor/engine/device/test_transfers.py::test_the_copy_of_an_operand_that_overlaps_the_output_counts_as_device_memory",
 )  # fmt: skip
 simulated(
     "mask-assigned-without-a-wait",
@@ -63,28 +63,28 @@ places(
     "Two simulated GPUs of the same name are one place.",
     "            return self.gpu is other.gpu",
     "            return str(self) == str(other)",
-    "devices::test_tensors_of_the_old_simulated_gpu_do_not_move_to_a_new_one",
+    "devices::test_tensors_of_an_earlier_simulated_gpu_stay_there_and_cannot_be_mixed_with_new_ones",
 )  # fmt: skip
 places(
     "kibibyte-of-1000",
     "A capacity in KiB is read as one in KB.",
     '"KIB": 1 << 10',
     '"KIB": 10**3',
-    "devices::test_a_capacity_is_bytes_or_a_text_in_any_unit",
+    "devices::test_a_capacity_is_a_number_of_bytes_or_a_text_with_any_unit",
 )  # fmt: skip
 places(
     "place-of-an-old-gpu-is-the-new-one",
     "A place that is given as a device is looked up by its name, so that the old simulated GPU is the new one.",
     "        return device.gpu  # works even for a simulated GPU that was replaced",
     "        device = str(device)",
-    "devices::test_tensors_of_the_old_simulated_gpu_do_not_move_to_a_new_one",
+    "devices::test_tensors_of_an_earlier_simulated_gpu_stay_there_and_cannot_be_mixed_with_new_ones",
 )  # fmt: skip
 moving(
     "gradient-stays-where-it-was-moved",
     "The gradient of a move stays on the target device.",
     "    return (placed_on(source, g),)",
     "    return (g,)",
-    "devices::test_a_move_is_a_copy_that_a_gradient_passes",
+    "devices::test_a_move_to_another_device_is_a_copy_through_which_the_gradient_flows",
 )  # fmt: skip
 moving(
     "second-order-moved-the-wrong-way",
@@ -98,7 +98,7 @@ moving(
     "A moved tensor on the simulated GPU shares the memory of the host's tensor.",
     "    host = host.copy() if host is array else host\n",
     "",
-    "devices::test_a_move_is_a_copy_that_a_gradient_passes",
+    "devices::test_a_move_to_another_device_is_a_copy_through_which_the_gradient_flows",
 )  # fmt: skip
 moving(
     "move-recorded-under-no-grad",
@@ -160,7 +160,7 @@ mutation(
     "Preserved cells of a GPU's array are restored with a mask of the host.",
     "        array[like(hit, array)] = self.values",
     "        array[hit] = self.values",
-    "copy_on_write::test_a_write_to_the_whole_preserves_the_cells_of_the_saved_view",
+    "copy_on_write::test_a_write_to_the_whole_tensor_preserves_only_the_cells_of_a_saved_view",
 )  # fmt: skip
 mutation(
     "minitensor/engine/saved/cells.py",
@@ -176,7 +176,7 @@ mutation(
     "The peak of a GPU's reserved bytes is reset to its allocated bytes.",
     "    counters.max_reserved = counters.reserved",
     "    counters.max_reserved = counters.allocated",
-    "devices::test_the_two_peaks_of_a_gpu_are_reset_one_by_one",
+    "devices::test_the_peaks_of_allocated_and_reserved_bytes_are_reset_separately",
 )  # fmt: skip
 mutation(
     "minitensor/engine/kernels/indexed.py",
@@ -184,7 +184,7 @@ mutation(
     "A GPU keeps an arbitrary one of two values for one place.",
     "        values = np.broadcast_to(values, stays.shape).reshape(-1)[stays]\n",
     "        pass\n",
-    "tests/minitensor/engine/device/test_cupy_functions.py::test_the_last_of_several_values_for_one_position_remains_on_every_device",
+    "tests/minitensor/engine/device/test_cupy_functions.py::test_of_several_values_written_to_one_position_every_device_keeps_the_last",
 )  # fmt: skip
 simulated(
     "listed-places-take-what-overlaps",

@@ -20,14 +20,14 @@ templates(
     "An in-place operation does not look for savers of the values that it overwrites.",
     "plan = None if storage.savers is None else {before}",
     "plan = None",
-    "copy_on_write_policies::test_a_wholly_preserved_tensor_survives_every_later_write",
+    "copy_on_write_policies::test_a_tensor_whose_bytes_are_all_preserved_stays_valid_after_any_later_write",
 )  # fmt: skip
 templates(
     "in-place-op-tells-no-savers",
     "An in-place operation finds the savers and does not notify them.",
     "after_write(plan, storage, {name!r}, getframe(1))",
     "pass",
-    "copy_on_write_policies::test_a_wholly_preserved_tensor_survives_every_later_write",
+    "copy_on_write_policies::test_a_tensor_whose_bytes_are_all_preserved_stays_valid_after_any_later_write",
 )  # fmt: skip
 templates(
     "leaf-not-protected-from-ops",
@@ -53,14 +53,14 @@ writing(
     "An error of numpy after a write leaves the numbers changed and the version unchanged.",
     "    if isinstance(error, (FloatingPointError, RuntimeWarning)):\n        return\n",
     "    if isinstance(error, (FloatingPointError, RuntimeWarning)):\n        raise error\n",
-    "all_or_nothing_values::test_a_write_is_complete_or_absent_if_numpy_is_set_to_raise",
+    "all_or_nothing_values::test_a_write_is_complete_or_does_not_happen_if_numpy_raises",
 )  # fmt: skip
 templates(
     "first-operand-remembered-for-all",
     "A normal operation registers only with the storage of its first operand.",
     'REMEMBER.format(storage=f"{x}._storage")',
     'REMEMBER.format(storage=f"{text.x}._storage")',
-    "copy_on_write_writers::test_second_derivatives_pass_through_preserved_bytes",
+    "copy_on_write_writers::test_second_derivatives_computed_from_preserved_bytes_are_right",
 )  # fmt: skip
 templates(
     "other-operand-not-remembered-in-place",

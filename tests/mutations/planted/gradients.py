@@ -13,7 +13,7 @@ walk(
     "A gradient is added to in place although it shares its memory.",
     "if key in self._more or key not in self._sizes:",
     "if key not in self._sizes:",
-    "autograd::test_gradients_share_no_memory_with_one_another_or_with_the_given_one",
+    "autograd::test_gradients_share_no_memory_with_one_another_or_with_the_initial_gradient",
 )  # fmt: skip
 walk(
     "second-gradient-replaces-the-first",
@@ -71,7 +71,7 @@ backward(
     "A gradient that arrives at two leaves is stored as one array.",
     "if propagation.is_exclusive(g) and outward.flags.c_contiguous:",
     "if outward.flags.c_contiguous and g.base is None:",
-    "autograd::test_gradients_share_no_memory_with_one_another_or_with_the_given_one",
+    "autograd::test_gradients_share_no_memory_with_one_another_or_with_the_initial_gradient",
 )  # fmt: skip
 backward(
     "given-gradient-is-written",
@@ -108,7 +108,7 @@ backward(
     "                new_gradients.append((node, _to_tensor(g, propagation, node)))",
     "            if True:\n                total = _to_tensor(g, propagation) if node.saved is None else "
     "_sum(node.saved, g, propagation)\n                new_gradients.append((node, total))",
-    "autograd::test_the_next_backward_adds_to_the_gradient_that_a_caller_holds",
+    "autograd::test_the_next_backward_adds_in_place_to_the_existing_gradient",
 )  # fmt: skip
 backward(
     "gradient-added-in-place-replaces",
@@ -122,7 +122,7 @@ backward(
     "After clear_gradient the next backward adds to the cleared tensor.",
     "if node.saved is None or _is_cleared(node.saved):",
     "if node.saved is None:",
-    "autograd::test_a_cleared_gradient_is_zero_under_every_name_and_the_next_is_another_tensor",
+    "autograd::test_clear_grad_zeroes_the_gradient_and_the_next_backward_makes_a_new_tensor",
 )  # fmt: skip
 backward(
     "emptied-gradient-forgets-what-was-written-since",
@@ -136,14 +136,14 @@ backward(
     "A saved gradient is added to without notifying its savers.",
     "        plans[storage] = None if storage.savers is None else before_write(storage, array)",
     "        plans[storage] = None",
-    "autograd::test_a_saved_gradient_is_stale_after_the_next_backward_or_preserved_by_policy",
+    "autograd::test_a_saved_gradient_is_stale_after_the_next_backward_except_under_copy_on_write",
 )  # fmt: skip
 backward(
     "what-is-added-in-place-comes-first",
     "Gradients are added in place before those that need new memory are made.",
     "            additions.append((node, g))\n",
     "            additions.append((node, g * 0))\n            node.saved._array[...] += g\n",
-    "devices::test_gradients_that_find_no_memory_are_unchanged_even_if_others_are_added_in_place",
+    "devices::test_a_backward_that_runs_out_of_memory_changes_no_existing_gradient",
 )  # fmt: skip
 backward(
     "gradients-of-two-threads-lost",
@@ -201,7 +201,7 @@ second(
     "Second order: saved tensors are read without checking their versions.",
     "    if storage.version != version:\n        array = recovered",
     "    if False:\n        array = recovered",
-    "copy_on_write_writers::test_second_derivatives_pass_through_preserved_bytes",
+    "copy_on_write_writers::test_second_derivatives_computed_from_preserved_bytes_are_right",
 )  # fmt: skip
 backward(
     "create-graph-does-not-record",

@@ -72,7 +72,7 @@ writing(
     "A write affects only savers of exactly the same view.",
     "if touch(entry[0], array):",
     "if entry[0].shape == array.shape and touch(entry[0], array):",
-    "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
+    "copy_on_write_policies::test_the_policy_of_the_write_and_not_of_the_save_decides_if_values_are_preserved",
 )  # fmt: skip
 writing(
     "nothing-is-ever-lost",
@@ -86,14 +86,14 @@ writing(
     "A run of harmless writes is recorded from its second version on.",
     "first if last == version - 1 else version - 1",
     "first if last == version - 1 else version",
-    "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
+    "copy_on_write_policies::test_the_policy_of_the_write_and_not_of_the_save_decides_if_values_are_preserved",
 )  # fmt: skip
 saving(
     "harmless-run-never-ends",
     "A write under another policy after one under copy on write also counts as harmless.",
     "return last == storage.version and first <= version",
     "return first <= version",
-    "copy_on_write_policies::test_a_write_beside_saved_cells_changes_only_the_version",
+    "copy_on_write_policies::test_a_write_beside_saved_cells_is_reported_as_such",
 )  # fmt: skip
 saving(
     "preserved-bytes-not-put-back",
@@ -114,21 +114,21 @@ writing(
     "The state of a node's second saved tensor is stored for its first.",
     "    entries[k] = saved\n",
     "    entries[0] = saved\n",
-    "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
+    "copy_on_write_policies::test_the_policy_of_the_write_and_not_of_the_save_decides_if_values_are_preserved",
 )  # fmt: skip
 writing(
     "half-preserved-counts-as-alike",
     "Savers of the same view are treated alike although different bytes were preserved for them.",
     "key = address_of(array_saved), array_saved.shape, array_saved.strides, array_saved.dtype, id(patches)",
     "key = address_of(array_saved), array_saved.shape, array_saved.strides, array_saved.dtype",
-    "copy_on_write::test_savers_at_different_versions_each_read_their_own_numbers",
+    "copy_on_write::test_operations_that_saved_different_versions_each_read_their_own_numbers",
 )  # fmt: skip
 writing(
     "stale-savers-are-preserved-for",
     "Under copy on write bytes are preserved for a saver that is stale already.",
     "        if is_intact(saved):\n            array_saved",
     "        if type(saved[2]) is not Lost:\n            array_saved",
-    "copy_on_write_policies::test_chains_of_writes_under_changing_policies",
+    "copy_on_write_policies::test_three_writes_under_any_policies_preserve_the_values_or_the_first_loss_is_reported",
 )  # fmt: skip
 writing(
     "spoiled-patches-are-held",
@@ -157,7 +157,7 @@ patches(
     "The oldest of several patches is restored first, and newer ones overwrite it.",
     "        for patch in reversed(patches):\n            patch.put(memory, cells.begin)",
     "        for patch in patches:\n            patch.put(memory, cells.begin)",
-    "copy_on_write::test_two_savers_of_the_same_cells_share_one_copy",
+    "copy_on_write::test_several_operations_that_saved_the_same_cells_share_one_copy",
 )  # fmt: skip
 patches(
     "scattered-patches-restored-in-the-wrong-order",

@@ -43,7 +43,7 @@ sharing(
     "A read-only tensor is lent as a writable array.",
     "window = Window.on(x._array, x._array.flags.writeable, storage)",
     "window = Window.on(x._array, True, storage)",
-    "dlpack::test_the_read_only_flag_passes_both_ways",
+    "dlpack::test_imports_and_exports_keep_the_read_only_flag",
 )  # fmt: skip
 sharing(
     "lent-memory-is-not-known-as-shared",
@@ -64,35 +64,35 @@ foreign_writes(
     "The end of the check drops the registered savers.",
     "storage.savers = list(storage.savers) or None",
     "storage.savers = None",
-    "foreign_writes::test_savers_are_found_when_the_check_begins_and_when_it_ends",
+    "foreign_writes::test_turning_the_check_on_or_off_keeps_the_list_of_savers_for_copy_on_write",
 )  # fmt: skip
 foreign_writes(
     "savers-forgotten-as-the-check-begins",
     "The start of the check drops the earlier savers.",
     "super().__init__(storage.savers or ())",
     "super().__init__(())",
-    "foreign_writes::test_savers_are_found_when_the_check_begins_and_when_it_ends",
+    "foreign_writes::test_turning_the_check_on_or_off_keeps_the_list_of_savers_for_copy_on_write",
 )  # fmt: skip
 foreign_writes(
     "bytes-told-from-the-start-of-the-tensor",
     "The bytes that changed are counted from the tensor, not from its storage.",
     "byte = at - byte_bounds(storage.buffer)[0]",
     "byte = at - address_of(array)",
-    "foreign_writes::test_the_bytes_are_counted_in_the_storage_and_not_in_the_view",
+    "foreign_writes::test_the_error_counts_bytes_from_the_beginning_of_the_storage_not_of_the_view",
 )  # fmt: skip
 dlpack(
     "no-copy-asked-for-is-a-copy",
     "A consumer that refuses copies gets a copy.",
     "array = x._array.copy() if copy else lend_memory(x)",
     "array = x._array.copy() if copy is not None else lend_memory(x)",
-    "dlpack::test_copy_false_shares_memory",
+    "dlpack::test_an_export_with_copy_false_shares_memory",
 )  # fmt: skip
 dlpack(
     "read-only-memory-in-an-old-capsule",
     "Read-only memory is exported in a capsule that cannot mark it as read-only.",
     "    if not is_versioned and not array.flags.writeable:",
     "    if False:",
-    "dlpack::test_the_read_only_flag_passes_both_ways",
+    "dlpack::test_imports_and_exports_keep_the_read_only_flag",
 )  # fmt: skip
 changes(
     "write-through-a-view-counts-everything",

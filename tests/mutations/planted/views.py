@@ -171,7 +171,7 @@ mutation(
     "A detached alias belongs to the group, and writes through it are recorded.",
     "        alias = Tensor._alias(self._array, self._storage)\n        if watch",
     "        alias = self.__copy__()\n        if watch",
-    "autograd::test_the_error_of_a_backward_without_a_history_explains_it",
+    "autograd::test_the_error_of_backward_on_a_tensor_without_history_explains_the_cause",
 )  # fmt: skip
 mutation(
     "minitensor/engine/sharing/numpy_memory.py",
@@ -211,5 +211,5 @@ mutation(
     "A tensor created from an array shares its memory.",
     "        array = np.array(data, order=\"C\")",
     "        array = np.asarray(data, order=\"C\")",
-    "creation::test_to_tensor_takes_tensors_and_lists_of_tensors_and_cuts_the_history",
+    "creation::test_to_tensor_copies_tensors_and_lists_of_tensors_without_their_history",
 )  # fmt: skip

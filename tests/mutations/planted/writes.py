@@ -55,14 +55,14 @@ writing(
     "x[index] = value, set_value and steps do not look for savers of the overwritten values.",
     "plan = None if storage.savers is None else before_write(storage, array, None, index)",
     "plan = None",
-    "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
+    "copy_on_write_policies::test_the_policy_of_the_write_and_not_of_the_save_decides_if_values_are_preserved",
 )  # fmt: skip
 indexing(
     "set-value-asks-no-savers",
     "set_value does not look for savers of the overwritten values.",
     'write(x._storage, x._array, "set_value", None, overwrite, x._array, numbers)',
     "overwrite(x._array, numbers)\n    x._storage.version += 1",
-    "copy_on_write_writers::test_every_way_to_write_preserves",
+    "copy_on_write_writers::test_every_kind_of_write_preserves_saved_values",
 )  # fmt: skip
 indexing(
     "leaf-not-protected-from-setitem",
@@ -111,7 +111,7 @@ operands(
     "An integer tensor accepts a floating operand in place and truncates it.",
     "if (source in FLOATS and result not in FLOATS) or result == np.bool_:",
     "if result == np.bool_:",
-    "dtypes::test_in_place_the_dtype_stays_or_the_operation_is_refused",
+    "dtypes::test_an_in_place_operation_keeps_the_dtype_or_is_refused",
 )  # fmt: skip
 operands(
     "cast-gives-its-gradient-in-the-wrong-dtype",

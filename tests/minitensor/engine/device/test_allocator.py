@@ -1,4 +1,4 @@
-"""The simulated caching allocator: the figures of the frameworks, segments, splitting, the cache and the counters."""
+"""Test the simulated caching allocator: sizes that the frameworks report, segments, splits, the cache, counters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def blocks(allocator: CachingAllocator) -> list[list[tuple[float, bool]]]:
     return [[(block.size / MIB, block.in_use) for block in segment.blocks] for segment in allocator.segments()]
 
 
-# ---------- the figures of the articles ----------
+# ---------- sizes that articles about the frameworks report ----------
 
 
 def test_paddle_counts_exactly_the_bytes_of_a_large_tensor():
@@ -36,7 +36,7 @@ def test_paddle_counts_exactly_the_bytes_of_a_large_tensor():
 
 
 @pytest.mark.parametrize("profile, counted", [("torch", "382.0"), ("paddle", "381.5")])
-def test_a_relu_on_ten_thousand_squared_counts_the_bytes_of_the_framework(profile, counted):
+def test_a_relu_of_10000_by_10000_allocates_as_many_bytes_as_in_the_framework(profile, counted):
     allocator = CachingAllocator(8 * GIB, profile)
     allocator.allocate(400_000_000)
     before = allocator.allocated
@@ -51,13 +51,13 @@ def test_paddle_counts_400_million_bytes_without_rounding():
 
 
 @pytest.mark.parametrize("nbytes, counted", [(1, 256), (256, 256), (257, 512), (4, 256)])
-def test_paddle_rounds_to_256(nbytes, counted):
+def test_paddle_rounds_up_to_multiples_of_256_bytes(nbytes, counted):
     allocator = CachingAllocator(MIB, "paddle")
     assert allocator.allocate(nbytes).size == counted == allocator.reserved
 
 
 @pytest.mark.parametrize("nbytes, counted", [(1, 512), (512, 512), (513, 1024), (MIB - 1, MIB)])
-def test_torch_rounds_to_512_in_a_shared_segment(nbytes, counted):
+def test_torch_rounds_up_to_multiples_of_512_bytes_in_a_shared_segment(nbytes, counted):
     allocator = CachingAllocator(GIB, "torch")
     assert allocator.allocate(nbytes).size == counted
     assert allocator.reserved == 2 * MIB
@@ -73,7 +73,7 @@ def test_torch_rounds_to_512_in_a_shared_segment(nbytes, counted):
         (10.9, 12, 10.9),
         (11.5, 12, 12),  # 0.5 MiB remain and are not split off
         (11, 12, 12),  # exactly 1 MiB remains and is not split off
-        (11 - 512 / MIB, 12, 11 - 512 / MIB),  # 512 bytes more remain and are split off
+        (11 - 512 / MIB, 12, 11 - 512 / MIB),  # 1 MiB and 512 bytes remain and are split off
         (10, 10, 10),
         (10 - 512 / MIB, 20, 10 - 512 / MIB),  # a request below 10 MiB reserves a shared segment of 20 MiB
         (1 + 512 / MIB, 20, 1 + 512 / MIB),
@@ -103,11 +103,11 @@ def test_the_first_of_the_smallest_blocks_that_fit_is_used():
     for gap in (0, 2, 4):
         allocator.free(held[gap])
     # Free now: 4 MiB at the beginning, 6 MiB in the middle, 6 MiB at the end (4 that were freed and 2 never used).
-    assert allocator.allocate(3 * MIB).address == held[0].address, "the 4 MiB fit best, and 1 MiB stays with it"
-    assert allocator.allocate(5 * MIB).address == held[2].address, "6 MiB twice: the first"
+    assert allocator.allocate(3 * MIB).address == held[0].address, "4 MiB fit best, and 1 MiB stays free"
+    assert allocator.allocate(5 * MIB).address == held[2].address, "the first of two free blocks of 6 MiB"
 
 
-def test_torch_takes_the_beginning_of_a_free_block_and_paddle_the_end():
+def test_torch_uses_the_beginning_of_a_free_block_and_paddle_the_end():
     for profile, beginning in (("torch", True), ("paddle", False)):
         allocator = CachingAllocator(GIB, profile)
         whole = allocator.allocate(64 * MIB)
@@ -120,7 +120,7 @@ def test_torch_takes_the_beginning_of_a_free_block_and_paddle_the_end():
 @pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
 def test_freed_neighbours_become_one_block_in_any_order(profile, order):
     allocator = CachingAllocator(GIB, profile)
-    allocator.free(allocator.allocate(12 * KIB))  # under Paddle's rules, the segment for the three blocks below
+    allocator.free(allocator.allocate(12 * KIB))  # under Paddle's rules this reserves a segment for three blocks
     held = [allocator.allocate(4 * KIB) for _ in range(3)]
     for index in order:
         allocator.free(held[index])
@@ -132,7 +132,7 @@ def test_neighbouring_segments_are_never_merged():
     allocator = CachingAllocator(GIB, "torch")
     held = [allocator.allocate(MIB) for _ in range(4)]
     first, second = allocator.segments()
-    assert first.address + first.size == second.address, "they touch, or this test shows nothing"
+    assert first.address + first.size == second.address, "the segments are not adjacent, so this test shows nothing"
     for block in held:
         allocator.free(block)
     assert blocks(allocator) == [[(2, False)], [(2, False)]]
@@ -150,7 +150,7 @@ def test_freed_memory_stays_reserved_until_the_cache_is_emptied():
     assert allocator.reserved == 100 * MIB
 
 
-def test_emptying_the_cache_leaves_blocks_in_use_and_their_segments():
+def test_emptying_the_cache_keeps_segments_with_a_block_in_use():
     allocator = CachingAllocator(GIB, "torch")
     kept, dropped, alone = allocator.allocate(2 * MIB), allocator.allocate(2 * MIB), allocator.allocate(100 * MIB)
     allocator.free(dropped)
@@ -189,16 +189,16 @@ def test_a_reset_peak_starts_from_the_allocated_bytes():
     allocator.empty_cache()
     allocator.reset_peak()
     assert (allocator.max_allocated, allocator.max_requested, allocator.max_reserved) == (0, 0, 0)
-    assert allocator.allocations == 2, "how many there have been is not a peak"
+    assert allocator.allocations == 2, "the number of allocations is no peak, so it is not reset"
 
 
-def test_requested_bytes_are_counted_beside_allocated_bytes():
+def test_requested_bytes_are_counted_without_rounding():
     allocator = CachingAllocator(GIB, "torch")
     block = allocator.allocate(1000)
     assert (block.requested, block.size) == (1000, 1024) == (allocator.requested, allocator.allocated)
 
 
-def test_segments_are_reported_when_they_are_reserved_and_released():
+def test_on_segment_is_called_when_a_segment_is_reserved_and_released():
     allocator = CachingAllocator(GIB, "torch")
     seen = []
     allocator.on_segment = lambda *event: seen.append(event)

@@ -1,4 +1,4 @@
-"""The checks of the allocator fail for each planted fault."""
+"""Test that the checks of the allocator notice each planted fault."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def with_rules(base: Profile, **changes: object) -> tuple[CachingAllocator, str]
 
 
 @fault
-def rounds_to_half_of_it():
+def rounds_to_256_instead_of_512_bytes():
     return with_rules(TORCH, rounding=256)
 
 
 @fault
-def rounds_to_twice_of_it():
+def rounds_to_512_instead_of_256_bytes():
     return with_rules(PADDLE, rounding=512)
 
 
 @fault
-def rounds_up_one_too_far():
+def allocates_one_byte_more_than_requested():
     class Faulty(CachingAllocator):
         def allocate(self, nbytes: int) -> Block:
             block = super().allocate(nbytes + 1 if nbytes else 0)
@@ -53,32 +53,32 @@ def rounds_up_one_too_far():
 
 
 @fault
-def small_ends_just_below_one_mebibyte():
+def the_small_pool_ends_below_one_mebibyte():
     return with_rules(TORCH, small_up_to=MIB - 512)
 
 
 @fault
-def own_segments_begin_just_above_ten_mebibytes():
+def a_request_of_ten_mebibytes_has_no_segment_of_its_own():
     return with_rules(TORCH, own_from=10 * MIB + 1)
 
 
 @fault
-def splits_off_a_rest_of_exactly_one_mebibyte():
+def splits_off_exactly_one_mebibyte():
     return with_rules(TORCH, kept_rest=MIB - 1)
 
 
 @fault
-def keeps_a_rest_of_512_bytes_in_the_small_pool():
+def does_not_split_off_512_bytes_in_the_small_pool():
     return with_rules(TORCH, pool="small", kept_rest=512)
 
 
 @fault
-def keeps_a_rest_of_256_bytes():
+def does_not_split_off_256_bytes():
     return with_rules(PADDLE, kept_rest=256)
 
 
 @fault
-def takes_the_wrong_end():
+def uses_the_wrong_end_of_a_free_block():
     return with_rules(PADDLE, from_end=False)
 
 
@@ -92,7 +92,7 @@ def never_merges():
 
 
 @fault
-def merges_only_with_what_lies_before():
+def merges_only_with_the_block_before():
     class Faulty(CachingAllocator):
         def _merged(self, size, address, segment):
             after = self._free_from.pop(address + size, None)
@@ -120,7 +120,7 @@ def merges_across_segments():
 
 
 @fault
-def takes_the_last_of_equal_blocks():
+def uses_the_last_of_equally_large_blocks():
     class Faulty(CachingAllocator):
         def allocate(self, nbytes: int) -> Block:
             for pool in (self._small, self._large):
@@ -131,7 +131,7 @@ def takes_the_last_of_equal_blocks():
 
 
 @fault
-def takes_a_block_that_does_not_fit_best():
+def uses_a_block_that_is_not_the_smallest_that_fits():
     class Faulty(CachingAllocator):
         def allocate(self, nbytes: int) -> Block:
             hidden = self._large.free[:-1]
@@ -145,7 +145,7 @@ def takes_a_block_that_does_not_fit_best():
 
 
 @fault
-def never_gives_back_to_the_device():
+def empty_cache_releases_no_segment():
     class Faulty(CachingAllocator):
         def empty_cache(self) -> int:
             return 0
@@ -154,7 +154,7 @@ def never_gives_back_to_the_device():
 
 
 @fault
-def gives_back_only_when_asked():
+def releases_no_segments_when_memory_runs_out():
     class Faulty(CachingAllocator):
         def _reserve(self, pool, size, requested):
             self.empty_cache, kept = (lambda: 0), self.empty_cache
@@ -167,7 +167,7 @@ def gives_back_only_when_asked():
 
 
 @fault
-def gives_back_with_every_free():
+def releases_segments_at_every_free():
     class Faulty(CachingAllocator):
         def free(self, block: Block) -> None:
             super().free(block)
@@ -177,7 +177,7 @@ def gives_back_with_every_free():
 
 
 @fault
-def counts_what_it_could_not_reserve():
+def counts_a_byte_as_reserved_after_a_failed_reservation():
     class Faulty(CachingAllocator):
         def _reserve(self, pool, size, requested):
             self.reserved += 1
@@ -189,7 +189,7 @@ def counts_what_it_could_not_reserve():
 
 
 @fault
-def forgets_what_was_requested():
+def requested_bytes_do_not_fall_when_a_block_is_freed():
     class Faulty(CachingAllocator):
         def free(self, block: Block) -> None:
             self.requested += block.requested
@@ -199,7 +199,7 @@ def forgets_what_was_requested():
 
 
 @fault
-def lets_the_peak_fall():
+def the_peak_falls_when_a_block_is_freed():
     class Faulty(CachingAllocator):
         def free(self, block: Block) -> None:
             super().free(block)
@@ -209,7 +209,7 @@ def lets_the_peak_fall():
 
 
 @fault
-def starts_the_peak_again_from_zero():
+def reset_peak_sets_the_peak_to_zero():
     class Faulty(CachingAllocator):
         def reset_peak(self) -> None:
             self.max_allocated = self.max_reserved = self.max_requested = 0
@@ -218,7 +218,7 @@ def starts_the_peak_again_from_zero():
 
 
 @fault
-def misses_the_peak_of_one_allocation():
+def an_allocation_does_not_raise_the_peak_of_requested_bytes():
     class Faulty(CachingAllocator):
         def allocate(self, nbytes: int) -> Block:
             before = self.max_requested
@@ -230,7 +230,7 @@ def misses_the_peak_of_one_allocation():
 
 
 @fault
-def counts_requests_that_failed():
+def counts_failed_requests_as_allocations():
     class Faulty(CachingAllocator):
         def allocate(self, nbytes: int) -> Block:
             before = self.allocations
@@ -243,7 +243,7 @@ def counts_requests_that_failed():
 
 
 @pytest.mark.parametrize("plant", FAULTS, ids=lambda plant: plant.__name__)
-def test_a_planted_fault_is_caught(plant):
+def test_a_planted_fault_of_the_allocator_is_noticed(plant):
     def finds_it(number: int) -> bool:
         allocator, profile = plant()
         program = random_program(f"faults {number}", length=400)
@@ -253,11 +253,11 @@ def test_a_planted_fault_is_caught(plant):
             return True
         return False
 
-    assert any(finds_it(number) for number in range(4)), "no program of four statements finds this fault"
+    assert any(finds_it(number) for number in range(4)), "none of four random programs finds this fault"
 
 
 @pytest.mark.parametrize("profile", [TORCH, PADDLE], ids=lambda profile: profile.name)
-def test_without_a_fault_the_same_programs_pass(profile):
+def test_the_programs_that_find_faults_find_none_in_the_real_allocator(profile):
     for number in range(4):
         program = random_program(f"faults {number}", length=400)
         run_beside_model(CachingAllocator(CAPACITY, profile), Model(CAPACITY, profile.name), program)

@@ -1,4 +1,4 @@
-"""Unusual input to the allocator, and user-defined profiles."""
+"""Test unusual input to the allocator, and user-defined profiles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_an_empty_request_takes_no_memory(profile):
+def test_a_request_of_zero_bytes_allocates_nothing(profile):
     allocator = CachingAllocator(MIB, profile)
     block = allocator.allocate(0)
     assert (block.address, block.size, block.requested) == (0, 0, 0)
@@ -24,7 +24,7 @@ def test_an_empty_request_takes_no_memory(profile):
     assert (allocator.reserved, allocator.allocations, allocator.live_blocks, allocator.segments()) == (0, 0, 0, [])
 
 
-def test_numpy_integers_are_integers():
+def test_sizes_given_as_numpy_integers_become_python_integers():
     allocator = CachingAllocator(np.int64(GIB), "torch")
     block = allocator.allocate(np.int32(1000))
     assert type(block.requested) is type(block.size) is type(allocator.allocated) is type(allocator.capacity) is int
@@ -65,7 +65,7 @@ def test_a_block_cannot_be_freed_twice():
     again = allocator.allocate(1000)
     assert again.address == block.address
     with pytest.raises(ValueError, match="it was freed already"):
-        allocator.free(block)  # the address is in use, but not for this block
+        allocator.free(block)  # another block uses the same address now
     assert (allocator.live_blocks, allocator.allocated) == (1, 1024)
     expect_sound(allocator)
 
@@ -80,13 +80,13 @@ def test_a_block_of_another_allocator_is_refused():
 
 
 @pytest.mark.parametrize("given", [None, 1 << 32, "block"])
-def test_only_blocks_are_freed(given):
+def test_free_refuses_everything_but_a_block(given):
     with pytest.raises(TypeError, match="must be a Block from `allocate`"):
         CachingAllocator(GIB).free(given)
 
 
 @pytest.mark.parametrize("given", ["jax", "Torch", None, 3])
-def test_an_unknown_profile_is_refused_with_the_known_ones(given):
+def test_the_error_about_an_unknown_profile_lists_the_known_profiles(given):
     with pytest.raises(ValueError, match="'torch', 'paddle', 'torch/32'"):
         CachingAllocator(GIB, given)
 
@@ -105,7 +105,7 @@ def test_a_profile_can_be_defined():
     assert [segment.size for segment in allocator.segments()] == [1000, 700]
 
 
-def test_an_allocator_leaves_nothing_to_the_garbage_collector():
+def test_an_allocator_is_freed_without_the_garbage_collector():
     gc.collect()
     gc.disable()
     try:
@@ -114,6 +114,6 @@ def test_an_allocator_leaves_nothing_to_the_garbage_collector():
         for block in held[::2]:
             allocator.free(block)
         del allocator, held, block
-        assert gc.collect() == 0, "there is a reference cycle"
+        assert gc.collect() == 0, "the allocator and its blocks form a reference cycle"
     finally:
         gc.enable()

@@ -1,4 +1,4 @@
-"""Random programs leave the allocator and a slow model of it with the same blocks and figures after every step."""
+"""Test that the allocator has the same blocks and counters as a slow model after every step of random programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEED = os.environ.get("MINITENSOR_SEED", "in place")
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("mebibytes", [24, 64, 200, 4096])
 @pytest.mark.parametrize("number", range(4))
-def test_random_programs_leave_the_same_blocks_as_the_model(profile, mebibytes, number):
+def test_the_allocator_has_the_same_blocks_as_the_model_in_random_programs(profile, mebibytes, number):
     scale = 32 if profile == "torch/32" else 1
     capacity = mebibytes * MIB // scale
     program = random_program(f"{SEED} {profile} {mebibytes} {number}", scale=scale)

@@ -50,8 +50,8 @@ def test_pytorchs_command_line_reads_a_training_step(torch_python, tmp_path):
     assert f"total_reserved: {log.allocator.reserved / MIB:.1f}MiB" in stats
     assert f"total_allocated: {log.allocator.requested / MIB:.1f}MiB" in stats
     trace = memory_viz(torch_python, "trace", "memory.pickle", cwd=tmp_path)
-    # Four segments: 20 MiB for w, x and w.grad, 2 MiB for small tensors, 12 MiB for h and 12 MiB for y. The segments of
-    # h and y were freed.
+    # The step reserves four segments: 20 MiB for w, x and w.grad, 2 MiB for small tensors, 12 MiB for h, and 12 MiB for
+    # y. It frees the segments of h and y.
     assert trace.count(" = cudaMalloc(") == 4 and trace.count("cudaFree(") == 2
     assert trace.count("# free completed for") == 3 and "[0:11.5MiB]" in trace
     memory_viz(torch_python, "trace_plot", "memory.pickle", "-o", "timeline.html", cwd=tmp_path)
@@ -59,7 +59,7 @@ def test_pytorchs_command_line_reads_a_training_step(torch_python, tmp_path):
     assert all((tmp_path / page).stat().st_size > 1000 for page in ("timeline.html", "segments.html"))
 
 
-def test_pytorchs_command_line_reads_an_out_of_memory_under_any_profile(torch_python, tmp_path):
+def test_pytorchs_command_line_reads_a_snapshot_with_an_out_of_memory_error(torch_python, tmp_path):
     for profile in ("torch", "paddle"):
         log = random_log(f"{SEED} command line {profile}", limit=80, profile=profile)
         with pytest.raises(OutOfMemoryError):

@@ -48,9 +48,9 @@ def test_importing_the_package_imports_no_cupy() -> None:
         ),
         (RuntimeError(""), "CuPy does not load: RuntimeError"),
     ],
-    ids=["no CuPy", "half of CuPy", "no CUDA library", "no word"],
+    ids=["no CuPy", "no package that CuPy needs", "no CUDA library", "error without a message"],
 )
-def test_the_simulated_gpu_explains_why_it_is_used(
+def test_the_first_set_device_explains_why_the_gpu_is_simulated(
     error: Exception, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Broken:
@@ -63,17 +63,17 @@ def test_the_simulated_gpu_explains_why_it_is_used(
     assert places.set_device("gpu") == "Place(gpu:sim)"
     assert f"no CUDA device answers ({said}), so 'gpu' is a simulated GPU" in capsys.readouterr().err
     places.set_device("gpu")
-    assert capsys.readouterr().err == "", "it is said once"
+    assert capsys.readouterr().err == "", "the message is printed only once"
 
 
 @pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed")
-def test_the_benchmark_refuses_without_a_device() -> None:
+def test_the_gpu_benchmark_refuses_to_run_without_a_cuda_device() -> None:
     done = subprocess.run([sys.executable, "-m", "benchmarks.gpu"], capture_output=True, text=True)
     assert done.returncode == 1
     assert "there is no CUDA device (CuPy is not installed), so nothing is measured or written" in done.stderr
 
 
-# ---------- differences between arrays ----------
+# ---------- memory of arrays on a device ----------
 
 
 def test_memory_is_compared_by_address_on_a_device() -> None:
@@ -81,8 +81,8 @@ def test_memory_is_compared_by_address_on_a_device() -> None:
     x = places.current.gpu.put(np.arange(24.0).reshape(4, 6).copy())
     assert share_memory(x[0], x[:, 1], 1000)
     assert not share_memory(x[0], x[1], 1000)
-    assert not share_memory(x[::2], x[1::2], 1000), "they interleave"
-    assert not share_memory(x[:, ::2], x[:, 1::2], 1000), "they interleave"
+    assert not share_memory(x[::2], x[1::2], 1000), "the two views interleave without a common element"
+    assert not share_memory(x[:, ::2], x[:, 1::2], 1000), "the two views interleave without a common element"
     assert address_of(x[1, 2:]) - address_of(x) == 8 * 8
     assert owner_of(x[1:, 2:]) is x
 
@@ -92,13 +92,13 @@ def test_memory_is_compared_by_address_on_a_device() -> None:
 
 @pytest.fixture
 def cuda() -> Any:
-    """Make tensors on the CUDA device; the fixture of every test restores the host."""
+    """Make tensors on the CUDA device. Another fixture selects the host again after every test."""
     mt.set_device("gpu")
     return places.current.gpu
 
 
 @needs_cuda
-def test_arrays_are_those_of_cupy(cuda: Any) -> None:
+def test_a_tensor_on_a_cuda_device_has_a_cupy_array(cuda: Any) -> None:
     import cupy
 
     x = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -109,12 +109,12 @@ def test_arrays_are_those_of_cupy(cuda: Any) -> None:
 
 
 @needs_cuda
-def test_the_pool_is_counted(cuda: Any) -> None:
+def test_the_memory_counters_agree_with_cupys_pool(cuda: Any) -> None:
     counters = mt.device.cuda
     counters.reset_peak_memory_stats()
     before = counters.memory_allocated()
     x = mt.zeros([1000], "float32")
-    assert counters.memory_allocated() - before == 4096, "4000 bytes, in units of 512"
+    assert counters.memory_allocated() - before == 4096, "4000 bytes, rounded up to a multiple of 512"
     y = x + 1.0
     assert counters.max_memory_allocated() - before >= 8192
     del x, y

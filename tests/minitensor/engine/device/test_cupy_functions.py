@@ -1,4 +1,4 @@
-"""CuPy has every function that the engine calls for arrays on a device.
+"""Test that CuPy has every function that the engine calls for arrays on a device.
 
 The calls are recorded on the simulated GPU and compared with the facts:
 
@@ -27,15 +27,16 @@ pytestmark = pytest.mark.cpu_only
 
 FACTS = json.loads((Path(__file__).parents[4] / "facts/cupy-functions.json").read_text())
 
-#: Methods of arrays that Python calls by an operator or a protocol, and those of CuPy that have other parameters.
+#: The recorded methods of CuPy's arrays that arrays of the simulated GPU have, too.
 METHODS = [name for name in FACTS["methods"] if callable(getattr(DeviceArray, name, None))]
 
+#: A recorded call: its kind, name, number of positional arguments, names of keyword arguments, and dtypes.
 Asked = tuple[str, str, int, tuple[str, ...], Any]
 
 
 @pytest.fixture(autouse=True)
 def simulated() -> None:
-    """Make tensors on a new GPU; the fixture of every test restores the host."""
+    """Make tensors on a new simulated GPU. Another fixture selects the host again after every test."""
     mt.set_device("gpu:sim", capacity="256 MiB")
 
 
@@ -47,7 +48,7 @@ def dtypes(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> set[Asked]:
-    """Record the calls for arrays on the device during a test: kind, name, positional arguments, keywords, dtypes."""
+    """Record the calls for arrays on the device during a test."""
     found: set[Asked] = set()
     on_ufunc, on_function = DeviceArray.__array_ufunc__, DeviceArray.__array_function__
 
@@ -85,7 +86,7 @@ def loop_of(name: str, given: tuple[Any, ...]) -> str | None:
 
 
 def refusals(asked: set[Asked]) -> Iterator[str]:
-    """Return the calls that CuPy would refuse, or would compute in another dtype."""
+    """Describe each call that CuPy would refuse, or would compute in another dtype than numpy."""
     for kind, name, positional, keywords, types in sorted(asked, key=str):
         if kind == "ufunc":
             method, *names = keywords
@@ -137,7 +138,7 @@ def test_cupy_has_every_function_that_the_operations_call(asked: set[Asked]) -> 
     assert list(refusals(asked)) == []
 
 
-#: Ufuncs of CuPy with another dtype than numpy's.
+#: Ufuncs with input dtypes for which CuPy's result has another dtype than numpy's.
 OTHER_DTYPES = {("subtract", "??"): "CuPy has the loop, to refuse it as numpy does"}
 
 
@@ -172,13 +173,13 @@ def test_the_check_finds_a_call_that_cupy_refuses(asked: set[Asked]) -> None:
         ("accumulate", lambda a, i: np.maximum.accumulate(a)),
         ("a host array", lambda a, i: a + np.ones(3)),
         ("a host index", lambda a, i: a[np.array([0, 1])]),
-        ("a host copy by the way", lambda a, i: np.asarray(a)),
-        ("numbers that share memory", lambda a, i: np.may_share_memory(np.float64(1), a)),
-        ("how much work", lambda a, i: np.shares_memory(a, a[1:], max_work=100)),
-        ("keywords of numpy alone", lambda a, i: a.max(initial=0.0)),
-        ("the shape of no dimensions", lambda a, i: np.zeros_like(a, shape=())),
-        ("bools added", lambda a, i: a.gpu.add_at(a > 1, i, a[i] > 1)),
-        ("extremes of floats", lambda a, i: a.gpu.raise_at(a, i, a[i])),
+        ("an implicit copy to the host", lambda a, i: np.asarray(a)),
+        ("may_share_memory of a number", lambda a, i: np.may_share_memory(np.float64(1), a)),
+        ("max_work of shares_memory", lambda a, i: np.shares_memory(a, a[1:], max_work=100)),
+        ("a keyword that only numpy has", lambda a, i: a.max(initial=0.0)),
+        ("zeros_like with an empty shape", lambda a, i: np.zeros_like(a, shape=())),
+        ("add_at of bools", lambda a, i: a.gpu.add_at(a > 1, i, a[i] > 1)),
+        ("raise_at of floats", lambda a, i: a.gpu.raise_at(a, i, a[i])),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -209,7 +210,7 @@ def test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined() -> Non
         array[index] = gpu.put(np.arange(3.0))
 
 
-def test_the_last_of_several_values_for_one_position_remains_on_every_device() -> None:
+def test_of_several_values_written_to_one_position_every_device_keeps_the_last() -> None:
     x = mt.zeros([3])
     x[[0, 2, 0]] = mt.to_tensor([1.0, 2.0, 3.0])
     assert x.tolist() == [3.0, 0.0, 2.0]
@@ -218,7 +219,7 @@ def test_the_last_of_several_values_for_one_position_remains_on_every_device() -
     assert y.tolist() == [[2.0, 3.0]] * 3
 
 
-def test_an_index_out_of_range_is_refused_before_the_device_wraps_it_around() -> None:
+def test_an_index_out_of_range_is_refused_although_cupy_would_wrap_it_around() -> None:
     x = mt.zeros([3])
     with pytest.raises(IndexError, match="out of bounds"):
         x[[0, 3]]

@@ -1,4 +1,4 @@
-"""The error of an allocator that runs out of memory, and the state it leaves."""
+"""Test the error of an allocator that runs out of memory, and the state of the allocator afterwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minitensor.engine.device.profiles import PROFILES
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
-def test_cached_segments_are_released_before_memory_runs_out():
+def test_cached_segments_are_released_before_an_out_of_memory_error():
     allocator = CachingAllocator(256 * MIB, "torch")
     allocator.free(allocator.allocate(200 * MIB))
     assert allocator.allocate(250 * MIB).size == 250 * MIB
@@ -21,7 +21,7 @@ def test_cached_segments_are_released_before_memory_runs_out():
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_running_out_of_memory_leaves_the_cache_empty(profile):
+def test_an_out_of_memory_error_empties_the_cache_and_changes_nothing_else(profile):
     def program() -> tuple[CachingAllocator, list[Block]]:
         allocator = CachingAllocator(64 * MIB, profile)
         held = [allocator.allocate(size) for size in (3 * MIB, 5 * MIB, 100, 20 * MIB, 30_000)]
@@ -39,10 +39,10 @@ def test_running_out_of_memory_leaves_the_cache_empty(profile):
         assert getattr(ran_out, name) == getattr(emptied, name), name
     for block in held:
         ran_out.free(block)
-    assert ran_out.allocate(64 * MIB).size == 64 * MIB, "all of the device can be had again"
+    assert ran_out.allocate(64 * MIB).size == 64 * MIB, "the whole device can be allocated again"
 
 
-def test_the_error_has_the_figures_that_pytorch_prints():
+def test_the_error_has_the_sizes_that_pytorch_prints():
     allocator = CachingAllocator(64 * MIB, "torch")
     allocator.allocate(40 * MIB)
     allocator.allocate(512 * KIB)
@@ -75,7 +75,7 @@ def test_the_error_mentions_a_tensor_larger_than_the_device():
         CachingAllocator(16 * MIB, "paddle").allocate(17 * MIB)
 
 
-def test_the_error_mentions_scattered_memory():
+def test_the_error_mentions_free_memory_that_is_in_pieces():
     allocator = CachingAllocator(20 * MIB, "torch")
     held = [allocator.allocate(2 * MIB) for _ in range(10)]
     for block in held[::2]:
@@ -84,7 +84,7 @@ def test_the_error_mentions_scattered_memory():
         allocator.allocate(6 * MIB)
 
 
-def test_the_error_survives_being_sent_to_another_process():
+def test_a_pickled_error_has_the_same_text_and_sizes():
     error = OutOfMemoryError(20 * MIB, 5 * MIB, 16 * MIB, 0, 0, 0)
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), copy.tried, copy.free) == (str(error), 20 * MIB, 16 * MIB)

@@ -1,4 +1,4 @@
-"""Snapshots and the log from which they are made, as JSON and as a file that PyTorch's memory viewer opens."""
+"""Test the log of memory events, and its snapshots: as JSON, and as a file that PyTorch's memory viewer opens."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_log_keeps_events_in_order():
     assert log.live == {} and (log.recorded, log.dropped) == (4, 0)
 
 
-def test_the_log_has_the_segments_released_before_memory_ran_out():
+def test_the_log_records_segments_released_before_an_out_of_memory_error():
     log = MemoryLog(CachingAllocator(64 * MIB, "torch"), clock=lambda: 7)
     log.free(log.allocate(30 * MIB, "x"))
     log.allocate(30 * MIB, "y")
@@ -89,7 +89,7 @@ def test_an_allocator_has_one_log_at_a_time():
     assert first.recorded == 0
 
 
-def test_a_closed_log_follows_no_segments():
+def test_a_closed_log_records_no_segments():
     log = MemoryLog(CachingAllocator(GIB, "torch"))
     log.close()
     log.allocator.allocate(5)
@@ -116,7 +116,7 @@ def test_our_snapshot_is_json_and_names_the_owner_of_each_block():
     assert [event["kind"] for event in reported["events"]] == [event.kind for event in log.events]
 
 
-def test_our_snapshot_holds_plain_numbers_for_any_recorded_types():
+def test_numpy_numbers_and_strings_of_events_become_plain_in_our_snapshot():
     allocator = CachingAllocator(GIB, "torch")
     block = allocator.allocate(np.int64(1000))
     event = MemoryEvent(
@@ -125,7 +125,7 @@ def test_our_snapshot_holds_plain_numbers_for_any_recorded_types():
     json.dumps(snapshot(allocator, [event]))
 
 
-def test_a_name_is_kept_after_its_event_was_dropped():
+def test_the_name_of_a_block_is_kept_after_its_event_was_dropped():
     log = MemoryLog(CachingAllocator(GIB, "torch"), limit=3)
     kept = log.allocate(700, "kept", "ones", "a.py", 1)
     for _ in range(5):
@@ -157,7 +157,7 @@ def test_events_that_do_not_end_in_the_present_state_are_refused(tmp_path):
 # ---------- the file for PyTorch's viewer ----------
 
 
-def test_a_training_step_can_be_opened(tmp_path):
+def test_the_viewer_can_open_the_snapshot_of_a_training_step(tmp_path):
     log = MemoryLog(CachingAllocator(GIB, "torch"))
     held = training_step(log)
     data = expect_openable(written(tmp_path, log))
@@ -182,7 +182,7 @@ def test_a_training_step_can_be_opened(tmp_path):
 
 @pytest.mark.parametrize("profile", ["torch", "paddle", "torch/32"])
 @pytest.mark.parametrize("limit", [1, 7, 60, 100_000])
-def test_any_program_can_be_opened_even_if_most_events_were_dropped(tmp_path, profile, limit):
+def test_the_viewer_can_open_a_snapshot_from_which_most_events_were_dropped(tmp_path, profile, limit):
     for number in range(3):
         log = random_log(f"{SEED} {profile} {number}", limit, profile=profile)
         content = written(tmp_path, log)
@@ -199,14 +199,14 @@ def test_an_out_of_memory_event_is_in_the_file(tmp_path):
     assert (oom["size"], oom["device_free"], oom["frames"][0]["name"]) == (30 * MIB, 24 * MIB, "y = matmul")
 
 
-def test_an_empty_device_can_be_opened(tmp_path):
+def test_the_viewer_can_open_the_snapshot_of_an_empty_device(tmp_path):
     data = expect_openable(written(tmp_path, MemoryLog(CachingAllocator(GIB))))
     assert data["segments"] == [] and [event["action"] for event in data["device_traces"][0]] == ["snapshot"]
 
 
-def test_unknown_is_a_category_only_if_another_one_exists(tmp_path):
+def test_events_have_the_category_unknown_only_if_another_event_has_a_category(tmp_path):
     log = MemoryLog(CachingAllocator(GIB))
-    log.close()  # without segment events, the only event is the one below, which has a category
+    log.close()  # a closed log records no segments, so the allocation will be its only event
     block = log.allocate(5, "x")
     assert not any("category" in event for event in expect_openable(written(tmp_path, log))["device_traces"][0])
     log.free(block)
@@ -224,7 +224,7 @@ def test_events_that_the_viewer_cannot_show_are_left_out(tmp_path):
     assert [event["kind"] for event in snapshot(log.allocator, log.events)["events"]][-1] == "write"
 
 
-def test_numpy_numbers_and_strings_are_written_as_plain_ones(tmp_path):
+def test_the_file_for_the_viewer_has_no_numpy_numbers_or_strings(tmp_path):
     allocator = CachingAllocator(GIB)
     block = allocator.allocate(5)
     event = MemoryEvent(
@@ -245,7 +245,7 @@ def test_numpy_numbers_and_strings_are_written_as_plain_ones(tmp_path):
 @pytest.mark.parametrize(
     "name, file", [("x_start", "a.py"), ("x", "/home/me/Registered/a.py"), ("PyEval_x", "ceval.c")]
 )
-def test_no_name_is_one_that_the_viewer_hides(name, file):
+def test_names_that_the_viewer_would_hide_are_changed_invisibly(name, file):
     log = MemoryLog(CachingAllocator(GIB))
     log.allocate(5, name, "add", file, 3)
     (frame,) = torch_snapshot(log.allocator, log.events)["device_traces"][0][1]["frames"]
@@ -253,5 +253,5 @@ def test_no_name_is_one_that_the_viewer_hides(name, file):
         assert word not in frame["name"]
     for word in ("/Register", "ceval.c"):
         assert word not in frame["filename"]
-    assert frame["name"].replace("\u200b", "") == f"{name} = add", "it still reads the same"
+    assert frame["name"].replace("\u200b", "") == f"{name} = add", "the name differs by more than invisible characters"
     assert frame["filename"].replace("\u200b", "") == file

@@ -1,4 +1,4 @@
-"""No operation makes a round trip to the host, forward or backward: the simulated GPU counts its transfers."""
+"""Test that no operation copies its arrays to the host, in forward or backward. The simulated GPU counts transfers."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ pytestmark = pytest.mark.cpu_only
 #: Operations that move arrays between host and device, and why they have to.
 MOVING = {"bessel_i": "CuPy has the Bessel functions of orders 0 and 1 only"}
 
-#: Operations that wait for single numbers of the device, and why.
+#: Operations that have to wait until the device has computed a single number, each with the reason.
 _INDEX = "an index is checked before anything is read or written"
-_FAR = "whether some number is so far below 0 that it has to be mirrored"
+_FAR = "the function first asks whether any number is so far below 0 that it needs the reflection formula"
 WAITING = {
-    "pow": "a single exponent may be 2 or 1, for which there are faster ways",
+    "pow": "the function first asks whether a single exponent is 2 or 1, which is faster to compute",
     **dict.fromkeys(("digamma", "multipolygamma", "polygamma"), _FAR),
     **dict.fromkeys(("index_add", "index_fill", "index_put", "index_select", "gather", "scatter"), _INDEX),
     **dict.fromkeys(("take_along_axis", "put_along_axis", "scatter_add"), _INDEX),
     **{f"put_along_axis_{name}": _INDEX for name in ("add", "multiply", "mean", "amin", "amax")},
-    "masked_scatter": "there must be as many values as the mask is true",
-    "masked_select": "its gradient is put back where the mask is true",
-    "fill_diagonal": "the cells of a diagonal that leave the matrix drop out, and are counted",
+    "masked_scatter": "there must be as many values as the mask has true elements",
+    "masked_select": "backward writes the gradient where the mask is true",
+    "fill_diagonal": "the function counts the elements of the diagonal that are inside the matrix",
 }
 
 
 @pytest.fixture(autouse=True)
 def simulated() -> None:
-    """Make tensors on a new GPU; the fixture of every test restores the host."""
+    """Make tensors on a new simulated GPU. Another fixture selects the host again after every test."""
     mt.set_device("gpu:sim", capacity="256 MiB")
 
 
-def test_operations_stay_on_the_device() -> None:
+def test_operations_copy_no_arrays_between_host_and_device() -> None:
     pytest.importorskip("scipy")  # without it the special functions have no samples
     moved, waited = Counter[str](), Counter[str]()
     for name, (to_device, to_host, waits) in everything():
@@ -58,11 +58,11 @@ def test_an_index_is_checked_on_its_device() -> None:
     }.items():
         to_device, to_host, waits = crossed(work)
         assert (to_device, to_host) == (0, 0), name
-        assert waits > 0, f"{name}: nobody looked at the index"
+        assert waits > 0, f"{name}: the index was not checked"
 
 
 def test_random_numbers_are_drawn_on_the_host_and_copied_to_the_device_once() -> None:
-    """Every device gets the same numbers."""
+    """Because of this, a program draws the same random numbers on every device."""
     x = mt.zeros([3, 4])
     for fill in ("bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "uniform_"):
         arguments = (0.5,) if fill == "geometric_" else ()
@@ -82,7 +82,7 @@ def test_transfers_are_counted() -> None:
     assert crossed(lambda: array[mask]) == crossed(lambda: array.__setitem__(mask, 1.0)) == (0, 0, 1)
 
 
-def test_the_copy_of_an_operand_that_overlaps_the_output_takes_device_memory() -> None:
+def test_the_copy_of_an_operand_that_overlaps_the_output_counts_as_device_memory() -> None:
     gpu = current.simulated
     array = gpu.put(np.arange(1025.0))
     counters, target, others = gpu.counters(), array[:-1], array[1:]

@@ -1,4 +1,4 @@
-"""The check of files for PyTorch's memory viewer fails for each broken rule."""
+"""Test that the check of files for PyTorch's memory viewer notices each broken rule."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def a_numpy_number(data):
 
 
 @mutation
-def a_hole(data):
+def a_segment_with_bytes_in_no_block(data):
     data["segments"][0]["blocks"][-1]["size"] -= 512
 
 
@@ -68,7 +68,7 @@ def a_free_that_was_not_requested(data):
 
 
 @mutation
-def an_allocation_that_left_nothing(data):
+def an_allocation_without_a_block(data):
     data["device_traces"][0].append(dict(next(e for e in data["device_traces"][0] if e["action"] == "alloc"), addr=8))
 
 
@@ -89,7 +89,7 @@ def a_frame_without_a_line(data):
 
 
 @mutation
-def an_address_beyond_javascript(data):
+def an_address_too_large_for_javascript(data):
     data["device_traces"][0][0]["addr"] = 2**60
 
 
@@ -99,7 +99,7 @@ def a_set(data):
 
 
 @pytest.mark.parametrize("change", MUTATIONS, ids=lambda change: change.__name__)
-def test_a_file_that_breaks_a_rule_is_caught(change):
+def test_a_file_that_breaks_a_rule_is_noticed(change):
     log = MemoryLog(CachingAllocator(GIB, "torch"))
     training_step(log)
     data = pickle.loads(pickle.dumps(torch_snapshot(log.allocator, log.events)))
@@ -110,7 +110,7 @@ def test_a_file_that_breaks_a_rule_is_caught(change):
 
 
 @pytest.mark.parametrize("protocol", [0, 1, 5])
-def test_another_protocol_is_caught(protocol):
+def test_another_version_of_the_pickle_protocol_is_noticed(protocol):
     data = torch_snapshot(CachingAllocator(GIB), ())
     with pytest.raises(AssertionError):
         expect_openable(pickle.dumps(data, protocol=protocol))
