@@ -1,4 +1,4 @@
-"""Test `%%stage`, `record` and `trace`: they run programs and show their stages."""
+"""Test `%%stage`, `record` and `trace`, which run a program and show its stage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.waiting import soon
 # ---------- the magic ----------
 
 
-def test_a_cell_runs_in_the_notebooks_names_and_is_shown(cell, shell):
+def test_a_cell_runs_in_the_namespace_of_the_notebook_and_its_stage_is_shown(cell, shell):
     result, shown, _ = cell(
         "%%stage --title 'Two names' --ask \"How many?\" --ignore z\nx = mt.ones([2])\ny = x\nz = x + 1\n"
     )
@@ -44,7 +44,7 @@ def test_the_last_expression_is_displayed_and_printed_text_belongs_to_its_step(c
     assert shell.user_ns["_"].tolist() == [2.0, 2.0]
 
 
-def test_a_semicolon_hides_the_last_value_and_is_not_shown(cell):
+def test_a_semicolon_hides_the_last_value_and_is_removed_from_the_shown_code(cell):
     _, shown, out = cell("%%stage\nx = mt.ones([2])\nx + 1;\n")
     assert "Out[" not in out
     assert shown.data["variants"][0]["code"] == ["x = mt.ones([2])", "x + 1"]
@@ -58,7 +58,7 @@ def test_an_error_is_shown_at_its_step_and_then_raised(cell, shell):
     assert "x.reshape([3])" in out and "book_kit" not in out
 
 
-def test_an_error_keeps_no_more_alive_than_in_a_plain_cell(cell, shell):
+def test_an_error_keeps_no_more_memory_alive_than_in_a_plain_cell(cell, shell):
     def held_after(first_line: str) -> int:
         gc.collect()
         start = cpu_meter.allocated
@@ -116,7 +116,7 @@ def test_the_magic_works_inside_a_cell_that_expects_an_error(shell, capsys):
     assert result.success, capsys.readouterr().out
 
 
-def test_tensors_of_earlier_cells_exist_at_the_start_without_rebound_names(cell):
+def test_a_tensor_of_an_earlier_cell_is_in_the_stage_only_if_the_cell_reads_its_name(cell):
     cell("x = mt.ones([2])\ny = mt.ones([50])")
     _, shown, _ = cell("%%stage\nz = x + 1\ny = z")
     variant = shown.data["variants"][0]
@@ -197,7 +197,7 @@ def test_a_stage_keeps_no_tensor_alive():
         gc.enable()
 
 
-def test_the_engine_has_no_listener_without_a_recording(cell, shell):
+def test_the_engine_has_no_listener_before_and_after_a_recording(cell, shell):
     cell("def grow(a):\n    return a + 1\n")
     code = shell.user_ns["grow"].__code__
 
@@ -259,7 +259,7 @@ def test_the_script_is_sent_once_per_kernel_and_never_in_the_book(monkeypatch):
     assert shown._repr_mimebundle_()["text/html"].startswith("<memory-stage")
 
 
-def test_a_live_widget_has_the_same_source_and_the_trace():
+def test_a_widget_has_the_trace_and_the_script_of_a_page():
     pytest.importorskip("anywidget")
     shown = stage.record("x = mt.ones([2])")
     widget = shown.widget()
@@ -267,7 +267,7 @@ def test_a_live_widget_has_the_same_source_and_the_trace():
     assert str(widget._esm).startswith(picture.script_source()[:200])
 
 
-def test_in_a_kernel_the_cells_output_is_the_stage():
+def test_the_last_output_of_a_cell_in_a_kernel_is_the_stage():
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [
         nbformat.v4.new_code_cell("%load_ext book_kit\nimport minitensor as mt"),
@@ -317,7 +317,7 @@ def test_recorded_traces_can_be_stepped_to_their_end(open_page):
     assert soon(page.evaluate, "typeof hacked") == "undefined"
 
 
-def test_sentences_at_the_depth_memory_name_no_version():
+def test_sentences_at_depth_memory_mention_no_version():
     program = "x = mt.ones([3])\nfor i in range(3):\n    x.add_(1.0)\ny = x.add_(x[0:1])\nx[0:2] = x[0:2] + 1.0"
     deep, low = (
         [step["say"] for step in stage.record(program, {"mt": mt}, depth=depth).data["variants"][0]["steps"]]

@@ -44,7 +44,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 def trace_in(page: Path) -> dict:
-    """Return the data of the stage in a file."""
+    """Return the trace in the HTML file of a stage."""
     (found,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)
     return json.loads(found)
 
@@ -57,9 +57,9 @@ def trace_in(page: Path) -> dict:
         "import sys\nimport minitensor as mt\nmt.ones([2])\nsys.exit(3)",
         "raise KeyboardInterrupt",
     ],
-    ids=["arguments", "a stale tensor", "a status", "interrupted"],
+    ids=["arguments", "a stale tensor", "an exit status", "an interrupt"],
 )
-def test_output_error_and_status_equal_those_of_the_plain_program(folder, program):
+def test_output_error_and_exit_status_equal_those_of_the_plain_program(folder, program):
     (folder / "program.py").write_text(program)
     plain = run("program.py", "one", "--two", "3")
     watched = run("-m", "memory_stage", "program.py", "one", "--two", "3")
@@ -86,7 +86,7 @@ def test_the_file_contains_the_stage_of_the_program(folder, capsys):
     assert out == "<b>\n" and err == "program.stage.html: 3 steps\n"
 
 
-def test_explain_names_the_lines_and_the_repair(folder, capsys):
+def test_the_option_explain_prints_the_lines_of_a_fault_and_a_repair(folder, capsys):
     (folder / "program.py").write_text(STALE)
     assert main(["--explain", "--output", "why.html", "--title", "A stale tensor", "program.py"]) == 1
     reported = capsys.readouterr().err
@@ -96,20 +96,20 @@ def test_explain_names_the_lines_and_the_repair(folder, capsys):
     assert "why.html: " in reported
 
 
-def test_a_text_as_exit_status_is_printed(folder, capsys):
+def test_a_text_that_a_program_passes_to_exit_is_printed(folder, capsys):
     (folder / "program.py").write_text("import sys\nsys.exit('it cannot go on')")
     assert main(["program.py"]) == 1
     assert capsys.readouterr().err.startswith("it cannot go on\n")
 
 
-def test_changes_of_the_process_by_a_program_are_undone(folder):
+def test_changes_that_a_program_makes_to_sys_are_undone(folder):
     before = sys.argv, list(sys.path), sys.modules["__main__"], sys.stdout
     (folder / "program.py").write_text("import sys\nsys.argv.append('more')\nsys.path.append('/elsewhere')\n")
     main(["program.py"])
     assert (sys.argv, list(sys.path), sys.modules["__main__"], sys.stdout) == before
 
 
-def test_a_policy_and_a_number_of_steps_are_applied(folder, capsys):
+def test_the_options_policy_and_steps_are_applied(folder, capsys):
     (folder / "program.py").write_text(STALE + "print(w.grad.tolist())\n")
     assert main(["--policy", "copy_on_write", "--steps", "3", "program.py"]) == 0
     assert json.loads(capsys.readouterr().out) == pytest.approx([math.cos(1.0), math.cos(4.0)])
@@ -134,7 +134,7 @@ def test_a_program_without_tensors_gets_a_message(folder, capsys):
         (b"# coding: foo\nx = 1", "a.html", "program.py is not a program: unknown encoding: foo"),
         (b"x = 1", "nowhere/a.html", "nowhere/a.html cannot be written: "),
     ],
-    ids=["no file", "no program", "no text", "no encoding", "nowhere to write"],
+    ids=["a missing program", "a syntax error", "bytes that are not UTF-8", "an unknown encoding", "a missing folder"],
 )
 def test_invalid_arguments_print_a_message_and_return_status_2(folder, capsys, program, output, said):
     if program is not None:
@@ -183,7 +183,7 @@ def test_a_part_of_a_long_run_is_recorded(folder, capsys, options, lines, iterat
     assert sorted({step["passes"][0][1] for step in variant["steps"]}) == iterations
 
 
-def test_the_stage_of_a_part_opens_at_a_line_and_can_end_the_program_after_it(folder, capsys):
+def test_the_stage_of_a_part_opens_at_the_given_line_and_the_program_ends_after_the_part(folder, capsys):
     (folder / "program.py").write_text(LOOP)
     assert main(["--steps", "118:130", "--line", "5", "--end-after-steps", "program.py"]) == 0
     out, err = capsys.readouterr()
@@ -200,13 +200,13 @@ def test_the_stage_of_a_part_opens_at_a_line_and_can_end_the_program_after_it(fo
         (["--end-after-steps"], "--end-after-steps needs --steps FROM:TO"),
     ],
 )
-def test_contradicting_parts_of_a_run_are_refused(folder, capsys, options, said):
+def test_contradictory_options_for_the_recorded_part_are_refused(folder, capsys, options, said):
     (folder / "program.py").write_text(LOOP)
     assert main([*options, "program.py"]) == 2
     assert said in capsys.readouterr().err and not (folder / "program.stage.html").exists()
 
 
-def test_each_process_of_several_writes_a_page_of_its_rank(folder, capsys, monkeypatch):
+def test_a_process_of_a_distributed_run_writes_a_page_named_after_its_rank(folder, capsys, monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
     (folder / "program.py").write_text(LOOP)

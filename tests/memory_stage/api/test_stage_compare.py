@@ -27,7 +27,7 @@ def verdicts(shown) -> list[str | None]:
 # ---------- programs as text ----------
 
 
-def test_variants_share_nothing_and_each_has_its_verdict():
+def test_each_variant_is_a_separate_program_and_gets_a_verdict():
     shown = stage.compare(
         {
             "normal": """
@@ -57,7 +57,7 @@ def test_one_program_gets_a_variant_and_a_verdict_for_each_policy():
     assert mt.get_inplace_policy() == "2.6"
 
 
-def test_variants_begin_with_the_same_random_numbers_and_policy_and_restore_them():
+def test_each_variant_begins_with_the_random_state_and_policy_of_the_caller():
     mt.seed(3)
     expected = mt.rand([2]).tolist()
     mt.seed(3)
@@ -107,31 +107,31 @@ START = "x = mt.to_tensor([.1, .2], stop_gradient=False) * 1\n"
 VERDICTS = {
     "add_": ("x.add_(1)\nx.sum().backward()", "free"),
     "sin_": ("x.sin_()\nx.sum().backward()", "copies 8 bytes"),
-    "two copies": ("x.sin_()\nx.cos_()", "copies 16 bytes"),
+    "sin_ and cos_": ("x.sin_()\nx.cos_()", "copies 16 bytes"),
     # abs_ saves two masks: the elements above 0, and those below 0.
     "abs_": ("x.abs_()", "marks 2 bytes"),
     "stale": ("y = x * x\nx.add_(1)", "stale"),
-    "stale, and asked for": ("y = x * x\nx.add_(1)\ny.sum().backward()", "stale, backward raises"),
-    "asked for, and caught": (
+    "stale, then backward": ("y = x * x\nx.add_(1)\ny.sum().backward()", "stale, backward raises"),
+    "stale, then a caught error of backward": (
         "y = x * x\nx.add_(1)\ntry:\n    y.sum().backward()\nexcept RuntimeError:\n    pass",
         "stale, backward raises",
     ),
     "preserved": ("y = x * x\nmt.set_inplace_policy('copy_on_write')\nx.add_(1)", "preserves 8 bytes"),
     "refused": ("x.add_(mt.ones([2, 2]))", "refused"),
-    "a leaf": ("w = mt.to_tensor([1.], stop_gradient=False)\nw.add_(1)", "refused"),
-    "an error of its own": ("x.add_(1)\n1 / 0", "raises"),
-    "detached": ("x.detach().add_(1)", "unrecorded"),
-    "metadata": ("y = x.reshape_([2, 1])", "shares the tensor"),
+    "a write to a leaf": ("w = mt.to_tensor([1.], stop_gradient=False)\nw.add_(1)", "refused"),
+    "an error of the program": ("x.add_(1)\n1 / 0", "raises"),
+    "a write to a detached alias": ("x.detach().add_(1)", "unrecorded"),
+    "reshape_": ("y = x.reshape_([2, 1])", "shares the tensor"),
     "no gradient": ("z = mt.ones([2])\nz.add_(1)", "free"),
-    "no gradient, two names": ("z = mt.ones([2])\ny = z.add_(1)", "shares the tensor"),
+    "no gradient, two names of a tensor": ("z = mt.ones([2])\ny = z.add_(1)", "shares the tensor"),
     "under no_grad": ("with mt.no_grad():\n    y = x * 1\n    y.sin_()", "free"),
     "no in-place operation": ("y = x.exp()", "shares nothing"),
-    "gradients arrived": ("y = x.exp()\ny.retain_grads()\ny.sum().backward()", None),
+    "backward without a write": ("y = x.exp()\ny.retain_grads()\ny.sum().backward()", None),
 }
 
 
 @pytest.mark.parametrize("name", VERDICTS)
-def test_each_program_gets_the_expected_verdict(name):
+def test_a_program_gets_the_expected_verdict(name):
     program, verdict = VERDICTS[name]
     shown = stage.compare({"it": START + program})
     assert verdicts(shown) == [verdict]
@@ -151,7 +151,7 @@ def test_a_verdict_has_the_word_and_the_bytes_of_the_report_of_explain(name):
         assert words <= {Verdict.METADATA.word, Verdict.FREE.word, Verdict.UNRECORDED.word}
 
 
-def test_the_listener_of_the_verdict_stops_with_the_recorder():
+def test_the_listener_that_finds_the_verdict_is_removed_at_the_end_of_the_recording():
     source = "x = mt.zeros([2])\nfor i in range(30):\n    x.add_(1)\nwho = watch.listener"
     names, before = {"mt": mt, "watch": watch}, watch.listener
     stage.record(source, names, steps=5)
@@ -159,7 +159,7 @@ def test_the_listener_of_the_verdict_stops_with_the_recorder():
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_verdicts_listener_does_not_change_the_recording(name):
+def test_the_listener_that_finds_the_verdict_does_not_change_the_recording(name):
     def recorded_by(run):
         mt.seed(7)
         done = run(PROGRAMS[name], {"mt": mt, "__name__": "__main__"}, file="<the program>")
@@ -247,7 +247,7 @@ def test_a_variant_that_reads_a_tensor_of_the_notebook_is_refused(cell, shell, s
         assert before.tolist() == [1.0, 1.0] and before.inplace_version == 0
 
 
-def test_objects_that_lead_to_each_other_are_searched_once(cell):
+def test_objects_that_refer_to_each_other_are_searched_once(cell):
     cell("class Knot:\n    pass\nknots = [Knot() for _ in range(40)]\nfor knot in knots:\n    knot.all = knots")
     result, shown, _ = cell("%%stage --compare\n# --- a\nx = len(knots)\n# --- b\nx = len(knots) + 1")
     assert result.success and verdicts(shown) == [None, None]
@@ -260,7 +260,7 @@ def test_a_variant_may_bind_a_name_of_the_notebook_to_another_tensor(cell, shell
     assert all("before" not in variant for variant in shown.data["variants"])
 
 
-def test_an_error_of_a_variant_is_shown_and_the_next_one_runs(cell):
+def test_an_error_of_a_variant_is_shown_and_the_next_variant_runs(cell):
     result, shown, _ = cell("%%stage --compare\n# --- a\nx = nothing\n# --- b\nx = mt.ones([2])")
     assert result.success and verdicts(shown) == ["raises", "shares nothing"]
     assert shown.data["variants"][0]["steps"][-1]["events"][-1]["do"] == "raise"
@@ -310,7 +310,7 @@ def test_a_line_of_dashes_or_a_comment_begins_no_variant(cell):
 
 
 def history(variant: dict) -> list[tuple]:
-    """Return the history events of a variant with labels instead of ids: operations, saves, gradients, drops and
+    """Return the history events of a variant with labels in place of ids: operations, saves, gradients, drops and
     groups.
     """
     events = [*variant.get("before", []), *(event for step in variant["steps"] for event in step["events"])]
@@ -331,7 +331,7 @@ def history(variant: dict) -> list[tuple]:
     return found
 
 
-def test_the_history_of_a_variant_equals_that_of_the_program_alone():
+def test_the_history_of_a_variant_equals_that_of_the_program_recorded_alone():
     """The picture has one position for an id in all variants, so two things with the same id would be drawn as one."""
     programs = dict(list(PROGRAMS.items())[:40])
     alone = {name: stage.record(source).data["variants"][0] for name, source in programs.items()}
@@ -348,7 +348,7 @@ def test_the_history_of_a_variant_equals_that_of_the_program_alone():
                 assert places.setdefault(event["id"], what) == what
 
 
-def test_two_policies_that_behave_alike_give_equal_steps():
+def test_a_program_has_equal_steps_under_two_policies_that_treat_it_alike():
     program = "w = mt.ones([2], stop_gradient=False)\nh = w * 2.0\ny = h * h\nh.add_(1.0)"
     first, second = stage.compare(program, policies=["2.5", "2.6"]).data["variants"]
     assert first["steps"] == second["steps"]

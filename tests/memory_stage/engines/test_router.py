@@ -1,4 +1,4 @@
-"""Test that the router asks the engine that owns the subject of a question, with any set of engines."""
+"""Test that the router forwards each question to the engine that owns the question's first argument."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from minitensor.engine.modes import DEFAULT_POLICY, POLICIES
 QUESTIONS = sorted(name for name in vars(Engine) if not name.startswith("_"))
 
 
-class Recorded:
-    """An engine that owns one thing, and that records the questions it gets."""
+class EchoEngine:
+    """An engine that owns one object and answers each question with that object, the question and its arguments."""
 
     has_framework = True
 
@@ -40,15 +40,15 @@ def parameters(question) -> list[tuple[str, object]]:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_the_router_has_every_question_of_the_protocol(question: str):
+def test_the_router_has_a_method_for_every_question_of_the_protocol(question: str):
     assert question in vars(Router)
 
 
 @pytest.mark.parametrize("question", [name for name in QUESTIONS if "_by_" in repr(vars(Router)[name])])
-def test_a_question_is_passed_to_the_engine_that_the_table_determines(question: str):
+def test_the_router_forwards_a_question_to_the_engine_that_owns_its_argument(question: str):
     one, other = object(), object()
     router = Router()
-    router.engines = [Recorded(one), Recorded(other)]
+    router.engines = [EchoEngine(one), EchoEngine(other)]
     subject = next(iter(parameters(getattr(Engine, question))), ("",))[0]
     further = range(len(parameters(getattr(Engine, question))) - 1)
     if not subject:
@@ -64,7 +64,7 @@ def test_a_question_is_passed_to_the_engine_that_the_table_determines(question: 
         assert getattr(router, question)(one, *further) == (one, question, one, *further)
 
 
-def test_each_engine_answers_every_question_with_the_arguments_of_the_protocol():
+def test_the_methods_of_the_engine_have_the_parameters_of_the_protocol():
     for engine in (type(Router().engines[0]),):
         for question in QUESTIONS:
             asked = getattr(Engine, question)

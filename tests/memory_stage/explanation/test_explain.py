@@ -76,7 +76,7 @@ def test_the_operand_whose_gradient_needs_the_copy_is_named():
     assert "`y: g * x`" in unwanted.why and "y requires no gradient" in unwanted.why
 
 
-def test_marks_need_one_bit_for_each_element():
+def test_a_mask_that_an_operation_saves_takes_one_bit_for_each_element():
     def program():
         x = leaf() * 1
         x.clip_(-1.0, 1.0)
@@ -116,7 +116,7 @@ def test_a_write_into_a_tensor_saved_by_another_operation_makes_it_stale(policy)
     assert "would preserve 1.0 KiB" in row.instead
 
 
-def test_under_copy_on_write_the_same_write_preserves_it():
+def test_a_write_under_copy_on_write_copies_the_saved_tensor_first():
     with mt.set_inplace_policy("copy_on_write"):
         (row,) = rows_of(saved_then_written)
     assert row.verdict is Verdict.PRESERVES and row.preserved == KIB and not row.stale
@@ -134,7 +134,7 @@ def test_the_predicted_copies_are_those_that_copy_on_write_makes():
     (stale,) = rows_of(program)
     with mt.set_inplace_policy("copy_on_write"):
         (preserving,) = rows_of(program)
-    cells = 16 + 3 + 16  # row 0, the column below it in rows 1 to 3, row 3 of the block, which share one cell
+    cells = 16 + 3 + 16  # row 0, rows 1 to 3 of the column, and row 3, which shares one cell with the column
     elements = (cells - 1) * 4
     assert f"would preserve {elements} bytes" in stale.instead
     assert preserving.preserved >= elements
@@ -217,7 +217,7 @@ def test_an_alias_made_before_the_program_is_found_by_the_names_in_scope():
     assert [row.verdict.word for row in mt.explain(lambda a, b: a.add_(1.0), alias, {"of": x}).rows] == ["unrecorded"]
 
 
-def test_an_alias_that_is_set_to_another_part_changes_no_other_alias():
+def test_a_write_to_a_detached_view_is_unrecorded_only_if_its_base_requires_a_gradient():
     def program():
         x = leaf()
         part, rest = x.detach()[0], x[1]
@@ -226,7 +226,7 @@ def test_an_alias_that_is_set_to_another_part_changes_no_other_alias():
         del x
 
     first = rows_of(program)[0]
-    assert first.verdict is Verdict.UNRECORDED  # x shows only this part
+    assert first.verdict is Verdict.UNRECORDED  # x requires a gradient and contains the written cells
 
     def beside():
         y = mt.ones(SHAPE)
@@ -237,7 +237,7 @@ def test_an_alias_that_is_set_to_another_part_changes_no_other_alias():
     assert words(beside) == ["free"]
 
 
-def test_set_value_on_a_leaf_is_mentioned():
+def test_a_set_value_that_overwrites_a_leaf_is_unrecorded():
     def program():
         w = leaf()
         w.set_value(mt.zeros(SHAPE))
@@ -250,7 +250,7 @@ def test_set_value_on_a_leaf_is_mentioned():
     assert on_other.verdict is Verdict.FREE and on_other.recorded
 
 
-def test_data_without_gradients_is_free():
+def test_a_write_to_a_tensor_without_gradients_is_free():
     def program():
         x = mt.ones(SHAPE)
         x.sin_()
@@ -271,7 +271,7 @@ def test_an_operation_on_shape_and_strides_writes_nothing():
 # ---------- refusals and errors ----------
 
 
-def test_a_leaf_is_refused_and_the_report_is_in_the_error():
+def test_a_write_to_a_leaf_is_refused_and_the_error_contains_the_report():
     def program():
         w = leaf()
         w.add_(1.0)
@@ -284,13 +284,13 @@ def test_a_leaf_is_refused_and_the_report_is_in_the_error():
     assert caught.value.explained.error is None
 
 
-def test_catch_gives_the_report_and_the_error_without_its_frames():
+def test_with_catch_the_report_contains_the_error_without_its_traceback():
     report = mt.explain(lambda: leaf().add_(1.0), catch=True)
     assert isinstance(report.error, ValueError) and report.error.__traceback__ is None
     assert [row.verdict for row in report.rows] == [Verdict.REFUSED]
 
 
-def test_the_policy_25_refuses_operations_for_which_26_copies():
+def test_policy_2_5_refuses_an_operation_that_copies_its_input_under_policy_2_6():
     def program():
         x = leaf() * 1
         x.sin_()
@@ -345,7 +345,7 @@ def test_an_error_of_the_program_is_reported_last():
 
 
 @pytest.mark.parametrize("caught", [False, True])
-def test_an_error_of_backward_is_reported_at_the_write_that_caused_it(caught):
+def test_an_error_of_backward_names_the_write_that_caused_it(caught):
     def program():
         x = leaf() * 1
         y = x.exp()
@@ -476,7 +476,7 @@ def test_a_loop_is_one_row_in_text_and_many_in_data():
             x.tanh_()
 
     report = mt.explain(program)
-    # The first add_ overwrites nothing saved. Each later one overwrites the output that the previous tanh_ saved.
+    # The first add_ overwrites no saved tensor. Each later add_ overwrites the output that the previous tanh_ saved.
     assert len(report.rows) == 14
     assert [(row.op, row.verdict.word, number) for row, _, number in report.folded()] == [
         ("add_", "free", 1),
@@ -504,7 +504,7 @@ def test_a_report_without_writes_says_that_there_are_none():
     assert str(mt.explain(lambda: None)) == "No in-place operation."
 
 
-def test_text_fits_a_terminal():
+def test_the_lines_of_a_report_have_at_most_120_characters():
     for policy in POLICIES:
         with mt.set_inplace_policy(policy):
             for program in (program_of_many, refusals):
@@ -552,7 +552,7 @@ def test_the_text_of_a_report_is_equal_to_the_expected_text():
 
 
 def _renumbered(report: Report, before: str, after: str) -> Report:
-    """Return the report with lines counted from the first line of the function."""
+    """Return the report with the line `before` renamed to `after`, a line counted from the start of the function."""
     for row in report.rows:
         row.happened = row.happened.replace(f"test_explain.py, {before}:", f"{after}:")
         if f"line {row.where.line}" == before and row.where.file is not None:
@@ -598,14 +598,14 @@ def report_of(program: Callable[..., None], watching: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_an_explained_program_reports_the_same(program):
+def test_an_explained_program_computes_the_same_as_without_explain(program):
     listener = Listener()
     assert report_of(program, listener) == report_of(program, contextlib.nullcontext())
     assert listener.report.cut_short == ""
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_program_of_all_kinds_of_writes_reports_the_same_under_every_policy(policy):
+def test_explain_does_not_change_a_program_of_all_kinds_of_writes_under_any_policy(policy):
     listener = Listener()
     with mt.set_inplace_policy(policy):
         unwatched = report_of(writes_of_all_kinds, contextlib.nullcontext())
@@ -642,7 +642,7 @@ def test_tensors_that_the_program_drops_are_freed_at_once(base):
     assert allocated() == base
 
 
-def test_an_error_that_was_raised_and_deleted_keeps_nothing(base):
+def test_the_error_of_an_explained_program_keeps_no_tensor_alive_after_its_deletion(base):
     with pytest.raises(ValueError, match="Leaf"):
         mt.explain(lambda: leaf().add_(1.0))
     assert allocated() == base
@@ -663,7 +663,7 @@ def test_an_earlier_listener_receives_every_event_during_and_after_a_report():
     assert watch.listener is None
 
 
-def test_nested_reports_both_have_their_rows():
+def test_an_outer_report_contains_the_rows_of_a_nested_report():
     inner: list[Report] = []
 
     def program():
@@ -673,7 +673,7 @@ def test_nested_reports_both_have_their_rows():
     assert len(mt.explain(program).rows) == 2 and len(inner[0].rows) == 1
 
 
-def test_a_mistake_in_the_report_does_not_reach_the_program(monkeypatch):
+def test_an_error_inside_explain_ends_the_report_but_not_the_program(monkeypatch):
     def broken(*_: Any) -> None:
         raise LookupError("broken")
 
@@ -719,7 +719,7 @@ def test_the_bytes_of_a_row_are_those_that_the_meter_counts(given, policy, no_co
     ("op", "arguments", "text"),
     [("cast_", ("float64",), "another dtype"), ("resize_", ([2],), "another number"), ("set_", (), "another storage")],
 )
-def test_an_operation_that_rebinds_is_not_reported_as_a_change_of_shape(op, arguments, text):
+def test_an_operation_that_replaces_a_storage_is_not_reported_as_a_change_of_shape(op, arguments, text):
     def program():
         x = mt.ones([4])
         getattr(x, op)(*arguments)
@@ -729,7 +729,7 @@ def test_an_operation_that_rebinds_is_not_reported_as_a_change_of_shape(op, argu
     assert row.after - row.before == (op == "cast_")
 
 
-def test_names_are_not_read_from_the_frames_of_the_engine():
+def test_no_module_of_explain_uses_f_locals():
     from pathlib import Path
 
     import memory_stage.explanation.minitensor
@@ -760,7 +760,7 @@ def test_a_write_through_the_mask_of_a_single_number_is_explained():
     assert report.cut_short == "" and [row.verdict for row in report.rows] == [Verdict.FREE]
 
 
-def test_refusals_in_pytorchs_vocabulary_are_reported_alike():
+def test_a_refused_write_in_pytorchs_vocabulary_is_reported():
     def program():
         w = torch.ones(3, requires_grad=True)
         x = w * 1

@@ -1,5 +1,5 @@
-"""Test that `explain` mentions first the write that makes a gradient wrong, the program's lines, and PyTorch's
-refusals.
+"""Test that `explain` begins with the write that makes a gradient wrong, names lines of the program, and says what
+PyTorch refuses.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ def through_numpy(x):
 
 
 @pytest.mark.parametrize("write", [through_data, through_a_method_of_data, through_numpy])
-def test_a_write_that_makes_the_gradient_wrong_is_unnoticed(write):
+def test_an_unversioned_write_that_makes_the_gradient_wrong_is_reported_as_unnoticed(write):
     program, found = squared(write)
     report = report_of(program)
-    assert found != [RIGHT], "the gradient is wrong"
+    assert found != [RIGHT], "the write should make the gradient wrong"
     assert [row.verdict for row in report.rows] == [Verdict.UNNOTICED]
     assert "y = x**2" in report.rows[0].happened
     assert report.totals.unnoticed == 1
@@ -71,7 +71,7 @@ def test_a_write_that_makes_the_gradient_wrong_is_unnoticed(write):
 
 
 @pytest.mark.parametrize("write", [through_data, through_a_method_of_data, through_numpy])
-def test_a_write_over_values_that_no_backward_needs_is_not_unnoticed(write):
+def test_a_write_over_values_that_no_backward_needs_is_not_reported_as_unnoticed(write):
     program, found = squared(write, power=1)
     report = report_of(program)
     assert found == [[1.0, 1.0]]
@@ -79,14 +79,14 @@ def test_a_write_over_values_that_no_backward_needs_is_not_unnoticed(write):
     assert report.totals.unnoticed == 0
 
 
-def test_with_the_suggested_fix_backward_raises_an_error():
+def test_if_the_write_goes_through_detach_as_suggested_backward_raises_an_error():
     program, _ = squared(lambda x: x.detach().add_(10))
     report = report_of(program)
     assert isinstance(report.error, RuntimeError)
     assert report.rows[0].verdict is Verdict.STALE
 
 
-def test_an_update_after_backward_is_not_unnoticed():
+def test_an_update_after_backward_is_not_reported_as_unnoticed():
     def program():
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         (x**2).sum().backward()
@@ -96,7 +96,7 @@ def test_an_update_after_backward_is_not_unnoticed():
     assert [row.verdict for row in report_of(program).rows] == [Verdict.UNRECORDED] * 2
 
 
-def test_a_write_found_by_check_foreign_writes_is_not_called_a_wrong_gradient():
+def test_a_write_that_check_foreign_writes_finds_is_not_reported_as_unnoticed():
     def program():
         array = np.ones(2, np.float32)
         x = mt.from_numpy(array)
@@ -139,7 +139,7 @@ def generator_and_critic():
         (generator_and_critic, "score = critic(generator(torch.ones(4, 2)))"),
     ],
 )
-def test_a_step_between_forward_and_backward_is_reported_by_the_programs_lines(program, saved):
+def test_an_optimizer_step_before_backward_is_reported_with_lines_of_the_program(program, saved):
     report = report_of(program)
     text = words(report)
     first = text.partition("Read row ")[2]
@@ -147,13 +147,13 @@ def test_a_step_between_forward_and_backward_is_reported_by_the_programs_lines(p
     assert f"`{saved}`" in first[:300]
     assert "`detach()`ed" in text
     assert "use `add`" not in text
-    assert text.count("A layer fills its parameters.") <= 2, "one row for each line that makes layers"
+    assert text.count("A layer fills its parameters.") <= 2, "each line that makes layers has at most one row"
     for own in ("functional.py", "optim.py", "linear.py", "layers.py"):
         assert own not in text, own
 
 
 @pytest.mark.parametrize("program", [step_between, generator_and_critic])
-def test_the_stale_error_names_the_programs_own_lines(program):
+def test_the_error_about_a_stale_tensor_names_lines_of_the_program(program):
     with pytest.raises(RuntimeError) as caught:
         program()
     text = str(caught.value)
@@ -216,8 +216,8 @@ def test_explain_reports_programs_that_only_pytorch_refuses(function, what, reco
         exec("\n".join(lines), names)
 
     report = report_of(program)
-    answers_here = report.error is None
-    assert ("PyTorch would refuse here" in words(report)) == (recorded_outcome(record) == "refused" and answers_here)
+    runs_here = report.error is None
+    assert ("PyTorch would refuse here" in words(report)) == (recorded_outcome(record) == "refused" and runs_here)
 
 
 def test_explain_reports_that_pytorch_refuses_a_product_with_itself_in_place():
@@ -234,7 +234,7 @@ LOSSES = ("mse_loss", "smooth_l1_loss", "binary_cross_entropy_with_logits", "kl_
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_explain_names_the_programs_lines_if_values_of_a_loss_are_overwritten(loss):
+def test_explain_names_the_write_to_the_target_of_a_loss_before_backward(loss):
     """PyTorch 2.13.0 refuses each of these programs, in which the target is overwritten before backward."""
 
     def program():
@@ -256,7 +256,7 @@ def test_explain_names_the_programs_lines_if_values_of_a_loss_are_overwritten(lo
     assert "un backward before this line" in row.instead and "`multiply`" in row.instead
 
 
-def test_explain_does_not_mention_pytorch_after_backward_or_if_it_would_not_refuse():
+def test_explain_mentions_pytorch_only_if_its_backward_would_raise_after_the_write():
     def program(early, write):
         w = torch.tensor([1.0, 2.0], requires_grad=True)
         target = torch.zeros(2)

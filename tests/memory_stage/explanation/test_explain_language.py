@@ -81,9 +81,9 @@ def test_no_english_sentence_is_left_in_a_chinese_report(run, words):
     chinese = mt.explain(run, catch=True, language="zh")
     for row in chinese.rows:
         row.error = row.code = ""  # errors are not translated
-    told = re.sub(r"`[^`]*`|\S+\.py|float32|version_\w+", "", str(chinese))
-    assert re.findall(r"(?:[A-Za-z]+ ){2,}[A-Za-z]+", told) == []
-    assert [each for each in words if each not in told] == []
+    prose = re.sub(r"`[^`]*`|\S+\.py|float32|version_\w+", "", str(chinese))
+    assert re.findall(r"(?:[A-Za-z]+ ){2,}[A-Za-z]+", prose) == []
+    assert [each for each in words if each not in prose] == []
 
 
 def test_a_report_keeps_the_language_in_which_it_was_made():
@@ -104,7 +104,7 @@ def test_a_language_that_does_not_exist_is_refused_before_the_program_runs():
     assert calls == []
 
 
-def test_each_reason_of_a_derivative_rule_is_a_message():
+def test_the_reasons_of_all_derivative_rules_are_exactly_the_translated_reasons():
     asked = [(f"{name}_", wanted) for name, row in ROWS.items() for wanted in (None, *({one} for one in row.operands))]
     reasons = {each.text for op, wanted in asked for each in needs_of(op, wanted).reasons}
     assert reasons <= set(REASONS) and len(reasons) == len(REASONS)

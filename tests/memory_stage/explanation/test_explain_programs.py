@@ -42,7 +42,7 @@ class Program:
                     self.random.choice([lambda v=view: v * v, lambda v=view: v.exp(), lambda v=view: v.sin()])()
                 )
         for y in saved:
-            self.ask(y)
+            self.run_backward(y)
 
     def write(self, view: mt.Tensor, saved: list[mt.Tensor]) -> None:
         """Run one in-place operation, which the policy "2.5" may refuse."""
@@ -64,8 +64,8 @@ class Program:
         except ValueError:
             self.refused += 1
 
-    def ask(self, y: mt.Tensor) -> None:
-        """Run the backward function of the operation that saved for ``y``; the ``scale_`` after it save nothing."""
+    def run_backward(self, y: mt.Tensor) -> None:
+        """Run the backward function of the operation that made ``y``. Skip later ``scale_``, which save nothing."""
         node = y.grad_fn
         while node.op.name == "scale_":
             node = node.inputs[0]

@@ -19,7 +19,7 @@ def test_control_characters_of_names_messages_and_source_are_escaped(tmp_path):
     assert all(character == "\n" or character.isprintable() for character in text)
 
 
-def test_a_long_line_is_cut_where_its_end_is_marked(tmp_path):
+def test_a_long_line_is_cut_and_ends_with_three_dots(tmp_path):
     program = tmp_path / "long.py"
     program.write_text(f"x = {'1 + ' * 40}1\n", encoding="utf-8")
     fault = Fault("leak", "Something.", (Evidence(ProgramLine(str(program), 1, "<module>"), "adds"),))

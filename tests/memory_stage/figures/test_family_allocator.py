@@ -68,7 +68,7 @@ def test_the_map_agrees_with_the_allocator_at_every_event(profile, limit):
 
 
 @pytest.mark.parametrize("profile", ["torch/32", "paddle"])
-def test_the_page_makes_the_sentence_of_every_event_and_sentences_are_shared(profile):
+def test_the_script_makes_the_sentences_of_all_events_from_fewer_templates(profile):
     log, _ = random_log(4, profile, limit=60, steps=200)
     figure = allocator_map.show(log)
     made = [element.ask_script("sentence", figure.data, {"step": step}) for step in range(len(log.events))]
@@ -82,7 +82,7 @@ def test_sentences_count_blocks_that_existed_before_the_first_event():
     assert f"{bytes_shown(log.allocator.allocated)} are allocated" in figure.steps[-1]
 
 
-def test_a_recording_of_the_simulated_gpu_makes_a_map():
+def test_a_recording_of_the_simulated_gpu_can_be_shown_as_a_map():
     before = mt.device.get_device()
     mt.device.set_device("gpu:sim", capacity="64 MiB")
     try:
@@ -100,7 +100,7 @@ def test_a_recording_of_the_simulated_gpu_makes_a_map():
     assert figure.data["profile"] == "torch" and figure.data["capacity"] == 64 << 20
 
 
-def test_events_that_do_not_lead_to_the_allocators_state_are_refused():
+def test_events_that_do_not_result_in_the_state_of_the_allocator_are_refused():
     log, _ = random_log(1, "torch/32", steps=10)
     with pytest.raises(ValueError, match="the events do not fit the allocator"):
         allocator_map.show(list(log.events)[:-1], allocator=log.allocator)
@@ -134,7 +134,7 @@ def test_the_table_has_the_segments_after_the_event_at_which_the_map_opens():
         assert [row[0] for row in table.rows] == list(dict.fromkeys(row[0] for row in drawn))
 
 
-def test_a_block_that_is_too_narrow_for_its_name_has_no_shortened_name():
+def test_a_narrow_block_shows_no_name_rather_than_a_few_characters_of_it():
     log = MemoryLog(CachingAllocator(64 << 20, "torch"))
     for mebibytes in (1.25, 1.5, 2, 2.5, 3, 8):
         log.allocate(int(mebibytes * 2**20), op="zeros")
@@ -144,11 +144,11 @@ def test_a_block_that_is_too_narrow_for_its_name_has_no_shortened_name():
         assert "(zeros)" in names and all(name == "(zeros)" or len(name) > 4 for name in names), (width, names)
 
 
-def test_maps_with_equal_titles_have_patterns_of_different_names():
+def test_two_maps_with_the_same_title_have_patterns_with_different_ids():
     ids = []
     for seed in (2, 3):
         log, _ = random_log(seed, "torch/32", steps=10)
         svg = element.picture(allocator_map.show(log, title="A map", opens=2).data)
         ids.append(set(re.findall(r'<pattern id="([^"]+)"', svg)))
-        assert ids[-1] == set(re.findall(r"url\(#([^)]+)\)", svg))  # all of them are used
+        assert ids[-1] == set(re.findall(r"url\(#([^)]+)\)", svg))  # every pattern is used
     assert not ids[0] & ids[1]

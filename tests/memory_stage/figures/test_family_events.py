@@ -46,7 +46,7 @@ def test_a_run_is_described_with_bytes_names_and_lines():
     assert (run.peak, run.peak_at, run.end) == (768, 1, 512)
 
 
-def test_a_block_that_is_freed_without_an_allocation_existed_before():
+def test_a_block_that_is_freed_without_an_allocation_existed_before_the_first_event():
     events = [
         event("free", 10, 100, name="x"),
         event("alloc", 10, 30, name="y"),
@@ -61,7 +61,7 @@ def test_a_block_that_is_freed_without_an_allocation_existed_before():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_peak_and_totals_are_the_allocators_own(seed):
+def test_the_peak_and_the_totals_of_a_run_equal_those_of_the_allocator(seed):
     rng = random.Random(seed)
     log = MemoryLog(CachingAllocator(1 << 30, "torch"), clock=lambda: 0)
     blocks, totals = [], []
@@ -90,7 +90,7 @@ def test_python_and_the_page_write_bytes_in_the_same_way():
     assert [memory_events.bytes_shown(n) for n in numbers] == [element.ask_script("bytesText", n) for n in numbers]
 
 
-def test_a_recording_of_the_engine_makes_a_timeline():
+def test_a_recording_of_the_engine_can_be_shown_as_a_timeline():
     x = mt.ones([1000])
     with memory.record() as recording:
         y = x * 2.0
@@ -102,7 +102,7 @@ def test_a_recording_of_the_engine_makes_a_timeline():
     assert figure.sentence.startswith("`multiply` (line ") and "3.9 KiB for `y`" in figure.sentence
 
 
-def test_events_of_two_devices_need_a_choice_of_device():
+def test_events_of_two_devices_are_refused_unless_one_device_is_chosen():
     events = [event("alloc", 1, 8, device="cpu"), event("alloc", 1, 512, device="gpu:sim")]
     with pytest.raises(ValueError, match="events of cpu and gpu:sim; choose one device with device="):
         timeline.show(events)
@@ -125,7 +125,7 @@ def test_data_that_are_not_a_run_are_refused(source, error, said):
 
 
 @pytest.mark.parametrize("name", family.figures())
-def test_data_follow_their_schema(name):
+def test_the_data_of_each_figure_follow_the_schema(name):
     data = family.figures()[name].data
     kind = data["schema"].partition("/")[0]
     schema = json.loads((FOLDER / f"{kind}.schema.json").read_text(encoding="utf-8"))
@@ -149,7 +149,7 @@ def test_the_output_can_be_read_without_a_script_and_contains_no_markup_of_the_p
     assert not re.search(r"\n\s*\n", page)
 
 
-def test_a_cell_carries_the_script_once_and_in_the_book_not_at_all(monkeypatch):
+def test_only_the_first_output_contains_the_script_and_no_output_in_the_book_does(monkeypatch):
     figure = family.figures()["timeline"]
     monkeypatch.setattr(embed, "_included_by", {})
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
@@ -160,7 +160,7 @@ def test_a_cell_carries_the_script_once_and_in_the_book_not_at_all(monkeypatch):
     assert figure._repr_mimebundle_()["text/html"].startswith("<memory-figure")
 
 
-def test_without_v8_words_and_numbers_remain(monkeypatch):
+def test_without_v8_a_figure_has_its_text_and_tables_but_no_picture(monkeypatch):
     def no_v8():
         raise ImportError("no V8")
 
@@ -169,7 +169,7 @@ def test_without_v8_words_and_numbers_remain(monkeypatch):
     assert "<svg" not in page and "<table>" in page and "takes 8.0 KiB" in page
 
 
-def test_the_live_widget_has_the_same_source_and_the_data():
+def test_a_widget_has_the_data_of_its_figure_and_the_script_of_a_page():
     pytest.importorskip("anywidget")
     figure = family.figures()["fits"]
     widget = figure.widget()
@@ -179,13 +179,13 @@ def test_the_live_widget_has_the_same_source_and_the_data():
     assert str(widget._esm).startswith(element.script_source()[:200])
 
 
-def test_the_script_is_light_and_self_contained():
+def test_the_script_is_small_and_loads_nothing_from_other_hosts():
     source = element.script_source()
     assert len(gzip.compress(source.encode(), mtime=0)) < 22_500
     for word in ("import ", "fetch(", "XMLHttp", "@import", "eval(", "</script", "new Function", "document.write"):
         assert word not in source, word
     hosts = {part.split("/")[0].split('"')[0] for part in source.replace("http:", "https:").split("https://")[1:]}
-    assert hosts <= {"www.w3.org"}  # the namespace of SVG, which is not fetched
+    assert hosts <= {"www.w3.org"}  # the namespace of SVG, which a browser does not fetch
 
 
 def test_a_figure_of_a_simulated_gpu_has_a_note_in_its_title() -> None:

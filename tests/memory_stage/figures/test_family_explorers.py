@@ -42,7 +42,7 @@ def test_every_element_of_every_view_is_the_number_that_the_engine_reads():
         ]
 
 
-def test_python_and_the_page_give_the_same_text():
+def test_python_and_the_page_write_the_same_text():
     x = mt.arange(12).reshape([4, 3])
     for label, view in views_of(x).items():
         figure = stride_explorer.show(x, views={label: view})
@@ -68,7 +68,7 @@ def test_data_that_cannot_be_drawn_are_refused(make, said):
 
 
 def linear(batch, size):
-    """Compute a layer with weights, whose bytes contain terms of every kind."""
+    """Run a layer forward and backward. Its blocks grow with the batch and with the square of the size."""
     w = mt.ones([size, size])
     w.stop_gradient = False
     x = mt.ones([batch, size])
@@ -88,7 +88,7 @@ def test_peaks_at_larger_sizes_are_those_of_a_real_run():
                 now += nbytes[block] if op is not None else -nbytes[block]
                 peak = max(peak, now)
             assert peak == measured.peak
-            assert figure.data["kinds"][0]["peaks"][s][b] >= peak  # the allocator rounds it up
+            assert figure.data["kinds"][0]["peaks"][s][b] >= peak  # the allocator rounds each block up
 
 
 def forward(batch, size):
@@ -103,7 +103,7 @@ def forward(batch, size):
 
 
 @pytest.mark.parametrize("program", [forward, linear])
-def test_out_of_memory_is_predicted_where_the_simulated_gpu_runs_out(program):
+def test_out_of_memory_is_predicted_exactly_where_the_simulated_gpu_runs_out(program):
     """The law is learned on the device, so that it includes the scratch memory inside operations."""
     before = mt.device.get_device()
     capacities = [150_000, 210_000, 240_000, 360_000, 500_000, 600_000]
@@ -132,7 +132,7 @@ def test_out_of_memory_is_predicted_where_the_simulated_gpu_runs_out(program):
     assert released
 
 
-def test_segments_released_on_the_way_are_reported():
+def test_a_program_that_fits_only_because_a_segment_is_released_is_reported():
     def program(batch, size):
         x = mt.ones([batch, size, size])
         del x
@@ -141,14 +141,14 @@ def test_segments_released_on_the_way_are_reported():
     data = what_fits.show(
         {"program": program}, batches=[1], sizes=[2048], capacities=["40 MiB", "24 MiB"], capacity="40 MiB"
     ).data
-    # 16 MiB are freed before 32 MiB are allocated. This reserves 48 MiB if there is room; 40 MiB are enough, because
-    # the first segment can be released
+    # 16 MiB are freed before 32 MiB are allocated. An allocator with enough memory reserves both, 48 MiB. 40 MiB are
+    # also enough, because the allocator can release the first segment.
     assert data["kinds"][0]["reserved"] == [[48 << 20]]
     assert [end[0][0] for end in data["kinds"][0]["ends"]] == [2, 1]
 
 
-def test_the_explorer_reproduces_the_articles_figures():
-    """For [1, 64, 512, 512] float32 the peak is 134217728 bytes, in place 67108864; for 10000 x 10000 it is 382 MiB."""
+def test_the_explorer_computes_the_peaks_that_the_article_reports():
+    """The article reports peaks of 134217728 bytes and, in place, 67108864 bytes, and 382 MiB for 10000 x 10000."""
 
     def normal(batch, size):
         x = mt.zeros([batch, 64, size, size])
@@ -164,7 +164,7 @@ def test_the_explorer_reproduces_the_articles_figures():
     assert square.data["kinds"][0]["peaks"] == [[382 << 20]]
 
 
-def test_each_dtype_has_the_bytes_of_its_numbers():
+def test_the_peak_of_a_program_is_proportional_to_the_bytes_of_an_element():
     def program(batch, size, dtype):
         mt.relu(mt.zeros([batch, 64, size, size], dtype))
 
@@ -202,7 +202,7 @@ def test_a_refused_program_is_reported_as_refused():
     assert element.ask_script("sentence", figure.data) == figure.sentence
 
 
-def test_python_and_the_page_describe_every_end_in_the_same_way():
+def test_python_and_the_page_describe_every_outcome_in_the_same_way():
     for batch, capacity in ((32, "4 GiB"), (128, "4 GiB"), (1, "80 GiB")):
         programs = {"normal": family.layers(mt.relu)}
         figure = what_fits.show(programs, batch=batch, size=512, capacity=capacity)
@@ -225,18 +225,18 @@ def test_programs_without_a_law_of_growth_are_refused():
         what_fits.show({"p": cubic})
 
 
-def test_a_mistake_in_a_program_is_raised():
+def test_an_error_of_a_program_and_an_unknown_batch_are_raised():
     with pytest.raises(TypeError):
         what_fits.show({"p": lambda batch: None})
     with pytest.raises(ValueError, match=r"batch is one of .*, not 3"):
-        what_fits.show({"p": without(mt.ones)}, batch=3)
+        what_fits.show({"p": allocating(mt.ones)}, batch=3)
 
 
-def without(make):
+def allocating(make):
     return lambda batch, size: make([batch, size])
 
 
-def test_a_replay_equals_the_allocators_state():
+def test_replaying_a_law_results_in_the_segments_of_a_real_allocator():
     allocator, stopped = allocation_law.replay(
         [(0, "a"), (1, "b"), (0, None), (2, "c")], [600, 100, 700], "torch", 1 << 40
     )

@@ -58,7 +58,7 @@ def test_the_widget_is_updated_until_another_meter_is_shown(shell):
     assert first.data is reported and shell.user_ns["second"].data["device"] == "cpu"
 
 
-def test_a_new_device_starts_from_zero():
+def test_on_a_new_device_the_meter_counts_from_zero():
     x = mt.ones([512, 512])
     shown = meter.Meter()
     mt.device.set_device("gpu:sim", capacity="32 MiB")
@@ -68,7 +68,7 @@ def test_a_new_device_starts_from_zero():
     del x, y
 
 
-def test_only_the_last_cells_are_shown():
+def test_a_meter_shows_only_the_last_cells():
     shown = meter.Meter("cpu")
     for number in range(40):
         shown.note(f"[{number}]")

@@ -22,7 +22,7 @@ def stack_of(axes):
     return bands
 
 
-def test_the_stack_adds_up_to_the_allocated_bytes():
+def test_the_areas_of_a_timeline_add_up_to_the_allocated_bytes():
     log = family.log_of("normal")
     axes = paper.timeline({"normal": log, "in place": family.log_of("in place")}).axes[0]
     run = memory_events.described(memory_events.events_of(log), names := {})
@@ -36,20 +36,20 @@ def test_the_stack_adds_up_to_the_allocated_bytes():
     assert any("peak 64.4 KiB" in text.get_text() for text in axes.texts)
 
 
-def test_no_two_names_look_alike_without_colour():
+def test_the_areas_of_eight_names_differ_even_without_colour():
     looks = [paper.look_of(number) for number in range(8)]
     assert len({look["hatch"] for look in looks}) == 8
     tokens = paper.tokens()
     assert {look["facecolor"] for look in looks} == {tokens[f"t{n}"] for n in (1, 2, 3, 4)}
 
 
-def test_bars_have_their_bytes_and_a_note_says_if_one_does_not_fit():
+def test_a_bar_is_as_long_as_its_bytes_and_has_a_note_if_they_exceed_the_capacity():
     axes = paper.bars({"normal": 134_217_728, "in place": 67_108_864}, capacity=100 << 20).axes[0]
     assert [bar.get_width() for bar in axes.patches] == [134_217_728, 67_108_864]
     assert [text.get_text() for text in axes.texts] == ["128.0 MiB × does not fit", "64.0 MiB", "capacity 100.0 MiB"]
 
 
-def test_names_are_written_unchanged():
+def test_a_label_that_looks_like_mathtext_is_written_literally():
     figure = paper.bars({"_$x^2$_": 5, r"\frac": 7})
     figure.savefig(io.BytesIO(), format="svg")
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["\u200b_\\$x^2\\$_", r"\frac"]

@@ -50,8 +50,8 @@ def test_each_kind_of_fault_in_a_catalogue_is_reported(monkeypatch, tmp_path):
     ]
 
 
-def test_a_language_with_more_plural_forms_than_the_scripts_know_is_reported(monkeypatch):
-    """English has its two forms in the scripts themselves, and Chinese has one form."""
+def test_a_language_with_more_plural_forms_than_the_scripts_support_is_reported(monkeypatch):
+    """The scripts contain the two plural forms of English. Chinese has one form."""
     package = catalogues.PACKAGES[0]
     assert package.scripts and {catalogues.update(package, code).num_plurals for code in catalogues.LOCALES} == {1}
     monkeypatch.setattr(catalogues, "update", lambda package, code: catalogues.Catalog(locale="fr_FR"))
@@ -100,7 +100,7 @@ def recorded(program: str) -> stage.Stage:
         mt.set_device("cpu")
 
 
-#: The name of a local variable in Chinese: the function is first.
+#: The name of a local variable in Chinese, which begins with the function.
 _IN_ENGLISH_ORDER = re.compile("`(.+) 中的 (.+)`")
 
 
@@ -111,11 +111,11 @@ def facts_in(sentence: str) -> list[str]:
     return sorted(codes + re.findall(r"(?<![\w.])-?\d[\d,.]*\d|\d", plain))
 
 
-#: English phrases that are replaced before the comparison: Chinese writes the number as a digit, and has no plural.
+#: English phrases to replace before the comparison, because Chinese writes the number as a digit and has no plural.
 _NUMBER_WORDS = {"no cell": "0 cells", "cell of storage": "cells of storage"}
 
 
-def test_both_languages_say_the_same_of_every_program_with_the_same_names_and_numbers():
+def test_the_sentences_of_both_languages_contain_the_same_code_and_numbers():
     wrong, said = [], 0
     for pair in pairs():
         shown = recorded(pair.true)
@@ -129,13 +129,13 @@ def test_both_languages_say_the_same_of_every_program_with_the_same_names_and_nu
                 expected = expected.replace(words, number)
             repeated = {each for each in facts_in(expected)} == {each for each in facts_in(chinese["say"])}
             left = re.search(r"[a-z]{2,}", re.sub("`[^`]*`", "", chinese["say"]))
-            if not repeated or (left and left[0] not in _STAY):
+            if not repeated or (left and left[0] not in _UNTRANSLATED):
                 wrong.append((english["say"], chinese["say"]))
     assert wrong == [] and said > 500
 
 
 #: Words that are not translated.
-_STAY = {"numpy", "notebook", "minitensor", "float", "int", "bool", "complex", "inf", "nan"}
+_UNTRANSLATED = {"numpy", "notebook", "minitensor", "float", "int", "bool", "complex", "inf", "nan"}
 
 
 def test_one_recording_is_shown_in_both_languages():
@@ -152,7 +152,7 @@ def test_one_recording_is_shown_in_both_languages():
     assert english.translated("zh").data == shown.data
 
 
-def test_chinese_texts_differ_in_structure_for_one_cell_and_for_two_leaves():
+def test_chinese_sentences_have_special_forms_for_a_single_cell_and_for_two_leaves():
     program = (
         "a = mt.to_tensor([2.0], stop_gradient=False)\nb = mt.to_tensor([3.0], stop_gradient=False)\n"
         "(a * b).backward()\na.detach().zero_()"
@@ -218,7 +218,7 @@ def test_a_saved_page_has_controls_in_its_language(tmp_path, open_page, spoken, 
     assert page.evaluate("typeof memoryStageWords") == ("undefined" if spoken == "en" else "object")
 
 
-def test_an_output_brings_the_words_of_another_language_once_and_before_the_stage(monkeypatch):
+def test_an_output_contains_the_words_of_another_language_once_and_before_the_stage(monkeypatch):
     monkeypatch.setattr(embed, "_included_by", {})
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
     stages = [stage.record("x = mt.ones([2])", language=spoken) for spoken in ("en", "zh", "zh")]
@@ -256,8 +256,8 @@ def test_spaces_beside_chinese_are_removed_outside_of_code_only():
     assert render(sentences([sentence, sentence]), CHINESE).count("。`d") == 1
 
 
-def test_the_words_of_the_scripts_are_in_the_catalogues():
-    """A text that the extraction misses would remain in English."""
+def test_every_message_of_the_scripts_is_extracted():
+    """A text that is not extracted would remain in English."""
     source = "const a = `<b title=\"${t('One')}\">${plural('{count} cell', '{count} ' + 'cells', 2)}</b>`;"
     assert list(catalogues.in_script(source)) == [("One", None), (("{count} cell", "{count} cells"), None)]
     scripts = [path for path in catalogues.sources(catalogues.PACKAGES[0]) if path.suffix == ".js"]
@@ -283,7 +283,7 @@ def test_the_messages_of_the_modules_are_in_the_catalogues():
                 assert used - {""} <= known, path
 
 
-def test_each_term_has_a_chinese_word_that_the_catalogue_uses_and_a_source():
+def test_each_term_has_a_chinese_word_and_a_source_and_most_are_in_the_catalogue():
     terms = json.loads((catalogues.ROOT / "facts" / "terms-zh.json").read_text("utf-8"))
     said = catalogues.PACKAGES[0].catalogue("zh").read_text("utf-8")
     words = json.loads((catalogues.ROOT / "book" / "glossary.json").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Test that each phrase for a reader is a message: no English is left in the source of the stage outside of one.
+"""Test that each English phrase that a reader of a stage sees is a message, which can be translated.
 
 A phrase is a literal with two words. Some phrases are for other readers: docstrings, errors that are raised, the help
 of commands, and the parts of frameworks' errors by which a report recognizes them.
@@ -17,12 +17,12 @@ from tools import messages as catalogues
 ROOT = catalogues.ROOT / "memory_stage"
 SCRIPTS = ROOT / "web" / "js"
 
-#: Two English words, or one at the edge of a text that is joined with others.
+#: Two English words, or one word at the edge of a text, to which other texts may be joined.
 PHRASE = re.compile(
     r"(?<![\w`'.])[A-Za-z][a-z]+ [a-z]{2,}|[a-z]{2,} [A-Za-z]{2,}|\b[a-z]{2,} $|^[,;:]? [a-z]{2,}|\s[a-z]{2,} "
 )
 
-#: Functions whose arguments are no texts for a reader of a stage: messages, patterns, parts of texts, options, errors.
+#: Functions whose arguments need no check: messages, patterns, parts of texts, options and errors.
 _CALLS = {
     *catalogues.CALLS,
     *("compile", "search", "match", "findall", "fullmatch", "sub", "split"),
@@ -138,8 +138,8 @@ def name_of(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def texts_of_others(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the nodes of a module whose texts are for other readers than those of a stage."""
+def nodes_for_other_readers(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the nodes of a module whose texts no reader of a stage sees."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):  # a docstring
             yield node
@@ -152,9 +152,9 @@ def texts_of_others(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def literals(source: str) -> list[str]:
-    """Return the texts of a module that are not for other readers than those of a stage."""
+    """Return the texts of a module that a reader of a stage may see."""
     tree = ast.parse(source)
-    known = {id(part) for node in texts_of_others(tree) for part in ast.walk(node)}
+    known = {id(part) for node in nodes_for_other_readers(tree) for part in ast.walk(node)}
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     return [node.value for node in found if id(node) not in known]
 
@@ -175,7 +175,7 @@ def test_every_phrase_of_the_modules_is_a_message_or_is_not_for_a_reader_of_a_st
     left = {(file, each) for file, those in found.items() for each in those}
     known = {(file, each) for file, those in _NOT_SHOWN.items() for each in those}
     assert left - known == set()
-    assert known - left == set(), "these phrases are listed, but not in the source"
+    assert known - left == set(), "these phrases are in _NOT_SHOWN, but not in the source"
     assert set(modules()) >= _FOR_OTHERS
 
 
@@ -184,7 +184,7 @@ def test_every_phrase_of_the_modules_is_a_message_or_is_not_for_a_reader_of_a_st
     [
         ('emit(Omission("A sparse tensor has no cells."))', ["A sparse tensor has no cells."]),
         ('emit(Omission(message("A sparse tensor has no cells.")))', []),
-        ('CUT = (\n    "`{}` returns an input "\n    "without history"\n)', []),  # a template: see the next test
+        ('CUT = (\n    "`{}` returns an input "\n    "without history"\n)', []),  # another test checks templates
         ('return "a sparse tensor"', ["a sparse tensor"]),
         ('return f"a tensor of dtype {kind}"', ["a tensor of dtype "]),
         ('name = f"{own} in {place}"', [" in "]),
@@ -193,7 +193,7 @@ def test_every_phrase_of_the_modules_is_a_message_or_is_not_for_a_reader_of_a_st
         ('if "modified by an inplace operation" in text: ...', []),
     ],
 )
-def test_a_phrase_is_found_in_each_form(source, expected):
+def test_a_phrase_of_a_module_is_found_unless_it_is_a_message_or_for_other_readers(source, expected):
     assert phrases(source) == expected
 
 
@@ -206,7 +206,7 @@ def test_no_template_is_filled_outside_of_a_message():
             assert not (is_template and sentence.search(text)), (file, text)
 
 
-def test_the_sentences_of_the_engines_are_messages():
+def test_the_engines_emit_messages_as_reasons_and_no_literals():
     from memory_stage.engines import events
 
     for kind in (events.Omission, events.End):
@@ -282,7 +282,7 @@ def texts_in_script(source: str) -> Iterator[str]:
             else:
                 depths[-1] -= 1
         at += 1
-    assert not depths, "the script does not end outside of its templates"
+    assert not depths, "a template of the script is not closed"
 
 
 def phrases_in_script(source: str) -> list[str]:
@@ -307,7 +307,7 @@ def phrases_in_script(source: str) -> list[str]:
         ("a(`${b.replace(/`/g, '')}`);\nreturn 'no tensor here';", ["no tensor here"]),
     ],
 )
-def test_a_phrase_is_found_in_a_script(source, expected):
+def test_a_phrase_of_a_script_is_found_unless_it_is_a_message(source, expected):
     assert phrases_in_script(source) == expected
 
 

@@ -1,4 +1,4 @@
-"""Test Paddle's common mistakes: the line at fault, even if Paddle computes a wrong gradient silently."""
+"""Test that reports on common mistakes name the line at fault, even if Paddle silently computes a wrong gradient."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_paddle_computes_a_wrong_gradient_silently(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_repair_has_the_right_gradient_and_no_report(name):
+def test_a_repaired_program_has_the_right_gradient_and_no_reported_fault(name):
     program = fixed(ALL[name])
     report, done, found = reported(program)
     assert done.error is None
@@ -80,7 +80,7 @@ def test_the_repair_has_the_right_gradient_and_no_report(name):
         assert np.allclose(gradient(found), slope(program), rtol=1e-2)
 
 
-def test_a_kept_gradient_is_zero_after_clearing():
+def test_clearing_a_gradient_zeroes_a_second_name_of_it_and_the_report_says_so():
     report, _, found = reported("w = paddle.ones([2])\nw.stop_gradient = False\n(w * w).sum().backward()\n"
                                 "g = w.grad\nw.clear_grad()\n")  # fmt: skip
     (row,) = [row for row in report.rows if row.where.line == 5]
@@ -125,7 +125,7 @@ except ValueError:
 """
 
 
-def test_a_refused_write_is_one_row_that_says_what_it_wrote():
+def test_a_refused_write_has_one_row_that_says_what_was_overwritten():
     leaf = "w = paddle.ones([3])\nw.stop_gradient = False\n"
     report, _, found = reported(leaf + REFUSED)
     assert found["w"].numpy().tolist() == [2.0, 2.0, 2.0]

@@ -1,4 +1,4 @@
-"""Test hooks and functions of a Paddle program: they are steps of the recording, and the program is undisturbed."""
+"""Test that hooks and custom functions of a Paddle program are recorded as steps, and run as without a recorder."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_hooks_of_a_layer_are_steps_of_the_program():
     assert any("calls `before`" in each for each in said) and any("calls `after`" in each for each in said)
 
 
-def test_an_error_of_a_hook_reads_as_without_a_recorder(tmp_path: Path):
+def test_the_text_of_an_error_in_a_hook_is_the_same_as_without_a_recorder(tmp_path: Path):
     (tmp_path / "program.py").write_text("import paddle\n" + HOOK.format(hook="y.register_hook(lambda g: 1 / 0)"))
     paths = {"PYTHONPATH": str(ROOT), "PATH": ""}
     alone, watched = (
@@ -146,7 +146,7 @@ def test_a_write_to_a_tensor_saved_by_a_custom_function_is_reported_because_padd
     assert done.error is None and names["w"].grad.numpy().tolist() != right.tolist()
 
 
-def test_the_same_program_without_the_write_is_right():
+def test_the_gradient_of_a_custom_function_is_right_if_nothing_writes_its_saved_tensor():
     names = {"paddle": paddle}
     run_and_release(CUBE + "a = a * 10.0\ny.sum().backward()\n", names)
     assert names["w"].grad.tolist() == [3, 12]
@@ -164,7 +164,7 @@ def test_a_custom_function_in_place_has_two_writes_because_paddle_raises_the_ver
     assert any("it sends [2, 2] to `a@1`" in each for each in sentences_in(shown))
 
 
-def test_the_ignored_result_of_a_hook_on_a_custom_functions_result_is_named():
+def test_a_sentence_says_that_paddle_ignores_a_hook_on_the_output_of_a_custom_function():
     names = {"paddle": paddle}
     source = CUBE + "h = y.register_hook(lambda g: g * 2)\ny.sum().backward()\n"
     said = sentences_in(recorded(source))
@@ -174,7 +174,7 @@ def test_the_ignored_result_of_a_hook_on_a_custom_functions_result_is_named():
     assert names["w"].grad.tolist() == [3, 12]  # with the result of the hook it would be [6, 24]
 
 
-def test_a_result_marked_as_not_in_place_has_no_history_and_is_named():
+def test_a_sentence_says_that_a_result_marked_as_not_in_place_has_no_history():
     names = {"paddle": paddle}
     source = (
         "class Same(paddle.autograd.PyLayer):\n"
@@ -188,7 +188,7 @@ def test_a_result_marked_as_not_in_place_has_no_history_and_is_named():
 
 
 @pytest.mark.parametrize("ends", ["y.sum().backward()", "g = paddle.grad(y.sum(), w)", "raise ValueError"])
-def test_a_program_with_hooks_and_functions_is_undisturbed(ends):
+def test_a_program_with_hooks_and_custom_functions_runs_as_without_a_recorder(ends):
     source = CUBE + f"seen = []\ny.register_hook(lambda g: seen.append(g.tolist()))\nCube.apply(y)\n{ends}\n"
     plain, watched = {"paddle": paddle}, {"paddle": paddle}
     with contextlib.suppress(ValueError):
@@ -203,7 +203,7 @@ def test_a_program_with_hooks_and_functions_is_undisturbed(ends):
     assert "apply" not in vars(paddle.autograd.PyLayer)
 
 
-def test_a_hook_and_a_function_continue_after_the_recording():
+def test_a_hook_and_a_custom_function_still_work_after_the_recording():
     names = {"paddle": paddle, "seen": []}
     run_and_release(CUBE + "h = a.register_hook(lambda g: seen.append(1) or g * 2)\n", names)
     names["y"].sum().backward()

@@ -32,11 +32,11 @@ NOT_RECORDED = {
         "import threading\nt = threading.Thread(target=lambda: paddle.ones([2]))\nt.start()\nt.join()\ny = b * 2",
         "还有别的线程在调用 Paddle",
     ),
-    "an ignored answer": (
+    "an ignored gradient": (
         CUBE + "y = Cube.apply(b)\ny.register_hook(lambda g: g * 2)\ny.sum().backward()",
         "不使用它返回的梯度",
     ),
-    "a cut history": (SAME + "r = Same.apply(b)\nr.sum().backward()", "不给这个结果接上计算图"),
+    "a result without a history": (SAME + "r = Same.apply(b)\nr.sum().backward()", "不给这个结果接上计算图"),
     "a static function": ("f = paddle.jit.to_static(lambda a: a * 2)\ny = b * 2", "转成静态图"),
 }
 SHOWN = {
@@ -77,5 +77,5 @@ def test_a_report_in_chinese_has_no_english_phrase(name, tmp_path):
         done = run_command(tmp_path, f"import paddle\n{LEAF}{SHOWN[name]}\n", *way, "--language", "zh")
         said = done.stderr.partition("memory-stage: ")[2] if way[0] == "explain" else done.stderr
         chinese = [line for line in said.splitlines() if re.search("[一-鿿]", line)]
-        chinese = [line for line in chinese if not line.startswith("     错误")]  # what Paddle says stays English
+        chinese = [line for line in chinese if not line.startswith("     错误")]  # Paddle's message stays English
         assert chinese and [words for line in chinese for words in english_in(line.partition("  # ")[2] or line)] == []

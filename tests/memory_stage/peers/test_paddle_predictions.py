@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
-from tests.support.peers import paddle_predicting  # noqa: E402  # only where there is one
+from tests.support.peers import paddle_predicting  # noqa: E402  # needs Paddle
 
 #: The module `paddle_predicting` compares more programs when it is run by hand.
 PROGRAMS = 40 if paddle.__version__.startswith("3") else 20
 
-#: Seeds of programs in which a saved tensor moves to other memory, or in which a gradient has no memory.
+#: Seeds of programs with once wrong predictions: a saved tensor moves to other memory, or a gradient has no memory.
 ONCE_WRONG = (30062, 30145, 30288)
 
 

@@ -31,7 +31,7 @@ def test_a_write_increments_the_version_of_every_name_on_the_storage():
     assert said[2] == "`scale_` writes 2 cells of storage 1 through `v`: version 1. `a` sees the new numbers, too."
 
 
-def test_the_cells_that_an_index_assignment_covers():
+def test_a_write_by_index_assignment_has_the_covered_cells():
     shown = recorded("a = paddle.zeros([2, 3])\na[1, ::2] = 5.\na[paddle.to_tensor([0])] = 1.")
     assert [event["cells"] for event in events(shown, "write")] == [
         {"3": "5", "5": "5"},
@@ -46,14 +46,14 @@ def test_saved_tensors_of_an_operation_are_shown_and_marked_as_inferred():
     assert "this is inferred, not observed" in sentences_of(LEAF + "y = b * b")[2]
 
 
-def test_a_write_through_a_view_is_unknown_to_the_history_of_its_base():
+def test_the_history_of_a_base_does_not_record_a_write_through_its_view():
     said = sentences_of(LEAF + "v = b[0:2]\nv.scale_(10.)\nb.sum().backward()")
     assert "the history of `b` will not record it" in said[2]
     assert said[3].endswith("`b` changes too, but its history does not record it.")
     assert said[-1].startswith("`backward` is done: `x.grad` is [1, 1, 1, 1]")  # wrong: it should be [10, 10, 1, 1]
 
 
-def test_an_operation_in_place_keeps_a_copy_of_its_input_first():
+def test_an_in_place_operation_that_needs_its_input_copies_the_input_first():
     shown = recorded(LEAF + "b.sin_()")
     copies = [save for save in events(shown, "save") if save.get("copy")]
     assert len(copies) == 1
@@ -72,14 +72,14 @@ def test_a_stale_tensor_is_predicted_by_the_write_and_found_by_backward():
 @pytest.mark.parametrize(
     ("write", "op"), [("b.set_value(paddle.zeros([4]))", "set_value"), ("b.copy_(paddle.zeros([4]), True)", "copy_")]
 )
-def test_a_write_without_a_version_is_shown_as_one_that_backward_misses(write, op):
+def test_a_sentence_says_that_backward_will_not_notice_an_unversioned_write(write, op):
     said = sentences_of(LEAF + f"y = b * b\n{write}\ny.sum().backward()")
     assert f"`{op}` writes all 4 cells of storage 2" in said[3]
     consequences = (
         "`backward` will silently use the new ones.",
         "`backward` through `multiply` (line 3) will not notice.",
     )
-    assert "version unchanged" in said[3] and said[3].endswith(consequences)  # a step of many events has the short text
+    assert "version unchanged" in said[3] and said[3].endswith(consequences)  # long steps have short texts
     assert said[-1].startswith("`backward` is done: `x.grad` is [0, 0, 0, 0]")  # wrong: it should be [2, 4, 6, 8]
 
 
@@ -118,7 +118,7 @@ def test_backward_has_a_step_for_each_node():
     assert [ops[each] for each in ran] == ["sum", "sin", "multiply"]
 
 
-def test_a_gradient_that_is_added_to_is_one_storage():
+def test_a_gradient_that_two_backward_passes_accumulate_is_named_once():
     again = "(x * 3).sum().backward()\n"
     shown = recorded("x = paddle.ones([2])\nx.stop_gradient = False\n" + again * 2)
     names = [event for event in events(shown, "name") if event["name"] == "x.grad"]
@@ -150,13 +150,13 @@ def test_a_node_without_a_living_tensor_is_visited_and_shown_as_unobserved():
         ),
     ],
 )
-def test_code_that_cannot_be_recorded_is_named_and_the_program_continues(line, named):
+def test_a_sentence_names_code_that_cannot_be_recorded_and_the_program_continues(line, named):
     shown = recorded("import threading\n" + LEAF + line + "\nz = b * 5")
     assert any(named in each for each in sentences_in(shown))
     assert any("the tensor `z`" in each for each in sentences_in(shown))
 
 
-def test_a_static_function_ends_the_recording_and_not_the_program():
+def test_a_static_function_ends_the_recording_but_not_the_program():
     names = {"paddle": paddle}
     source = "@paddle.jit.to_static\ndef f(a):\n    return a * 2\ny = f(b)\n"
     shown = stage.record(LEAF + source, names)
@@ -199,7 +199,7 @@ def test_a_program_is_run_from_the_command_line(tmp_path: Path):
     assert "writes all 4 cells of storage 2" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
-def test_explain_names_both_writes_even_the_one_that_paddle_misses(tmp_path: Path):
+def test_explain_names_both_writes_even_the_write_that_paddle_does_not_version(tmp_path: Path):
     source = "import paddle\n" + LEAF + "y = b * b\nb.set_value(paddle.zeros([4]))\nb.scale_(10.)\ny.sum().backward()\n"
     (tmp_path / "program.py").write_text(source)
     command = [sys.executable, "-m", "memory_stage", "--explain", "program.py"]
@@ -210,7 +210,7 @@ def test_explain_names_both_writes_even_the_one_that_paddle_misses(tmp_path: Pat
     assert "line 6: b.scale_(10.)" in reported and "A backward pass through it raises an error" in reported
 
 
-def test_the_trace_keeps_no_object_of_the_program_alive():
+def test_the_trace_of_a_paddle_program_can_be_written_as_json():
     json.dumps(recorded(LEAF + "y = b * b").data)
 
 
@@ -231,7 +231,7 @@ y.sum().backward()
 """
 
 
-def test_a_write_of_another_thread_overwrites_what_a_node_saved():
+def test_a_write_by_another_thread_overwrites_a_saved_tensor():
     shown = recorded("import threading\n" + LEAF + ON_ANOTHER_THREAD)
     assert isinstance(shown.error, RuntimeError)
     (written,) = [each for each in sentences_in(shown) if "An update writes" in each]
@@ -239,7 +239,7 @@ def test_a_write_of_another_thread_overwrites_what_a_node_saved():
     assert not any("No byte" in each or "None of its bytes" in each for each in sentences_in(shown))
 
 
-def test_a_shape_changed_in_place_overwrites_no_byte():
+def test_a_change_of_the_shape_in_place_is_not_said_to_overwrite_numbers():
     shown = recorded(LEAF + "y = paddle.exp(b)\ny.reshape_([4, 1])\ny.sum().backward()")
     assert not any("those numbers are gone" in each for each in sentences_in(shown))
 

@@ -13,7 +13,7 @@ import memory_stage as stage
 from tests.support.peers.paddle_programs import program
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
-from tests.support.peers import paddle_undisturbed  # noqa: E402  # only where there is one
+from tests.support.peers import paddle_undisturbed  # noqa: E402  # needs Paddle
 
 #: The module `paddle_undisturbed` compares more programs when it is run by hand.
 PROGRAMS = 40 if paddle.__version__.startswith("3") else 20
@@ -29,11 +29,11 @@ def attributes() -> dict[tuple[str, str], object]:
     return {place: value for place, value in found.items() if place[1] != "__warningregistry__"}
 
 
-def same(before: dict, after: dict) -> list:
+def changed_attributes(before: dict, after: dict) -> list:
     return [place for place in before.keys() | after.keys() if before.get(place) is not after.get(place)]
 
 
-def test_nothing_imports_paddle():
+def test_recording_a_program_of_minitensor_does_not_import_paddle():
     code = (
         "import sys, minitensor as mt; import memory_stage as stage\n"
         "stage.record('x = mt.ones([2])', {'mt': mt}); sys.exit('paddle' in sys.modules)"
@@ -43,17 +43,17 @@ def test_nothing_imports_paddle():
 
 @pytest.mark.parametrize("source", ["x = paddle.ones([2])\ny = x * x", "x = paddle.ones([2])\nx.reshape([3])"])
 def test_every_function_is_restored(source):
-    stage.record("x = paddle.ones([1])", {"paddle": paddle})  # modules that are imported late
+    stage.record("x = paddle.ones([1])", {"paddle": paddle})  # Paddle imports some modules only now
     before = attributes()
     stage.record(source, {"paddle": paddle})
-    assert same(before, attributes()) == []
+    assert changed_attributes(before, attributes()) == []
 
 
 def test_every_function_is_restored_after_an_interrupt():
     before = attributes()
     with pytest.raises(KeyboardInterrupt):
         stage.record("x = paddle.ones([2])\nraise KeyboardInterrupt", {"paddle": paddle})
-    assert same(before, attributes()) == []
+    assert changed_attributes(before, attributes()) == []
 
 
 def test_every_function_is_restored_after_an_interrupt_of_the_patching(monkeypatch):
@@ -71,14 +71,14 @@ def test_every_function_is_restored_after_an_interrupt_of_the_patching(monkeypat
     monkeypatch.setattr(monkeypatches, "_wrapper", interrupted)
     with pytest.raises(KeyboardInterrupt):
         stage.record("x = paddle.ones([2])", {"paddle": paddle})
-    assert same(before, attributes()) == []
+    assert changed_attributes(before, attributes()) == []
 
 
 def test_functions_are_patched_during_a_recording():
-    """The tests above would also pass with a recorder that patches nothing."""
+    """Without this test, a recorder that patches nothing would pass the tests of the restored functions."""
     names = {"paddle": paddle, "attributes": attributes, "ignored": [], "before": attributes()}
     stage.record("ignored.append(attributes())", names)
-    wrapped = {place[1] for place in same(names["before"], names["ignored"][0])}
+    wrapped = {place[1] for place in changed_attributes(names["before"], names["ignored"][0])}
     assert {"add", "multiply_", "__add__", "run_backward", "matmul", "to_tensor", "step"} <= wrapped
 
 
@@ -86,7 +86,7 @@ def test_functions_are_patched_during_a_recording():
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
-def test_a_random_program_is_undisturbed(seed):
+def test_a_random_program_runs_as_without_a_recorder(seed):
     plain, seen = paddle_undisturbed.both(seed)
     assert seen == plain
     assert isinstance(plain, list) or (plain == "crashed" and paddle.__version__.startswith("2.6"))
@@ -113,7 +113,7 @@ def test_bytes_are_freed_at_the_end_of_the_program(source):
         stage.record(source, names)
         names.clear()
 
-    bytes_not_freed(record)  # Paddle keeps some memory from its first use on
+    bytes_not_freed(record)  # Paddle keeps some memory that it allocates when it is first used
     if "stop_gradient" in source and bytes_not_freed(read_a_node):
         pytest.skip(
             "after a program reads `grad_fn`, this version of Paddle never frees the node and its saved tensors"

@@ -1,4 +1,4 @@
-"""Explain whole runs of Paddle programs: public reports, gradients that are silently wrong, and right programs."""
+"""Test explanations of whole runs: programs of public bug reports, silently wrong gradients, and correct programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOUND = {**culprits("paddle"), "n03": culprits("torch")["n03"]}
 
 
 @pytest.mark.parametrize("number", FOUND)
-def test_a_public_report_gets_its_line_and_a_fix_with_the_right_output(number, tmp_path):
+def test_the_program_of_a_bug_report_gets_its_line_and_a_fix_with_the_right_output(number, tmp_path):
     path = report(number)
     kind, line = FOUND[number]
     explanation, _, _ = explained(path)
@@ -37,7 +37,7 @@ def test_a_corrected_program_has_no_faults(path):
 
 
 def mended(explanation, path: Path, folder: Path) -> str:
-    """Apply each fix of a fault, run the mended programs, and return their output, which must be the same."""
+    """Apply each fix of the only fault, run the mended programs, and return their output, which must be the same."""
     (fault,) = explanation.faults
     outputs = set()
     for fix in [fix for fix in fault.fixes if fix.edits]:
@@ -63,7 +63,7 @@ print(x.grad.sum().item())
 """
 
 
-def test_a_result_that_was_overwritten_has_its_name_its_derivative_and_a_tried_fix(tmp_path):
+def test_the_fault_of_an_overwritten_result_has_its_name_its_derivative_and_a_fix(tmp_path):
     path = written(tmp_path, RESULT_WRITTEN)
     explanation, _, error = explained(path)
     assert "modified by an inplace operation" in str(error)
@@ -94,7 +94,7 @@ print(w.grad.tolist())
         ("h[h > 3] = 0.0", "h = paddle.where(h > 3, paddle.full_like(h, 0.0), h)"),
     ],
 )
-def test_a_fix_of_a_write_has_paddles_names(write, mended_write, tmp_path):
+def test_a_fix_of_a_write_uses_paddles_names(write, mended_write, tmp_path):
     path = written(tmp_path, FILLED.format(write=write))
     explanation, _, _ = explained(path)
     (fault,) = explanation.faults
@@ -115,7 +115,7 @@ print(round(float(h.sum()), 6))
 """
 
 
-def test_the_state_that_carries_a_freed_graph_is_named_and_detached(tmp_path):
+def test_a_state_that_carries_a_freed_graph_is_named_and_the_fix_detaches_it(tmp_path):
     path = written(tmp_path, CARRIED)
     explanation, _, error = explained(path)
     assert error is not None
@@ -141,7 +141,7 @@ print(gen.weight.grad.abs().sum().item())
 """
 
 
-def test_a_step_between_forward_and_backward_is_silently_wrong_and_both_orders_are_shown(tmp_path):
+def test_an_optimizer_step_before_backward_is_silently_wrong_and_two_fixes_are_shown(tmp_path):
     explanation, output, error = explained(written(tmp_path, STEP_IN_BETWEEN))
     assert error is None and explanation.is_silently_wrong
     (fault,) = explanation.faults
@@ -181,7 +181,7 @@ print(w.grad.tolist())
 """
 
 
-def test_a_write_through_a_view_that_the_history_of_its_base_does_not_have(tmp_path):
+def test_a_write_through_a_view_that_the_history_of_its_base_does_not_record_is_a_fault(tmp_path):
     explanation, output, error = explained(written(tmp_path, VIEW_WRITTEN))
     assert error is None and output == "[1.0, 1.0, 1.0]\n"  # wrong: it should be [10, 10, 1]
     (fault,) = explanation.faults
@@ -230,7 +230,7 @@ row = q[1]
 row.fill_(3.0)
 q[q > 2] = 0.5
 """,
-    "a generator that learns through a fresh forward": """
+    "a generator trained with a new forward pass": """
 import paddle
 from paddle import nn
 gen, dis = nn.Linear(2, 3), nn.Linear(3, 1)
@@ -257,7 +257,7 @@ x.stop_gradient = False
 (g,) = paddle.grad((x * x * x).sum(), x, create_graph=True)
 g.sum().backward()
 """,
-    "a layer of the program's own and mixed precision": """
+    "a custom function in a loop": """
 import paddle
 from paddle import nn
 class Cube(paddle.autograd.PyLayer):
@@ -321,7 +321,7 @@ main()
 
 
 @pytest.mark.parametrize("line", ["total += loss", "total = total + loss"])
-def test_a_loss_that_a_function_adds_up_keeps_the_graphs(line, tmp_path):
+def test_losses_that_a_function_adds_up_keep_their_graphs(line, tmp_path):
     source = SUM.format(line=line, end='print(f"{float(total):.4f}")')
     explanation, output, error = explained(written(tmp_path, source))
     assert error is None
@@ -333,7 +333,7 @@ def test_a_loss_that_a_function_adds_up_keeps_the_graphs(line, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["concat", "hstack", "vstack"])
-def test_losses_that_are_concatenated_keep_the_graphs(name, tmp_path):
+def test_losses_that_a_program_concatenates_keep_their_graphs(name, tmp_path):
     if not hasattr(paddle, name):
         pytest.skip(f"this Paddle has no {name}")
     source = SUM.format(line=f"total = paddle.{name}([total, loss.reshape([1, 1])])", end="print(total.shape)")
@@ -368,7 +368,7 @@ print(total.shape)
 """
 
 
-def test_the_bytes_of_a_leak_do_not_include_a_parameter_that_an_own_function_saved(tmp_path):
+def test_the_bytes_of_a_leak_do_not_include_a_parameter_that_a_custom_function_saved(tmp_path):
     explanation, _, error = explained(written(tmp_path, OWN_FUNCTION))
     assert error is None
     (fault,) = explanation.faults
@@ -432,7 +432,7 @@ y.sum().backward()
 """
 
 
-def test_a_write_of_another_thread_is_named(tmp_path):
+def test_a_write_by_another_thread_is_named_as_the_culprit(tmp_path):
     explanation, _, _ = explained(written(tmp_path, ELSEWHERE))
     (fault,) = explanation.faults
     assert [each.line.text for each in fault.evidence if each.is_culprit] == ["y.scale_(2.0)"], str(explanation)
@@ -453,7 +453,7 @@ for batch in paddle.io.DataLoader(Numbers(), batch_size=2, num_workers=0):
 """
 
 
-def test_the_thread_of_a_data_loader_is_not_named(tmp_path):
+def test_the_thread_of_a_data_loader_is_not_reported(tmp_path):
     explanation, _, error = explained(written(tmp_path, LOADED))
     assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
 
@@ -468,7 +468,7 @@ for _ in range(2):
 """
 
 
-def test_a_second_pass_of_the_same_line_is_described_as_one(tmp_path):
+def test_a_line_that_runs_backward_twice_is_mentioned_once(tmp_path):
     explanation, _, _ = explained(written(tmp_path, REPEATED))
     (fault,) = explanation.faults
     assert fault.verdict == "Line 7 runs backward again through a graph that it has already freed."
@@ -489,7 +489,7 @@ print(w.grad.tolist())
 """
 
 
-def test_a_hook_that_writes_into_its_gradient_is_named_and_not_the_pass_that_calls_it(tmp_path):
+def test_a_hook_that_writes_into_its_gradient_is_named_and_not_the_backward_pass(tmp_path):
     explanation, _, _ = explained(written(tmp_path, HOOK))
     (fault,) = explanation.faults
     assert [each.line.text for each in fault.evidence] == ["grad.scale_(10.0)"]
@@ -527,7 +527,7 @@ y.sum().backward()
         ("x", "y.scale_(2.0)", False),
     ],
 )
-def test_a_write_to_what_a_function_of_the_program_saved_is_named(saved, write, is_wrong, tmp_path):
+def test_only_a_write_to_a_tensor_that_a_custom_function_saved_is_a_fault(saved, write, is_wrong, tmp_path):
     explanation, _, error = explained(written(tmp_path, LAYER.format(saved=saved, write=write)))
     assert error is None and explanation.is_silently_wrong == is_wrong
     found = [each.line.text for fault in explanation.faults for each in fault.evidence if each.is_culprit]
@@ -552,7 +552,7 @@ for _ in range(3):
 """
 
 
-def test_an_attribute_that_keeps_a_state_with_its_graph_is_named_and_detached(tmp_path):
+def test_an_attribute_that_keeps_a_state_with_its_graph_is_named_and_the_fix_detaches_it(tmp_path):
     explanation, _, _ = explained(written(tmp_path, KEPT))
     (fault,) = explanation.faults
     assert str(fault.verdict).startswith("`self.h` carries the graph of the backward pass in line 15 into the next one")
@@ -576,12 +576,13 @@ for step in range(2):
 """
 
 
-def test_a_parameter_is_changed_after_the_backward_pass_that_needs_it(tmp_path):
+def test_the_fix_moves_a_change_of_a_parameter_after_the_backward_pass_that_needs_it(tmp_path):
     source = MOVED.replace("    student.clear_gradients()\n", "")
     explanation, _, _ = explained(written(tmp_path, source))
     (fault,) = explanation.faults
     (fix,) = fault.fixes
     again, _, error = explained(written(tmp_path, fix.apply(source)))
     assert error is None and again.faults == [], fix.apply(source)
-    explanation, _, _ = explained(written(tmp_path, MOVED))  # an unknown call between the two may need the order
+    # In MOVED, an unknown call is between the two lines. It may depend on their order, so the fix has no edits.
+    explanation, _, _ = explained(written(tmp_path, MOVED))
     assert [fix.edits for fault in explanation.faults for fix in fault.fixes] == [()]

@@ -38,7 +38,7 @@ REPEATED = {
 
 
 @pytest.mark.parametrize("name", REPEATED)
-def test_a_second_pass_of_the_same_line_is_described_as_one(name, tmp_path):
+def test_a_line_that_runs_backward_twice_is_mentioned_once(name, tmp_path):
     lines, passed, has_edits = REPEATED[name]
     explanation, _, error = explained(written(tmp_path, BEGIN + lines))
     assert "a second time" in str(error)

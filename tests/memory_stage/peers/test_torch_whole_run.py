@@ -28,7 +28,7 @@ MEANINGS = {
 
 
 @pytest.mark.parametrize("number", FOUND)
-def test_a_public_report_gets_its_line_and_a_fix_with_the_right_output(number, tmp_path):
+def test_the_program_of_a_bug_report_gets_its_line_and_a_fix_with_the_right_output(number, tmp_path):
     path = report(number)
     kind, line = FOUND[number]
     explanation, _, _ = explained(path)
@@ -439,7 +439,7 @@ y.sum().backward()
 
 
 @pytest.mark.parametrize(("write", "kind"), [("y.add_(1)", "overwritten"), ("y.data[0] = 3", "overwritten silently")])
-def test_a_write_of_another_thread_is_named(write, kind, tmp_path):
+def test_a_write_by_another_thread_is_named_as_the_culprit(write, kind, tmp_path):
     explanation, _, _ = explained(written(tmp_path, ELSEWHERE.format(write=write)))
     (fault,) = explanation.faults
     assert fault.kind == kind

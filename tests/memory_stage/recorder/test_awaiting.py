@@ -1,4 +1,4 @@
-"""Test that a cell under `%%stage` may await at its top level, and runs as without the magic."""
+"""Test that a cell under `%%stage` may await at its top level and runs as it would without the magic."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def recorded(source: str, names: dict | None = None):
 
 
 def in_a_loop(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run in a new thread, because an earlier test may have left a loop running in the main thread."""
+    """Run a coroutine in a new thread, because an earlier test may have left a loop running in the main thread."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
 
 
 def without_magic(source: str) -> dict:
-    """Return the names that the program leaves when an event loop runs it without a recorder."""
+    """Return the names of the program after an event loop has run it without a recorder."""
     names = {"mt": mt}
     code = compile(source, "<unwatched>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     in_a_loop(eval(code, names))
@@ -98,7 +98,7 @@ async with opened() as total:
     assert writes(done.variant) == [(11, 1), (11, 2), (11, 3)]
 
 
-def test_an_error_is_shown_at_its_line_and_raised_without_the_frames_of_a_loop(cell, shell):
+def test_an_error_is_shown_at_its_line_and_raised_without_frames_of_the_event_loop(cell, shell):
     text = "%%stage\nimport asyncio\nasync def fails():\n    await asyncio.sleep(0)\n    1 / 0\nx = mt.ones([2])\n"
     result, shown, _ = cell(f"{text}await fails()\ny = 1")
     error = result.error_in_exec
@@ -138,7 +138,7 @@ await begin()
     assert done.error is None and names["told"] == ["cancelled"] and names["left"].cancelled()
 
 
-def test_a_surrounding_loop_continues_undisturbed():
+def test_an_event_loop_that_already_runs_continues_after_the_recording():
     async def around() -> str:
         loop = asyncio.get_running_loop()
         done, names = recorded("import asyncio\nawait asyncio.sleep(0)\nx = await asyncio.sleep(0.001, mt.ones([2]))")

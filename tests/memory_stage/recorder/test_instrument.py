@@ -1,4 +1,4 @@
-"""Test the hooks: they add no names to a program, and functions lose them after the recording."""
+"""Test the recorder's hooks: they add no names to a program, and no function has a hook after the recording."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def f(x):
 
 
 def run(source: str, namespace: dict | None = None, **settings) -> dict:
-    """Record a program, and return the names that it leaves."""
+    """Record a program, and return its names afterwards."""
     names = {"__name__": "__main__", "mt": mt} if namespace is None else namespace
     error = record.run(source, names, file="<program>", **settings).error
     if error is not None:
@@ -64,14 +64,14 @@ def test_a_function_is_hooked_while_the_program_runs_and_has_the_plain_code_afte
     assert names["f"].__doc__ == "Double."
 
 
-def test_functions_have_no_hooks_from_the_step_on_that_reaches_a_limit():
+def test_functions_lose_their_hooks_at_the_step_that_reaches_the_limit():
     names = run(FUNCTION + "x = f(mt.ones([2]))\ny = x + 1\nz = f(y)\ncode = f.__code__\ndef g(): pass\n", limit=2)
     assert not has_hooks(names["code"])
     assert not has_hooks(names["g"].__code__)
 
 
 @pytest.mark.parametrize("limit", [1, 100])
-def test_functions_made_by_a_function_of_an_earlier_cell_have_no_hooks_afterwards(limit):
+def test_functions_made_by_a_function_of_an_earlier_cell_lose_their_hooks(limit):
     names = defined_earlier("def make(n):\n    def inner(x):\n        y = x * n\n        return y\n    return inner\n")
     code = names["make"].__code__
     run("g = make(3)\nh = make(4)\nx = g(mt.ones([2]))\n", names, limit=limit)
@@ -86,7 +86,7 @@ def test_a_recording_keeps_no_function_of_an_earlier_cell_alive():
     assert names["gone"]
 
 
-def test_pickled_and_copied_functions_are_the_functions_of_the_program():
+def test_copying_or_unpickling_a_hooked_function_returns_the_function_itself():
     source = FUNCTION + "import copy, pickle, sys\n"
     source += (
         "same = [copy.copy(f), copy.deepcopy(f), pickle.loads(pickle.dumps(f))]\nassert all(g is f for g in same)\n"
@@ -100,12 +100,12 @@ def test_pickled_and_copied_functions_are_the_functions_of_the_program():
         sys.modules["__main__"] = before
 
 
-def test_the_hook_is_one_object_however_it_is_copied_and_its_text_is_an_expression():
+def test_copying_or_unpickling_the_hook_or_evaluating_its_repr_returns_the_same_object():
     hook = instrument.HOOK
     assert pickle.loads(pickle.dumps(hook)) is copy.copy(hook) is copy.deepcopy(hook) is eval(repr(hook)) is hook
 
 
-def test_hooks_cause_no_warnings_and_those_of_the_program_remain():
+def test_hooks_cause_no_warnings_and_the_warnings_of_the_program_remain():
     source = FUNCTION + "x = f(mt.ones([2]))\nfor i in range(2):\n    y = x is 1\n"
     with warnings.catch_warnings(record=True) as plain:
         warnings.simplefilter("always")
@@ -116,7 +116,7 @@ def test_hooks_cause_no_warnings_and_those_of_the_program_remain():
     assert {(str(each.message), each.lineno) for each in found} == {(str(each.message), each.lineno) for each in plain}
 
 
-def test_the_bytes_that_stand_for_the_hook_appear_in_no_code_object():
+def test_no_code_object_contains_the_placeholder_bytes_of_the_hook():
     names = run(FUNCTION + "class A:\n    def g(self):\n        return [f(i) for i in range(2)]\ncode = A.g.__code__\n")
     pending, consts = [names["code"], names["f"].__code__], []
     while pending:
@@ -125,6 +125,6 @@ def test_the_bytes_that_stand_for_the_hook_appear_in_no_code_object():
     assert not [each for each in consts if isinstance(each, bytes)]
 
 
-def test_a_failing_syntax_is_reported_before_anything_runs():
+def test_recording_a_program_with_a_syntax_error_raises_syntax_error():
     with pytest.raises(SyntaxError):
         stage.record("x = 1\nreturn x")

@@ -27,10 +27,10 @@ def key_of(program: str) -> int:
     ("program", "line"),
     [
         (SAVED, 4),  # the write that makes a saved tensor stale, before backward raises
-        (TWICE + "z.backward()", 6),  # the write that makes backward raise, and not the first write
+        (TWICE + "z.backward()", 6),  # the write that makes backward raise, not the first write
         (TWICE + "y.backward()", 4),
         (TWICE, 4),  # the program calls no backward
-        (UNNOTICED, 5),  # the unversioned write, and not the write after it
+        (UNNOTICED, 5),  # the unversioned write, not the write after it
         # the first write that changes another name's values
         ("x = mt.ones([2])\nx.add_(1)\nv = x[0:1]\nv.zero_()\nx.add_(1)", 4),
         # no write changes another name's values
@@ -43,7 +43,7 @@ def test_the_recorder_picks_the_most_informative_step(program, line):
     assert key_of(program) == line
 
 
-def test_the_most_informative_variant_opens_unless_one_is_named():
+def test_the_most_informative_variant_opens_unless_the_author_names_another():
     programs = {"apart": "x = mt.ones([2])\ny = x + 1", "shared": "x = mt.ones([2])\ny = x\ny.add_(1)"}
     data = stage.compare(programs).data
     assert (data["opens"], data["variants"][1]["key"]) == (data["variants"][1]["id"], 2)
@@ -59,7 +59,7 @@ def test_an_unknown_step_or_variant_is_refused():
         stage.compare({"a": "x = 1", "b": "x = 2"}, key=("c", 1))
 
 
-def test_an_unversioned_write_over_saved_cells_is_marked_once_if_backward_will_not_notice():
+def test_an_unversioned_write_over_saved_cells_is_marked_once_if_backward_cannot_notice_it():
     def marks(program: str) -> list[tuple[int, bool]]:
         (variant,) = (data := stage.record(program).data)["variants"]
         assert list(problems(data)) == []

@@ -24,7 +24,7 @@ LOOP = "x = mt.zeros([60])\nfor i in range(40):\n    x.add_(mt.full([60], i + 0.
         ),
     ],
 )
-def test_the_recording_ends_and_the_program_continues(monkeypatch, limit, most, reported):
+def test_a_recording_ends_at_its_limit_and_the_program_continues(monkeypatch, limit, most, reported):
     whole = stage.record(LOOP, {"mt": mt}).data["variants"][0]
     monkeypatch.setattr(steps, limit, most)
     names = {"mt": mt}
@@ -34,7 +34,7 @@ def test_the_recording_ends_and_the_program_continues(monkeypatch, limit, most, 
     assert names["x"].tolist() == [sum(i + 0.5 for i in range(40))] * 60
 
 
-def test_a_single_step_that_is_too_long_ends_it_before_that_step(monkeypatch):
+def test_a_recording_ends_before_a_single_step_that_is_too_long(monkeypatch):
     monkeypatch.setattr(steps, "MOST_IN_A_STEP", 30)
     names = {"mt": mt}
     source = "x = mt.zeros([2])\nx.add_(1.0)\nsums = [x.add_(float(i)).sum() for i in range(50)]\ny = x * 2\n"

@@ -126,7 +126,7 @@ def state_after(run, source: str) -> dict:
 
 
 def _message(error: BaseException) -> str:
-    # The numbers of unnamed tensors depend on all programs of the process.
+    # The generated name of a tensor contains a number that depends on all earlier programs of the process.
     return str(error).partition("generated_tensor_")[0]
 
 
@@ -144,8 +144,8 @@ def test_a_recorded_run_equals_the_plain_run(source):
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_a_recorded_random_program_equals_the_plain_one(seed):
-    """Tensors change storage, numpy shares memory, layers are written by hand, optimizers step."""
+def test_a_recorded_run_of_a_random_program_equals_its_plain_run(seed):
+    """The programs replace storages, share memory with numpy, define layers and run optimizers."""
     source = fuzz.program(1000 + seed, rarer=True)
     with warnings.catch_warnings(), mt.set_inplace_policy(POLICIES[seed % 3]):
         warnings.simplefilter("ignore")
@@ -153,7 +153,7 @@ def test_a_recorded_random_program_equals_the_plain_one(seed):
 
 
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
-def test_every_program_gives_a_valid_and_small_trace(source):
+def test_the_trace_of_every_program_is_valid_and_small(source):
     done = traced(source)
     steps = done.variant["steps"]
     things = sum(len(step["events"]) for step in steps) + len(steps)
@@ -186,7 +186,7 @@ def bytes_in_events(steps: list[dict]) -> list[int]:
     return found
 
 
-def test_no_hook_tracer_or_output_of_the_recorder_remains():
+def test_no_hook_tracer_or_replaced_output_remains_after_a_recording():
     before = sys.gettrace(), sys.stdout, sys.displayhook
     source = "def f(x):\n    y = x + 1\n    return y\nz = f(mt.ones([2]))"
     namespace = names()
@@ -225,8 +225,8 @@ def test_an_interrupt_at_the_start_of_a_recording_leaves_no_subscriber(monkeypat
     assert mt.engine.events.watch.listener is None
 
 
-def test_a_subscription_that_the_program_leaves_open_does_not_keep_the_recorder():
-    """The recorder also does not return when that subscription closes."""
+def test_a_subscription_that_the_program_leaves_open_does_not_keep_the_recorder_alive():
+    """When that subscription closes, the recorder is not subscribed again."""
     start, namespace = cpu_meter.allocated, names()
     traced("log = mt.memory.record()\nlog.open()\nx = mt.ones([1000])", namespace)
     log = namespace.pop("log")
@@ -236,7 +236,7 @@ def test_a_subscription_that_the_program_leaves_open_does_not_keep_the_recorder(
     assert mt.engine.events.watch.listener is None
 
 
-def test_values_held_only_by_a_step_are_freed_with_it():
+def test_a_recording_does_not_keep_a_tensor_alive_that_the_program_has_dropped():
     start = cpu_meter.allocated
     done = traced("x = mt.ones([1000])\nx = None\ny = mt.ones([10])")
     assert [step["allocated"] for step in done.variant["steps"]] == [4000, 0, 40]
@@ -258,7 +258,7 @@ def disagreements(done, namespace: dict) -> list[str]:
 
 
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
-def test_a_replayed_trace_ends_with_the_real_tensors(source):
+def test_replaying_a_trace_ends_with_the_tensors_of_the_program(source):
     namespace = names()
     done = traced(source, namespace)
     assert disagreements(done, namespace) == []
@@ -313,7 +313,7 @@ def test_arrays_that_share_memory_before_the_recording_are_described_before_they
 
 
 @pytest.mark.parametrize("seed", range(160))
-def test_the_trace_of_random_programs_ends_with_the_real_tensors(seed):
+def test_replaying_the_trace_of_a_random_program_ends_with_its_tensors(seed):
     source = fuzz.program(seed)
     namespace = names()
     mt.seed(0)
@@ -348,7 +348,7 @@ def test_the_saved_tensors_of_a_replayed_trace_are_those_of_the_engine(source):
         assert Memory(done.variant).kept_by() == kept_in(namespace)
 
 
-def test_bytes_preserved_before_a_write_count_as_memory_and_no_read_is_refused():
+def test_saved_bytes_that_are_copied_before_a_write_count_as_allocated_and_stay_readable():
     done = traced(PROGRAMS["one row preserved"])
     steps = done.variant["steps"]
     grown = [after["allocated"] - before["allocated"] for before, after in itertools.pairwise(steps[3:9])]
@@ -360,7 +360,7 @@ def test_bytes_preserved_before_a_write_count_as_memory_and_no_read_is_refused()
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_caught_error_is_recorded_once(seed):
-    """This is true even if a later error has the id of a deleted one."""
+    """Python may give an error the id of an earlier, deleted error. Both are recorded."""
     source = fuzz.program(seed).replace("Error: pass", "Error: caught.append(1)")
     source = source.replace("Exception: pass", "Exception: caught.append(1)")
     caught: list[int] = []
@@ -407,7 +407,7 @@ def test_after_every_step_the_trace_equals_the_state_of_the_engine(seed, device)
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_backward_refuses_exactly_the_tensors_marked_red(seed):
+def test_backward_raises_exactly_if_it_reaches_a_tensor_that_the_trace_marks_as_stale(seed):
     source, namespace = fuzz.program(seed, rarer=seed % 4 == 0), names()
     variant, _ = recorded(source, namespace, POLICIES[seed % 3])
     history = Reach(variant)
@@ -425,16 +425,16 @@ def test_backward_refuses_exactly_the_tensors_marked_red(seed):
                 continue  # an earlier backward has released the saved tensors, so no version is checked
         except (TypeError, ValueError):
             continue  # a custom layer returned a gradient of the wrong kind
-        assert history.is_red(name) == refused, f"{name} of\n{source}"
+        assert history.reaches_stale(name) == refused, f"{name} of\n{source}"
 
 
 class Reach(Memory):
-    """The history in the picture's form: the red boxes that can be reached from a name."""
+    """A replayed trace that follows the history of a name back to stale saved tensors."""
 
     def __init__(self, variant: dict) -> None:
         self.made: dict[str, list[dict]] = {}
         self.after: dict[str, str] = {}
-        self.standing: dict[str, list[str]] = {}
+        self.names_at: dict[str, list[str]] = {}
         super().__init__(variant)
 
     def apply(self, event: dict) -> None:
@@ -442,14 +442,14 @@ class Reach(Memory):
         if event["do"] == "node":
             self.made.setdefault(event["out"], []).append(event)
         elif event["do"] == "state":
-            self.standing[event["id"]] = list(event["names"])
+            self.names_at[event["id"]] = list(event["names"])
             if "after" in event:
                 self.after[event["id"]] = event["after"]
         elif event["do"] == "names":
-            self.standing[event["state"]] = event["names"]
+            self.names_at[event["state"]] = event["names"]
 
-    def is_red(self, name: str) -> bool:
-        states = [state for state, standing in self.standing.items() if name in standing]
+    def reaches_stale(self, name: str) -> bool:
+        states = [state for state, names_at in self.names_at.items() if name in names_at]
         seen: set[str] = set()
         while states:
             state = states.pop()
@@ -465,7 +465,7 @@ class Reach(Memory):
         return False
 
 
-def test_a_tensor_with_a_separate_version_counter_records_its_versions():
+def test_the_trace_has_the_versions_of_a_tensor_with_a_separate_version_counter():
     done = traced("import minitensor.torch as torch\nx = torch.ones(2)\nd = x.data\nd.add_(1)\nx.add_(1)")
     (_, data), (retold,) = events(done, "tensor"), events(done, "retensor")
     assert (data["version"], retold["version"]) == (0, 1)
@@ -478,7 +478,7 @@ def test_a_tensor_with_a_separate_version_counter_records_its_versions():
 # ---------- loops, and programs that are long ----------
 
 
-def test_a_step_names_the_pass_of_its_loop():
+def test_a_step_has_the_iteration_number_of_each_loop_around_it():
     source = """\
 def twice(h):
     for k in range(2):
@@ -559,8 +559,8 @@ def test_endless_recursion_is_an_error_of_the_program_at_its_line(name):
     assert list(problems(shown.data)) == []
 
 
-def test_a_program_that_leaves_little_of_the_stack_is_recorded():
-    """The recorder has no stack left to record the two lines of the last call, so they are recorded in its caller."""
+def test_a_program_that_almost_exhausts_the_call_stack_is_recorded():
+    """The recorder has no stack left for the two lines of the last call, so it records them in the caller."""
     source = """
 def f():
     try:
@@ -586,7 +586,7 @@ def test_a_recursion_limit_that_the_program_sets_remains():
         sys.setrecursionlimit(before)
 
 
-def test_an_error_after_the_last_step_is_recorded():
+def test_an_error_after_the_last_recorded_step_is_reported():
     reported = traced("x = mt.zeros([1])\nfor i in range(700):\n    x = x + 1\nraise KeyError('late')").variant[
         "truncated"
     ]

@@ -62,20 +62,20 @@ def test_backward_in_16_bits_is_recorded_with_its_bytes(dtype: str, tenth: str, 
     assert {event["dtype"] for event in events(variant, "tensor")} == {dtype, "float32"}
 
 
-def test_a_context_of_casts_shows_the_copy_of_a_parameter_once():
+def test_autocast_makes_one_copy_of_a_parameter_that_two_operations_read():
     pytest.importorskip("ml_dtypes")
     variant = traced(
         "x, w = torch.ones(2, 2), torch.ones(2, 2, requires_grad=True)\n"
         "with torch.autocast('cpu'):\n    a = x @ w\n    b = x @ w\na.sum().backward()"
     )
     halves = [each for each in events(variant, "storage") if each["dtype"] == "bfloat16"]
-    shapes = sorted(each["bytes"] for each in halves)
+    sizes = sorted(each["bytes"] for each in halves)
     # Two copies of x, one of w, two results, the sum; the gradient of w is float32.
-    assert shapes == [2, 8, 8, 8, 8, 8]
+    assert sizes == [2, 8, 8, 8, 8, 8]
 
 
-def test_the_gradient_of_a_sum_needs_one_element():
-    """The gradient has the shape of 1,000 numbers, but the meter's peak in backward grows only by its 2 or 4 bytes."""
+def test_backward_through_a_float16_sum_peaks_at_half_the_bytes_of_float32():
+    """At the peak, memory has the gradient of x, 1,000 elements, and the gradient of the sum, one element."""
     peaks = {}
     for dtype in ("float16", "float32"):
         x = mt.ones([1000], dtype)
@@ -90,8 +90,8 @@ def test_the_gradient_of_a_sum_needs_one_element():
     assert peaks["float16"] * 2 == peaks["float32"]
 
 
-def test_a_write_through_another_dtype_is_drawn_on_the_cells_of_the_storage():
-    """A cell is a float32, so a float16 element is half a cell, and a float64 element covers two."""
+def test_a_write_through_a_view_of_another_dtype_is_recorded_for_the_cells_of_the_storage():
+    """A cell is a float32, so a float16 element is half a cell, and a float64 element covers two cells."""
     variant = traced(
         "x = mt.to_tensor([1.0, -2.0, 4.0, 8.0])\nhalves = x.view('float16')\nhalves[3] = 1.0\n"
         "halves[mt.to_tensor([0, 1, 6])] = 0.0\nlast = x.view('uint8')[12:]\nlast[:] = 0\nx.view('float64')[0] = 2.0"
@@ -101,6 +101,6 @@ def test_a_write_through_another_dtype_is_drawn_on_the_cells_of_the_storage():
         *(([8], 0, 2), ([16], 0, 1), ([4], 12, 1), ([2], 0, 8))
     ]
     assert [sorted(map(int, write["cells"])) for write in events(variant, "write")] == [[1], [0, 3], [3], [0, 1]]
-    assert events(variant, "write")[0]["cells"] == {"1": "0.00781"}  # -2.0 is 0xc0000000, and now 0x3c000000
+    assert events(variant, "write")[0]["cells"] == {"1": "0.00781"}  # -2.0 was 0xc0000000 and is now 0x3c000000
     assert events(variant, "write")[3]["cells"] == {"0": "0", "1": "2"}  # 2.0 in float64 is 0x4000000000000000
     assert [write["version"] for write in events(variant, "write")] == [1, 2, 3, 4]

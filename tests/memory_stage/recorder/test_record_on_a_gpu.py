@@ -1,4 +1,4 @@
-"""Test the recorder on a simulated GPU: recording changes nothing, and the bytes are those of the device."""
+"""Test the recorder on a simulated GPU: recording changes nothing, and the recorded bytes are those of the GPU."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def run(source: str, watched: bool) -> tuple[object, dict, list]:
     return done, left, blocks
 
 
-#: Programs that print or compare a device, or read the host's meter, and therefore only run on the host.
+#: The programs that neither name a device nor use numpy. The others run only on the host.
 ON_A_GPU = {name: source for name, source in PROGRAMS.items() if "device" not in source and "numpy" not in source}
 
 
 @pytest.mark.parametrize("source", ON_A_GPU.values(), ids=ON_A_GPU)
-def test_a_recorded_run_equals_the_plain_run_and_the_meter_is_the_devices(source: str) -> None:
+def test_a_recorded_run_equals_the_plain_run_and_reports_the_bytes_of_the_gpu(source: str) -> None:
     _, unwatched, plain_blocks = run(source, watched=False)
     done, watched, blocks = run(source, watched=True)
     assert watched == unwatched

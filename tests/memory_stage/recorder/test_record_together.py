@@ -17,10 +17,10 @@ from tests.support.stage.stages import sentences_of
 
 
 class Framework(MinitensorEngine):
-    """A framework without tensors, which records each subscription."""
+    """An engine of a framework without tensors. It notes each subscription."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.log: list[str] = []
 
     def is_tensor(self, value):
         return False
@@ -42,7 +42,7 @@ class Framework(MinitensorEngine):
     def listen(self, emit):
         self.emit = emit
         subscription = super().listen(events.ignore)
-        self.heard.append("listened to")
+        self.log.append("subscribed")
         return subscription
 
 
@@ -55,16 +55,16 @@ def framework(monkeypatch):
         made.append(Framework())
         return made[-1]
 
-    module, answers = types.ModuleType("a_framework"), types.ModuleType("its_engine")
-    answers.engine = engine
-    monkeypatch.setitem(sys.modules, "its_engine", answers)
+    module, engine_module = types.ModuleType("a_framework"), types.ModuleType("its_engine")
+    engine_module.engine = engine
+    monkeypatch.setitem(sys.modules, "its_engine", engine_module)
     monkeypatch.setitem(router.FRAMEWORKS, "a_framework", "its_engine")
     monkeypatch.setitem(sys.modules, "the_framework_not_imported", module)
-    yield types.SimpleNamespace(made=made, answers=answers)
+    yield types.SimpleNamespace(made=made, engine_module=engine_module)
     sys.modules.pop("a_framework", None)
 
 
-ARRIVES = """\
+IMPORTS = """\
 import sys
 sys.modules['a_framework'] = sys.modules['the_framework_not_imported']
 x = mt.ones([2])
@@ -74,9 +74,9 @@ x.add_(x)"""
 def test_a_framework_is_recorded_once_the_program_has_imported_it_and_not_before(framework):
     stage.record("x = mt.ones([2])")
     assert framework.made == []
-    shown = stage.record(ARRIVES)
+    shown = stage.record(IMPORTS)
     (engine,) = framework.made
-    assert engine.heard == ["listened to"]
+    assert engine.log == ["subscribed"]
     assert sentences_of(shown)[-1].startswith("`add_` writes all 2 cells")
 
 
@@ -85,21 +85,21 @@ def test_an_imported_framework_is_recorded_from_the_start_with_an_engine_for_eac
     stage.record("x = mt.ones([2])")
     stage.compare({"a": "x = mt.ones([2])", "b": "x = mt.ones([3])"})
     assert len(framework.made) >= 3
-    assert sum(len(engine.heard) for engine in framework.made) == 3
+    assert sum(len(engine.log) for engine in framework.made) == 3
 
 
-def test_a_version_that_cannot_be_recorded_is_named_and_the_program_continues(framework):
+def test_an_unsupported_version_of_a_framework_is_reported_and_the_program_continues(framework):
     def engine():
         raise NotRecordable("A framework 0.1 is not recorded. Recording needs 0.2 or later.")
 
-    framework.answers.engine = engine
-    sentences = sentences_of(stage.record(ARRIVES))
+    framework.engine_module.engine = engine
+    sentences = sentences_of(stage.record(IMPORTS))
     assert "A framework 0.1 is not recorded. Recording needs 0.2 or later." in " ".join(sentences)
     assert sentences[-1].startswith("`add_` writes all 2 cells")
 
 
 def test_a_recording_keeps_no_engine_alive(framework):
-    stage.record(ARRIVES)
+    stage.record(IMPORTS)
     engine = weakref.ref(framework.made.pop())
     gc.collect()
     assert engine() is None

@@ -60,7 +60,7 @@ def lines(done) -> list[int]:
 
 
 class NoWindow:
-    """A window that never begins. It records the first time that a line is reached."""
+    """A window that never begins. It stores the number of the statement with which a line is first reached."""
 
     is_alone = False
 
@@ -96,7 +96,7 @@ def test_statements_are_recorded_inside_functions_with_the_names_and_iterations_
     assert done.variant["truncated"] == f"The stage shows statements {first} to {first + 3} of the run."
 
 
-def test_an_iteration_is_that_of_the_innermost_loop_around_a_line():
+def test_an_iteration_is_counted_in_the_innermost_loop_around_a_line():
     assert head_of_loop(PROGRAM, 14) == 13 and head_of_loop(PROGRAM, 25) == 24
     done, _ = recorded(IterationWindow(31, 24, FILE))
     assert (
@@ -108,13 +108,13 @@ def test_an_iteration_is_that_of_the_innermost_loop_around_a_line():
         head_of_loop(PROGRAM, 8)
 
 
-def test_a_line_is_recorded_from_the_first_time_that_it_runs():
+def test_a_recording_begins_the_first_time_that_the_line_of_its_window_runs():
     done, _ = recorded(LineWindow(17, FILE), limit=5)
     assert lines(done)[:2] == [17, 18] and len(lines(done)) == 5
     assert "Only the first 5 steps of the run from line 17 on are shown" in done.variant["truncated"]
 
 
-def test_a_window_at_the_top_level_and_one_that_the_run_does_not_reach():
+def test_a_window_may_begin_at_the_top_level_or_after_the_end_of_the_run():
     done, _ = recorded(LineWindow(27, FILE))
     assert lines(done) == [27]
     done, names = recorded(StatementWindow(10_000, 10_010))
@@ -122,7 +122,7 @@ def test_a_window_at_the_top_level_and_one_that_the_run_does_not_reach():
     assert names["last"].tolist() == [1]
 
 
-def test_a_program_ends_with_its_window_if_the_caller_requests_it():
+def test_a_program_ends_at_the_end_of_its_window_if_the_caller_requests_it():
     done, names = recorded(StatementWindow(100, 110, is_alone=True))
     assert done.error is None and "last" not in names and 0 < names["count"] < 20
 
@@ -147,21 +147,21 @@ def test_a_stage_opens_at_the_last_write_of_a_line():
 # ---------- counting ----------
 
 
-def test_the_window_of_a_count_begins_with_the_iteration_that_made_a_node():
+def test_the_window_of_a_counted_run_begins_with_the_iteration_that_made_the_node():
     made = [0]
     source = "for i in range(50):\n    for k in range(3):\n        k\n    made[0] += 1\n    i\ni\n"
     run = CountedRun(source, FILE, lambda: made[0])
     run.run({"made": made})
-    # An iteration has nine statements: the outer head, the inner head with its three statements, the count and `i`.
+    # An iteration has six statements: the inner head, three times `k`, the count and `i`. Two statements run once.
     each = (run.count - 2) // 50
     first, last = run.window(40, 1 + 42 * each)
     assert last == 1 + 42 * each + 3 and first == 2 + 40 * each
     assert run.window(-1, 1 + 42 * each)[0] == 2 + 41 * each
-    # the node is too old: only a part before the last statement is recorded
+    # The node is so old that the window begins only 200 statements or fewer before the last statement.
     assert run.window(0, run.count)[0] >= run.count - 200
 
 
-def test_a_program_before_its_window_costs_little():
+def test_the_statements_before_a_window_run_almost_at_full_speed():
     source = "total = 0\nfor i in range(20000):\n    total += i\n"
     begun = time.process_time()
     exec(source, {})
@@ -169,5 +169,5 @@ def test_a_program_before_its_window_costs_little():
     begun = time.process_time()
     done, names = recorded(StatementWindow(19_990, 19_995), source)
     assert names["total"] == sum(range(20000)) and done.error is None
-    # 100 microseconds for each statement; recording takes milliseconds
+    # Allow 100 microseconds for each of the 20,000 statements. Recording a statement takes milliseconds.
     assert time.process_time() - begun < alone + 2.0

@@ -195,7 +195,7 @@ SAYS = {
         "`expand` makes a tensor whose 6 elements share 2 cells of storage 3. No byte is added.",
         "`mul_` is refused: it would write `e`, whose 6 elements share 2 cells. Nothing is written.",
     ],
-    # a write that reads its target; a copy that was written and deleted
+    # a write whose operand is a view of its target; a write to a copy that is then freed
     "x = mt.arange(5)\nx[1:].add_(x[:-1])\nx[[0, 1]][0] = 7": [
         "Line 1 allocates storage 1, 5 numbers in 40 bytes, for a tensor of shape [5]. `x` is a name for that tensor.",
         "`add_` writes 4 cells of storage 1, which goes from version 0 to version 1. Its operand reads 3 of them "
@@ -221,7 +221,7 @@ SAYS = {
         "The `backward` of `Twice` (line 10) is done: it sends [2, 2] to `x@0`. Storages 3 and 4 are freed.",
         "`backward` is done: `x.grad` is [2, 2], in storage 5, 8 bytes.",
     ],
-    # tensors that a network and its optimizer hold
+    # the parameters of a network and the state of its optimizer
     "net = mt.nn.Linear(1, 1)\nnet.weight.set_value(mt.ones([1, 1]))\n"
     "opt = mt.optimizer.Momentum(0.5, 0.9, parameters=net.parameters())\nnet(mt.ones([1, 1])).backward()\nopt.step()": [
         "Line 1: `create_parameter` allocates storage 1, 4 bytes; then `create_parameter` allocates storage 2, 4 "
@@ -310,7 +310,7 @@ COW = {
         "`sin_` needs its input for backward, so it first copies 12 bytes to storage 4. Then it writes all 3 cells of "
         "storage 2: version 1. `multiply` (line 3) reads the copy, too."
     ],
-    # no more than the bytes that the write covers, each counted once
+    # a write copies only the saved bytes that it covers, and copies no byte twice
     LEAF + "a = x * 2\ny = a * a\na[1] = 0\na[1] = 5\na.add_(1)\ny.sum().backward()": [
         "Line 4 writes 1 cell of storage 2, which goes from version 0 to version 1. Just before, 4 bytes were copied "
         "to storage 4: `multiply` (line 3) still needs them.",
@@ -332,7 +332,7 @@ COW = {
         "Line 4 writes 1 cell of storage 2, which goes from version 0 to version 1. No byte that `multiply` (line 3) "
         "saved is overwritten, so nothing is copied."
     ],
-    # one bit for each element
+    # a mask with one bit for each element
     LEAF + "a = x * 2\na.clip_(3, 5)": [
         "`clip_` saves marks of its input, 1 bit per element, 1 byte in storage 3, then writes all 3 cells of storage "
         "2: version 1."
@@ -346,7 +346,7 @@ def test_sentences_under_copy_on_write(source):
     assert said[-len(COW[source]) :] == COW[source]
 
 
-def test_an_older_version_and_a_freed_tensor_have_different_sentences():
+def test_sentences_about_a_write_beside_saved_cells_say_that_only_the_version_moved():
     source = LEAF + "a = x * 1\ny = a[0:2] * a[0:2]\na[2] = 8\ny.sum().backward()"
     said = sentences(source)
     assert said[3] == (
@@ -359,7 +359,7 @@ def test_an_older_version_and_a_freed_tensor_have_different_sentences():
     )
 
 
-def test_an_operation_recorded_before_the_first_line_is_described_as_such():
+def test_the_sentence_about_an_operation_of_an_earlier_cell_calls_it_earlier():
     namespace = {"__name__": "__main__", "mt": mt}
     exec(LEAF + "a = x * 2\ny = a * a", namespace)
     assert sentences("a[0] = 1", namespace, policy="copy_on_write") == [
@@ -369,7 +369,7 @@ def test_an_operation_recorded_before_the_first_line_is_described_as_such():
 
 
 def test_the_effect_of_a_write_on_saved_tensors_is_always_mentioned():
-    """This is true in programs of every kind, even if the sentence reaches its limit of words."""
+    """The programs are of every kind. Some of their sentences reach the limit of words."""
     for policy in ("2.6", "copy_on_write"):
         for source in [*PROGRAMS.values(), *map(fuzz.program, range(40))]:
             mt.seed(0)
@@ -390,7 +390,7 @@ def test_a_sentence_names_the_result_that_an_operation_saves():
     )
 
 
-def test_in_a_large_storage_only_certain_readers_are_said_to_see_a_write():
+def test_a_sentence_about_a_large_storage_names_only_tensors_that_certainly_see_the_write():
     said = sentences("x = mt.zeros([1000, 1000])\nv = x[10]\nc = x[:, 3]\nx[5, [1, 5]] = 2\nv[3] = 1\nc.fill_(7)")
     assert said[3:] == [
         "Line 4 writes 2 cells of storage 1, which goes from version 0 to version 1.",
@@ -400,11 +400,11 @@ def test_in_a_large_storage_only_certain_readers_are_said_to_see_a_write():
 
 
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
-def test_every_sentence_keeps_the_rules(source):
+def test_every_sentence_follows_the_rules_for_sentences(source):
     said = sentences(source)
     for before, sentence in zip(["", *said], said, strict=False):
         assert len(sentence.split()) <= 35, sentence
-        assert sentence != before, "a reader who hears the page would not hear this step"
+        assert sentence != before, "a screen reader does not announce a repeated sentence"
         assert sentence.endswith("."), sentence
         assert sentence.count("`") % 2 == 0, sentence
         prose = re.sub(r"`[^`]*`", "CODE", sentence)
@@ -429,5 +429,5 @@ def test_every_sentence_keeps_the_rules(source):
         (100.5, "100.5"),
     ],
 )
-def test_numbers_are_short(number, text):
+def test_the_text_of_a_number_is_short(number, text):
     assert text_of(number) == text

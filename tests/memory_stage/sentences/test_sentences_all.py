@@ -1,4 +1,4 @@
-"""Test that every text of the stage's sentences occurs for a program where it is true, and not for a similar one."""
+"""Test that each text of the sentences occurs for a program of which it is true, and not for a similar program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN = "# shown"
 #: flight, cannot be judged.
 FEWEST_FALSE = 110
 
-#: Texts that occur only for programs of PyTorch or Paddle. The tests with these frameworks produce them.
+#: Texts that occur only for programs of real PyTorch or Paddle, and therefore only in the tests with these frameworks.
 OF_FRAMEWORKS = {
     "backward: The `backward` of {} is done: it sends nothing on.",
     "backward: {} receives {} itself, writes {} into it and returns nothing, so `backward` continues with these "
@@ -45,7 +45,7 @@ OF_FRAMEWORKS = {
 
 @dataclass
 class Pair:
-    """A program that produces a text, and a program that differs in one line and for which the text would be false.
+    """A program that produces some texts, and a program with one other line, of which the texts would be false.
 
     Attributes:
         texts: the texts, in the form of ``templates.texts``.
@@ -57,7 +57,7 @@ class Pair:
 
 
 def pairs() -> list[Pair]:
-    """Read the pairs in ``near.diff``. A pair is a few texts and then a program as a difference; a blank line
+    """Read the pairs in ``near.diff``. A pair is some texts, followed by its programs as a diff; a blank line
     ends it.
     """
     found = []
@@ -70,7 +70,7 @@ def pairs() -> list[Pair]:
 
 
 def sentences_after(program: str) -> list[truth.Said]:
-    """Return the sentences on a program, or on its part after ``STAGE``, and the state of memory before that part."""
+    """Return the sentences on a program, or on its part after ``STAGE``, each with the states of memory around it."""
     namespace = {"__name__": "__main__", "mt": mt}
     earlier, _, program = program.rpartition(STAGE)
     exec(compile(earlier, "<earlier>", "exec"), namespace)
@@ -100,7 +100,7 @@ class Sentences:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _quick_to_begin() -> Iterator[None]:
+def _existing_objects_ignored() -> Iterator[None]:
     with truth.existing_objects_ignored():
         yield
 
@@ -116,8 +116,8 @@ def has(text: str, reported: list[truth.Said]) -> bool:
     return any(text in templates.texts_in(said.text) for said in reported)
 
 
-def test_every_text_has_a_program_that_produces_it_and_a_similar_one_that_does_not(all_sentences):
-    """Whoever adds a text adds a pair to ``near.diff``."""
+def test_each_text_occurs_for_the_first_program_of_a_pair_and_not_for_the_second(all_sentences):
+    """Each new text needs a pair in ``near.diff``."""
     texts = [text for each in all_sentences for text in each.pair.texts]
     assert sorted([*texts, *OF_FRAMEWORKS]) == sorted(templates.texts())
     assert len(texts) > 150
@@ -133,7 +133,7 @@ def test_the_two_programs_of_a_pair_differ_in_one_line():
         assert sum(differ) == 1, pair
 
 
-def test_the_sentences_on_these_programs_are_true(all_sentences):
+def test_the_sentences_on_the_programs_of_all_pairs_are_true(all_sentences):
     steps = [said for each in all_sentences for said in (*each.true, *each.near)]
     wrong = []
     for said in steps:
@@ -142,13 +142,13 @@ def test_the_sentences_on_these_programs_are_true(all_sentences):
     assert wrong == [] and len(steps) > 1000
 
 
-def test_most_of_the_sentences_would_be_false_of_the_similar_program(all_sentences):
-    """Judge each sentence as if it described the same line of the similar program."""
-    false = [text for each in all_sentences for text in each.pair.texts if is_false_close_by(text, each)]
+def test_most_of_the_texts_would_be_false_of_the_similar_program(all_sentences):
+    """Judge each sentence as if it described the line with the same number in the similar program."""
+    false = [text for each in all_sentences for text in each.pair.texts if is_false_for_similar(text, each)]
     assert len(false) >= FEWEST_FALSE
 
 
-def is_false_close_by(text: str, reported: Sentences) -> bool:
+def is_false_for_similar(text: str, reported: Sentences) -> bool:
     tried = 0
     for said in reported.true:
         for clause in truth.clauses(said.text):
@@ -169,13 +169,13 @@ def test_every_sentence_begins_with_a_capital_a_number_or_code(all_sentences):
                 assert re.match("[A-Z`0-9]", sentence), said.text
 
 
-def test_the_texts_are_those_of_the_source(all_sentences):
+def test_texts_found_in_the_source_occur_in_sentences(all_sentences):
     said = {templates.plain(said.text) for each in all_sentences for said in each.true}
     assert any(re.search("removes a name and its tensor. ", each) for each in said)
     assert "naming: {} removes a name and its {}. Storage {} stays, because {}." in templates.texts()
 
 
-def test_a_sentence_without_marks_equals_the_plain_sentence():
+def test_a_marked_sentence_without_its_marks_equals_the_plain_sentence():
     programs = [pair.true for pair in pairs()[::15]]
     plain = [sentences_on(program) for program in programs]
     with templates.marked():
@@ -183,7 +183,7 @@ def test_a_sentence_without_marks_equals_the_plain_sentence():
     assert marked == plain == [sentences_on(program) for program in programs]
 
 
-def test_an_operation_recorded_before_the_first_line_has_no_line():
+def test_an_operation_of_an_earlier_cell_is_called_earlier_instead_of_by_its_line():
     reported = sentences_on(LEAF + "y = a * a\n" + STAGE + "y.backward()")
     assert (
         reported[1]
@@ -191,7 +191,7 @@ def test_an_operation_recorded_before_the_first_line_has_no_line():
     )
 
 
-def test_a_view_recorded_before_the_first_line_is_not_a_call_of_a_layer():
+def test_a_view_of_an_earlier_cell_is_not_called_a_call_of_a_layer():
     reported = sentences_on(LEAF + "v = a[0:2]\n" + STAGE + "v.add_(1)\na.sum().backward()")
     assert not any("its call" in sentence for sentence in reported)
     assert (

@@ -1,4 +1,4 @@
-"""Test that a sentence appears for a program for which it is true, and not for a similar one for which it is false."""
+"""Test that a sentence appears for a program of which it is true, and not for a similar program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memory_stage.recorder import record
 
 @dataclass
 class Near:
-    """Two programs that differ only slightly.
+    """A program with an expected sentence, and a similar program of which the sentence would be false.
 
     Attributes:
         says: maps a line of ``true`` to words in the sentence of its step.
@@ -47,69 +47,69 @@ def has_sentence(program: str, line: int, text: str) -> bool:
 LEAF = "x = mt.to_tensor([1., 2.], stop_gradient=False)\n"
 
 PAIRS = {
-    "what a function returned, and what it made of a global name": Near(
+    "a function returns a tensor, or rebinds a global name": Near(
         "S = mt.ones([2])\ndef reset():\n    global S\n    return mt.zeros([2])\nS = reset()",
         "S = mt.ones([2])\ndef reset():\n    global S\n    S = mt.zeros([2])\nreset()",
         {5: "`S` names its return value"},
         "returned",
         {4: "`S` moves to it, and storage 1 is freed"},
     ),
-    "what only the running line holds, and what a global name holds": Near(
+    "only the running line refers to a result, or a global name does": Near(
         "G = mt.ones([2])\ndef f():\n    return G * 2\nG = f()",
         "G = mt.ones([2])\ndef f():\n    global G\n    G = G * 2\nf()",
         {3: "held by the running line"},
         "held by",
         {4: "`G` moves to it"},
     ),
-    "what a function returned, and what its result closed over": Near(
+    "a function returns a tensor, or a closure over it": Near(
         "def make():\n    t = mt.ones([2])\n    return t\nf = make()",
         "def make():\n    t = mt.ones([2])\n    return lambda: t\nf = make()",
         {4: "`f` names its return value"},
         "names its return value",
         {4: "`t in f` is a tensor in its result"},
     ),
-    "what a function returned, and what a generator holds beside it": Near(
+    "a function returns a generator's tensor, or the generator keeps it": Near(
         "def gen():\n    yield mt.ones([2])\nit = gen()\ndef step():\n    return next(it)\na = step()",
         "def gen():\n    t = mt.ones([2])\n    yield 1\nit = gen()\ndef step():\n    return next(it)\nstep()",
         {6: "`a` names its return value"},
         "names its return value",
     ),
-    "what a function returned, and one of several results of a line": Near(
+    "a line has one result, or chooses one of two tensors": Near(
         "def f():\n    return mt.ones([2])\na = f()",
         "def f():\n    return mt.ones([2])\nx = mt.zeros([2])\na = [x, f()][0]",
         {3: "`a` names its return value"},
         "`a` names its return value",
         {4: "`a` names the tensor of `x`"},
     ),
-    "what a class made, and what it received": Near(
+    "a constructor makes a tensor, or receives it": Near(
         "class C:\n    def __init__(self):\n        self.t = mt.ones([2])\nc = C()",
         "class C:\n    def __init__(self, t):\n        self.t = t\nx = mt.ones([2])\nc = C(x)",
         {4: "`c.t` names a tensor that it made"},
         "made.",
         {5: "`c.t` names the tensor of `x`"},
     ),
-    "a name that a generator is sent, and one that it had": Near(
+    "a generator is sent a tensor, or continues with its own": Near(
         "def gen():\n    while True:\n        r = yield\nx = mt.ones([2])\nit = gen()\nnext(it)\nit.send(x)",
         "def gen():\n    r = mt.ones([2])\n    yield\n    yield\nit = gen()\nnext(it)\nnext(it)",
         {7: "`gen` resumes where it waited. `r in gen` is a name for the tensor of `x`."},
         "is a name for the tensor of",
         {7: "`gen` resumes where it waited, with `r in gen`."},
     ),
-    "a generator that writes and ends": Near(
+    "a generator writes and ends, or yields again": Near(
         "def gen():\n    r = yield\n    r.add_(1)\nx = mt.ones([2])\nit = gen()\nnext(it)\nit.send(x)",
         "def gen():\n    r = yield\n    r.add_(1)\n    yield\nx = mt.ones([2])\nit = gen()\nnext(it)\nit.send(x)",
         {3: "`add_` writes all 2 cells of storage 1", 7: "Line 7 raises `StopIteration`"},
         "raises",
         {3: "`add_` writes all 2 cells of storage 1"},
     ),
-    "a line that writes and raises": Near(
+    "a line writes and raises, or only raises": Near(
         "x = mt.ones([2])\nx.add_(1).no_such_name",
         "x = mt.ones([2])\nx.no_such_name",
         {2: "Line 2: `add_` writes all 2 cells of storage 1, version 1; then it raises `AttributeError`."},
         "writes",
         {2: "Line 2 raises `AttributeError`. Memory does not change."},
     ),
-    "the last line of a with, and the end of the with": Near(
+    "a with statement ends, or a method does the same": Near(
         "class C:\n    def __enter__(self):\n        self.t = mt.ones([2])\n    def __exit__(self, *a):\n"
         "        self.t.zero_()\nwith C() as c:\n    y = mt.ones([3])",
         "class C:\n    def __enter__(self):\n        self.t = mt.ones([2])\n    def close(self, y):\n"
@@ -118,33 +118,33 @@ PAIRS = {
         "`y` is a name",
         {8: "then line 8 calls `C.close`"},
     ),
-    "numpy writes in a line of several operations": Near(
+    "numpy writes in a line of several operations, or does not": Near(
         "import minitensor.torch as torch\nx = torch.ones(2)\nn = x.numpy()\nn[0] = float(((x + 1) * 2).sum())",
         "import minitensor.torch as torch\nx = torch.ones(2)\nn = x.numpy()\nf = float(((x + 1) * 2).sum())",
         {4: "numpy writes 1 cell of storage 1, version unchanged"},
         "numpy writes",
     ),
-    "a masked fill, and a fill": Near(
+    "a masked fill, or a fill": Near(
         "x = mt.to_tensor([1., -2., 3.])\nx.masked_fill_(x < 0, 9.)",
         "x = mt.to_tensor([1., -2., 3.])\nx.fill_(9.)",
         {2: "then `masked_fill_` writes 1 cell of storage 1, version 1."},
         "1 cell",
         {2: "`fill_` writes all 3 cells of storage 1"},
     ),
-    "an array of numpy that comes, writes and goes in one line": Near(
+    "a temporary array writes a tensor, or a clone of it": Near(
         "import minitensor.torch as torch\nx = torch.ones(2)\nx.numpy()[0] = 5",
         "import minitensor.torch as torch\nx = torch.ones(2)\nx.clone().numpy()[0] = 5",
         {3: "Line 3 writes 1 cell of storage 1 from outside, but the version stays 0."},
         "from outside",
     ),
-    "a hook returns another gradient, or reads it": Near(
+    "a hook returns another gradient, or is removed": Near(
         LEAF + "y = x * 2\ny.register_hook(lambda g: g * 10)\n(y * 3).backward()",
         LEAF + "y = x * 2\nh = y.register_hook(lambda g: g * 10)\nh.remove()\n(y * 3).backward()",
         {4: "A hook on `y` receives a copy of the gradient [3, 3] and returns [30, 30], in storage 5"},
         "hook on",
         {5: "`multiply` (line 2) receives [3, 3]"},
     ),
-    "two hooks on one value, and one": Near(
+    "a value has two hooks, or one": Near(
         LEAF + "y = x * 2\ny.register_hook(lambda g: g * 10)\ny.register_hook(lambda g: g + 1)\n(y * 3).backward()",
         LEAF + "y = x * 2\ny.register_hook(lambda g: g * 10)\nx.register_hook(lambda g: g + 1)\n(y * 3).backward()",
         {
@@ -154,14 +154,14 @@ PAIRS = {
         "2 hooks",
         {5: "A hook on `y` receives a copy of the gradient [3, 3] and returns [30, 30]"},
     ),
-    "a hook that returns nothing": Near(
+    "a hook returns nothing, or a gradient": Near(
         "x = mt.to_tensor([1., 2.], stop_gradient=False)\nx.register_hook(lambda g: print(g))\n(x * 3).backward()",
         "x = mt.to_tensor([1., 2.], stop_gradient=False)\nx.register_hook(lambda g: g * 2)\n(x * 3).backward()",
         {3: "A hook on `x` receives a copy of the gradient [3, 3] and returns nothing"},
         "returns nothing",
         {3: "and returns [6, 6]"},
     ),
-    "another thread writes, or this one does": Near(
+    "another thread writes, or the main thread does": Near(
         "import threading\nx = mt.ones([2])\ndef work():\n    for i in range(3):\n        x.add_(1)\n"
         "t = threading.Thread(target=work)\nt.start(); t.join()\nx.add_(1)",
         "x = mt.ones([2])\ndef work():\n    for i in range(3):\n        x.add_(1)\nwork()\nx.add_(1)",
@@ -169,7 +169,7 @@ PAIRS = {
         "nother thread",
         {4: "from version 2 to version 3"},
     ),
-    "another thread makes what backward needs stale, or does not": Near(
+    "another thread writes a saved tensor, or one that is not saved": Near(
         "import threading\nw = mt.ones([2])\nw.stop_gradient = False\na = w * 1\ny = a * a\n"
         "t = threading.Thread(target=a.detach().zero_)\nt.start(); t.join()",
         "import threading\nw = mt.ones([2])\nw.stop_gradient = False\na = w * 1\ny = a + a\n"
@@ -178,28 +178,28 @@ PAIRS = {
         "gone",
         {7: "Another thread writes storage 2"},
     ),
-    "PyTorch's program says another name than events do": Near(
+    "a program uses PyTorch's property T, or its method permute": Near(
         "import minitensor.torch as torch\nx = torch.ones(2, 3)\ny = x.T",
         "import minitensor.torch as torch\nx = torch.ones(2, 3)\ny = x.permute(1, 0)",
         {3: "`x.T` makes a second tensor"},
         "x.T",
         {3: "`permute` makes a second tensor"},
     ),
-    "PyTorch's reshape, and its view": Near(
+    "a program calls PyTorch's reshape, or its view": Near(
         "import minitensor.torch as torch\nx = torch.ones(6)\ny = (x + 1).reshape(2, 3)[0]",
         "import minitensor.torch as torch\nx = torch.ones(6)\ny = (x + 1).view(2, 3)[0]",
         {3: "then `reshape` makes a view on storage 2; then `(x + 1).reshape(2, 3)[0]` makes a view on storage 2."},
         "reshape",
         {3: "then `view` makes a view on storage 2; then `(x + 1).view(2, 3)[0]` makes a view on storage 2."},
     ),
-    "a node of PyTorch's, and of Paddle's": Near(
+    "a program calls PyTorch's mul, or Paddle's multiply": Near(
         "import minitensor.torch as torch\nw = torch.ones(2, requires_grad=True)\na = w * 1\nb = a.mul(a)\na.mul_(2)",
         "w = mt.ones([2])\nw.stop_gradient = False\na = w * 1\nb = a.multiply(a)\na.multiply_(mt.ones([2]))",
         {5: "`mul_` writes all 2 cells of storage 2, which goes from version 0 to version 1. `mul` (line 4) saved"},
         "`mul`",
         {5: "The saved numbers of `multiply` (line 4) are gone"},
     ),
-    "another thread makes a gradient, or this one does": Near(
+    "another thread makes a gradient, or the main thread does": Near(
         "import threading\nw = mt.ones([2])\nw.stop_gradient = False\ny = w * 3\n"
         "t = threading.Thread(target=y.backward)\nt.start(); t.join()",
         "w = mt.ones([2])\nw.stop_gradient = False\ny = w * 3\ny.backward()",
@@ -221,8 +221,8 @@ def test_a_sentence_appears_if_it_is_true_and_not_for_a_similar_program(pair: Ne
         assert has_sentence(pair.near, line, text), numbered_sentences(pair.near)
 
 
-def test_no_step_of_the_last_line_of_a_with_calls_its_end() -> None:
-    reported = numbered_sentences(PAIRS["the last line of a with, and the end of the with"].true)
+def test_no_sentence_on_the_last_line_of_a_with_statement_mentions_exit() -> None:
+    reported = numbered_sentences(PAIRS["a with statement ends, or a method does the same"].true)
     assert not any("__exit__" in sentence for line, sentence in reported if line == 7), reported
 
 
@@ -239,7 +239,7 @@ def test_a_function_of_a_cell_that_awaited_is_stepped_through() -> None:
 
 
 def last_of_cell(program: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the sentence on the last line of a cell whose value a notebook keeps as ``_``."""
+    """Return the sentence on the last line of a notebook's cell. The notebook binds the value of that line to ``_``."""
     namespace = {"__name__": "__main__", "mt": mt}
     monkeypatch.setattr(sys, "displayhook", lambda value: namespace.__setitem__("_", value))
     recording = record.run(program, namespace, file="<program>", show_last=True)
@@ -267,23 +267,23 @@ def test_a_last_line_that_writes_says_that_the_notebook_keeps_its_value(monkeypa
         ("def rows():\n    yield [mt.ones([2])]\ng = rows()\nx = [next(g)]\nx = frozenset(x[0])", ""),
     ],
 )
-def test_the_holders_of_an_unnamed_tensor_are_the_same_in_the_trace_and_the_sentence(program: str, holder: str) -> None:
+def test_the_trace_names_the_object_that_refers_to_an_unnamed_tensor(program: str, holder: str) -> None:
     reported = [event["holder"] for step in steps(program) for event in step["events"] if "holder" in event]
     assert reported == ([holder] if holder else []), reported
 
 
 @pytest.mark.parametrize("body", ["f(n - 1)", "h(n); f(n - 1)", "x = n\n        f(n - 1)\n        x = 0"])
-def test_a_deep_recursion_costs_work_in_proportion_to_its_depth(body: str) -> None:
-    """The test counts executed lines of the recorder, not seconds."""
+def test_the_work_of_recording_a_recursion_is_proportional_to_its_depth(body: str) -> None:
+    """The test counts calls of Python functions, not seconds."""
     program = f"def h(x):\n    pass\ndef f(n):\n    if n:\n        {body}\nf(DEPTH)"
 
-    def lines(depth: int) -> int:
+    def calls(depth: int) -> int:
         count = 0
 
         def trace(frame, event, argument):
             nonlocal count
             count += 1
-            return trace if "recording" in frame.f_code.co_filename else None
+            return None  # count calls only, not lines
 
         before = sys.gettrace()
         sys.settrace(trace)
@@ -293,7 +293,7 @@ def test_a_deep_recursion_costs_work_in_proportion_to_its_depth(body: str) -> No
             sys.settrace(before)
         return count
 
-    first, second, third = (lines(depth) for depth in (20, 60, 100))
+    first, second, third = (calls(depth) for depth in (20, 60, 100))
     assert third - second <= 1.05 * (second - first)
 
 
@@ -317,7 +317,7 @@ def test_a_stage_on_a_gpu_counts_the_bytes_that_it_shows(notebook_on_a_gpu) -> N
     assert reported == [(1, 512, 512), (2, 1024, 1024), (3, 512, 1024)]
 
 
-def test_a_stage_on_a_gpu_counts_earlier_shown_tensors_and_ignores_other_frees(notebook_on_a_gpu) -> None:
+def test_a_stage_on_a_gpu_counts_earlier_tensors_that_it_shows_and_ignores_frees_of_others(notebook_on_a_gpu) -> None:
     old, unseen = mt.ones([1000]), [mt.ones([2000])]
     names = {"old": old, "f": unseen.clear}
     del old
@@ -326,7 +326,7 @@ def test_a_stage_on_a_gpu_counts_earlier_shown_tensors_and_ignores_other_frees(n
     assert reported[-2] == (3, 8192, 8192)
 
 
-def test_a_name_that_held_a_gpu_tensor_adds_nothing_to_the_computers_memory(notebook_on_a_gpu) -> None:
+def test_a_gpu_tensor_whose_name_is_rebound_adds_no_bytes_to_the_memory_of_the_host(notebook_on_a_gpu) -> None:
     x = mt.ones([1000])
     mt.set_device("cpu")
     program = "x = mt.ones([10])\ny = mt.ones([5])"

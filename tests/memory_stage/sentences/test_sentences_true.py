@@ -32,7 +32,7 @@ loss = nn.functional.binary_cross_entropy_with_logits(D(fake), torch.ones(1, 1))
 loss.backward()
 og.step()
 """,
-    "a state that goes on": """
+    "a recurrent state": """
 import minitensor.torch as torch
 W = torch.ones(3, 3, requires_grad=True)
 h = torch.zeros(1, 3)
@@ -49,7 +49,7 @@ y[y < 0] = 0
 y.masked_fill_(y > 2, 9)
 y.sum().backward()
 """,
-    "batch normalization, training and not": """
+    "batch normalization in training and in evaluation": """
 import minitensor.torch as torch
 bn = torch.nn.BatchNorm1d(2)
 y = bn(torch.ones(4, 2))
@@ -85,7 +85,7 @@ async def work():
     return x * 2
 r = asyncio.run(work())
 """,
-    "hooks that replace": """
+    "hooks that replace gradients": """
 w = mt.to_tensor([1., 2.], stop_gradient=False)
 y = w * 2
 y.register_hook(lambda g: g * 10)
@@ -97,7 +97,7 @@ y.sum().backward()
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _quick_to_begin() -> Iterator[None]:
+def _existing_objects_ignored() -> Iterator[None]:
     with truth.existing_objects_ignored():
         yield
 
@@ -132,7 +132,7 @@ def test_the_sentences_on_a_learners_program_are_true(name: str) -> None:
     assert steps > 1 and not wrong, "\n".join(wrong)
 
 
-def test_every_kind_has_programs_and_no_two_are_the_same() -> None:
+def test_the_kinds_have_at_least_200_programs_and_most_programs_differ() -> None:
     programs = [kinds.program(kind, seed) for kind in kinds.KINDS for seed in range(SEEDS)]
     assert len(programs) >= 200 and len(set(programs)) > 0.8 * len(programs)
 
@@ -157,16 +157,16 @@ w = 0
 
 
 def altered(sentence: str) -> Iterator[str]:
-    """Return the sentence with one number changed, and the sentence with one name changed."""
+    """Yield copies of the sentence, each with one number or one name changed."""
     for found in re.finditer(r"(?<![\w.])\d+(?![\w.]*\d)", sentence):
         if sentence[: found.start()].count("`") % 2:
-            continue  # a number or a name in code
+            continue  # the number is part of code
         yield f"{sentence[: found.start()]}{int(found[0]) + 1}{sentence[found.end() :]}"
     for found in re.finditer(r"(?<=`)[a-z](?=`)", sentence):
         yield f"{sentence[: found.start()]}nobody{sentence[found.end() :]}"
 
 
-def test_a_sentence_with_another_number_or_name_is_found_false() -> None:
+def test_a_sentence_with_a_changed_number_or_name_is_usually_found_false() -> None:
     namespace = {"__name__": "__main__", "mt": mt}
     with truth.watched(namespace, "<true?>") as witness:
         steps = record.run(ALIASES.strip("\n"), namespace, file="<true?>").variant["steps"]
@@ -178,12 +178,12 @@ def test_a_sentence_with_another_number_or_name_is_found_false() -> None:
             said = truth.Said(step["line"], text, witness.moments[k], witness.moments[k + 1], source, None)
             if not list(truth.judged(said)):
                 missed.append(text)
-    # The number of the line with which a sentence begins is not judged.
+    # The line number at the beginning of a sentence is not judged.
     missed = [text for text in missed if text.partition(" ")[0] != "Line"]
     assert tried > 40 and len(missed) < 0.1 * tried, missed
 
 
-def test_a_sentence_that_cannot_be_judged_fails() -> None:
+def test_a_sentence_with_an_unknown_claim_is_found_false() -> None:
     now = truth.Moment()
     assert list(truth.judged(truth.Said(1, "`x` is beautiful.", now, now, [], None))) == ["unknown: `x` is beautiful"]
     assert claims.rule is claims_rarer.rule is truth.rule

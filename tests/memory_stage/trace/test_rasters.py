@@ -30,7 +30,7 @@ SHAPES = [(5000,), (40, 70), (1, 3000), (3, 2, 700), (64, 1, 8, 8), (10, 3, 28, 
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_each_sampled_cell_has_the_position_of_its_picture_row_and_column(shape):
+def test_each_sample_is_the_cell_in_the_middle_of_its_part_of_the_picture(shape):
     raster = raster_of(*shape)
     cells = np.arange(np.prod(shape)).reshape(shape)
     if shape[-1] == 3:
@@ -45,7 +45,7 @@ def test_each_sampled_cell_has_the_position_of_its_picture_row_and_column(shape)
         assert raster.cells[picture, row, column] == whole[(picture, *at)]
 
 
-def test_pictures_are_the_first_of_a_batch_and_a_matrix_is_one_map():
+def test_a_raster_shows_the_first_pictures_of_a_batch_or_one_whole_matrix():
     assert raster_of(64, 1, 8, 8).cells.shape == (MOST_PICTURES, 8, 8)
     assert raster_of(10, 3, 28, 28).of == (30, 28, 28)
     assert raster_of(50, 32, 24, 3).of == (50, 32, 24)
@@ -54,14 +54,14 @@ def test_pictures_are_the_first_of_a_batch_and_a_matrix_is_one_map():
     assert raster_of(5000).of == (1, 1, 5000)
 
 
-def test_a_tensor_that_reads_only_a_part_or_in_another_order_has_no_raster():
+def test_a_tensor_has_no_raster_if_it_skips_repeats_or_reorders_the_cells_of_its_storage():
     assert Raster.of_layout((10, 20), (20, 1), 0, 400) is None
     assert Raster.of_layout((20, 10), (1, 20), 0, 200) is None
     assert Raster.of_layout((200,), (0,), 0, 200) is None
     assert Raster.of_layout((0,), (1,), 0, 0) is None
 
 
-def test_the_lowest_value_has_level_1_the_highest_255_and_non_finite_ones_0():
+def test_the_lowest_value_has_level_1_the_highest_level_255_and_non_finite_values_level_0():
     values = np.linspace(-2, 2, 100).tolist()
     values[3], values[4], values[5] = np.nan, np.inf, "?"
     found = raster_of(100).with_values(values)
@@ -72,7 +72,7 @@ def test_the_lowest_value_has_level_1_the_highest_255_and_non_finite_ones_0():
     assert (np.diff(finite) >= 0).all() and abs(grey[50] - 128) <= 2
 
 
-def test_equal_values_and_values_that_are_all_not_finite_have_a_raster():
+def test_equal_values_have_level_128_in_a_raster_and_non_finite_values_level_0():
     assert set(levels(raster_of(60).with_values([7.0] * 60)).ravel()) == {128}
     assert set(levels(raster_of(60).with_values([np.nan] * 60)).ravel()) == {0}
 
@@ -81,7 +81,7 @@ def events(shown, kind):
     return [event for step in shown.data["variants"][0]["steps"] for event in step["events"] if event["do"] == kind]
 
 
-def test_a_storage_and_each_write_to_it_have_the_values_at_that_time():
+def test_the_rasters_of_a_storage_and_of_its_writes_show_the_values_at_that_time():
     shown = stage.record("x = mt.zeros([20, 30])\nx[5:10] = 4.0\nx.add_(1.0)", {"mt": mt})
     assert list(problems(shown.data)) == []
     (made,) = [event["raster"] for event in events(shown, "storage")]
@@ -97,7 +97,7 @@ def test_a_storage_whose_numbers_are_shown_has_no_raster():
     assert [event["length"] for event in events(shown, "storage") if "raster" in event] == [49]
 
 
-def test_a_long_recording_ends_its_rasters_and_keeps_its_size():
+def test_a_long_recording_adds_no_rasters_after_a_limit_of_samples():
     program = "x = mt.zeros([64, 64])\nfor i in range(100):\n    x.add_(1.0)"
     shown = stage.record(program, {"mt": mt})
     sampled = [event["raster"] for event in events(shown, "write") if "raster" in event]

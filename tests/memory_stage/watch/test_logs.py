@@ -10,12 +10,15 @@ from memory_stage.watch.node_log import NodeLog
 from memory_stage.watch.write_log import WriteLog
 
 
-def test_a_line_is_found_around_frames_of_libraries():
+def test_the_line_of_a_function_is_found_even_if_a_builtin_called_the_function():
     lines = Lines()
     frame = sys._getframe()
     number = lines.number_of(frame)
     found = lines[number]
-    assert (found.file, found.function) == (__file__, "test_a_line_is_found_around_frames_of_libraries")
+    assert (found.file, found.function) == (
+        __file__,
+        "test_the_line_of_a_function_is_found_even_if_a_builtin_called_the_function",
+    )
     assert "lines.number_of(frame)" in found.text
     seen = []
     sorted([2, 1], key=lambda n: seen.append(lines.number_of(sys._getframe())) or n)
@@ -23,11 +26,11 @@ def test_a_line_is_found_around_frames_of_libraries():
     assert lines[lines.number_of(None)] == UNKNOWN_LINE and UNKNOWN_LINE.text == ""
 
 
-def test_installed_code_and_this_package_are_not_the_program():
+def test_a_call_inside_this_package_gets_the_line_of_the_programs_call():
     lines = Lines()
     names = {"__name__": "memory_stage.watch.example", "sys": sys, "lines": lines}
     exec(compile("def ask():\n    return lines.number_of(sys._getframe())", __file__, "exec"), names)
-    assert lines[names["ask"]()].function == "test_installed_code_and_this_package_are_not_the_program"
+    assert lines[names["ask"]()].function == "test_a_call_inside_this_package_gets_the_line_of_the_programs_call"
     names["__name__"] = "program"
     exec(compile("def ask_again():\n    return lines.number_of(sys._getframe())", __file__, "exec"), names)
     assert lines[names["ask_again"]()] == ProgramLine(__file__, 2, "ask_again")
@@ -42,14 +45,14 @@ def test_a_node_belongs_to_the_line_of_the_last_entry_that_begins_at_or_before_i
     assert log.find(3) == (7, 2) and log.find(4) == (0, node_log.NO_TIME)
 
 
-def test_nodes_of_code_that_is_not_watched_have_no_line_and_count_as_late():
+def test_a_node_between_two_entries_has_no_line_and_the_time_of_the_later_entry():
     log = NodeLog()
     log.add(0, 3, 5, 0)
     log.add(6, 7, 8, 4)
     assert log.find(2) == (5, 0) and log.find(3) == log.find(5) == (0, 4) and log.find(6) == (8, 4)
 
 
-def test_a_loop_of_one_line_takes_one_entry_until_something_is_written():
+def test_the_node_log_merges_the_nodes_of_one_line_until_a_write_changes_the_time():
     log = NodeLog()
     for sequence in range(100):
         log.add(sequence, sequence + 1, 5, 0)
@@ -58,7 +61,7 @@ def test_a_loop_of_one_line_takes_one_entry_until_something_is_written():
     assert len(log) == 2 and log.find(99) == (5, 0) and log.find(100) == (5, 1)
 
 
-def test_the_node_log_forgets_its_older_half(monkeypatch):
+def test_the_node_log_drops_the_older_half_of_its_entries_at_its_limit(monkeypatch):
     monkeypatch.setattr(node_log, "MOST_ENTRIES", 10)
     log = NodeLog()
     for sequence in range(11):
@@ -66,7 +69,7 @@ def test_the_node_log_forgets_its_older_half(monkeypatch):
     assert len(log) == 6 and log.find(4) == (0, node_log.NO_TIME) and log.find(5) == (5, 5) and log.find(10) == (10, 10)
 
 
-def test_writes_are_kept_by_line_with_their_first_and_last_time():
+def test_the_write_log_merges_the_writes_of_a_line_and_stores_the_first_and_last_time():
     log = WriteLog()
     for time in range(1, 1001):
         log.add(1, time % 2, "add_", time, time)
@@ -76,7 +79,7 @@ def test_writes_are_kept_by_line_with_their_first_and_last_time():
     assert log.since(1, 999) == [even] and log.since(1, 1000) == [] and log.since(2, 0) == []
 
 
-def test_only_writes_without_a_version_raise_suspicion():
+def test_the_write_log_stores_the_time_of_the_last_write_that_no_version_counted():
     log = WriteLog()
     log.add(1, 4, "add_", 1, 1)
     assert log.last_uncounted == -1
@@ -84,7 +87,7 @@ def test_only_writes_without_a_version_raise_suspicion():
     assert log.last_uncounted == 2 and [each.is_counted for each in log.since(1, 0)] == [True, False]
 
 
-def test_the_write_log_forgets_the_storage_and_the_line_written_longest_ago(monkeypatch):
+def test_the_write_log_drops_the_storage_and_the_line_that_were_written_longest_ago(monkeypatch):
     monkeypatch.setattr(write_log, "MOST_STORAGES", 3)
     monkeypatch.setattr(write_log, "MOST_LINES", 2)
     log = WriteLog()

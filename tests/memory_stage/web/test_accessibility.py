@@ -1,4 +1,4 @@
-"""Test the shortcut for axe, which checks one text of each style and has to find the same faults as checking
+"""Test the faster use of axe, which checks one text of each style and must find the same faults as a check of
 all texts.
 """
 
@@ -18,36 +18,36 @@ STYLE = """p, li, button { color: #222; background: #fff } .far { position: abso
 TWENTY = '<p class="note">words</p>' * 20
 #: A page with many similar texts, of which one is unreadable.
 FAULTS = {
-    "a colour of its own": f'{TWENTY}<p class="note" style="color: #ccc" id="bad">words</p>{TWENTY}',
-    "a colour from its parent": (
+    "a text with another colour": f'{TWENTY}<p class="note" style="color: #ccc" id="bad">words</p>{TWENTY}',
+    "a text with the colour of its parent": (
         f'{TWENTY}<div style="color: #bbb"><p class="note" style="color: inherit" id="bad">words</p></div>'
     ),
-    "on another ground": (
+    "a text on another background": (
         f'{TWENTY}<div style="background: #444"><p class="note" style="background: none" id="bad">words</p></div>'
     ),
-    "alike to a single sign, of which axe is not sure": (
+    "the style of a single character, which axe cannot judge": (
         '<b class="x" style="color: #ccc">x</b><b class="x" style="color: #ccc" id="bad">words</b>'
     ),
-    "a box behind it that is not a parent": (
+    "a text over a box that is not its parent": (
         '<div style="position: relative; height: 80px"><div class="box" style="top: 0; left: 200px"></div>'
         '<b class="far" style="top: 9px">words</b><b class="far" style="top: 9px; left: 210px" id="bad">up</b></div>'
     ),
-    "a parent that fades": f'{TWENTY}<div class="faded"><p class="note" id="bad">words</p></div>',
-    "alike to one that is hidden": (
+    "a half-transparent parent": f'{TWENTY}<div class="faded"><p class="note" id="bad">words</p></div>',
+    "the style of a hidden text": (
         '<div style="color: #ccc"><b class="x" hidden>words</b><b class="x" style="visibility: hidden">words</b>'
         '<b class="x" id="bad">words</b></div>'
     ),
-    "alike to one that is off": (
+    "the style of a disabled button": (
         '<button style="color: #bbb" disabled>one</button><button style="color: #bbb" id="bad">two</button>'
     ),
-    "alike in a larger type": (
+    "the colour of a larger text": (
         '<p style="color: #888; font-size: 40px">words</p><p style="color: #888; font-size: 12px" id="bad">words</p>'
     ),
-    "a link in text, by its colour alone": (
+    "a link marked only by its colour": (
         '<p>Some text with a <a href="#a" style="color: #000; text-decoration: underline">first</a> and a '
         '<a href="#b" style="color: #333; text-decoration: none" id="bad">second</a> link in it.</p>'
     ),
-    "no question of colours": '<button>one</button><button id="bad"></button>',
+    "a button without a name": '<button>one</button><button id="bad"></button>',
 }
 
 
@@ -66,7 +66,7 @@ def place(html: str) -> str:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_one_bad_text_among_many_is_found(show, fault):
+def test_an_unreadable_text_among_many_similar_texts_is_found(show, fault):
     page = show(body=FAULTS[fault], css=STYLE, script=False)
     bad = [line for line in plain(page) if 'id="bad"' in line]
     found = [line for line in accessibility.violations(page) if 'id="bad"' in line]
@@ -90,7 +90,7 @@ def test_a_wrong_colour_inside_a_stage_is_found_where_axe_finds_it(show, name, s
     assert found >= places != set()
 
 
-def test_a_step_is_announced_once_and_its_picture_says_what_it_shows(show):
+def test_a_step_is_announced_once_and_its_picture_has_the_sentence_as_its_label(show):
     """An element ``<output>`` would announce the number of the step as well, even while the reader only scrolls."""
     page = show("stale")
     stage = page.locator("memory-stage")

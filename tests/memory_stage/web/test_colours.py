@@ -51,7 +51,7 @@ def test_contrast_is_computed_as_in_wcag():
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
 
 
-def test_every_text_of_every_picture_has_contrast_and_none_is_on_a_pattern():
+def test_every_text_of_every_picture_has_enough_contrast_and_is_not_on_a_pattern():
     pairs: dict[tuple[str, str], str] = {}
     for name in pages.NAMES:
         trace = pages.trace(name)
@@ -61,19 +61,19 @@ def test_every_text_of_every_picture_has_contrast_and_none_is_on_a_pattern():
                 for width in (288, 760):
                     for text, ground, said in text_pairs(picture.svg(trace, number, step, width)):
                         pairs.setdefault((text, ground), said)
-    # red on a light red ground, paper on red, digits on the tints of four aliases
+    # red on a light red background, paper on red, digits on the tints of aliases
     assert {("red", "redwash"), ("paper", "red"), ("muted", "wash"), ("ink", "t1"), ("ink", "t4")} <= set(pairs)
     for (text, ground), said in pairs.items():
-        assert ground in MODES["light"], f'"{said}" stands on {ground}'
+        assert ground in MODES["light"], f'"{said}" is drawn on {ground}'
         for mode, colours in MODES.items():
             assert contrast(colours[text], colours[ground]) >= TEXT, f'"{said}": {text} on {ground}, {mode}'
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_lines_and_alias_colours_have_contrast_to_the_background(mode):
+def test_lines_and_alias_colours_have_enough_contrast_to_the_background(mode):
     colours = MODES[mode]
     for ground in ("paper", "wash"):
         for token in ("ink", "line", "node", "red", "focus", "a1", "a2", "a3", "a4"):
             assert contrast(colours[token], colours[ground]) >= GRAPHIC, f"{token} on {ground}"
-    for alias in "1234":  # the lines of a pattern have the colour, and the ground has its tint
+    for alias in "1234":  # a pattern has lines of the alias's colour on its tint
         assert contrast(colours[f"a{alias}"], colours[f"t{alias}"]) >= 2, f"pattern {alias}"

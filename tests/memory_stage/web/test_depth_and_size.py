@@ -41,7 +41,7 @@ def test_a_trace_sets_the_depth_and_an_option_replaces_it():
     assert "shape" in draw("picture", pages.trace("stale"), {"step": 3})
 
 
-def test_memory_that_only_backward_holds_is_drawn_at_every_depth():
+def test_memory_that_only_backward_needs_is_drawn_at_every_depth():
     trace = pages.trace("stale")
     step = next(k for k, each in enumerate(trace["variants"][1]["steps"]) if "copied" in each["say"])
     for depth in DEPTHS:
@@ -50,7 +50,7 @@ def test_memory_that_only_backward_holds_is_drawn_at_every_depth():
     assert "(backward)" in picture._v8().call("picture", trace, {"variant": 1, "step": step, "depth": "memory"})
 
 
-def test_names_of_one_tensor_meet_in_its_dot():
+def test_two_names_of_a_tensor_are_drawn_with_one_tensor():
     svg = picture._v8().call("picture", pages.trace("three"), {"variant": 2, "step": 1, "depth": "memory"})
     assert svg.count("data-tensor") == 1 and svg.count("data-name") == 2
 
@@ -75,7 +75,7 @@ def test_a_reader_chooses_a_depth_and_the_browser_remembers_a_deeper_one(browser
     context.close()
 
 
-def test_a_program_that_the_reader_changes_keeps_the_depth_of_its_stage(show):
+def test_a_stage_keeps_its_depth_if_the_reader_changes_the_program(show):
     page = show(body=pages.element({**pages.trace("three"), "depth": "memory"}))
     page.evaluate("trace => { host().trace = trace }", pages.trace("slice"))
     assert page.evaluate("host().depth") == "memory"
@@ -102,7 +102,7 @@ def test_cells_are_at_least_44_px_high_and_equally_high_at_every_step(show, dept
 
 @pytest.mark.parametrize("depth", ["memory", "tensors"])
 @pytest.mark.parametrize("width", [390, 1180])
-def test_at_rest_the_picture_takes_half_of_the_stage(show, width, depth):
+def test_before_the_first_click_the_picture_takes_at_least_half_of_the_stage(show, width, depth):
     trace = {**pages.trace("three"), "depth": depth, "opens": pages.trace("three")["variants"][2]["id"]}
     trace["variants"][2]["key"] = 1
     page = show(body=pages.element(trace), width=width, motion="reduce")
@@ -111,7 +111,7 @@ def test_at_rest_the_picture_takes_half_of_the_stage(show, width, depth):
 
 
 @pytest.mark.parametrize("width", [390, 760, 1180])
-def test_a_picture_folds_nothing_if_all_of_it_fits_the_room(width):
+def test_a_picture_folds_nothing_if_it_fits_the_given_height(width):
     folded = 0
     for name in ("three", "stale"):
         trace = pages.trace(name)
@@ -121,10 +121,10 @@ def test_a_picture_folds_nothing_if_all_of_it_fits_the_room(width):
                 height = int(re.search(r' height="(\d+)"', whole)[1])
                 assert picture.svg(trace, variant, step, width, room=height) == whole, (name, variant, step)
                 folded += picture.svg(trace, variant, step, width, room=height // 2) != whole
-    assert folded > 5  # so the room matters
+    assert folded > 5  # half the height folds parts of many pictures
 
 
-def test_the_picture_keeps_room_for_the_tallest_step(show):
+def test_the_picture_has_the_same_height_at_every_step_of_every_variant(show):
     page = show(body=pages.element({**pages.trace("three"), "depth": "memory"}), width=1180, motion="reduce")
     heights = set()
     for variant in range(3):
@@ -135,7 +135,7 @@ def test_the_picture_keeps_room_for_the_tallest_step(show):
     assert len(heights) == 1
 
 
-def test_on_a_phone_a_program_of_six_rows_is_shown_whole(show):
+def test_on_a_phone_a_program_of_six_rows_is_shown_completely(show):
     trace = pages.trace("three")
     for variant in trace["variants"]:
         variant["code"] = ["x = mt.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)", *variant["code"][:4]]
@@ -145,7 +145,7 @@ def test_on_a_phone_a_program_of_six_rows_is_shown_whole(show):
     assert (sum(heights) / 21, hidden) == (6, 0)
 
 
-def test_at_rest_a_stage_has_at_most_four_controls(show):
+def test_a_stage_has_three_controls_at_first_and_more_after_clicks(show):
     seen = """() => [...host().shadowRoot.querySelectorAll('button, input, select, summary')]
         .filter(el => el.checkVisibility()).map(el => el.className || el.localName)"""
     trace = pages.trace("stale")
@@ -158,7 +158,7 @@ def test_at_rest_a_stage_has_at_most_four_controls(show):
     assert soon(lambda: len(page.evaluate(seen))) > 12
 
 
-def test_a_page_shows_a_step_of_a_variant_by_its_label(show):
+def test_a_page_can_show_a_step_of_the_variant_with_a_label(show):
     page = show("stale")
     page.evaluate("host().showStep(4, 'copy on write')")
     assert page.evaluate("[host().at.variant, host().at.step]") == [1, 3]
@@ -176,7 +176,7 @@ ANIMATIONS = """() => host().shadowRoot.getAnimations({ subtree: true })
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_steps_move_for_less_than_300_ms(show, depth):
+def test_the_animation_of_a_step_takes_less_than_300_ms(show, depth):
     page = show(body=pages.element({**pages.trace("slice"), "depth": depth}))
     kinds = set()
     for step in range(9):
@@ -187,7 +187,7 @@ def test_steps_move_for_less_than_300_ms(show, depth):
     assert {"memory-new", "memory-flip"} <= kinds
 
 
-def test_a_freed_storage_fades_and_leaves_nothing_behind(show):
+def test_a_freed_storage_fades_and_its_elements_are_removed(show):
     page = show(body=pages.element({**pages.trace("policies"), "depth": "memory"}))
     freed = next(
         k
@@ -200,7 +200,7 @@ def test_a_freed_storage_fades_and_leaves_nothing_behind(show):
     assert soon(page.evaluate, "host().shadowRoot.querySelectorAll('.pic svg > [aria-hidden]').length") == 0
 
 
-def test_nothing_moves_for_a_reader_who_wants_no_motion(show):
+def test_nothing_moves_for_a_reader_who_prefers_reduced_motion(show):
     page = show("slice", motion="reduce")
     for step in range(9):
         page.evaluate(f"host().go({step})")

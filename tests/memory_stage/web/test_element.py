@@ -38,7 +38,7 @@ def test_home_end_and_arrows_work_from_the_buttons_and_the_slider(show):
             assert soon(page.evaluate, STEP) == step, f"{key} on {selector}"
 
 
-def test_page_keys_on_the_slider_take_a_tenth_of_a_long_program(show):
+def test_page_keys_on_the_slider_move_by_a_tenth_of_a_long_program(show):
     page = show("loop")
     tab_to(page, "input[type=range]")
     page.keyboard.press("PageUp")
@@ -101,7 +101,7 @@ def test_keys_work_after_a_click_anywhere(show, place):
     assert soon(page.evaluate, STEP) == 8
 
 
-def test_in_a_comparison_left_and_right_step_and_up_and_down_choose(show):
+def test_in_a_comparison_left_and_right_change_the_step_and_up_and_down_the_variant(show):
     page = show("stale")
     page.evaluate("host().showDetails(true)")
     page.locator(".variants input").first.focus()
@@ -110,7 +110,7 @@ def test_in_a_comparison_left_and_right_step_and_up_and_down_choose(show):
         assert soon(page.evaluate, "[host().at.variant, host().at.step]") == [variant, step], key
 
 
-def test_space_plays_to_the_end_and_a_touch_stops_it(show):
+def test_the_space_key_plays_to_the_end_and_another_key_stops_playing(show):
     page = show("three")
     page.clock.install()
     page.locator(".sentence").click()
@@ -120,26 +120,26 @@ def test_space_plays_to_the_end_and_a_touch_stops_it(show):
     assert soon(page.evaluate, STEP) == 2
     assert soon(page.locator(".play").get_attribute, "aria-pressed") == "false"
     page.evaluate("host().showDetails(true)")
-    page.locator(".play").click()  # from the end, playing starts again
+    page.locator(".play").click()  # at the end, playing starts again with the first step
     assert soon(page.evaluate, STEP) == 0
     page.keyboard.press("ArrowRight")
     page.clock.run_for(60_000)
     assert soon(page.evaluate, STEP) == 1
 
 
-def test_a_link_leads_to_a_variant_and_a_step(show):
+def test_a_link_shows_a_variant_at_a_step(show):
     page = show("stale")
     id_ = page.evaluate("host().id")
     assert id_.startswith("stage-") and " " not in id_
     page.evaluate("id => { location.hash = `#${id}/cow/4` }", id_)
     page.wait_for_function("host().at.step === 3")
     assert page.evaluate("host().at.variant") == 1
-    for other in ("#stage-of-somebody-else/cow/2", "#%"):  # the second name does not occur in any code
+    for other in ("#stage-of-somebody-else/cow/2", "#%"):  # the second is an invalid percent-encoding
         page.evaluate(f"new Promise(done => {{ onhashchange = done; location.hash = '{other}' }})")
         assert page.evaluate(STEP) == 3
 
 
-def test_two_stages_of_one_title_have_different_ids(show):
+def test_two_stages_with_one_title_have_different_ids(show):
     page = show(body=2 * pages.element(pages.trace("stale")))
     first, second = page.locator("memory-stage").evaluate_all("stages => stages.map(stage => stage.id)")
     assert second == f"{first}-2"
@@ -187,7 +187,7 @@ def test_forced_colours_show_one_bar_beside_the_code_and_disabled_buttons(show):
     page.emulate_media(forced_colors="none")
 
 
-def test_an_error_has_its_lines_kept_and_unfolds(show):
+def test_a_long_error_fits_into_its_reserved_height_until_it_is_unfolded(show):
     trace = pages.trace("error")
     raised = next(e for s in trace["variants"][0]["steps"] for e in s["events"] if e["do"] == "raise")
     raised["text"] = "RuntimeError: " + "a long explanation of what happened. " * 12
@@ -239,7 +239,7 @@ def test_a_verdict_is_hidden_until_the_reader_steps_its_variant_to_the_end(show)
     assert soon(verdicts.all_text_contents) == ["refused", hidden]
 
 
-def test_variants_are_compared_at_the_same_moment(show):
+def test_variants_are_compared_at_the_same_step(show):
     page = show("stale")
     page.evaluate("host().showDetails(true); host().go(3)")
     cells = page.locator("tbody td.num").all_inner_texts()
@@ -264,8 +264,8 @@ def test_every_control_has_a_name(show, name):
     assert picture_name == pages.spoken(steps_of(name)[0]["say"])
 
 
-def test_the_notebook_does_not_receive_the_stages_keys(show):
-    """JupyterLab ignores plain keys in an element with its attribute, and still saves with Ctrl+S."""
+def test_the_notebook_ignores_plain_keys_that_are_pressed_in_a_stage(show):
+    """An attribute of the stage makes JupyterLab ignore plain keys, but Ctrl+S still saves the notebook."""
     page = show("loop")
     page.evaluate("noteKeys()")
     tab_to(page, "button.next")
@@ -289,7 +289,7 @@ def test_the_notebook_does_not_receive_the_stages_keys(show):
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("light", 792), ("dark", 792), ("light", 1280)])
-def test_axe_finds_nothing(show, scheme, width):
+def test_axe_finds_no_fault_in_a_stage(show, scheme, width):
     # The contrast of colours does not depend on the width, and the other rules do not depend on the colours.
     for name in ("stale", "error", "hostile", "many-tensors", "loop"):
         page = show(name, width=width, scheme=scheme)
@@ -340,7 +340,7 @@ def test_the_page_and_python_draw_the_same_picture(show, name):
         assert drawn == same
 
 
-def test_without_javascript_picture_and_words_remain(show):
+def test_without_javascript_the_picture_and_the_sentences_remain(show):
     trace = pages.trace("three")
     words = "".join(f"<p>{pages.escaped(pages.spoken(step['say']))}</p>" for step in trace["variants"][0]["steps"])
     page = show(body=pages.element(trace, picture.svg(trace) + words), js=False)
@@ -364,7 +364,7 @@ def test_the_fallback_remains_visible_if_the_data_are_invalid(browser):
     page.close()
 
 
-def test_the_opening_step_and_variant_can_be_chosen(show):
+def test_attributes_of_the_element_choose_the_opening_variant_and_step(show):
     page = show(body=pages.element(pages.trace("stale"), attributes='variant="cow" step="4"'))
     assert page.evaluate("[host().at.variant, host().at.step]") == [1, 3]
 
@@ -392,7 +392,7 @@ def test_colours_follow_the_page_rather_than_the_system(show, scheme, attribute,
     "scheme, theme, expected",
     [("light", "", LIGHT), ("dark", "", DARK), ("light", "dark", DARK), ("dark", "light", LIGHT)],
 )
-def test_the_fallback_follows_the_page(show, scheme, theme, expected):
+def test_the_colours_of_the_fallback_follow_the_page(show, scheme, theme, expected):
     trace = pages.trace("three")
     page = show(body=pages.element(trace, picture.svg(trace)), script=False, scheme=scheme, theme=theme)
     assert page.evaluate("getComputedStyle(document.querySelector('memory-stage svg text')).fill") == expected[1]
@@ -412,7 +412,7 @@ def test_reduced_motion_stops_the_fade(show):
     assert show("stale", motion="reduce").evaluate(animated) == "none"
 
 
-def test_in_print_nothing_is_hidden_and_everything_is_light(show):
+def test_in_print_all_sentences_and_verdicts_are_shown_in_light_colours(show):
     page = show("stale", scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
@@ -428,7 +428,7 @@ def test_in_print_nothing_is_hidden_and_everything_is_light(show):
     assert len(page.pdf()) > 10_000
 
 
-def test_printing_changes_nothing_afterwards(show):
+def test_after_printing_the_stage_is_as_before(show):
     page = show("stale")
     page.evaluate("host().go(1)")
     before = page.locator(".stage").inner_text(), page.evaluate("host().at.step")
@@ -504,7 +504,7 @@ def test_the_widget_module_renders_and_follows_its_model(show):
     assert page.evaluate("Object.keys(model.listeners)") == []
 
 
-def test_folded_storages_open_on_request(show):
+def test_a_button_unfolds_the_folded_storages(show):
     page = show("many-tensors")
     page.evaluate("host().showDetails(true); host().go(10)")
     button = page.get_by_role("button", name="Show every storage")
@@ -535,7 +535,7 @@ def test_no_line_breaks_between_a_number_of_bytes_and_its_unit(show):
         (["y = x[0]", "y = x[1]", "y = x[2]"], ["0", "1", "2"]),
     ],
 )
-def test_the_part_of_the_program_that_a_reader_chooses_has_both_of_its_brackets(show, lines, parts):
+def test_the_differing_part_of_a_line_that_a_reader_chooses_has_balanced_brackets(show, lines, parts):
     trace = pages.trace("three")
     for variant, line in zip(trace["variants"], lines, strict=True):
         variant["code"][2] = line

@@ -38,7 +38,7 @@ def spoken(say):
     return re.sub(r"`([^`]+)`", r"\1", say)
 
 
-def test_the_page_shows_the_output_and_pictures_of_python_and_names_every_control(shown):
+def test_the_page_shows_pythons_sentences_and_pictures_and_every_control_has_a_name(shown):
     page = shown("", body="".join(figure.as_html() for figure in family.figures().values()))
     for number, (name, figure) in enumerate(family.figures().items()):
         said = page.locator("memory-figure").nth(number).locator("[aria-live=polite] .sentence").inner_text()
@@ -145,7 +145,7 @@ WRONG = [
 ]
 
 
-def test_impossible_input_is_refused_and_the_picture_stays(shown):
+def test_impossible_input_is_refused_and_does_not_change_the_picture(shown):
     page = shown("strides")
     before, words = page.locator(".pic").inner_html(), sentence(page)
     for field, text, said in WRONG:
@@ -175,7 +175,7 @@ def test_batch_size_and_capacity_are_chosen_by_keyboard_and_by_click(shown):
     assert soon(page.locator(".choices tr.on td").first.inner_text) == "7.0 MiB"
 
 
-def test_another_dtype_has_other_bytes_in_the_sentence_the_table_and_the_picture(shown):
+def test_choosing_a_dtype_changes_the_bytes_in_the_sentence_the_table_and_the_picture(shown):
     page = shown("fits dtypes")
     assert "With batch 16 and size 256, normal in float32 allocates 512.0 MiB" in soon(sentence, page)
     before = page.locator(".pic").inner_html()
@@ -189,7 +189,7 @@ def test_another_dtype_has_other_bytes_in_the_sentence_the_table_and_the_picture
 
 
 @pytest.mark.parametrize("scheme, width", [("light", 320), ("dark", 792)])
-def test_axe_finds_nothing_and_nothing_is_too_wide(shown, scheme, width):
+def test_axe_finds_no_fault_in_a_figure_and_no_figure_is_too_wide(shown, scheme, width):
     names = (*KINDS, "meter", "fits dtypes", "strides 3", "hostile timeline", "hostile fits")
     body = "".join(family.figures()[name].as_html() for name in names)
     page = shown("", body=body, width=width, scheme=scheme)
@@ -215,7 +215,7 @@ def test_colours_follow_the_page_rather_than_the_system(shown, scheme, theme, ex
     assert page.evaluate("getComputedStyle(within('.figure')).backgroundColor") == expected
 
 
-def test_without_javascript_picture_sentence_and_table_remain(shown):
+def test_without_javascript_the_picture_the_sentence_and_a_table_remain(shown):
     page = shown("", body="".join(family.figures()[name].as_html() for name in KINDS), js=False)
     for name, figure in zip(KINDS, page.locator("memory-figure").all(), strict=True):
         assert box_of(figure.locator("svg"))["width"] == 760
@@ -294,8 +294,8 @@ def test_texts_and_lines_do_not_overlap_at_any_width(shown):
         assert found == [], f"{name}: {len(found)} faults, the first: " + "; ".join(found[:8])
 
 
-def test_in_an_untrusted_notebook_the_description_of_the_picture_takes_no_room(shown):
-    """In such a notebook JupyterLab removes the tags of a picture and keeps their text."""
+def test_in_an_untrusted_notebook_the_description_of_the_picture_takes_no_space(shown):
+    """In an untrusted notebook, JupyterLab removes the tags of a picture but keeps the text inside them."""
     html = re.sub(r"<(style|script).*?</\1>", "", family.figures()["timeline"].as_html(), flags=re.DOTALL)
     bare = re.sub(r"</?(svg|defs|pattern|g|rect|path|circle|text|title|tspan)\b[^>]*>", " ", html)
     assert "<svg" in html and "<svg" not in bare

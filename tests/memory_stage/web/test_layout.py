@@ -34,7 +34,7 @@ def test_texts_and_lines_do_not_overlap(show, name, look):
     assert found == [], f"{len(found)} faults, the first: " + "; ".join(found[:12])
 
 
-def test_the_check_finds_planted_faults(show):
+def test_the_check_of_the_layout_finds_planted_faults(show):
     page = show("three", width=1300)
     page.evaluate("spoilPictures()")
     found = " ".join(page.evaluate("faultsOfPictures", [pages.trace("three"), [760]]))
@@ -43,7 +43,7 @@ def test_the_check_finds_planted_faults(show):
 
 
 @pytest.mark.parametrize("name", pages.NAMES)
-def test_nothing_is_wider_than_its_place(show, name):
+def test_no_element_is_wider_than_the_element_around_it(show, name):
     page = show(name)
     for width in (320, 360, 700, 792, 1280):
         page.set_viewport_size({"width": width, "height": 900})
@@ -51,7 +51,7 @@ def test_nothing_is_wider_than_its_place(show, name):
         assert page.evaluate("tooWide()") == [], f"at {width}px"
 
 
-# Some steps of each program are drawn, each at another width, so that every width has many pictures.
+# Some steps of each program are drawn, each at a random width.
 SEED = int(os.environ.get("MINITENSOR_SEED", "7"))
 
 

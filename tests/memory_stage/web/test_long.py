@@ -41,7 +41,7 @@ def status(page):
     return page.locator(".found").inner_text()
 
 
-# ---------- ways ----------
+# ---------- jumps, search and loops ----------
 
 
 @pytest.mark.parametrize("name", ["three", "stale", "policies", "views"])
@@ -52,7 +52,7 @@ def test_a_short_program_has_no_jumps(show, name):
     assert not page.locator(".find").is_visible()
 
 
-def test_jumps_lead_to_the_next_event_and_from_the_last_to_the_first(show):
+def test_a_jump_leads_to_the_next_event_and_from_the_last_event_to_the_first(show):
     page = show("loop")
     steps = steps_of("loop")
     made = [k for k, step in enumerate(steps) if any(event["do"] == "storage" for event in step["events"])]
@@ -61,7 +61,7 @@ def test_jumps_lead_to_the_next_event_and_from_the_last_to_the_first(show):
     for _ in range(4):
         button.click()
         visited.append(page.evaluate(STEP))
-    assert visited == made[1:5]  # the first step is such an event, too
+    assert visited == made[1:5]  # the first step also allocates
     assert soon(status, page) == f"allocation 5 of {len(made)}: step {made[4] + 1}"
     button.click(modifiers=["Shift"])
     assert soon(page.evaluate, STEP) == made[3]
@@ -73,7 +73,7 @@ def test_jumps_lead_to_the_next_event_and_from_the_last_to_the_first(show):
     assert soon(page.get_by_role("button", name="next write 40", exact=True).count) == 1
 
 
-def test_the_peak_is_one_key_away_and_keeps_the_focus(show):
+def test_a_key_on_the_peak_button_shows_the_peak_and_the_button_keeps_the_focus(show):
     page = show("loop")
     peaks = [step["peak"] for step in steps_of("loop")]
     tab_to(page, "[data-jump=peak]")
@@ -115,7 +115,7 @@ def test_keys_in_the_search_field_move_only_the_caret(show):
     assert soon(page.evaluate, STEP) == 0
 
 
-def test_a_button_shows_the_corresponding_step_of_the_next_pass(show, nested):
+def test_a_button_shows_the_corresponding_step_of_the_next_pass_of_a_loop(show, nested):
     page = show(body=pages.element(nested))
     steps = nested["variants"][0]["steps"]
     assert page.locator(".pass").count() == 2
@@ -137,7 +137,7 @@ def test_a_button_shows_the_corresponding_step_of_the_next_pass(show, nested):
     assert soon(page.get_by_role("button", name="Next pass", exact=True).get_attribute, "aria-disabled") == "true"
 
 
-def test_from_outside_of_a_loop_the_buttons_lead_into_it(show):
+def test_the_pass_buttons_lead_from_a_step_outside_of_a_loop_into_the_loop(show):
     page = show("loop")
     slider = page.get_by_role("slider", name="Pass of the loop")
     assert page.locator(".pass .told").inner_text() == "line 3: 40 passes, to come"
@@ -151,7 +151,7 @@ def test_from_outside_of_a_loop_the_buttons_lead_into_it(show):
     assert soon(page.evaluate, STEP) == 41
 
 
-def test_all_steps_as_text_fold_loops_and_write_equal_sentences_once(show):
+def test_the_list_of_all_steps_folds_loops_and_shows_repeated_sentences_once(show):
     page = show("loop")
     page.evaluate("host().go(60); inside('.all').open = true")
     rows = page.locator("details.all > ol > li")
@@ -173,7 +173,7 @@ def test_all_steps_as_text_fold_loops_and_write_equal_sentences_once(show):
     assert page.locator(".all li li li[aria-current=step]").count() == 1
 
 
-def test_in_print_two_passes_of_a_loop_are_shown_and_the_others_counted(show):
+def test_in_print_two_passes_of_a_loop_are_shown_and_the_others_only_summarized(show):
     page = show("loop")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
@@ -196,7 +196,7 @@ def test_in_print_two_passes_of_a_loop_are_shown_and_the_others_counted(show):
 # ---------- questions ----------
 
 
-def test_a_click_in_the_picture_starts_a_question_and_another_ends_it(show):
+def test_a_click_on_a_storage_asks_about_the_storage_and_a_second_click_ends_the_question(show):
     page = show("stale", motion="reduce")  # a click on a moving storage would hit its old position
     page.evaluate("host().go(3)")
     page.mouse.click(*page.evaluate("placeOf('[data-storage=\"2\"]')"))
@@ -213,7 +213,7 @@ def test_a_click_in_the_picture_starts_a_question_and_another_ends_it(show):
     assert soon(lambda: page.locator(".answer").inner_text().startswith("a reads 3 cells of storage 2."))
 
 
-def test_the_question_stays_while_stepping_and_its_answer_follows(show):
+def test_a_question_remains_while_stepping_and_its_answer_is_updated(show):
     page = show("stale")
     page.evaluate("host().choose(1); host().ask({ storage: '4' })")
     said = []
@@ -225,7 +225,7 @@ def test_the_question_stays_while_stepping_and_its_answer_follows(show):
     assert said[6] == "Storage 4 was freed at step 6 (line 5). Nobody holds its bytes any more."
 
 
-def test_the_object_of_a_question_is_unfolded(show):
+def test_a_question_about_a_folded_storage_unfolds_it(show):
     page = show("many-tensors")
     page.evaluate("host().go(10)")
     folded = page.evaluate("""() => {
@@ -236,7 +236,7 @@ def test_the_object_of_a_question_is_unfolded(show):
     assert folded in page.evaluate("ringed()")
 
 
-def test_the_button_asks_about_the_last_touched_object(show):
+def test_the_button_asks_about_the_latest_storage_and_a_second_click_ends_the_question(show):
     page = show("slice")
     page.evaluate("host().go(3)")
     page.get_by_role("button", name="Who holds these bytes?").click()
@@ -311,7 +311,7 @@ def test_a_question_with_hostile_names_stays_text(show):
         assert len(reported) > 1
 
 
-def test_taps_step_ask_and_jump(browser):
+def test_taps_change_the_step_ask_a_question_and_jump(browser):
     context = browser.new_context(has_touch=True, is_mobile=True, viewport={"width": 360, "height": 740})
     page = context.new_page()
     page.set_content(pages.page(pages.element(pages.trace("loop"))))
@@ -330,7 +330,7 @@ def test_taps_step_ask_and_jump(browser):
 # ---------- the line at fault ----------
 
 
-def test_the_lines_that_saved_and_overwrote_are_named_while_a_tensor_is_stale(show):
+def test_the_lines_that_saved_and_overwrote_a_tensor_are_marked_while_it_is_stale(show):
     page = show("stale")
     blamed = []
     for step in range(6):
@@ -391,13 +391,13 @@ def test_the_legend_explains_every_mark_that_occurs_and_no_other(show, name):
         assert (words in reported) == bool(occurs), words
 
 
-def test_at_twice_the_size_everything_fits_and_works(show):
+def test_at_a_zoom_of_two_everything_fits_and_a_click_works(show):
     page = show("loop", width=1280, motion="reduce")  # a click on a moving storage would hit its old position
     page.evaluate("document.documentElement.style.zoom = 2")
     page.wait_for_function("document.querySelector('memory-stage').width === 640")
     assert page.evaluate("tooWide()") == []
     page.evaluate("host().go(2)")
-    # the window is too low for a storage of an earlier line
+    # The window is so low that the storage of an earlier line is folded.
     assert soon(page.locator(".pic [data-storage='1']").count) == 0
     page.locator(".more").click()
     page.locator(".pic [data-storage='1']").scroll_into_view_if_needed()

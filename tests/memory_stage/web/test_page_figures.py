@@ -1,4 +1,4 @@
-"""Test that the benchmark of pages with stages measures every figure. No test checks a time."""
+"""Test that the benchmark of pages with stages measures every number that it reports. No test checks a time."""
 
 from __future__ import annotations
 

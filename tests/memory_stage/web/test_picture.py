@@ -44,7 +44,7 @@ def test_a_picture_is_the_same_in_every_process():
         assert there[name] == picture.svg(pages.trace(name)) == picture.svg(pages.trace(name)), name
 
 
-def test_hostile_text_stays_text():
+def test_hostile_text_in_a_picture_does_not_become_markup():
     trace = pages.trace("hostile")
     for number, variant in enumerate(trace["variants"]):
         for step in range(len(variant["steps"])):
@@ -65,10 +65,10 @@ def test_a_tensor_of_another_dtype_is_described_by_its_elements_and_drawn_on_cel
     other = picture.svg(trace, width=760)
     assert "[4]" in drawn_text(plain) and "[8]" not in drawn_text(plain)
     assert "[8]" in drawn_text(other) and "[4]" not in drawn_text(other)
-    assert plain.count("<path") == other.count("<path")  # the tracks are the same
+    assert plain.count("<path") == other.count("<path")  # the tracks of both tensors are equal
 
 
-def test_lost_values_are_drawn_red_from_the_write_on():
+def test_after_a_write_an_overwritten_saved_tensor_is_called_gone():
     trace = pages.trace("stale")
     assert "a@0 is gone" not in drawn_text(picture.svg(trace, step=2))
     at_the_write = drawn_text(picture.svg(trace, step=3))
@@ -77,13 +77,13 @@ def test_lost_values_are_drawn_red_from_the_write_on():
     assert "0 ≠ 1" in at_the_write
 
 
-def test_a_copy_keeps_the_saved_numbers():
+def test_a_copied_saved_tensor_is_called_a_copy_and_not_gone():
     words = drawn_text(picture.svg(pages.trace("stale"), variant=1, step=3))
     assert "a@0 is gone" not in words
     assert words.count("copy of a@0") >= 2
 
 
-def test_a_preserved_part_is_drawn_in_a_separate_storage_and_nothing_is_red():
+def test_a_preserved_part_is_drawn_in_a_separate_storage_and_nothing_is_called_stale():
     trace = pages.trace("preserved")
     number = [variant["label"] for variant in trace["variants"]].index("copy on write")
     svg = picture.svg(trace, number, step=3, width=1000)
@@ -101,18 +101,18 @@ def test_the_bar_of_a_saved_tensor_leaves_out_the_copied_cells():
         drawn = ElementTree.fromstring(picture.svg(trace, number, step=step, width=1000)).iter(f"{SVG}rect")
         return sum("stroke-dasharray:4 2" in node.get("style") for node in drawn)
 
-    # both rows of storage 2; then its first row and the copy of the second; then two of its cells, and the copies
+    # step 2: both rows of storage 2; step 3: its first row and the copy of its second; step 4: two cells and two copies
     assert [dashed(step) for step in (2, 3, 4)] == [2, 2, 4]
 
 
-def test_a_stale_saved_tensor_whose_bytes_were_not_overwritten_is_not_drawn_as_lost():
+def test_a_stale_saved_tensor_whose_bytes_were_not_overwritten_is_not_called_gone():
     trace = pages.trace("policies")
     at_the_write = drawn_text(picture.svg(trace, step=5))
     assert "a@0 is gone" in at_the_write and "a@0 is stale" in at_the_write
     assert not {"a@0 is gone", "a@0 is stale"} & set(drawn_text(picture.svg(trace, step=4)))
 
 
-def test_marks_are_called_marks_and_drawn_as_bits():
+def test_a_saved_mask_is_called_marks_and_drawn_as_bits():
     words = drawn_text(picture.svg(pages.trace("marks"), step=3))
     assert {"1-bit marks of a@0", "marks of a@0", "10110000", "01000000", "copy of a@0"} <= set(words)
 
@@ -123,7 +123,7 @@ def test_a_gradient_is_drawn_once_it_has_arrived():
     assert seen == [0] * 7 + [1, 2]
 
 
-def test_every_number_of_a_small_storage_is_drawn_with_the_old_one_beside_the_new():
+def test_in_a_small_storage_the_overwritten_number_is_drawn_beside_the_new_number():
     words = drawn_text(picture.svg(pages.trace("three"), variant=2, step=1))
     # the overwritten and the new number
     assert [word for word in words if word.isdigit() and word != "0"].count("3") == 2
@@ -145,7 +145,7 @@ def band_of(drawn: str) -> tuple[float, float]:
     return float(widest.get("x")), float(widest.get("x")) + float(widest.get("width"))
 
 
-def test_a_thousand_numbers_are_a_band_with_the_write_at_its_position():
+def test_a_thousand_numbers_are_drawn_as_a_band_with_the_write_at_its_position():
     drawn = picture.svg(pages.trace("many-elements"))
     words = drawn_text(drawn)
     assert {"0", "999", "0 → 1"} <= set(words) and not {"9", "979"} & set(words)
@@ -162,7 +162,7 @@ def test_a_big_program_folds_untouched_objects():
     assert any("more storages" in word and "w1" in word for word in words)
 
 
-def test_a_chain_of_equal_operations_is_one_box():
+def test_a_chain_of_equal_operations_is_drawn_as_one_box():
     words = drawn_text(picture.svg(pages.trace("loop"), variant=1, step=41))
     assert "40 × scale_" in words
 
@@ -189,11 +189,11 @@ def test_repeated_cells_and_tensors_without_cells_are_described():
     assert "no cells" not in drawn_text(picture.svg(trace, step=5, width=1000))
 
 
-def test_foreign_arrays_are_named_and_a_write_without_a_version_is_marked():
+def test_arrays_of_numpy_are_named_and_a_write_that_raises_no_version_is_marked():
     trace = pages.trace("foreign")
     words = drawn_text(picture.svg(trace, step=3, width=1000))
-    assert words.count("numpy") == 2  # the position of a tensor's version
-    assert "borrowed, 32 B, cpu" in words  # the device of the trace is another one
+    assert words.count("numpy") == 2  # at the position where a tensor has its version
+    assert "borrowed, 32 B, cpu" in words  # the storage names its device, because the trace has another device
     at_the_write = drawn_text(picture.svg(trace, step=2, width=1000))
     assert "version stays 0" in at_the_write and "version 0 → 1" not in at_the_write
     assert [word for word in drawn_text(picture.svg(trace, width=300)) if word == "numpy array"]
@@ -229,7 +229,7 @@ def groups(svg: str, key: str) -> set[str]:
     return {id_ for node in ElementTree.fromstring(svg).iter() for id_ in node.get(f"data-{key}", "").split()}
 
 
-def test_groups_name_the_objects_that_they_represent():
+def test_the_groups_of_a_picture_have_the_ids_of_the_drawn_objects():
     trace = pages.trace("stale")
     svg = picture.svg(trace, step=3)
     made = [event for step in trace["variants"][0]["steps"][:4] for event in step["events"]]
@@ -242,7 +242,7 @@ def test_groups_name_the_objects_that_they_represent():
     assert groups(svg, "node") == ids["node"]
 
 
-def test_a_folded_chain_names_every_operation():
+def test_a_folded_chain_has_the_ids_of_all_its_operations():
     svg = picture.svg(pages.trace("loop"), variant=1, step=41)
     nodes = {
         event["id"]
@@ -287,7 +287,7 @@ def test_a_mark_of_a_tensor_outlines_only_readers_of_its_cells():
         owners = {mark.owner for mark in drawing.marks(svg) if mark.kind == "rect" and mark.stroke == "focus"}
         return {name for name, id_ in tensors.items() if ("tensor", id_) in owners}
 
-    assert ringed("a") == {"x", "a", "c"}  # every second row, and the rows between them
+    assert ringed("a") == {"x", "a", "c"}  # a and b read different rows
     assert ringed("b") == {"x", "b", "c"}
     assert ringed("x") == ringed("c") == {"x", "a", "b", "c"}
 
@@ -300,9 +300,9 @@ def test_a_missing_step_or_variant_is_refused():
         picture.svg(trace, variant=3)
 
 
-def test_the_script_is_light_and_self_contained():
+def test_the_script_is_small_and_loads_nothing_from_other_hosts():
     source = picture.script_source()
-    # the page loads the scripts independently of each other
+    # the limit of the stage's script alone
     assert len(gzip.compress(source.encode(), mtime=0)) < 52_000
     for word in (
         "import(",
@@ -318,7 +318,7 @@ def test_the_script_is_light_and_self_contained():
     ):
         assert word not in source, word
     hosts = {part.split("/")[0].split('"')[0] for part in source.replace("http:", "https:").split("https://")[1:]}
-    assert hosts <= {"www.w3.org"}  # SVG's namespace, which is not fetched
+    assert hosts <= {"www.w3.org"}  # the namespace of SVG, which a browser does not fetch
 
 
 def test_the_widget_source_is_the_same_script_with_an_export():
@@ -328,8 +328,8 @@ def test_the_widget_source_is_the_same_script_with_an_export():
     assert picture.widget_source("zh-CN").startswith(picture.script_source("zh-CN"))
 
 
-# Programs with the longest captions and with the most words in a picture: bytes with a unit of three letters beside a
-# version that has just changed, and the text at a node whose saved tensor is lost.
+# Programs with much text in a small picture: a number of bytes with a three-letter unit beside a version that has just
+# changed, and long names at a node whose saved tensors are overwritten.
 OF_MANY_BYTES = "x = mt.ones([1024, 512])\nx.add_(1.0)"
 OF_LONG_NAMES = """state = mt.to_tensor([1.0], stop_gradient=False) * 1.0
 weight = mt.to_tensor([1.0], stop_gradient=False) * 1.0
@@ -339,14 +339,14 @@ weight.add_(1.0)"""
 
 
 @pytest.mark.parametrize("width", [328, 358])
-def test_on_a_phone_no_number_of_bytes_and_no_warning_is_cut(width):
+def test_on_a_phone_no_number_of_bytes_and_no_warning_is_shortened(width):
     texts = drawn_text(picture.svg(stage.record(OF_MANY_BYTES, title="bytes").data, width=width))
     assert "2.0 MiB" in texts and "version 0 → 1" in texts and not any("…" in text for text in texts)
     texts = drawn_text(picture.svg(stage.record(OF_LONG_NAMES, title="names").data, width=width))
     assert "saved: gone" in texts  # the names themselves may be shortened
 
 
-def test_lost_elements_are_counted_with_the_right_grammar():
+def test_the_text_about_two_overwritten_tensors_is_in_the_plural():
     short = OF_LONG_NAMES.replace("state", "a").replace("weight", "b")
     reported = drawn_text(picture.svg(stage.record(short, title="short").data))
     assert "a@0, b@0 are gone" in reported

@@ -1,7 +1,7 @@
 """Test that the order of the parts of a picture is the same at every step.
 
 Only things that exist take space, so rows appear and disappear. Nothing moves horizontally, and the vertical order
-never changes. While a gradient passes, nothing moves at all.
+never changes. During backward, nothing moves at all.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def changed_order(steps: list[dict[tuple, tuple]], kinds: tuple[str, ...]) -> li
 
 
 @pytest.mark.parametrize("name", pages.NAMES)
-def test_nothing_moves_horizontally_and_the_vertical_order_stays(name):
+def test_nothing_moves_horizontally_and_the_vertical_order_never_changes(name):
     trace = pages.trace(name)
     for width in WIDTHS:
         seen = 0
@@ -90,7 +90,7 @@ def test_the_check_notices_a_move_and_a_change_of_order():
 
 
 @pytest.mark.parametrize("name", [name for name in pages.NAMES if name not in ("branches", "many-tensors")])
-def test_while_a_gradient_passes_nothing_moves(name):
+def test_nothing_moves_between_two_steps_of_backward(name):
     """If nothing has to be folded, the first step of backward has the space for all steps of backward."""
     trace = pages.trace(name)
     for width in WIDTHS:

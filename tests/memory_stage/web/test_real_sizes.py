@@ -43,7 +43,7 @@ def trace() -> dict:
 
 @pytest.mark.parametrize("width", [390, 760, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_batch_of_digits_is_drawn_as_pictures_and_a_write_frames_one(show, trace, width, scheme):
+def test_a_batch_of_digits_is_drawn_as_pictures_and_the_written_picture_is_framed(show, trace, width, scheme):
     page = show(body=pages.element(trace), width=width, scheme=scheme)
     page.evaluate("document.querySelector('memory-stage').go(2)")
     drawn = page.evaluate(DRAWN)["1"]
@@ -57,7 +57,7 @@ def test_a_batch_of_digits_is_drawn_as_pictures_and_a_write_frames_one(show, tra
     assert page.evaluate("tooWide()") == []
 
 
-def test_the_shades_of_a_digit_are_its_pixels(trace):
+def test_the_grey_levels_of_a_digit_are_its_scaled_pixels(trace):
     (made,) = [event for event in trace["variants"][0]["steps"][0]["events"] if event["do"] == "storage"]
     levels = np.frombuffer(base64.b64decode(made["raster"]["levels"]), np.uint8).reshape(made["raster"]["size"])
     scans = digits()[0][: len(levels), 0]
@@ -112,7 +112,7 @@ def network(written: int) -> dict:
 @pytest.mark.parametrize("written", [1, MANY])
 @pytest.mark.parametrize("depth", ["memory", "tensors"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_a_step_of_200_tensors_shows_a_few_in_full_and_the_rest_small_by_module(show, written, depth, width):
+def test_a_step_with_200_tensors_draws_a_few_in_full_and_groups_small_ones_by_module(show, written, depth, width):
     trace = network(written)
     assert list(problems(trace)) == []
     page = show(body=pages.element(trace, attributes=f'depth="{depth}"'), width=width)

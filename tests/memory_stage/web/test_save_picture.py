@@ -38,7 +38,7 @@ def visible_text(text: str) -> str:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_saved_svg_has_program_and_sentence_and_refers_to_nothing_outside(show, name, scheme):
+def test_a_saved_svg_contains_the_program_and_the_sentence_and_loads_no_other_file(show, name, scheme):
     page = show(name, scheme=scheme)
     trace = pages.trace(name)
     at = page.evaluate("stage => stage.at.step", stage(page))
@@ -62,7 +62,7 @@ def test_a_saved_svg_has_program_and_sentence_and_refers_to_nothing_outside(show
 SHAPES = ("svg", "style", "defs", "pattern", "g", "rect", "circle", "path", "text", "tspan", "title")
 
 
-def test_no_text_of_a_saved_svg_leaves_the_picture(show, open_page):
+def test_no_text_of_a_saved_svg_extends_beyond_the_picture(show, open_page):
     for name in ("slice", "error", "three"):
         _, path = saved(show(name), "svg")
         page = open_page(width=1200)
@@ -79,7 +79,7 @@ def test_no_text_of_a_saved_svg_leaves_the_picture(show, open_page):
         assert outside == []
 
 
-def test_a_saved_png_is_the_same_picture_with_two_pixels_for_one(show):
+def test_a_saved_png_has_twice_the_width_and_height_of_the_saved_svg(show):
     page = show("slice", scheme="dark")
     _, drawn = saved(page, "svg")
     root = ElementTree.parse(drawn).getroot()
@@ -97,4 +97,4 @@ def test_a_saved_png_is_the_same_picture_with_two_pixels_for_one(show):
         }""",
         list(data),
     )
-    assert max(darkest[:3]) < 64 and darkest[3] == 255  # the dark paper
+    assert max(darkest[:3]) < 64 and darkest[3] == 255  # the dark background

@@ -82,7 +82,7 @@ def test_in_colab_every_output_works_alone_in_its_frame(open_page, outputs, monk
         steps(page.frame_locator("iframe").nth(number))
 
 
-def test_scripts_that_run_again_do_not_execute_the_data_of_an_output(open_page, outputs):
+def test_a_front_end_that_runs_the_scripts_of_an_output_does_not_execute_its_data(open_page, outputs):
     page = open_page()
     page.set_content("<!doctype html>")
     page.evaluate(SHOW, outputs()[0])

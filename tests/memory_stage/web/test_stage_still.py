@@ -1,6 +1,6 @@
 """Test the stage without its script (text, tables and pictures), and the files to which it is saved.
 
-Text of the program never becomes markup in either.
+In both, text of the program never becomes markup.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def test_the_plain_text_contains_the_table_of_variants():
     assert lines[6].startswith("After the last step, compared with “normal”: “view” allocates 12 B less")
 
 
-def test_variants_of_the_same_size_are_described_as_equal():
+def test_variants_that_allocate_the_same_bytes_are_described_as_equal():
     data = stage.compare({"a": "x = mt.ones([1])", "b": "x = mt.zeros([1])"}).data
     assert static_html.difference(data) == "After the last step, compared with “a”: “b” allocates the same."
 
@@ -182,7 +182,7 @@ def test_a_saved_stage_works_from_the_disk_without_a_request(opened, tmp_path):
     stage.compare(THREE, title="Add one").save(path)
     page = opened(path, viewport={"width": 360, "height": 800})
     assert page.title() == "Add one"
-    assert page.locator("memory-stage output").inner_text().startswith("step 2 of 2")  # its key step
+    assert page.locator("memory-stage output").inner_text().startswith("step 2 of 2")  # the stage opens at its key step
     page.get_by_role("button", name="Step from line 1").click()
     page.get_by_role("button", name="Next").click()
     assert soon(lambda: page.locator("memory-stage output").inner_text().startswith("step 2 of 2"))
@@ -198,7 +198,7 @@ def test_the_arrow_keys_step_a_saved_stage_without_a_click(opened, tmp_path):
     assert soon(lambda: page.locator("memory-stage output").inner_text().startswith("step 2 of 3"))
 
 
-def test_a_saved_stage_without_javascript_is_picture_and_table(opened, tmp_path):
+def test_a_saved_stage_without_javascript_shows_pictures_and_tables(opened, tmp_path):
     path = tmp_path / "stage.html"
     stage.compare(THREE).save(path)
     page = opened(path, java_script_enabled=False)
@@ -206,7 +206,7 @@ def test_a_saved_stage_without_javascript_is_picture_and_table(opened, tmp_path)
     assert page.locator("svg").first.is_visible()
 
 
-def test_hostile_text_in_a_saved_file_stays_text(opened, tmp_path):
+def test_hostile_text_in_a_saved_file_does_not_become_markup(opened, tmp_path):
     path = tmp_path / "stage.html"
     shown = hostile_comparison()
     shown.save(str(path))
@@ -245,7 +245,7 @@ def test_an_existing_file_is_replaced_and_a_missing_folder_is_refused(tmp_path):
         shown.save(tmp_path / "nowhere" / "stage.html")
 
 
-def test_a_long_program_adds_little_to_a_file(tmp_path):
+def test_an_iteration_of_a_loop_adds_few_bytes_to_a_saved_file(tmp_path):
     """A pass of a loop adds only its changes to the trace, the picture and the table."""
     sizes = []
     for passes in (1, 200):

@@ -1,4 +1,4 @@
-"""Check the record of thousands of random PyTorch programs on the stage."""
+"""Check the stored results of recording thousands of random PyTorch programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 FILE = Path(__file__).parents[3] / "facts" / "torch-recording.json"
 
 
-def test_the_record_of_thousands_of_programs_is_within_the_limits():
+def test_the_stored_results_of_thousands_of_programs_are_within_the_limits():
     found = json.loads(FILE.read_text(encoding="utf-8"))
     stale, alone, both = found["stale"], found["undisturbed"], found["both engines"]
     assert stale["programs"] >= 2_000 and stale["roots right"] == stale["roots"] > 5_000

@@ -1,4 +1,4 @@
-"""Test jumps through a program, and the references to memory. Node computes them from handwritten traces."""
+"""Test the jumps through a program and the answers about references to memory, which the script computes in V8."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from memory_stage.web import picture
 from tests.support.web import pages
 
 
-def ways(name, variant=0, find=""):
+def navigation(name, variant=0, find=""):
     trace = pages.trace(name) if isinstance(name, str) else name
     return picture._v8().call("navigation", trace, {"variant": variant, "find": find})
 
@@ -21,7 +21,7 @@ def answer(name, step, variant=0, **asked):
 
 
 def test_each_kind_of_event_is_found_at_its_steps():
-    assert ways("policies")["events"] == {
+    assert navigation("policies")["events"] == {
         "write": [4, 5],
         "allocation": [0, 1, 2, 3, 4, 6],
         "freed": [5],
@@ -34,22 +34,22 @@ def test_each_kind_of_event_is_found_at_its_steps():
 
 
 def test_events_that_never_happen_are_not_offered():
-    events = ways("three")["events"]
+    events = navigation("three")["events"]
     assert set(events) == {"allocation", "freed", "peak"}
     assert events["allocation"] == [0, 1]
 
 
-def test_the_peak_is_its_first_step():
+def test_the_jump_to_the_peak_leads_to_the_first_step_with_the_largest_peak():
     for name in pages.NAMES:
         for number, variant in enumerate(pages.trace(name)["variants"]):
             peaks = [step["peak"] for step in variant["steps"]]
-            assert ways(name, number)["events"]["peak"] == [peaks.index(max(peaks))]
+            assert navigation(name, number)["events"]["peak"] == [peaks.index(max(peaks))]
 
 
 def test_borrowed_memory_is_not_an_allocation():
     trace = pages.trace("three")
     trace["variants"][0]["steps"][0]["events"][0]["borrowed"] = True
-    assert ways(trace)["events"]["allocation"] == [1]
+    assert navigation(trace)["events"]["allocation"] == [1]
     assert "not counted" in answer(trace, 0, storage="1")
 
 
@@ -58,18 +58,18 @@ def test_a_text_is_found_in_sentences_code_output_and_errors():
     printed = next(k for k, step in enumerate(steps) if "out" in step)
     raised = next(k for k, step in enumerate(steps) if any(event["do"] == "raise" for event in step["events"]))
     error = next(event["text"] for event in steps[raised]["events"] if event["do"] == "raise")
-    assert printed in ways("error", find=steps[printed]["out"].strip())["hits"]
-    assert ways("error", find=error[:40].upper())["hits"] == [raised]
-    assert ways("stale", find="SAVED   version 0")["hits"] == [3]  # backticks and spaces of a sentence are ignored
-    assert ways("stale", find="a.add_(1)")["hits"] == [3]  # this text is in the code
-    assert ways("stale", find="  ")["hits"] == ways("stale", find="nowhere")["hits"] == []
+    assert printed in navigation("error", find=steps[printed]["out"].strip())["hits"]
+    assert navigation("error", find=error[:40].upper())["hits"] == [raised]
+    assert navigation("stale", find="SAVED   version 0")["hits"] == [3]  # backticks and spaces are ignored
+    assert navigation("stale", find="a.add_(1)")["hits"] == [3]  # this text is in the code
+    assert navigation("stale", find="  ")["hits"] == navigation("stale", find="nowhere")["hits"] == []
 
 
 # ---------- loops ----------
 
 
 def test_a_loop_is_divided_into_its_passes():
-    (loop,) = ways("loop")["loops"]
+    (loop,) = navigation("loop")["loops"]
     assert (loop["line"], loop["depth"], loop["from"], loop["to"]) == (3, 0, 2, 41)
     assert [one["n"] for one in loop["passes"]] == list(range(1, 41))
     assert [(one["from"], one["to"]) for one in loop["passes"]] == [(k, k) for k in range(2, 42)]
@@ -95,7 +95,7 @@ def test_inner_loops_and_repeated_loops_have_separate_passes():
             step["passes"] = passes
     found = [
         (loop["line"], loop["depth"], [(one["n"], one["from"], one["to"]) for one in loop["passes"]])
-        for loop in ways(trace)["loops"]
+        for loop in navigation(trace)["loops"]
     ]
     assert found == [
         (1, 0, [(1, 1, 4), (2, 5, 6)]),
@@ -121,7 +121,7 @@ def test_the_passes_of_a_recorded_program_are_found():
             x.add_(1.0)
         """
     )
-    loops = ways(shown.data)["loops"]
+    loops = navigation(shown.data)["loops"]
     assert [(loop["line"], loop["depth"], len(loop["passes"])) for loop in loops] == [(5, 0, 3)] + [(6, 1, 2)] * 3
     steps = shown.data["variants"][0]["steps"]
     for loop in loops[1:]:
@@ -134,19 +134,19 @@ def test_the_passes_of_a_recorded_program_are_found():
 # ---------- holders and readers ----------
 
 
-def test_the_answer_about_a_storage_with_one_name_is_the_name():
+def test_the_answer_about_a_storage_says_that_only_one_name_holds_it():
     assert answer("stale", 3, storage="1") == (
         "Storage 1, 12 B, is held by `x`. Nobody else: without `x` it would be freed."
     )
 
 
-def test_a_storage_that_backward_needs_is_described_without_a_name():
+def test_the_answer_about_a_storage_that_backward_needs_mentions_the_operation():
     assert answer("stale", 3, storage="2") == (
         "Storage 2, 12 B, is held by `a` and `multiply` (line 3, saved `a@0`). Without `a` it would stay, for backward."
     )
 
 
-def test_only_its_operation_refers_to_a_copy_and_frees_it():
+def test_a_copy_is_held_only_by_its_operation_and_freed_after_backward():
     held = answer("stale", 4, variant=1, storage="4")
     assert held.startswith("Storage 4, 12 B, is held by `multiply` (line 3, keeps a copy of `a@0`). No name reaches it")
     assert answer("stale", 6, variant=1, storage="4") == (
@@ -155,7 +155,7 @@ def test_only_its_operation_refers_to_a_copy_and_frees_it():
     assert answer("stale", 0, variant=1, storage="4") == "Storage 4 does not exist at this step."
 
 
-def test_masks_and_partial_copies_are_described_as_such():
+def test_the_answers_about_a_mask_and_a_partial_copy_say_what_they_are():
     assert "`abs_` (line 4, keeps marks of `a@0`)" in answer("marks", 3, storage="4")
     trace = pages.trace("preserved")
     number = [variant["label"] for variant in trace["variants"]].index("copy on write")
@@ -163,7 +163,7 @@ def test_masks_and_partial_copies_are_described_as_such():
     assert "keeps a copy of a part of `h@0`" in answer("preserved", 3, number, storage=storages[0])
 
 
-def test_two_names_of_a_tensor_are_described_differently_than_two_tensors():
+def test_the_answers_distinguish_two_names_of_a_tensor_from_two_tensors():
     assert answer("three", 1, variant=2, tensor="t1") == (
         "`x` and `y` name one tensor; it reads 6 cells of storage 1. "
         "Nobody else reads them: a write shows nowhere else."
@@ -196,7 +196,7 @@ def test_views_of_different_cells_are_distinguished():
     )
 
 
-def test_a_stale_tensor_is_described_at_its_storage_and_at_the_saved_tensor():
+def test_the_answers_about_a_tensor_and_about_its_saved_state_say_that_it_is_stale():
     assert answer("stale", 3, tensor="t2").endswith("numbers were overwritten, so backward will refuse.")
     assert answer("stale", 3, tensor="s1") == (
         "`multiply` (line 3, saved `a@0`) needs 3 cells of storage 2; numbers were overwritten, so backward will "

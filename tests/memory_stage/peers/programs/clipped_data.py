@@ -3,7 +3,7 @@ from torch import nn
 
 
 class Clipped(nn.Module):
-    """A layer whose weights are kept within a range, whenever it is used."""
+    """A layer that clips its weights to a range each time it runs."""
 
     def __init__(self, n, m, limit):
         super().__init__()

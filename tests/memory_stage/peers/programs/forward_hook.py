@@ -3,7 +3,7 @@ from torch import nn
 
 
 class Probe:
-    """Keeps the activations of a layer, and scales them where they lie."""
+    """Stores the activations of a layer, and scales them in place."""
 
     def __init__(self, layer, scale):
         self.scale = scale

@@ -3,7 +3,7 @@ from torch import nn
 
 
 class Cell(nn.Module):
-    """A recurrent cell that keeps its own state, to save memory."""
+    """A recurrent cell that updates its state in place, to save memory."""
 
     def __init__(self, inputs, hidden):
         super().__init__()
