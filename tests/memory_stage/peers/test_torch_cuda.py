@@ -10,7 +10,7 @@ import memory_stage as stage  # noqa: E402
 from memory_stage.engines.torch import cuda, memory  # noqa: E402
 from memory_stage.trace.validation import problems  # noqa: E402
 
-on_a_card = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device answers")
+on_a_card = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device is available")
 
 
 def recorded(source: str, **names):
@@ -20,19 +20,19 @@ def recorded(source: str, **names):
     return shown.data["variants"][0], names
 
 
-# ---------- anywhere ----------
+# ---------- on every machine ----------
 
 
 def test_a_recording_does_not_initialize_a_gpu(monkeypatch):
     if torch.cuda.is_initialized():
-        pytest.skip("a test before this one has begun to use a GPU")
-    monkeypatch.setattr(torch.cuda, "_lazy_init", lambda: pytest.fail("CUDA was asked to begin"))
+        pytest.skip("an earlier test has already used a GPU")
+    monkeypatch.setattr(torch.cuda, "_lazy_init", lambda: pytest.fail("the recorder initialized CUDA"))
     variant, _ = recorded("x = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()")
     assert cuda.gpus() == [] and not cuda.is_capturing() and not torch.cuda.is_initialized()
     assert "reserved" not in variant["steps"][-1]
 
 
-def test_a_storage_is_counted_in_whole_blocks():
+def test_the_bytes_of_a_storage_on_a_gpu_are_counted_in_blocks_of_512():
     assert [cuda.Gpu.counted(nbytes) for nbytes in (0, 1, 512, 513, 4000)] == [0, 512, 512, 1024, 4096]
 
 
@@ -52,11 +52,11 @@ def test_nothing_is_recorded_or_read_while_a_graph_is_captured(monkeypatch):
     assert there._numbers_on_gpu(memory.np.array([0, 1])) == ["?", "?"]
 
 
-# ---------- with a card ----------
+# ---------- on a GPU ----------
 
 
 @on_a_card
-def test_memory_of_a_gpu_equals_torchs_counters():
+def test_the_recorded_bytes_of_a_gpu_equal_torchs_counters():
     torch.ones(1, device="cuda")
     before = torch.cuda.memory_allocated()
     variant, names = recorded("x = torch.ones(1000, device='cuda')\ny = x * 2\nx.add_(1)\ndel y")
@@ -82,11 +82,11 @@ def test_numbers_gradients_and_stale_tensors_equal_those_on_the_host():
 
 
 @on_a_card
-def test_a_recorded_program_makes_the_same_requests_to_the_gpus_allocator():
+def test_a_recorded_program_makes_the_same_requests_to_the_allocator_of_the_gpu():
     source = "x = torch.ones(300, device='cuda', requires_grad=True)\n((x * 2).exp() * x).sum().backward()\ng = x.grad"
     found = []
     for run in (lambda: exec("import torch\n" + source, {}), lambda: recorded(source)):
-        run()  # objects that are created once
+        run()  # creates the objects that are created only once
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_stats()["allocation.all.allocated"]

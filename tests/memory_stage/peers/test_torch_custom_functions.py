@@ -1,4 +1,4 @@
-"""Explain writes to tensors that a ``torch.autograd.Function`` of the program keeps for its backward."""
+"""Explain writes to tensors that a ``torch.autograd.Function`` of the program saves for its backward."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ h = w * 1
 """
 END = "y.sum().backward()\nprint(w.grad.tolist())\n"
 
-#: For each program: its lines, the line that spoils it, and the kind of the fault.
-SPOILED = {
+#: For each program: its lines, the line that overwrites a saved tensor, and the kind of the fault.
+OVERWRITTEN = {
     "a saved input": ("y = Square.apply(h)\nh.add_(1)\n", "h.add_(1)", "overwritten"),
     "a saved result": ("y = Exp.apply(h)\ny.add_(1)\n", "y.add_(1)", "overwritten"),
     "a saved result, after an unused input": ("y = Exp.apply(h)\ny.mul_(2)\n", "y.mul_(2)", "overwritten"),
@@ -87,9 +87,9 @@ SPOILED = {
 }
 
 
-@pytest.mark.parametrize("name", SPOILED)
-def test_the_whole_run_and_the_steps_name_the_line_that_spoiled_a_saved_tensor(name, tmp_path):
-    lines, blamed, kind = SPOILED[name]
+@pytest.mark.parametrize("name", OVERWRITTEN)
+def test_the_whole_run_and_the_steps_name_the_line_that_overwrote_a_saved_tensor(name, tmp_path):
+    lines, blamed, kind = OVERWRITTEN[name]
     source = BEGIN + lines + END
     explanation, _, error = explained(written(tmp_path, source))
     assert (error is None) == (kind == "overwritten silently") and explanation.unseen == []
@@ -105,9 +105,9 @@ def test_the_whole_run_and_the_steps_name_the_line_that_spoiled_a_saved_tensor(n
     assert [row.where.text for row in bad] == [blamed]
 
 
-@pytest.mark.parametrize("name", SPOILED)
-def test_the_fixes_of_a_custom_function_leave_no_fault(name, tmp_path):
-    source = BEGIN + SPOILED[name][0] + END
+@pytest.mark.parametrize("name", OVERWRITTEN)
+def test_a_fixed_program_with_a_custom_function_has_no_fault(name, tmp_path):
+    source = BEGIN + OVERWRITTEN[name][0] + END
     explanation, _, _ = explained(written(tmp_path, source))
     (fault,) = explanation.faults
     for fix in [each for each in fault.fixes if each.edits]:
@@ -132,12 +132,12 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_a_right_use_of_a_custom_function_has_no_fault(name, tmp_path):
+def test_a_correct_use_of_a_custom_function_has_no_fault(name, tmp_path):
     explanation, _, error = explained(written(tmp_path, BEGIN + RIGHT[name] + END))
     assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
 
 
-def test_the_method_is_restored_and_its_subclasses_work_under_transforms(tmp_path):
+def test_function_apply_is_restored_and_custom_functions_work_under_transforms(tmp_path):
     before = vars(torch.autograd.Function)["apply"]
     source = BEGIN + "print(torch.func.grad(lambda x: Set.apply(x).sum())(w).tolist())\ny = Set.apply(w)\n" + END
     explanation, output, error = explained(written(tmp_path, source))

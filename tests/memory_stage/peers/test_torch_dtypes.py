@@ -37,7 +37,7 @@ def cells_by_bytes(layout: CellLayout, size: int, cell: int) -> set[int]:
     return {(int(element) * size + byte) // cell for element in np.ravel(at) for byte in range(size)}
 
 
-def test_cells_of_a_layout_are_those_that_contain_its_bytes():
+def test_the_cells_of_a_layout_are_those_that_contain_its_bytes():
     draw = random.Random(5)
     for _ in range(500):
         size, cell = draw.choice([(1, 8), (2, 4), (4, 8), (4, 1), (8, 4), (16, 2), (8, 8)])
@@ -50,14 +50,14 @@ def test_cells_of_a_layout_are_those_that_contain_its_bytes():
         assert cells_by_bytes(found, cell, cell) == cells_by_bytes(own, size, cell), (own, size, cell)
 
 
-def test_cells_of_numbered_elements_are_those_that_contain_their_bytes():
+def test_the_cells_of_numbered_elements_are_those_that_contain_their_bytes():
     for size, cell in ((1, 8), (8, 1), (4, 8), (8, 4)):
         numbers = np.array([1, 2, 5])
         wanted = {(int(n) * size + byte) // cell for n in numbers for byte in range(size)}
         assert numbers_in_cells(numbers, size, cell).tolist() == sorted(wanted)
 
 
-def test_a_view_by_another_dtype_is_drawn_on_the_same_storage():
+def test_a_view_with_another_dtype_is_recorded_on_the_same_storage():
     variant, error = recorded(
         "x = torch.tensor([1.0, 2.0], dtype=torch.float64)\nb = x.view(torch.uint8)\nb[7] = 64\n"
         "i = x.view(torch.int32)\ni[2:] = 0"
@@ -76,7 +76,7 @@ def test_a_view_by_another_dtype_is_drawn_on_the_same_storage():
     assert "`x`" in sentences_at(variant, 4) and "`x`" in sentences_at(variant, 6)
 
 
-def test_a_wider_view_is_several_cells_for_each_number():
+def test_a_number_of_a_view_with_a_wider_dtype_covers_several_cells():
     variant, _ = recorded("u = torch.zeros(16, dtype=torch.uint8)\nf = u.view(torch.float32)\nf[1] = 1.5")
     (wide,) = events(variant, "tensor", 3)
     assert (wide["shape"], wide["elements"]["shape"]) == ([4, 4], [4])
@@ -85,7 +85,7 @@ def test_a_wider_view_is_several_cells_for_each_number():
     assert "as float32, 4 cells for each number" in sentences_at(variant, 3)
 
 
-def test_a_write_through_a_part_of_complex_numbers_makes_their_saved_tensors_stale():
+def test_a_write_to_the_real_part_makes_a_saved_complex_tensor_stale():
     variant, error = recorded(
         "w = torch.ones(2, 2, requires_grad=True)\nz = torch.view_as_complex(w * 1)\ny = z * z\nz.real.mul_(3)\n"
         "y.abs().sum().backward()"
@@ -100,7 +100,7 @@ def test_real_and_imaginary_parts_have_cells_of_one_storage():
     assert "`c` and `r` see the new numbers." in sentences_at(variant, 4)
 
 
-def test_a_conjugate_is_shown_with_its_numbers():
+def test_a_gradient_through_a_conjugate_is_shown_with_its_numbers():
     variant, error = recorded(
         "c = torch.tensor([1 + 2j], requires_grad=True)\n(c.conj() * (1 + 1j)).abs().sum().backward()"
     )
@@ -110,7 +110,7 @@ def test_a_conjugate_is_shown_with_its_numbers():
     assert f"{reported.grad.item().real:.3g}" in sentences_at(variant, 3)
 
 
-def test_a_tensor_that_moves_to_other_memory_has_plain_cells_again():
+def test_a_view_with_another_dtype_that_set_moves_to_other_memory_has_plain_cells():
     variant, error = recorded(
         "x = torch.zeros(2, dtype=torch.float64)\ni = x.view(torch.int32)\ni.set_(torch.ones(3, dtype=torch.int32))"
     )
@@ -118,13 +118,13 @@ def test_a_tensor_that_moves_to_other_memory_has_plain_cells_again():
     assert [e["elements"] for e in events(variant, "retensor", 4) if "elements" in e] == [None]
 
 
-def test_the_recording_leaves_nothing_behind():
+def test_the_recorder_keeps_no_cell_sizes_after_a_recording():
     recorded("x = torch.zeros(2, dtype=torch.float64)\ni = x.view(torch.int32)")
     assert cell_sizes == {}
 
 
 @pytest.mark.parametrize("dtype", ["complex32", "quint8", "float8_e5m2"])
-def test_dtypes_that_numpy_cannot_read_are_named(dtype):
+def test_tensors_of_dtypes_that_numpy_cannot_read_are_reported_as_not_recorded(dtype):
     make = "torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)"
     source = make if dtype == "quint8" else f"torch.zeros(2, dtype=torch.{dtype})"
     variant, error = recorded(f"x = {source}\ny = torch.ones(2)")

@@ -1,4 +1,4 @@
-"""Test code that PyTorch runs without the recorder: it is named once, and runs as without a recorder."""
+"""Test scripts, traces and threads, which the recorder does not see: each is named once, and runs unchanged."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ print(x)
 
 
 def lines(source: str, text: Text, **names) -> list[int]:
-    """Return the lines with this text in a recording of the program."""
+    """Record the program, and return the lines whose sentences contain the text."""
     shown = stage.record(source, {"torch": torch, **names})
     variant = shown.data["variants"][0]
     assert variant["truncated"] is None
@@ -94,7 +94,7 @@ def test_code_outside_of_the_recorder_is_named_once_at_its_line(source, text, li
 
 
 @pytest.mark.parametrize("source", [SCRIPTS, TRACES, THREADS], ids=["scripted", "traced", "threads"])
-def test_output_tracebacks_and_status_are_those_of_the_program_alone(source, tmp_path):
+def test_output_tracebacks_and_exit_status_are_those_of_the_program_alone(source, tmp_path):
     (tmp_path / "program.py").write_text(source)
     environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
     alone, watched = (
@@ -115,7 +115,7 @@ def test_an_existing_pool_of_threads_is_reported():
         assert pool.submit(torch._C._len_torch_function_stack).result() == 0
 
 
-def test_a_layer_in_evaluation_uses_the_fast_path_in_a_pool():
+def test_a_layer_in_evaluation_uses_the_fast_path_in_a_pool_of_threads():
     torch.manual_seed(0)
     layer = torch.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, batch_first=True).eval()
     x = torch.randn(1, 3, 8)
@@ -129,12 +129,12 @@ def test_a_layer_in_evaluation_uses_the_fast_path_in_a_pool():
     assert watched["y"].numpy().tobytes() == alone["y"].numpy().tobytes()
 
 
-def test_a_thread_without_tensors_is_not_named():
+def test_a_thread_without_tensors_is_not_reported():
     source = "t = threading.Thread(target=print)\nt.start()\nt.join()\nx = torch.ones(2)"
     assert lines(source, "thread", threading=threading) == []
 
 
-def test_threads_of_a_data_loader_are_not_named():
+def test_threads_of_a_data_loader_are_not_reported():
     source = (
         "data = torch.utils.data.TensorDataset(torch.arange(4.0))\n"
         "n = [b.sum().item() for b, in torch.utils.data.DataLoader(data, batch_size=2, num_workers=1)]"
@@ -142,7 +142,7 @@ def test_threads_of_a_data_loader_are_not_named():
     assert lines(source, "thread") == []
 
 
-def test_a_thread_that_outlives_the_recording_has_no_frame_of_the_recorder():
+def test_a_thread_that_outlives_the_recording_has_no_function_mode_of_the_recorder():
     go, done, found = threading.Event(), threading.Event(), []
 
     def work():
@@ -168,7 +168,7 @@ def test_the_functions_that_torch_calls_internally_are_restored():
 
 
 @pytest.mark.parametrize("settings", [{}, {"fullgraph": True}])
-def test_a_function_of_the_program_is_compiled_without_hooks(settings):
+def test_torch_compiles_a_function_of_the_program_without_the_recorders_hooks(settings):
     source = "def f(x):\n    y = x * 2\n    return y\nf = torch.compile(f, backend='eager', **settings)\n"
     source += "y = f(torch.ones(2))\n"
     names = {"torch": torch, "settings": settings}

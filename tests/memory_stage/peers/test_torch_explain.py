@@ -1,4 +1,4 @@
-"""Test the common mistakes in PyTorch: the line at fault, the reason and a repair, in a terminal and in a notebook."""
+"""Test that reports on common mistakes name the line, the reason and a repair, in a terminal and in a notebook."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_report_names_the_line_at_fault_the_reason_and_the_repair(name):
 
 
 @pytest.mark.parametrize("name", CLASSICS)
-def test_the_repair_runs_without_a_report(name):
+def test_a_repaired_program_runs_and_has_no_reported_fault(name):
     report, done = reported(fixed(CLASSICS[name]))
     assert done.error is None
     assert [str(row.where) for row in report.rows if row.verdict in (*BAD, Verdict.RAISES)] == []
@@ -99,7 +99,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=folder, env=environment)
 
 
-def test_a_script_leaves_its_page_its_error_its_status_and_the_fix(tmp_path):
+def test_the_command_prints_the_error_and_a_fix_keeps_the_exit_status_and_writes_a_page(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     plain = command(tmp_path, "program.py")
     watched = command(tmp_path, "-m", "memory_stage", "--explain", "program.py")
@@ -165,7 +165,7 @@ y.sum().backward()
 
 
 @pytest.mark.parametrize("kept", ["x", "[x, 1]", "{'a': x}", "x[1:]"])
-def test_a_write_to_a_tensor_in_an_attribute_of_a_custom_function_is_noticed(kept):
+def test_a_write_to_a_tensor_in_an_attribute_of_ctx_is_reported_as_unnoticed_by_autograd(kept):
     report, done = reported(ATTRIBUTE.format(kept, " / 2", "pass"))
     assert done.error is None
     unnoticed = [row for row in report.rows if row.verdict is Verdict.UNNOTICED]
@@ -173,20 +173,20 @@ def test_a_write_to_a_tensor_in_an_attribute_of_a_custom_function_is_noticed(kep
 
 
 @pytest.mark.parametrize(("kept", "backward"), [("x.clone()", "pass"), ("x + 1", "ctx.kept.mul_(2)"), ("3", "pass")])
-def test_a_custom_function_may_overwrite_an_attribute_on_separate_memory(kept, backward):
+def test_a_write_is_not_reported_if_an_attribute_of_ctx_has_separate_memory(kept, backward):
     report, done = reported(ATTRIBUTE.format(kept, " / 2", backward))
     assert done.error is None
     assert [row for row in report.rows if row.verdict in BAD] == []
 
 
-def test_a_tensor_that_is_saved_and_kept_as_an_attribute_is_compared():
+def test_a_write_to_a_tensor_that_ctx_saves_and_has_as_an_attribute_raises_in_backward():
     report, done = reported(ATTRIBUTE.format("x; ctx.save_for_backward(x)", " / 2", "ctx.saved_tensors"))
     assert "modified by an inplace operation" in str(done.error)
     assert [row.where.line for row in report.rows if row.verdict is Verdict.STALE] == [15]
     assert [row for row in report.rows if row.verdict is Verdict.UNNOTICED] == []
 
 
-def test_a_write_that_a_custom_function_does_not_mark_is_noticed():
+def test_a_write_that_a_custom_function_does_not_mark_is_reported_as_unrecorded():
     report, _ = reported(ATTRIBUTE.format("None; x.div_(2)", "", "pass"))
     (row,) = [row for row in report.rows if Verdict.UNRECORDED in row.verdicts]
     assert row.where.line == 4

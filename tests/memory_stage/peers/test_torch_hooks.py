@@ -1,4 +1,4 @@
-"""Test hooks on gradients in a PyTorch program: each run is a step, and the program is undisturbed."""
+"""Test hooks on gradients in PyTorch programs: each call is a recorded step, and the program runs unchanged."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_hook_of_a_layer_is_a_step_that_names_the_layer():
     assert reported and "returns [[0, 0]]" in reported[0]
 
 
-def test_the_program_finds_its_hooks_unchanged():
+def test_a_program_that_reads_and_removes_its_hooks_finds_them_unchanged():
     names = {**NAMES, "seen": []}
     source = """
 w = torch.ones(2, requires_grad=True)
@@ -104,7 +104,7 @@ handles = [w.register_hook(first), w.register_hook(second)]
     assert list(names["w"]._backward_hooks.values()) == [names["second"]]
 
 
-def test_errors_of_a_hook_and_of_its_result_read_as_without_a_recorder():
+def test_errors_of_a_hook_and_of_its_result_are_the_same_as_without_a_recorder():
     for answer in ("torch.ones(3)", "'text'", "1 / 0"):
         source = (
             f"w = torch.ones(2, requires_grad=True)\ndef hook(g):\n    return {answer}\nh = w.register_hook(hook)\n"
@@ -126,7 +126,7 @@ def test_errors_of_a_hook_and_of_its_result_read_as_without_a_recorder():
         "h = Mine.apply(h)",
     ],
 )
-def test_hooks_and_custom_functions_find_the_same_memory_as_without_a_recorder(hook):
+def test_programs_with_hooks_use_the_same_memory_as_without_a_recorder(hook):
     program = (
         "kept = []\nclass Mine(torch.autograd.Function):\n"
         "    @staticmethod\n    def forward(ctx, x):\n        ctx.kept = [x, x.exp()]\n        return x * 2\n"
@@ -134,5 +134,5 @@ def test_hooks_and_custom_functions_find_the_same_memory_as_without_a_recorder(h
         f"w = torch.rand(3, 4, requires_grad=True)\nh = w * 3\n{hook}\ny = h.exp()\n"
         "(y + h * y).sum().backward(retain_graph=True)\ny.sum().backward()\n"
     )
-    undisturbed.outcome(undisturbed.unwatched, "x = torch.ones(2)", True)  # the profiler's own first allocations
+    undisturbed.outcome(undisturbed.unwatched, "x = torch.ones(2)", True)  # the profiler allocates at its first use
     assert undisturbed.differences(program) == []

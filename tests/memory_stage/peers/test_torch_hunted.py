@@ -1,4 +1,4 @@
-"""Explain programs with a fault in a place that is hard to see: a hook, a checkpoint, a recorded pass, two writers."""
+"""Explain faults in places that are hard to see: in a hook, a checkpoint, a recorded pass, or two writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOOKS = {
 
 
 @pytest.mark.parametrize("name", HOOKS)
-def test_a_hook_that_writes_into_its_gradient_returns_a_new_one(name, tmp_path):
+def test_the_fix_of_a_hook_that_writes_into_its_gradient_returns_a_new_gradient(name, tmp_path):
     begin = "import torch\nw = torch.ones(4, requires_grad=True)\nh = w * 2\na, b = h + 1, h + 2\n"
     source = begin + HOOKS[name] + "(a + b).sum().backward()\nprint(w.grad.tolist())\n"
     explanation, _, _ = explained(written(tmp_path, source))
@@ -47,7 +47,7 @@ Net()(torch.randn(3, 4)).sum().backward()
 """
 
 
-def test_a_write_to_the_input_of_a_checkpoint_is_named_although_its_variable_is_gone(tmp_path):
+def test_a_write_to_the_input_of_a_checkpoint_is_named_although_no_variable_refers_to_it(tmp_path):
     explanation, _, error = explained(written(tmp_path, CHECKPOINT))
     assert "modified by an inplace operation" in str(error)
     (fault,) = explanation.faults
@@ -80,7 +80,7 @@ for step in range(2):
 """
 
 
-def test_a_forward_pass_is_repeated_after_the_last_of_several_writes(tmp_path):
+def test_the_fix_repeats_the_forward_pass_after_the_last_of_several_writes(tmp_path):
     explanation, _, _ = explained(written(tmp_path, CLIPPED))
     (fault,) = explanation.faults
     (fix,) = [each for each in fault.fixes if each.edits]
@@ -100,7 +100,7 @@ g.square().sum().backward()
 """
 
 
-def test_the_nodes_of_a_recorded_backward_pass_have_its_line(tmp_path):
+def test_the_nodes_of_a_recorded_backward_pass_have_the_line_of_that_pass(tmp_path):
     explanation, _, _ = explained(written(tmp_path, RECORDED))
     (fault,) = explanation.faults
     assert "(g,) = torch.autograd.grad(inner, w, create_graph=True)" in [each.line.text for each in fault.evidence]
@@ -121,7 +121,7 @@ loss.backward()
 
 
 @pytest.mark.parametrize("write", ["embed", "out"])
-def test_a_tensor_with_several_names_has_the_one_of_the_line_that_overwrites_it(write, tmp_path):
+def test_a_tensor_with_several_names_is_called_by_the_name_in_the_line_that_overwrites_it(write, tmp_path):
     explanation, _, _ = explained(written(tmp_path, TIED.replace("NAME", write)))
     (fault,) = explanation.faults
     assert f"overwrites `{write}.weight`" in str(fault.verdict)

@@ -1,4 +1,4 @@
-"""Explain the kinds of faults that people report beside overwritten tensors: each with its line and a tried fix."""
+"""Explain faults other than overwritten tensors. Each explanation names the line and has a fix that works."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ KINDS = {
         6,
         "False\n",
     ),
-    "a list of one tensor": Kind(
+    "a list that contains one tensor four times": Kind(
         "import torch\nbufs = [torch.zeros(3)] * 4\nbufs[0] += 1\nprint(bufs[1].tolist())\n",
         "Line 3 writes into all entries of `bufs`",
         2,
         "[0.0, 0.0, 0.0]\n",
     ),
-    "a gradient that is kept by name": Kind(
+    "a second name of a gradient": Kind(
         "import torch\n"
         "w = torch.ones(2, requires_grad=True)\n"
         "(w * 2).sum().backward()\n"
@@ -131,7 +131,7 @@ KINDS = {
         3,
         "[2.0, 2.0]\n",
     ),
-    "a flag of a result": Kind(
+    "requires_grad is set on a result": Kind(
         "import torch\ny = torch.ones(2, requires_grad=True) * 2\ny.requires_grad = False\nprint(y.tolist())\n",
         "Line 3 sets `requires_grad` of the result",
         3,
@@ -207,7 +207,7 @@ opt = torch.optim.SGD(net.parameters(), lr=0.1)
 frozen(net(torch.ones(4, 2))).sum().backward()
 opt.step()
 """,
-    "a list of one tensor that nobody writes": """
+    "a list that contains one tensor twice, which no line writes": """
 import torch
 weights = [torch.ones(3)] * 2
 print(sum(w.sum().item() for w in weights))
@@ -236,7 +236,7 @@ def test_a_correct_program_has_no_faults(name, tmp_path):
     assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
 
 
-def test_an_error_of_other_code_is_not_explained(tmp_path):
+def test_an_error_of_code_without_tensors_is_not_explained(tmp_path):
     explanation, _, error = explained(written(tmp_path, "grad = None\ngrad.step()\n"))
     assert isinstance(error, AttributeError) and explanation.faults == []
 

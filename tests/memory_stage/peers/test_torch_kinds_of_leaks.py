@@ -1,4 +1,4 @@
-"""Find the graphs that a function's local variables keep alive; at the end of the program these variables are gone."""
+"""Test that graphs are found which a function's local variables keep alive, although the variables are gone later."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ print(len(results["out"]), len(results["label"]))
         "results['out']",
         'results["out"].append(net(x))',
     ),
-    "a function that ends with an error of something else": (
+    "a function that catches another error": (
         """
 def main():
     running = 0
@@ -224,7 +224,7 @@ main()
 
 
 @pytest.mark.parametrize("name", LEAKS)
-def test_a_variable_of_a_function_that_keeps_graphs_is_named_and_its_fix_keeps_none(name, tmp_path):
+def test_a_variable_that_keeps_graphs_is_named_and_the_fixed_program_keeps_none(name, tmp_path):
     source, variable, blamed = LEAKS[name]
     path = written(tmp_path, BEGIN + source)
     explanation, output, error = explained(path)
@@ -244,7 +244,7 @@ def test_a_variable_of_a_function_that_keeps_graphs_is_named_and_its_fix_keeps_n
 
 
 def _bytes(verdict: str) -> list[float]:
-    """Return the amounts of memory in a verdict: that of all graphs, and that of each."""
+    """Return the amounts of memory in a verdict: that of all graphs, and that of one graph."""
     units = {"bytes": 1, "KiB": 1024}
     return [float(number) * units[unit] for number, unit in re.findall(r"([\d.]+) (bytes|KiB)", verdict)]
 
@@ -253,7 +253,7 @@ def _numbers(text: str) -> list[float]:
     return [float(word) for word in text.split() if word.replace(".", "").replace("-", "").isdigit()]
 
 
-def test_the_amount_is_the_one_that_was_counted_last(tmp_path):
+def test_the_reported_number_of_kept_graphs_is_from_the_second_half_of_the_loop(tmp_path):
     source = (
         BEGIN + "def main():\n    total = 0\n    for i in range({}):\n        total += net(xs[i % 12]).sum()\nmain()\n"
     )
@@ -450,7 +450,7 @@ main()
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_a_function_whose_graphs_are_needed_or_free_has_no_fault(name, tmp_path):
+def test_a_program_whose_graphs_are_needed_or_freed_has_no_fault(name, tmp_path):
     explanation, _, error = explained(written(tmp_path, BEGIN + RIGHT[name]))
     assert error is None and explanation.faults == [], str(explanation)
 

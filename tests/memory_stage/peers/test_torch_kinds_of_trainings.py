@@ -1,4 +1,4 @@
-"""Explain faults of trainings: averages that are aliases, cleared gradients and losses that are copied."""
+"""Explain faults of trainings: averages that are aliases, gradients that are cleared too early, copied losses."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ def test_a_fault_has_its_line_and_edits_that_compute_the_intended_result(name, t
 
 
 @pytest.mark.parametrize("start", ["None", "torch.zeros(5, 4)"])
-def test_a_state_that_a_module_keeps_is_detached_before_its_loop(start, tmp_path):
+def test_the_fix_detaches_a_state_that_a_module_keeps_before_the_loop_of_the_module(start, tmp_path):
     program = NET + KEPT_STATE.replace("START", start)
     right = "self.h = None if self.h is None else self.h.detach()\n        "
     _, meant, error = explained(written(tmp_path, program.replace("WRONG", right)))
@@ -306,7 +306,7 @@ def test_a_state_that_a_module_keeps_is_detached_before_its_loop(start, tmp_path
     assert error is None and output == meant and again.faults == [], fault.fixes[0].apply(source)
 
 
-def test_a_list_that_is_only_counted_and_printed_leaks(tmp_path):
+def test_a_list_of_losses_that_is_only_counted_and_printed_is_a_leak(tmp_path):
     kept = "kept = []\nfor step in range(4):\n    kept.append(net(x).square().mean())\nprint(len(kept), kept[-1])\n"
     explanation, _, _ = explained(written(tmp_path, f"{NET}{kept}n = len(kept)\n"))
     (fault,) = explanation.faults
@@ -317,7 +317,7 @@ def test_a_list_that_is_only_counted_and_printed_leaks(tmp_path):
     assert explanation.faults == []
 
 
-def test_a_result_inside_a_line_does_not_get_the_name_of_another_one(tmp_path):
+def test_an_unnamed_result_is_not_called_by_the_name_of_another_tensor(tmp_path):
     layers = "nn.Sequential(nn.ReLU(), nn.Flatten(), nn.Dropout(0.2, inplace=True), nn.Linear(4, 1))"
     source = f"{NET}head = {layers}\nout = head(net[0](x))\nout.sum().backward()\n"
     explanation, _, _ = explained(written(tmp_path, source))
@@ -392,7 +392,7 @@ def test_a_correct_program_has_no_faults(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_write_into_parameters_is_moved_behind_backward(name, tmp_path):
+def test_the_fix_moves_a_write_into_parameters_behind_backward(name, tmp_path):
     write, before = WRITES[name]
     start = f"{NET}{before}for step in range(3):\n    loss = (net(x) - y).square().mean()\n"
     end = f"    opt.step()\n{SHOWN}"
@@ -407,7 +407,7 @@ def test_a_write_into_parameters_is_moved_behind_backward(name, tmp_path):
     assert error is None and output == meant and again.faults == [], fix.apply(source)
 
 
-def test_lines_that_spoil_several_tensors_are_one_fault(tmp_path):
+def test_a_line_that_overwrites_several_tensors_is_one_fault(tmp_path):
     write = "for p in deep.parameters():\n    p.data.mul_(2)\n"
     source = f"{NET}deep = nn.Sequential(net, nn.Linear(1, 2))\nloss = deep(x).sum()\n{write}loss.backward()\n"
     explanation, _, _ = explained(written(tmp_path, source))
@@ -417,7 +417,7 @@ def test_lines_that_spoil_several_tensors_are_one_fault(tmp_path):
 
 
 @pytest.mark.parametrize("between", ["extra = net(x).mean()", "print(net[2].weight)"])
-def test_a_write_is_not_moved_past_a_line_that_may_read_it(between, tmp_path):
+def test_no_fix_moves_a_write_past_a_line_that_may_read_the_written_parameter(between, tmp_path):
     source = f"{NET}loss = net(x).sum()\nnet[2].weight.data.mul_(2)\n{between}\nloss.backward()\n"
     explanation, _, _ = explained(written(tmp_path, source))
     (fault,) = explanation.faults

@@ -1,4 +1,4 @@
-"""Explain writes in unusual places, such as inside an expression or through ``.data``: each with a tried fix."""
+"""Explain writes in unusual places, such as inside an expression or through ``.data``, with fixes that work."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_fix_of_a_write_computes_the_result_of_the_normal_operation(name, tm
     assert error is None and output == expected and again.faults == [], fix.apply(source)
 
 
-def test_a_write_through_a_view_in_an_expression_gets_no_edit_that_loses_it(tmp_path):
+def test_no_fix_of_a_write_through_a_view_in_an_expression_would_lose_the_write(tmp_path):
     source = BEGIN + "h = torch.tanh(x @ w)\nv = h[0]\ny = v.mul_(2) + 1\n(y.sum() + h.sum()).backward()\n" + END
     explanation, _, _ = explained(written(tmp_path, source))
     (fault,) = explanation.faults
@@ -89,7 +89,7 @@ INTEGERS = {
 
 
 @pytest.mark.parametrize("made", INTEGERS)
-def test_integers_of_which_a_gradient_is_asked_get_a_floating_dtype(made, tmp_path):
+def test_the_fix_gives_integers_that_require_a_gradient_a_floating_dtype(made, tmp_path):
     source = f"import torch\n{made}\nt.square().sum().backward()\nprint(t.grad.tolist())\n"
     explanation, _, error = explained(written(tmp_path, source))
     assert isinstance(error, RuntimeError)

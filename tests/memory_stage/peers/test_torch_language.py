@@ -93,9 +93,9 @@ def explained(folder: Path, program: str, *options: str) -> subprocess.Completed
 @pytest.mark.parametrize("program", [SPOILED, LEAK], ids=["overwritten", "leak"])
 def test_the_command_explains_a_program_in_chinese(program, tmp_path):
     english, chinese = (explained(tmp_path, program, "--language", code) for code in ("en", "zh"))
-    told, said = (each.stderr.partition("memory-stage: ")[2] for each in (english, chinese))
-    assert told and said and english.returncode == chinese.returncode
-    assert code_and_numbers(" ".join(told.split())) == code_and_numbers(" ".join(said.split()))
+    english_text, said = (each.stderr.partition("memory-stage: ")[2] for each in (english, chinese))
+    assert english_text and said and english.returncode == chinese.returncode
+    assert code_and_numbers(" ".join(english_text.split())) == code_and_numbers(" ".join(said.split()))
     assert "Fix:" not in said and "改法：" in said
     sentences = [line for line in said.splitlines() if not re.match(r"^ +[-+]? *\d", line)]
     assert english_in("\n".join(sentences)) == []

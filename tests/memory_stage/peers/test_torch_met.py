@@ -1,4 +1,4 @@
-"""Test programs that revealed faults: each made the recorder fail, or was described wrongly."""
+"""Test programs that once made the recorder fail, or that it once described wrongly."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def explained(source: str, folder: Path) -> str:
     return re.sub(r"\s+", " ", done.stderr)
 
 
-def test_a_nested_tensor_is_named():
+def test_a_nested_tensor_is_reported_as_not_recorded():
     sentences, truncated = sentences_and_end(
         "n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])\nm = n * 2"
     )
     assert truncated is None and "Not recorded: a nested tensor." in " ".join(sentences)
 
 
-def test_a_parameter_without_a_shape_is_named_and_shown_once_it_has_one():
+def test_a_lazy_parameter_is_recorded_as_soon_as_it_has_a_shape():
     sentences, truncated = sentences_and_end("m = nn.LazyLinear(2)\ny = m(torch.ones(1, 3))\ny.sum().backward()")
     assert truncated is None and "`m.weight.grad`" in sentences[-1]
 
@@ -52,7 +52,7 @@ def test_parametrizations_whose_storages_were_freed_earlier_are_recorded():
     assert truncated is None and "m.parametrizations" in " ".join(sentences)
 
 
-def test_unobserved_moves_and_writes_have_no_operation_name():
+def test_a_sentence_about_an_unobserved_move_or_write_names_no_operation():
     sentences, _ = sentences_and_end("d = torch.ones(2)\nd.set_(torch.zeros(3))")
     assert "then it moves `d` to storage" in sentences[1]
     other = sentences_and_end(
@@ -61,7 +61,7 @@ def test_unobserved_moves_and_writes_have_no_operation_name():
     assert any("n update writes all 2 cells of storage 1" in each and "`an" not in each for each in other)
 
 
-def test_the_real_part_of_a_tensor_is_not_given_another_value_instead(tmp_path):
+def test_no_advice_assigns_to_the_real_part_of_a_tensor(tmp_path):
     reported = explained(
         "z = torch.ones(2, dtype=torch.complex64, requires_grad=True) * 1\ny = z * z\nz.real.mul_(2)\n"
         "y.abs().sum().backward()",
@@ -70,7 +70,7 @@ def test_the_real_part_of_a_tensor_is_not_given_another_value_instead(tmp_path):
     assert "z.real =" not in reported and "Let line 4 read a copy, with `.clone()`" in reported
 
 
-def test_a_line_before_a_refused_write_is_not_advised_to_copy_its_result(tmp_path):
+def test_the_advice_on_a_refused_write_in_a_hook_copies_no_tensor_outside_of_the_hook(tmp_path):
     reported = explained(
         "exec('def hook(g): g.mul_(10)')\ny = torch.ones(2, requires_grad=True) * 1\ny.register_hook(hook)\n"
         "y.sum().backward()",
@@ -91,7 +91,7 @@ def test_a_refused_write_in_a_hook_is_reported_at_its_line(tmp_path):
     )
 
 
-def test_a_statement_of_many_operations_ends_the_recording_and_leaves_no_frame(monkeypatch):
+def test_a_statement_of_many_operations_ends_the_recording_and_its_function_mode(monkeypatch):
     monkeypatch.setattr(steps, "MOST_IN_A_STEP", 60)
     names: dict = {}
     source = (
@@ -103,7 +103,7 @@ def test_a_statement_of_many_operations_ends_the_recording_and_leaves_no_frame(m
     assert shown.data["variants"][0]["truncated"].startswith("Line 4 alone makes more than 60 changes of memory")
 
 
-def test_a_recording_that_ends_in_a_hook_of_backward_leaves_no_frame():
+def test_a_recording_that_ends_in_a_hook_of_backward_ends_its_function_mode():
     names: dict = {}
     source = (
         "import torch\nx = torch.ones(2, requires_grad=True)\ndef hook(g):\n    a = g + 1\n    b = a + 1\n"
@@ -131,13 +131,13 @@ h.pow(2).sum().backward()
 """
 
 
-def test_a_write_that_a_custom_function_marks_is_in_the_history(tmp_path):
+def test_a_write_that_a_custom_function_marks_as_dirty_is_in_the_history(tmp_path):
     reported = explained(IN_A_FUNCTION, tmp_path)
     assert "line 7: x.add_(1)" in reported and "unrecorded" not in reported
     stale = IN_A_FUNCTION.replace("h = AddOne.apply(w * 2)", "x = w * 2\ny = x * x\nh = AddOne.apply(x) + y")
     assert "2 saved tensors made stale." in explained(stale, tmp_path)
-    not_told = explained(IN_A_FUNCTION.replace("ctx.mark_dirty(x)", "pass"), tmp_path)
-    assert "unrecorded" in not_told or "raises" in not_told
+    unmarked = explained(IN_A_FUNCTION.replace("ctx.mark_dirty(x)", "pass"), tmp_path)
+    assert "unrecorded" in unmarked or "raises" in unmarked
 
 
 SWISH = """
@@ -157,7 +157,7 @@ y.sum().backward()
 """
 
 
-def test_a_custom_functions_saved_tensor_has_its_name_and_its_error_leads_to_the_write(tmp_path):
+def test_a_tensor_that_a_custom_function_saved_is_named_and_its_error_leads_to_the_write(tmp_path):
     reported = explained(SWISH, tmp_path)
     assert (
         "It overwrites `h`, which `Swish` in line 14 saved at version 0. A backward pass through it raises" in reported
@@ -165,7 +165,7 @@ def test_a_custom_functions_saved_tensor_has_its_name_and_its_error_leads_to_the
     assert "`Swish` in line 14 saved `h` at version 0" in reported and "Row 1, in line 15, overwrote it" in reported
 
 
-def test_a_leaf_written_through_detach_has_no_history_that_misses_the_write(tmp_path):
+def test_a_write_through_detach_is_unrecorded_for_a_result_but_not_for_a_leaf(tmp_path):
     assert "unrecorded" not in explained("p = nn.Parameter(torch.ones(2))\np.detach().mul_(2)", tmp_path)
     reported = explained("p = torch.ones(2, requires_grad=True) * 1\np.detach().mul_(2)", tmp_path)
     assert "1 unrecorded" in reported

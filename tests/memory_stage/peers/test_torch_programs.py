@@ -108,7 +108,7 @@ def reported(source: str):
 
 
 @pytest.mark.parametrize("name", TRAININGS)
-def test_the_report_names_the_line_and_its_repair(name):
+def test_the_report_names_the_line_at_fault_and_a_repair(name):
     training, source = TRAININGS[name], (PROGRAMS / f"{name}.py").read_text()
     report, done = reported(source)
     print(report)
@@ -123,7 +123,7 @@ def test_the_report_names_the_line_and_its_repair(name):
 
 
 @pytest.mark.parametrize("name", TRAININGS)
-def test_the_advised_repair_runs_without_a_report(name):
+def test_a_training_repaired_as_advised_has_no_reported_fault(name):
     lines = (PROGRAMS / f"{name}.py").read_text().splitlines()
     for number, text in TRAININGS[name].fix.items():
         lines[number - 1] = text
@@ -132,7 +132,7 @@ def test_the_advised_repair_runs_without_a_report(name):
     assert report.dangerous() == [] and report.totals.unnoticed == report.totals.refused == 0
 
 
-def test_a_second_order_gradient_inside_a_call_is_not_a_gradient_of_its_result():
+def test_a_second_order_gradient_has_a_step_for_the_node_softplus_backward():
     lines = (PROGRAMS / "gradient_penalty.py").read_text().splitlines()
     lines[11] = ""
     _, done = reported("\n".join(lines) + "\n")
@@ -141,7 +141,7 @@ def test_a_second_order_gradient_inside_a_call_is_not_a_gradient_of_its_result()
     assert any("`softplus_backward`" in each for each in said)
 
 
-def test_writes_of_layers_and_optimizers_are_one_row_per_line():
+def test_the_report_folds_the_writes_of_an_optimizer_into_few_rows():
     report, _ = reported((PROGRAMS / "gan.py").read_text())
     folded = [row for row, _, _ in report.folded()]
     assert [row.where.line for row in folded].count(

@@ -1,4 +1,4 @@
-"""Test random PyTorch programs: undisturbed by the recorder, right predictions, and equal traces of both engines.
+"""Test random PyTorch programs: they run unchanged, predictions are right, and both engines have equal traces.
 
 The counts are small. `facts/torch_recording.py` runs many more programs and records the results.
 """
@@ -40,7 +40,7 @@ def test_numbers_versions_errors_and_gradients_equal_those_without_a_recorder(fi
 
 
 def test_requests_to_torchs_allocator_equal_those_without_a_recorder():
-    undisturbed.outcome(undisturbed.unwatched, "x = torch.ones(2)", True)  # the profiler's own first allocations
+    undisturbed.outcome(undisturbed.unwatched, "x = torch.ones(2)", True)  # the profiler allocates at its first use
     sources = [undisturbed.source_of(number) for number in (8, 9, 18, 4010, 4020)]
     assert {source: found for source in sources if (found := undisturbed.differences(source))} == {}
 

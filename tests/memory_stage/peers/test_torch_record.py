@@ -1,4 +1,4 @@
-"""Test real PyTorch programs on the stage: recorded operations, named exceptions, and undisturbed programs."""
+"""Test recordings of PyTorch programs: the operations, reports of code that is not recorded, unchanged programs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def names_of(variant: dict) -> set[str]:
     return {event["name"] for event in events(variant, "name")}
 
 
-# ---------- the story of one program ----------
+# ---------- one program ----------
 
 CLASSIC = """
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -126,7 +126,7 @@ opt.step()
     assert len(written) == 4
 
 
-def test_a_step_between_forward_and_backward_is_reported_at_the_step():
+def test_an_optimizer_step_between_forward_and_backward_is_recorded_as_stale():
     variant, error = run(
         "w = nn.Parameter(torch.ones(2))\nopt = torch.optim.SGD([w], lr=0.1)\n(w * w).sum().backward()\n"
         "loss = (w * w).sum()\nopt.step()\nloss.backward()"
@@ -134,7 +134,7 @@ def test_a_step_between_forward_and_backward_is_reported_at_the_step():
     assert error is not None and events(variant, "stale", 5)
 
 
-def test_a_fused_step_increments_no_version_and_is_found_by_comparison():
+def test_a_fused_optimizer_step_raises_no_version_and_is_found_by_comparing_bytes():
     variant, error = run(
         "w = nn.Parameter(torch.ones(2))\nopt = torch.optim.Adam([w], lr=0.1, fused=True)\nloss = (w * w).sum()\n"
         "loss.backward(retain_graph=True)\nopt.step()\nloss.backward()"
@@ -188,7 +188,7 @@ for reentrant in (True, False):
     assert "seen[0]" in names_of(variant)
 
 
-def test_data_and_set_have_separate_versions():
+def test_a_write_through_data_raises_no_version_of_the_tensor():
     variant, error = run(
         "x = torch.ones(2, requires_grad=True)\ny = x * 1\nz = y * y\ny.data.mul_(5)\nz.sum().backward()"
     )
@@ -208,7 +208,7 @@ def test_numpy_and_dlpack_write_without_a_version():
     assert {"t", "m", "u", "n"} <= names_of(variant)
 
 
-def test_memory_that_returns_by_dlpack_is_one_storage_with_separate_versions():
+def test_tensors_that_share_memory_through_dlpack_have_one_storage_and_separate_versions():
     variant, error = run(
         "x = torch.arange(4.0)\nv = x[1:]\nd = torch.from_dlpack(v)\nd.mul_(10)\nd[1] = 7\ndel d\ny = x + 1\n"
         "e = torch.from_dlpack(x)\nx.add_(1)"
@@ -236,7 +236,7 @@ def test_a_write_through_dlpack_to_a_saved_tensor_has_no_version():
     assert error is None and "silently use the new" in " ".join(sentences(variant))
 
 
-def test_memory_that_numpy_lent_is_not_counted():
+def test_memory_borrowed_from_numpy_is_not_counted():
     variant, _ = run("m = np.arange(4.0)\nt = torch.from_numpy(m)")
     assert variant["steps"][-1]["allocated"] == 0
 
@@ -256,7 +256,7 @@ def test_one_program_may_use_torch_and_minitensor():
     assert "`a.grad` is [2, 2]" in sentences(variant)[-1]
 
 
-# ---------- code that is only named ----------
+# ---------- code that is reported but not recorded ----------
 
 
 @pytest.mark.parametrize(
@@ -269,33 +269,33 @@ def test_one_program_may_use_torch_and_minitensor():
         ("f = torch.ones(2).to(torch.float8_e4m3fn)", "dtype float8_e4m3fn"),
     ],
 )
-def test_tensors_that_cannot_be_shown_are_named_and_the_program_continues(source, named):
+def test_tensors_that_cannot_be_recorded_are_reported_and_the_program_continues(source, named):
     variant, error = run(f"{source}\nx = torch.ones(2)\nx.add_(1)")
     assert error is None and named in " ".join(sentences(variant))
     assert sentences(variant)[-1].startswith("`add_` writes all 2 cells")
 
 
-def test_a_compiled_function_is_named_and_runs_unchanged():
+def test_a_compiled_function_is_reported_and_runs_unchanged():
     source = "f = torch.compile(lambda x: x * 2 + 1, backend='eager')\nx = torch.ones(2)\ny = f(x)\nz = f(y)\nz.add_(1)"
     variant, error = run(source)
     assert error is None and "`torch.compile`" in " ".join(sentences(variant))
     assert variant["truncated"] is None and events(variant, "write", 5)
 
 
-def test_tensors_that_are_swapped_end_the_recording_and_not_the_program():
+def test_swapping_two_tensors_ends_the_recording_but_not_the_program():
     names = dict(NN)
     shown = stage.record("a = torch.ones(3)\nb = torch.zeros(2)\ntorch.utils.swap_tensors(a, b)\nc = a + 1", names)
     assert shown.error is None and names["c"].tolist() == [1, 1]
     assert "swap_tensors" in shown.data["variants"][0]["truncated"]
 
 
-def test_an_older_torch_is_named(monkeypatch):
+def test_an_older_version_of_torch_is_refused_with_a_message(monkeypatch):
     monkeypatch.setattr(torch, "__version__", "2.6.0+cpu")
     with pytest.raises(NotRecordable, match=r"PyTorch 2\.6\.0\+cpu is not recorded\. Recording needs 2\.10 or later\."):
         engine()
 
 
-# ---------- the program does not notice ----------
+# ---------- recording does not change the program ----------
 
 
 def stack_of_modes() -> int:
@@ -303,7 +303,7 @@ def stack_of_modes() -> int:
 
 
 @pytest.mark.parametrize("source", ["x = torch.ones(2)", "raise ValueError", "x = torch.ones(2)\n" * 30])
-def test_the_recording_leaves_nothing_in_torch(source):
+def test_the_patched_functions_of_torch_are_restored_after_a_recording(source):
     real = [
         torch.autograd._engine_run_backward,
         torch.compile,
@@ -321,7 +321,7 @@ def test_the_recording_leaves_nothing_in_torch(source):
     assert after == real and stack_of_modes() == before == 0
 
 
-def test_a_fault_of_the_recorder_ends_the_recording_and_never_the_program(monkeypatch):
+def test_a_fault_of_the_recorder_ends_the_recording_but_not_the_program(monkeypatch):
     monkeypatch.setattr(record, "STRICT", False)
 
     def broken(*arguments):
@@ -334,7 +334,7 @@ def test_a_fault_of_the_recorder_ends_the_recording_and_never_the_program(monkey
     assert "a planted fault" in shown.data["variants"][0]["truncated"]
 
 
-def test_a_fault_in_a_hook_of_backward_ends_the_recording_and_never_the_backward(monkeypatch):
+def test_a_fault_of_the_recorder_in_a_hook_of_backward_does_not_end_backward(monkeypatch):
     from memory_stage.engines.torch.backward import _Pass
 
     monkeypatch.setattr(record, "STRICT", False)
@@ -399,7 +399,7 @@ batches = [b.sum().item() for b, in DataLoader(TensorDataset(torch.arange(4.0)),
     assert events(variant, "write")
 
 
-def test_modes_that_the_program_enters_and_leaves_in_any_order_stay_active():
+def test_a_function_mode_that_the_program_enters_stays_active_after_the_recording():
     source = """
 from torch.overrides import TorchFunctionMode
 class Mine(TorchFunctionMode):
@@ -422,7 +422,7 @@ y = x + 1
     assert stack_of_modes() == 0
 
 
-def test_the_default_device_may_be_set_and_the_result_is_the_same():
+def test_a_program_may_set_and_reset_the_default_device():
     names = dict(NN)
     shown = stage.record(
         "torch.set_default_device('cpu')\nx = torch.ones(2)\ntorch.set_default_device(None)\ny = x + 1", names
@@ -462,7 +462,7 @@ def test_nothing_imports_torch_unless_the_program_does():
     assert json.loads(done.stdout)[-1].startswith("`add_` writes all 2 cells of storage 1")
 
 
-def test_sentences_only_for_torch_programs_occur():
+def test_sentences_that_only_torch_programs_produce_occur():
     several, _ = run("x = torch.ones(2, 2, requires_grad=True)\na, b = (x * 1).unbind()\na.add_(1)")
     assert "is refused: it would write `a`, one of several views that one call returned." in sentences(several)[-1]
     nothing, error = run(
@@ -475,7 +475,7 @@ def test_sentences_only_for_torch_programs_occur():
     )
 
 
-# ---------- the ways to a stage ----------
+# ---------- other functions that record ----------
 
 
 def test_programs_of_pytorch_can_be_traced_compared_and_saved(tmp_path):
@@ -505,7 +505,7 @@ def test_programs_of_pytorch_can_be_traced_compared_and_saved(tmp_path):
         "h = Mine.apply(h)",
     ],
 )
-def test_a_gradient_that_the_program_obtains_did_not_exist_before(kept):
+def test_a_gradient_that_the_program_obtains_is_not_recorded_as_an_earlier_tensor(kept):
     program = (
         "kept = []\n"
         "class Mine(torch.autograd.Function):\n"
@@ -517,5 +517,5 @@ def test_a_gradient_that_the_program_obtains_did_not_exist_before(kept):
     assert variant.get("before") is None
     first = next(step for step in variant["steps"] if "makes a leaf" in step["say"])
     assert first["allocated"] == 8
-    w_h_and_gradients = 24 if "accumulate" in kept else 32  # the gradient that it keeps is w.grad itself
+    w_h_and_gradients = 24 if "accumulate" in kept else 32  # this hook keeps w.grad itself
     assert variant["steps"][-1]["allocated"] == w_h_and_gradients

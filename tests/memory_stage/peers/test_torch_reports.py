@@ -1,4 +1,4 @@
-"""Test the names in a report, and the warnings that it leaves out: the program's names, rows of a loop, no false
+"""Test that a report uses the program's names, folds the writes of a loop into one row, and raises no false
 alarms.
 """
 

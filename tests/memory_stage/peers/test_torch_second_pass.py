@@ -15,7 +15,7 @@ from tests.support.peers.whole_runs import explained, written  # noqa: E402
 
 BEGIN = "import torch\ntorch.manual_seed(0)\nw = torch.ones(3, requires_grad=True)\n"
 
-#: For each program: its lines, the line of the passes, and True if a fix edits the program.
+#: For each program: its lines, the line that runs backward, and True if a fix edits the program.
 REPEATED = {
     "one loss in a loop": ("loss = (w * w).sum()\nfor _ in range(3):\n    loss.backward()\n", "loss.backward()", True),
     "several heads on the same features": (
@@ -66,7 +66,7 @@ for _ in range(3):
 """
 
 
-def test_a_state_that_one_line_makes_and_reads_is_told_in_the_order_of_the_run(tmp_path):
+def test_the_evidence_of_a_state_that_one_line_makes_and_reads_is_in_the_order_of_the_run(tmp_path):
     explanation, _, _ = explained(written(tmp_path, CARRIED))
     (fault,) = explanation.faults
     assert [each.line.number for each in fault.evidence] == [7, 8, 7, 8]

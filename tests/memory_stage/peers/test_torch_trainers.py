@@ -109,7 +109,7 @@ def trainer(request, monkeypatch):
     sys.modules.pop(name, None)  # the class is derived from the stand-in
 
 
-def test_a_right_training_has_no_fault_and_is_not_watched_after_its_end(trainer, capsys):
+def test_a_correct_training_has_no_fault_and_is_not_watched_after_its_end(trainer, capsys):
     make, run = trainer
     callback = make()
     assert callback.explanation is None
@@ -130,7 +130,7 @@ def test_a_failing_backward_is_explained_once_when_it_fails(trainer, capsys):
     assert " ".join(capsys.readouterr().err.split()).count(OVERWRITTEN) == 1
 
 
-def test_a_training_after_one_that_failed_is_watched_alone(trainer, capsys):
+def test_a_training_after_a_failed_training_is_watched_separately(trainer, capsys):
     make, run = trainer
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         run(Net("write"), make())

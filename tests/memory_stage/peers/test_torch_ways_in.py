@@ -80,7 +80,7 @@ def test_a_function_that_calls_itself_is_watched_once():
     assert [(each.operation, each.count) for each in below.explanation.harmless] == [("add_", 1)]
 
 
-def test_a_call_in_a_second_thread_leaves_the_watched_one_alone():
+def test_a_call_in_a_second_thread_does_not_end_the_watched_call():
     import threading
 
     @memory_stage.explain()
@@ -99,7 +99,7 @@ def test_a_call_in_a_second_thread_leaves_the_watched_one_alone():
     assert [(each.operation, each.count) for each in call.explanation.harmless] == [("add_", 2)]
 
 
-def test_what_cannot_be_decorated_is_refused():
+def test_a_generator_and_a_number_cannot_be_decorated():
     with pytest.raises(TypeError, match="generator or a coroutine"):
 
         @memory_stage.explain()
@@ -169,7 +169,7 @@ def test_silent():
 """
 
 
-def test_a_failing_test_has_its_explanation_and_a_silent_one_is_listed(tmp_path):
+def test_a_failing_test_gets_an_explanation_and_a_test_with_wrong_gradients_is_listed(tmp_path):
     (tmp_path / "test_program.py").write_text(TESTS)
     plugin = ("-m", "pytest", "-q", "-p", "memory_stage.integrations.pytest_plugin")
     alone = command(tmp_path, *plugin)
@@ -215,7 +215,7 @@ class Terminal:
         return True
 
 
-def test_colours_are_for_terminals_without_no_color(monkeypatch, capsys):
+def test_only_a_terminal_without_the_variable_no_color_gets_colours(monkeypatch, capsys):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert colours.are_wanted(Terminal()) and not colours.are_wanted(sys.stderr)
@@ -261,7 +261,7 @@ print("sum", total.item())
 """
 
 
-def test_a_program_under_torchrun_has_one_report_a_rank(tmp_path):
+def test_a_program_under_torchrun_has_one_report_for_each_rank(tmp_path):
     (tmp_path / "program.py").write_text(DISTRIBUTED)
     run = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
     done = command(
@@ -340,7 +340,7 @@ def test_the_stage_shows_the_steps_around_a_late_fault(tmp_path, write, status, 
     ("chosen", "iteration"),
     [(("--line", "20", "--steps", "300:315"), None), (("--line", "27", "--iteration", "40"), 40)],
 )
-def test_the_stage_shows_the_part_of_the_run_that_is_asked_for(tmp_path, chosen, iteration):
+def test_the_stage_shows_the_part_of_the_run_that_the_options_choose(tmp_path, chosen, iteration):
     (tmp_path / "program.py").write_text(LATE.format("h.mul_(2)").replace("600", "60").replace("1000", "100"))
     done = command(tmp_path, "-m", "memory_stage", "explain", "--stage", "why.html", *chosen, "program.py")
     said = done.stderr.strip().splitlines()[-1]
@@ -369,7 +369,7 @@ def test_a_part_of_the_run_that_cannot_be_drawn_is_refused_before_the_program_ru
     assert not (tmp_path / "why.html").exists()
 
 
-def test_no_second_run_follows_a_run_without_a_fault_and_none_a_run_of_several_processes(tmp_path):
+def test_the_option_stage_runs_no_second_run_without_a_fault_or_in_several_processes(tmp_path):
     (tmp_path / "program.py").write_text("import torch\nprint(torch.ones(1).add_(1))\n")
     done = command(tmp_path, "-m", "memory_stage", "explain", "--stage", "why.html", "program.py")
     assert done.returncode == 0 and done.stdout == "tensor([2.])\n" and not (tmp_path / "why.html").exists()
@@ -453,7 +453,7 @@ for iteration in range(count):
 print(begun, resident())
 """
 
-#: 100,000 take several minutes.
+#: The number of iterations. 100,000 iterations take several minutes.
 ITERATIONS = os.environ.get("MEMORY_STAGE_LONG_RUN", "2000")
 
 

@@ -1,4 +1,4 @@
-"""Explain whole runs of PyTorch programs: public reports, long trainings, right programs, and their cost in memory."""
+"""Explain whole runs: programs of bug reports, long trainings, correct programs, and the memory of the logs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.peers.whole_runs import REPORTS, culprits, explained, report,
 PROGRAMS = Path(__file__).parent / "programs"
 
 FOUND = culprits("torch")
-#: The meanings between which the reader of a report has to choose, in the order of its fixes.
+#: The possible meanings of some programs, in the order of the fixes between which their reader has to choose.
 MEANINGS = {
     "o20_actor_after_the_step_of_its_critic": ("forward_again", "same_parameters"),
     "t01_gan_joint_losses": ("drawn_again", "same_parameters"),
@@ -46,7 +46,7 @@ def test_the_program_of_a_bug_report_gets_its_line_and_a_fix_with_the_right_outp
 
 
 def right_outputs(path: Path, fixes: int) -> list[set[str]]:
-    """Return the outputs that each fix may have: of the right program, or of one for each meaning in their order."""
+    """Return, for each fix, the right outputs: that of the corrected program, or that of the program of its meaning."""
     meanings = [REPORTS / "right" / f"{path.stem}_{meaning}.py" for meaning in MEANINGS.get(path.stem, ())]
     if meanings:
         return [{explained(each)[1]} for each in meanings]
@@ -127,7 +127,7 @@ for column in range(4):
     loss += net(torch.randn(2, 3))[:, column].square().mean()
 loss.backward()
 """,
-    "a generator that learns through a fresh forward": """
+    "a generator trained with a new forward pass": """
 import torch
 from torch import nn
 gen, dis = nn.Linear(2, 3), nn.Linear(3, 1)
@@ -141,7 +141,7 @@ for _ in range(3):
     (-dis(fake).mean()).backward()
     og.step()
 """,
-    "a function written by hand and weights clipped through .data": """
+    "a custom function, and weights clipped through .data": """
 import torch
 class Square(torch.autograd.Function):
     @staticmethod
@@ -246,7 +246,7 @@ for iteration in range(2000):
 """
 
 
-def test_a_bug_in_iteration_1500_is_named(tmp_path):
+def test_a_fault_in_iteration_1500_is_named(tmp_path):
     explanation, _, error = explained(written(tmp_path, LATE))
     assert "modified by an inplace operation" in str(error)
     (fault,) = explanation.faults
@@ -305,7 +305,7 @@ def test_no_edit_is_offered_where_a_new_tensor_would_change_the_meaning(name, tm
     assert fault.fixes and all(fix.edits == () for fix in fault.fixes), str(explanation)
 
 
-def test_the_second_of_two_losses_is_checked(tmp_path):
+def test_the_second_of_two_backward_passes_is_checked(tmp_path):
     source = SILENT.replace("y.backward()", "torch.ones(1, requires_grad=True).sum().backward()\ny.backward()")
     explanation, _, _ = explained(written(tmp_path, source))
     assert [each.kind for each in explanation.faults] == ["overwritten silently"]
@@ -318,7 +318,7 @@ def test_a_silent_fault_of_a_loop_is_one_fault(tmp_path):
     assert len(explanation.faults) == 1
 
 
-def test_a_write_without_a_version_is_found_although_nothing_raises(tmp_path):
+def test_an_unversioned_write_is_found_although_the_program_raises_no_error(tmp_path):
     explanation, output, error = explained(written(tmp_path, SILENT))
     assert error is None and output == "tensor([1.0000, 1.5000])\n"  # 2 would be right
     (fault,) = explanation.faults
@@ -326,7 +326,7 @@ def test_a_write_without_a_version_is_found_although_nothing_raises(tmp_path):
     assert "line 6 overwrites `w` without raising its version" in fault.verdict
 
 
-def test_a_block_is_watched_and_its_own_variables_are_searched_for_graphs():
+def test_a_with_block_is_watched_and_its_variables_are_searched_for_graphs():
     import memory_stage
 
     net, total = torch.nn.Linear(3, 1), 0
@@ -354,7 +354,7 @@ def test_the_logs_stay_small_in_a_long_run():
         assert len(watch.writes) < 50 and len(watch.nodes) <= 6001
 
 
-def test_what_is_watched_is_not_disturbed(tmp_path):
+def test_explain_does_not_change_the_output_or_the_error_of_a_program(tmp_path):
     source = (
         "import torch, warnings\n"
         "def f(x):\n"
@@ -396,7 +396,7 @@ print(x.grad)
 """
 
 
-def test_what_cannot_be_watched_runs_as_alone_and_is_named_once(tmp_path):
+def test_code_that_cannot_be_watched_runs_unchanged_and_is_named_once(tmp_path):
     path = written(tmp_path, UNWATCHED)
     plain = command(tmp_path, str(path))
     watched = command(tmp_path, "-m", "memory_stage", "explain", str(path))
@@ -412,7 +412,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=folder, env=environment)
 
 
-def test_the_command_writes_json_and_ends_with_3_if_gradients_were_silently_wrong(tmp_path):
+def test_the_command_writes_json_and_returns_status_3_if_gradients_are_silently_wrong(tmp_path):
     path = written(tmp_path, SILENT)
     done = command(tmp_path, "-m", "memory_stage", "explain", "--json", "why.json", str(path))
     assert done.returncode == 3 and done.stdout == "tensor([1.0000, 1.5000])\n"
