@@ -247,14 +247,14 @@ def test_an_in_place_scan_with_a_dtype_or_no_axis_has_the_right_gradient(name: s
 
 
 @pytest.mark.parametrize("how", [{}, {"dtype": "float32"}])
-def test_a_scan_in_place_of_a_leaf_changes_nothing(how: dict):
+def test_an_in_place_scan_of_a_leaf_is_refused_and_changes_nothing(how: dict):
     w = leaf([[1.0, 2.0]])
     with pytest.raises(ValueError, match="Leaf Var"):
         w.cumsum_(**how)
     assert w.tolist() == [[1, 2]] and w.dtype == "float64" and w.inplace_version == 0 and w.shape == [1, 2]
 
 
-def test_the_argument_dtype_is_the_dtype_of_the_result():
+def test_the_result_has_the_dtype_given_as_argument():
     whole = mt.to_tensor([1, 2], "int32")
     assert whole.cumsum().dtype == "int32" and whole.cumsum(dtype="float64").dtype == "float64"
     assert mt.to_tensor([True, True]).cumsum().tolist() == [1, 2]
@@ -271,7 +271,7 @@ def test_a_softmax_of_large_numbers_does_not_overflow():
     assert F.softmax(mt.zeros([0, 3]), 0).shape == [0, 3]
 
 
-# ---------- variants ----------
+# ---------- the argument alpha ----------
 
 
 def test_alpha_multiplies_a_second_operand_of_any_type():
@@ -290,7 +290,7 @@ def test_alpha_multiplies_a_second_operand_of_any_type():
 # ---------- functions of scipy ----------
 
 
-def test_scipy_is_imported_by_the_first_function_that_needs_it():
+def test_scipy_is_not_imported_by_functions_that_do_not_need_it():
     code = "import sys, minitensor; assert 'scipy' not in sys.modules; minitensor.ones([2]).sinc_()"
     subprocess.run([sys.executable, "-c", code + "; assert 'scipy' not in sys.modules"], check=True)
 
@@ -307,7 +307,7 @@ def test_without_scipy_the_error_names_the_package_and_no_tensor_changes(monkeyp
     special._scipy.cache_clear()
 
 
-def test_the_gradient_for_the_first_operand_of_an_incomplete_gamma_function_is_refused():
+def test_incomplete_gamma_functions_refuse_a_gradient_for_their_first_operand():
     pytest.importorskip("scipy")
     for name in ("gammainc", "gammaincc"):
         x, y = leaf([2.0, 3.0]), leaf([1.0, 2.0])
@@ -324,7 +324,7 @@ def test_the_gradient_for_the_first_operand_of_an_incomplete_gamma_function_is_r
         assert np.all(np.abs(y.grad.numpy()) > 0.1)
 
 
-def test_polygamma_far_below_zero_is_that_of_the_reflection_formula():
+def test_polygamma_far_below_zero_agrees_with_the_reflection_formula():
     pytest.importorskip("scipy")
     x = leaf([-1e8 - 0.5, -1000.25])
     x.digamma().backward()
@@ -333,7 +333,7 @@ def test_polygamma_far_below_zero_is_that_of_the_reflection_formula():
     assert mt.to_tensor([-31.0, 0.0]).polygamma(1).tolist() == [INF, INF]
 
 
-def test_orders_must_be_integers():
+def test_an_invalid_order_or_eps_of_a_special_function_is_refused():
     x = mt.to_tensor([2.5, 3.5])
     for wrong in (-1, 1.5, "a"):
         expect_named(lambda wrong=wrong: x.polygamma_(wrong), "polygamma", "n must be", error=(ValueError, TypeError))

@@ -1,4 +1,4 @@
-"""grad() returns gradients for leaves and for intermediate values, and changes no `.grad`."""
+"""Test that grad() returns gradients for leaves and for intermediate values, and changes no `.grad`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_grad_is_right_if_one_output_depends_on_another():
     assert gy.tolist() == [13] and gw.tolist() == [39]
 
 
-def test_grad_frees_unless_the_graph_is_retained():
+def test_grad_frees_saved_values_unless_retain_graph_is_true():
     w = leaf([1.0, 2.0])
     y = w.exp()
     mt.grad(y, w, retain_graph=True)
@@ -79,7 +79,7 @@ def test_grad_names_the_input_that_the_outputs_do_not_depend_on():
 
 
 def test_grad_refuses_an_input_that_was_overwritten_after_its_use():
-    # After `scale_`, `x` is the new value, on which `y` does not depend. PyTorch raises an error as well.
+    # After `scale_`, `x` stands for its new value, on which `y` does not depend. PyTorch raises an error, too.
     w = leaf([1.0, 2.0])
     x = w * 1
     y = x + 3
@@ -89,7 +89,7 @@ def test_grad_refuses_an_input_that_was_overwritten_after_its_use():
     assert mt.grad(y, w)[0].tolist() == [1, 1]
 
 
-def test_grad_for_a_tensor_written_in_place_is_the_gradient_of_its_new_value():
+def test_grad_for_a_tensor_written_in_place_is_the_gradient_for_its_new_value():
     w = leaf([1.0, 2.0])
     x = w * 1
     x.scale_(5.0)
@@ -98,7 +98,7 @@ def test_grad_for_a_tensor_written_in_place_is_the_gradient_of_its_new_value():
     assert gx.tolist() == [10, 20] and gw.tolist() == [50, 100]
 
 
-def test_grad_returns_gradients_for_a_view_and_for_the_whole():
+def test_grad_returns_gradients_for_a_view_and_for_its_base():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1
     view = x[0:2]
@@ -107,7 +107,7 @@ def test_grad_returns_gradients_for_a_view_and_for_the_whole():
     assert gv.tolist() == [2, 3] and gx.tolist() == [2, 4, 2]
 
 
-def test_an_error_about_an_argument_names_its_type_shape_or_stop_gradient():
+def test_an_error_about_an_argument_names_what_is_wrong_with_it():
     w = leaf([1.0, 2.0])
     y = w * 2
     for call, error, match in (
@@ -133,7 +133,7 @@ def test_grad_calls_hooks_and_uses_their_results():
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_gradients_are_sent_only_to_the_inputs(create_graph):
+def test_grad_differentiates_only_the_branches_that_lead_to_its_inputs(create_graph):
     """On other branches, hooks are not called, and saved values are neither read nor freed."""
     x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     hook_calls, overwritten = [], w * 3
@@ -148,7 +148,7 @@ def test_gradients_are_sent_only_to_the_inputs(create_graph):
     assert hook_calls == ["branch"] and w.grad.numpy() == pytest.approx(np.exp([3.0, 4.0]))
 
 
-def test_backward_ends_at_an_intermediate_input_if_nothing_before_it_is_needed():
+def test_grad_for_an_intermediate_value_does_not_run_the_backward_before_it():
     x = leaf([1.0, 2.0])
     y = x.exp()
     z = (y * y).sum()
@@ -158,7 +158,7 @@ def test_backward_ends_at_an_intermediate_input_if_nothing_before_it_is_needed()
     assert x.grad.numpy() == pytest.approx(np.exp([1.0, 2.0]))
 
 
-def test_grad_adds_the_gradients_of_two_paths_to_one_input():
+def test_grad_adds_the_gradients_of_two_paths_from_one_input():
     x = leaf([1.0, 2.0])
     (g,) = mt.grad((x.square() * x).sum(), x, retain_graph=False)
     assert g.tolist() == [3.0, 12.0]

@@ -1,4 +1,4 @@
-"""gradcheck passes for right gradients, and finds and describes every kind of planted mistake."""
+"""Test that gradcheck accepts right gradients, and notices and describes every kind of planted mistake."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.engine.differences import leaf
 
 
 def layer(forward, backward) -> type[PyLayer]:
-    """Return a layer of one input, which it saves, with the given ``backward(x, g)``."""
+    """Return a layer with one input, which it saves, and with the given ``backward(x, g)``."""
 
     def run(ctx, x):
         ctx.save_for_backward(x)
@@ -30,7 +30,7 @@ def layer(forward, backward) -> type[PyLayer]:
 X = [[0.4, -0.7, 1.1], [2.0, 0.3, -1.5]]
 
 
-# ---------- right ----------
+# ---------- right gradients ----------
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -52,11 +52,11 @@ X = [[0.4, -0.7, 1.1], [2.0, 0.3, -1.5]]
         (lambda x: mt.grad((x * x * x).sum(), x, create_graph=True)[0], leaf(X)),
     ],
     ids=[
-        *("elements", "a number", "two of each", "one input twice", "an input not used", "constants", "in place"),
-        *("outputs of every kind", "no output requires one", "no dimensions", "no elements", "views", "a gradient"),
+        *("elements", "a sum", "two inputs and outputs", "one input twice", "an unused input", "constants", "in place"),
+        *("outputs of every kind", "only a constant output", "no dimensions", "no elements", "views", "a gradient"),
     ],
 )
-def test_right_gradients_pass(function, inputs, order):
+def test_gradcheck_accepts_right_gradients(function, inputs, order):
     before = mt.is_grad_enabled()
     assert gradcheck(function, inputs, order=order) is True
     assert mt.is_grad_enabled() is before
@@ -69,7 +69,7 @@ def test_gradcheck_works_under_no_grad_and_changes_no_gradient_and_no_input():
     assert w.grad is None and w.inplace_version == 0 and w.tolist() == X
 
 
-def test_an_input_that_is_a_transposed_view_is_given_in_its_layout():
+def test_the_function_gets_a_transposed_input_with_its_strides():
     seen = []
     whole = np.array(X)
     w = leaf(X)
@@ -78,7 +78,7 @@ def test_an_input_that_is_a_transposed_view_is_given_in_its_layout():
     assert set(seen) == {False} and w.tolist() == whole.tolist()
 
 
-# ---------- wrong in the first order ----------
+# ---------- wrong first derivatives ----------
 
 
 def shown(function, inputs, **settings) -> str:
@@ -89,7 +89,7 @@ def shown(function, inputs, **settings) -> str:
     return str(raised.value)
 
 
-def test_a_planted_wrong_gradient_is_caught_and_shown():
+def test_the_error_shows_the_wrong_elements_of_a_gradient():
     wrong = layer(lambda x: x * x, lambda x, g: g * mt.where(x > 1.9, x * 2.5, x * 2))
     text = shown(wrong.apply, leaf(X))
     assert "gradient of output 0 for input 0 is wrong in 1 of 36 elements" in text
@@ -98,7 +98,7 @@ def test_a_planted_wrong_gradient_is_caught_and_shown():
     assert "differ by 1; allowed are 1e-05 + 0.001 * 4" in text
 
 
-def test_the_output_and_the_input_at_fault_are_named():
+def test_the_error_names_the_output_and_the_input_with_a_wrong_gradient():
     class Second(PyLayer):
         @staticmethod
         def forward(ctx, x, y):
@@ -123,13 +123,13 @@ def test_the_output_and_the_input_at_fault_are_named():
         (lambda x, g: g * 2 * x.flatten()[0], "gradient of output 0"),
         (lambda x, g: g.abs() * 2 * x, "not linear"),
     ],
-    ids=["nothing", "sign", "a little", "nan", "element", "not linear"],
+    ids=["always 0", "wrong sign", "a small constant added", "nan", "factor of another element", "not linear"],
 )
-def test_every_kind_of_mistake_is_caught(backward, match):
+def test_every_kind_of_mistake_is_noticed(backward, match):
     assert match in shown(layer(lambda x: x * x, backward).apply, leaf(X))
 
 
-def test_a_backward_with_changing_results_is_caught():
+def test_a_backward_whose_results_change_is_noticed():
     runs = []
 
     def backward(x, g):
@@ -142,11 +142,11 @@ def test_a_backward_with_changing_results_is_caught():
         gradcheck(layer(lambda x: x * x, backward).apply, leaf(X))
 
 
-def test_a_constant_output_that_depends_on_the_input_is_caught():
+def test_an_output_without_gradient_that_depends_on_the_input_is_noticed():
     assert "output 0 (which requires no gradient)" in shown(lambda x: x.detach() * 2, leaf(X))
 
 
-def test_an_in_place_mistake_is_caught():
+def test_a_mistake_in_the_backward_of_an_in_place_layer_is_noticed():
     class Scale(PyLayer):
         @staticmethod
         def forward(ctx, x):
@@ -160,7 +160,7 @@ def test_an_in_place_mistake_is_caught():
     assert "backward says   2.0" in shown(lambda x: Scale.apply(x * 1), leaf([1.0]))
 
 
-# ---------- wrong in the second order only ----------
+# ---------- wrong second derivatives ----------
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_an_in_place_mistake_is_caught():
     ],
     ids=["x taken as a constant", "g taken as a constant", "another gradient under create_graph"],
 )
-def test_a_mistake_of_the_second_order_is_caught(function, match):
+def test_a_mistake_in_the_second_derivative_is_noticed(function, match):
     assert gradcheck(function, leaf(X)) is True
     assert match in shown(function, leaf(X), order=2)
 
@@ -191,7 +191,7 @@ def test_a_random_function_raises_an_error_that_names_randomness():
     assert gradcheck(seeded, leaf(X))
 
 
-def test_a_function_with_a_state_is_an_error():
+def test_a_function_that_keeps_a_state_raises_an_error():
     state = [0.0]
 
     def counting(x):
@@ -201,7 +201,7 @@ def test_a_function_with_a_state_is_an_error():
     assert "keeps a state" in shown(counting, leaf(X))
 
 
-def test_a_function_that_changes_its_input_is_an_error():
+def test_a_function_that_changes_its_input_raises_an_error():
     def writes(x):
         y = x * 2
         x.detach().add_(1.0)
@@ -227,7 +227,7 @@ def test_a_function_that_changes_its_input_is_an_error():
         (lambda: gradcheck(mt.sin, leaf(X), atol="a"), ValueError, "atol.*'a'"),
     ],
 )
-def test_an_input_that_cannot_be_checked_is_named_even_without_raise_exception(call, error, match):
+def test_an_invalid_argument_raises_an_error_that_names_it(call, error, match):
     with pytest.raises(error, match=match):
         call()
 

@@ -1,8 +1,8 @@
-"""Gradients of every operation of the table, normal and in place, are right in the first and second order.
+"""Test first and second derivatives of every operation of the table, normal and in place.
 
-The first order is compared with differences of the reference in plain numpy. The second order is compared with
-differences of the first, for the inputs and for the weights of the result. ``pytest -s`` prints the largest errors of
-each operation.
+The first derivatives are compared with finite differences of a reference in plain numpy, the second derivatives with
+finite differences of the first, for the inputs and for the gradient from which backward begins. ``pytest -s`` prints
+the largest errors of each operation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.support.engine import samples_functions, samples_indexed
 from tests.support.engine.differences import leaf_like, on_the_host, slopes, weights
 from tests.support.engine.samples import ANY, SAMPLES, Sample
 
-#: Rows that draw random numbers or fill, whose results do not depend on the old elements, with their arguments.
+#: Operations that fill their target with random numbers, and the arguments of their calls.
 RANDOM = {name: {} for name, row in ROWS.items() if row.forward.__module__ == "minitensor.engine.kernels.random"}
 RANDOM.update({"geometric": {"probs": 0.5}} if "geometric" in RANDOM else {})
 assert samples_functions  # imported because it registers samples
@@ -56,10 +56,10 @@ class Case(Protocol):
     arrays: list[np.ndarray]
 
     def run(self, leaves: list[mt.Tensor]) -> mt.Tensor:
-        """Return the result for these leaves; in place, a copy of the target is overwritten."""
+        """Return the result for these leaves. An in-place operation overwrites a copy of its target."""
 
     def reference(self, *moved: np.ndarray) -> np.ndarray:
-        """Return the expected result, by plain numpy."""
+        """Return the expected result, computed with plain numpy."""
 
 
 class RowCase:
@@ -101,7 +101,7 @@ class RowCase:
         return self.target in self.places or (refused and self.given.arrays[self.target].dtype.kind == "f")
 
     def fits(self) -> bool:
-        """True if the result has the shape of the target, as it must in place."""
+        """True if the result has the shape of the target, as the result of an in-place operation must."""
         return self.reference(*self.arrays).shape == self.given.arrays[self.target].shape
 
 
@@ -138,14 +138,14 @@ def cases(name: str, form: str) -> list[Case]:
 
 
 def gradients(case: Case, arrays: list[np.ndarray], start: np.ndarray) -> list[np.ndarray]:
-    """Return the gradients of backward from ``start``."""
+    """Return the gradients if backward begins with the gradient ``start``."""
     leaves = [leaf_like(array) for array in arrays]
     found = mt.grad(case.run(leaves), leaves, mt.to_tensor(start), allow_unused=True)
     return [np.zeros(a.shape) if g is None else g.numpy() for a, g in zip(arrays, found, strict=True)]
 
 
 def second_gradients(case: Case, start: np.ndarray, inner: list[np.ndarray]) -> list[np.ndarray]:
-    """Return the gradient of the gradients' sum weighted by ``inner``, for the inputs and for ``start``."""
+    """Return the gradients, for the inputs and ``start``, of the sum of all first gradients weighted by ``inner``."""
     leaves, begin = [leaf_like(array) for array in case.arrays], leaf_like(start)
     first = mt.grad(case.run(leaves), leaves, begin, allow_unused=True, create_graph=True)
     wanted = [(g, mt.to_tensor(w)) for g, w in zip(first, inner, strict=True) if g is not None and not g.stop_gradient]
@@ -157,7 +157,7 @@ def second_gradients(case: Case, start: np.ndarray, inner: list[np.ndarray]) -> 
 
 
 def error(got: list[np.ndarray], want: list[np.ndarray]) -> tuple[float, int]:
-    """Return the largest relative error of the finite differences, and the number of these."""
+    """Return the largest relative error, and the number of compared elements. Infinite differences are left out."""
     largest, count = 0.0, 0
     for a, b in zip(got, want, strict=True):
         assert a.shape == b.shape
@@ -170,7 +170,7 @@ def error(got: list[np.ndarray], want: list[np.ndarray]) -> tuple[float, int]:
 
 @cache
 def expected(name: str, form: str, number: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return both orders of a case by differences, computed once on the host for all devices."""
+    """Return first and second derivatives of a case by differences, computed once on the host for all devices."""
     with on_the_host():
         case = cases(name, form)[number]
         start, inner = starts(case)
@@ -186,7 +186,7 @@ def expected(name: str, form: str, number: int) -> tuple[list[np.ndarray], list[
 
 
 def starts(case: Case) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the gradient that backward starts from, and weights for its results."""
+    """Return the gradient from which backward begins, and weights for the gradients that it returns."""
     start = np.asarray(weights(case.reference(*case.arrays).shape))
     return start, [np.asarray(weights(a.shape) * 0.5 + 0.2) for a in case.arrays]
 
@@ -197,7 +197,7 @@ def differences(function: Callable[..., np.ndarray], arrays: list[np.ndarray]) -
 
 
 @pytest.mark.parametrize(("name", "form"), FORMS)
-def test_gradients_of_both_orders_equal_differences(name: str, form: str, lines: dict[str, str]) -> None:
+def test_first_and_second_derivatives_equal_finite_differences(name: str, form: str, lines: dict[str, str]) -> None:
     tried = cases(name, form)
     if not tried:
         pytest.importorskip("scipy")  # without it the special functions have no samples
@@ -216,13 +216,13 @@ def test_gradients_of_both_orders_equal_differences(name: str, form: str, lines:
     )
 
 
-#: The dtypes of the inputs of one call, in turn.
+#: Pairs of dtypes. The inputs of one call have the two dtypes of a pair by turns.
 MIXED = [("float64", "float32"), ("float32", "float64"), ("float16", "float32"), ("float32", "float16")]
 
 
 @pytest.mark.parametrize("kind", [mt.Tensor, torch.Tensor], ids=["paddle", "torch"])
 @pytest.mark.parametrize(("name", "form"), FORMS)
-def test_every_gradient_of_inputs_of_different_dtypes_has_the_dtype_of_its_input(
+def test_each_gradient_has_the_dtype_of_its_input_if_the_inputs_have_two_dtypes(
     name: str, form: str, kind: type[mt.Tensor]
 ) -> None:
     for case in cases(name, form):
@@ -243,7 +243,7 @@ def test_every_gradient_of_inputs_of_different_dtypes_has_the_dtype_of_its_input
 
 
 def test_a_wrong_rule_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule that is right on arrays but treats its input as a constant gives a wrong second derivative."""
+    """The planted rule has the right first derivative and treats its input as a constant in the second."""
     case = cases("sin", "normal")[0]
     start = weights(case.reference(*case.arrays).shape)
     right = second_gradients(case, start, [np.ones(a.shape) for a in case.arrays])

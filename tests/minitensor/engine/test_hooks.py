@@ -1,4 +1,4 @@
-"""Hooks get the gradient of the value that was current when they were registered, and may replace it."""
+"""Test that a hook gets the gradient of the value that its tensor had when it was registered, and may replace it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def noting(notes: list) -> object:
     return lambda gradient: notes.append(gradient.tolist())
 
 
-def test_a_hook_sees_the_whole_gradient_once():
+def test_a_hook_is_called_once_with_the_sum_of_the_gradients():
     w, notes = leaf([1.0, 2.0]), []
     x = w * 1
     x.register_hook(noting(notes))
@@ -29,7 +29,7 @@ def test_the_result_of_a_hook_replaces_the_gradient():
     assert w.grad.tolist() == [33, 33]
 
 
-def test_a_hook_on_a_leaf_sees_the_sum_of_all_paths_and_not_the_old_gradient():
+def test_a_hook_on_a_leaf_gets_the_new_gradient_without_the_accumulated_one():
     w, notes = leaf([1.0, 2.0]), []
     w.register_hook(noting(notes))
     for _ in range(2):
@@ -37,8 +37,8 @@ def test_a_hook_on_a_leaf_sees_the_sum_of_all_paths_and_not_the_old_gradient():
     assert notes == [[4, 6], [4, 6]] and w.grad.tolist() == [8, 12]
 
 
-def test_a_hook_before_an_in_place_operation_sees_the_old_value_and_one_after_it_the_new():
-    # The recorded results of both frameworks are 10 and 1.
+def test_a_hook_gets_the_gradient_of_the_value_from_before_or_after_an_in_place_write():
+    # In Paddle and PyTorch, too, the hooks get 10 and 1.
     w, before, after = leaf([1.0, 2.0]), [], []
     x = w * 1
     x.register_hook(noting(before))
@@ -48,18 +48,18 @@ def test_a_hook_before_an_in_place_operation_sees_the_old_value_and_one_after_it
     assert before == [[10, 10]] and after == [[1, 1]]
 
 
-def test_a_hook_on_a_view_belongs_to_the_views_own_value():
+def test_a_hook_on_a_view_is_not_called_if_only_its_base_is_used():
     w, whole, part = leaf([1.0, 2.0]), [], []
     x = w * 1
     view = x[0:1]
     x.register_hook(noting(whole))
     view.register_hook(noting(part))
-    x.scale_(3.0)  # the view's old value is not part of the result
+    x.scale_(3.0)  # the result does not depend on the old value of the view
     (x * 2).sum().backward()
     assert whole == [[6, 6]] and part == []
 
 
-def test_a_hook_on_a_view_sees_the_gradient_of_the_view():
+def test_a_hook_on_a_view_gets_the_gradient_of_the_view():
     w, part = leaf([1.0, 2.0, 3.0]), []
     x = w * 1
     view = x[0:2]
@@ -68,7 +68,7 @@ def test_a_hook_on_a_view_sees_the_gradient_of_the_view():
     assert part == [[5, 5]]
     view.scale_(2.0)
     (x * 7).sum().backward()
-    assert part == [[5, 5], [14, 14]], "its old value was multiplied by 2"
+    assert part == [[5, 5], [14, 14]], "the gradient 7 is multiplied by 2 for the view's old value"
 
 
 def test_a_removed_hook_is_not_called():
@@ -90,7 +90,7 @@ def test_a_removed_hook_is_not_called():
         lambda x: (x.retain_grads(), x.reshape_([2, 1])),
         lambda x: x.register_hook(lambda g: None).remove(),
     ],
-    ids=["retain", "retain and write", "write", "write a view", "reshape", "retain and reshape", "another"],
+    ids=["retain", "retain and write", "write", "write a view", "reshape", "retain and reshape", "another hook"],
 )
 def test_a_hook_can_be_removed_after_any_change_of_the_tensor(meanwhile):
     w, notes = leaf([1.0, 2.0]), []
@@ -102,7 +102,7 @@ def test_a_hook_can_be_removed_after_any_change_of_the_tensor(meanwhile):
     assert notes == []
 
 
-def test_the_same_function_twice_is_two_hooks():
+def test_a_function_registered_twice_is_two_hooks():
     w = leaf([1.0])
 
     def double(g: mt.Tensor) -> mt.Tensor:
@@ -110,13 +110,13 @@ def test_the_same_function_twice_is_two_hooks():
 
     first, second = w.register_hook(double), w.register_hook(double)
     assert first.remove() is True
-    assert first.remove() is False, "the other registration is not its own"
+    assert first.remove() is False, "a handle removes only its own hook"
     w.sum().backward()
     assert w.grad.tolist() == [2]
     assert second.remove() is True
 
 
-def test_a_hook_that_writes_into_its_argument_changes_nothing_but_its_copy():
+def test_a_hook_that_writes_into_its_argument_changes_no_gradient():
     w, kept = leaf([1.0, 2.0]), []
 
     def overwrite(g: mt.Tensor) -> None:
@@ -153,7 +153,7 @@ def test_a_hook_may_return_another_dtype_and_a_recorded_tensor():
 
 
 @pytest.mark.parametrize("wrong", [lambda g: g.sum(), lambda g: 2.0, lambda g: [1.0, 1.0], lambda g: g.unsqueeze(0)])
-def test_a_hook_with_a_wrong_result_is_named(wrong):
+def test_a_hook_with_a_wrong_result_raises_an_error(wrong):
     w = leaf([1.0, 2.0])
     w.register_hook(wrong)
     with pytest.raises(TypeError, match=r"hook returns None or a Tensor of shape \[2\]"):
@@ -188,7 +188,7 @@ def test_a_hook_may_run_backward_into_the_same_leaf():
     assert w.grad.tolist() == [4 + 2, 32 + 4]
 
 
-def test_a_hook_may_compute_a_gradient_of_its_graph():
+def test_a_hook_may_call_grad_on_its_own_graph():
     w, notes = leaf([2.0]), []
     x = w * w
     y = x * x
@@ -198,7 +198,7 @@ def test_a_hook_may_compute_a_gradient_of_its_graph():
 
 
 @pytest.mark.parametrize("grad_mode", [True, False])
-def test_a_hook_that_overwrites_needed_values_is_reported(grad_mode: bool):
+def test_a_hook_that_overwrites_saved_values_makes_backward_raise(grad_mode: bool):
     w = leaf([1.0, 2.0])
     x = w * 1
     y = (x * x).sum()
@@ -216,7 +216,7 @@ def test_a_hook_that_overwrites_needed_values_is_reported(grad_mode: bool):
     assert w.grad is None
 
 
-def test_a_hook_that_takes_an_optimizer_step_does_not_disturb_its_own_gradient():
+def test_a_hook_may_update_its_leaf_without_changing_the_gradient():
     w = leaf([1.0, 2.0])
 
     def step(g: mt.Tensor) -> None:
@@ -228,7 +228,7 @@ def test_a_hook_that_takes_an_optimizer_step_does_not_disturb_its_own_gradient()
     assert w.tolist() == [-2, -1] and w.grad.tolist() == [3, 3] and w.is_leaf
 
 
-def test_a_hook_may_clear_remove_and_register():
+def test_a_hook_may_clear_a_gradient_remove_itself_and_register_another_hook():
     w, notes = leaf([1.0]), []
 
     def once(g: mt.Tensor) -> None:
@@ -244,7 +244,7 @@ def test_a_hook_may_clear_remove_and_register():
     assert notes.count("once") == 1 and notes[-1] == "later" and w.grad.tolist() == [4]
 
 
-def test_hooks_run_in_any_grad_mode_of_the_caller():
+def test_hooks_run_even_if_backward_is_called_under_no_grad():
     w, notes = leaf([1.0]), []
     w.register_hook(noting(notes))
     y = w * 2
@@ -253,7 +253,7 @@ def test_hooks_run_in_any_grad_mode_of_the_caller():
     assert notes == [[2]] and w.grad.tolist() == [2]
 
 
-def test_a_retained_gradient_is_changed_by_earlier_hooks():
+def test_a_retained_gradient_is_the_result_of_earlier_hooks():
     w = leaf([1.0])
     x = w * 1
     x.register_hook(lambda g: g * 10)
@@ -263,8 +263,8 @@ def test_a_retained_gradient_is_changed_by_earlier_hooks():
 
 
 @pytest.mark.parametrize("change", [lambda x: x.t_(), lambda x: x.cast_("float32")], ids=["t_", "cast_"])
-@pytest.mark.parametrize("first", [True, False], ids=["before it arrives", "after it has arrived"])
-def test_a_leaf_that_a_hook_changes_does_not_silently_lose_a_gradient(first, change):
+@pytest.mark.parametrize("first", [True, False], ids=["before the gradient", "after the gradient"])
+def test_a_hook_that_changes_shape_or_dtype_of_a_leaf_makes_backward_raise(first, change):
     x, w = leaf([[1.0, 2.0]]), leaf([[3.0, 4.0]])
     u = w * 1
 

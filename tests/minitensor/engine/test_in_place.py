@@ -32,11 +32,11 @@ def others_of(given: Sample) -> list[mt.Tensor]:
 
 
 def value_of(given: Sample) -> np.ndarray:
-    """Return the expected values of the target after the operation. Bools are stored in its dtype."""
+    """Return the expected values of the target after the operation, in the dtype of the target even for bools."""
     return given.reference(*given.arrays).astype(given.arrays[given.target].dtype)
 
 
-#: The operations with a gradient for the target.
+#: Samples whose target can have a gradient.
 SLOPED = [s for s in IN_PLACE if s.target in s.wanting(in_place=True)]
 ONCE = [s for s in IN_PLACE_ONCE if s in SLOPED]
 
@@ -47,7 +47,7 @@ def test_every_in_place_row_has_a_sample():
 
 
 @pytest.mark.parametrize("given", IN_PLACE, ids=str)
-def test_the_result_is_the_tensor_itself_with_the_value_of_the_normal_operation(given: Sample):
+def test_the_result_is_the_target_with_the_values_of_the_normal_operation(given: Sample):
     x = mt.to_tensor(target_of(given))
     pointer, strides, dtype = x.data_ptr(), x.strides, x.dtype
     result = run(given, x, *others_of(given))
@@ -57,7 +57,7 @@ def test_the_result_is_the_tensor_itself_with_the_value_of_the_normal_operation(
 
 
 @pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
-def test_one_operation_is_one_version_also_under_no_grad_and_through_a_view(given: Sample):
+def test_each_operation_raises_the_version_by_1_also_under_no_grad_and_through_a_view(given: Sample):
     x = mt.to_tensor(target_of(given))
     view = x.T
     run(given, x, *others_of(given))
@@ -72,7 +72,7 @@ def test_one_operation_is_one_version_also_under_no_grad_and_through_a_view(give
 
 
 @pytest.mark.parametrize("given", SLOPED, ids=str)
-def test_the_gradient_is_that_of_central_differences(given: Sample):
+def test_the_gradient_agrees_with_central_differences(given: Sample):
     places = given.wanting(in_place=True)
     operands = given.tensors(*places)
     leaves = [operands[i] for i in places]
@@ -99,7 +99,7 @@ def test_the_gradient_is_right_when_only_the_target_requires_one(given: Sample):
 @pytest.mark.parametrize(
     "given, place", [(s, i) for s in IN_PLACE for i in s.wanting(in_place=True) if i != s.target], ids=str
 )
-def test_a_constant_target_requires_a_gradient_once_an_operand_does(given: Sample, place: int):
+def test_a_constant_target_requires_a_gradient_if_another_operand_does(given: Sample, place: int):
     operands = given.tensors(place)
     x = operands[given.target]
     assert x.stop_gradient
@@ -109,14 +109,14 @@ def test_a_constant_target_requires_a_gradient_once_an_operand_does(given: Sampl
 
 
 @pytest.mark.parametrize("given", [s for s in IN_PLACE_ONCE if not s.wanting(in_place=True)], ids=str)
-def test_a_write_without_a_gradient_does_not_change_the_history(given: Sample):
+def test_an_operation_without_a_gradient_is_not_recorded(given: Sample):
     x = mt.to_tensor(target_of(given))
     run(given, x, *others_of(given))
     assert x.stop_gradient and x.grad_fn is None
 
 
 @pytest.mark.parametrize("given", [s for s in IN_PLACE_ONCE if s.row.not_differentiable], ids=str)
-def test_truth_values_in_place_take_no_gradient_from_the_other_operand(given: Sample):
+def test_a_comparison_in_place_is_not_recorded_for_the_other_operand(given: Sample):
     operands = given.tensors(*(i for i in range(len(given.arrays)) if i != given.target))
     x = given.run_in_place(operands)
     assert x.stop_gradient and x.grad_fn is None
@@ -126,7 +126,7 @@ def test_truth_values_in_place_take_no_gradient_from_the_other_operand(given: Sa
 @pytest.mark.parametrize("look", [lambda x: x.T, lambda x: x[:, ::-1], lambda x: x[1:]], ids=["T", "reversed", "row"])
 def test_the_gradient_is_right_through_a_view(given: Sample, look):
     whole = target_of(given)
-    assert np.shares_memory(look(whole), whole), "the reference writes into this array"
+    assert np.shares_memory(look(whole), whole), "the reference needs a view, through which it writes"
     w = leaf_like(whole)
     x = w * 1
     run(given, look(x), *(mt.to_tensor(look(a)) for i, a in enumerate(given.arrays) if i != given.target))
@@ -144,7 +144,7 @@ def test_the_gradient_is_right_through_a_view(given: Sample, look):
 
 
 @pytest.mark.parametrize("given", ONCE, ids=str)
-def test_under_no_grad_values_change_and_history_does_not(given: Sample):
+def test_under_no_grad_values_change_but_nothing_is_recorded(given: Sample):
     w = leaf_like(target_of(given))
     x = w * 1
     grad_fn = x.grad_fn
@@ -175,7 +175,7 @@ def test_float32_stays_float32_also_with_a_float64_operand(given: Sample):
     np.testing.assert_allclose(x.numpy(), value_of(given), rtol=1e-5)
 
 
-# ---------- values for the operation's own backward ----------
+# ---------- saved values that the operation itself overwrites ----------
 
 #: Operations that are refused under "2.5", because their derivatives need more than the result and the other operands.
 NEED_THEIR_INPUT = {
@@ -214,7 +214,7 @@ def test_policy_2_5_refuses_multiply_only_when_the_other_operand_requires_a_grad
     assert x.tolist() == [3, 8] and x.inplace_version == 1
 
 
-def test_policy_2_5_still_raises_at_backward_for_a_value_that_another_operation_saved():
+def test_under_policy_2_5_backward_raises_if_values_of_another_operation_are_overwritten():
     with mt.set_inplace_policy("2.5"):
         x = leaf([1.0, 2.0]) * 1
         y = x * x
@@ -223,7 +223,7 @@ def test_policy_2_5_still_raises_at_backward_for_a_value_that_another_operation_
             y.backward()
 
 
-def test_the_policy_at_the_time_of_the_write_decides():
+def test_the_policy_at_the_time_of_the_write_counts_not_that_of_backward():
     w = leaf([1.0, 2.0])
     x = w * 1
     x.sin_()
@@ -267,7 +267,7 @@ def test_an_operand_that_overlaps_the_target_is_read_first(program: str):
 
 
 @pytest.mark.parametrize("program", [p for p in OVERLAPS if "set_value" not in p and "detach" not in p])
-def test_the_gradient_of_an_overlapping_write_is_that_of_central_differences(program: str):
+def test_the_gradient_of_an_overlapping_write_agrees_with_central_differences(program: str):
     write, reference = OVERLAPS[program]
     w = leaf([2.0, 0.5, 3.0, 1.5])
     x = w * 1

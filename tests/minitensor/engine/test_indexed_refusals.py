@@ -1,4 +1,4 @@
-"""Test operations with an index, a mask or a diagonal: dtypes, refusals that change nothing, sizes and kept bytes."""
+"""Test operations with an index, a mask or a diagonal: dtypes, refusals that change nothing, sizes and saved bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def expect_refused(
     except error as refusal:
         assert str(refusal)
     else:
-        pytest.fail("not refused")
+        pytest.fail("the call raised no error")
     moment.expect_unchanged()
     expect_named(call, *given, error=error)
 
@@ -39,7 +39,7 @@ def expect_refused(
 # ---------- dtypes ----------
 
 
-def test_a_stored_value_takes_the_dtype_and_a_fraction_is_cut_off():
+def test_a_stored_value_is_converted_to_the_target_dtype_and_its_fraction_cut_off():
     for dtype in ("int32", "int64"):
         x = mt.zeros([3, 3], dtype)
         for result in (
@@ -59,7 +59,7 @@ def test_a_stored_value_takes_the_dtype_and_a_fraction_is_cut_off():
     expect_named(lambda: mt.zeros([2], "int64").masked_fill_(mt.ones([2], "bool"), np.nan), "masked_fill_", "nan")
 
 
-def test_a_stored_float_of_another_width_has_its_gradient_in_its_own_dtype():
+def test_a_stored_value_gets_its_gradient_in_its_own_float_dtype():
     for dtype, other in (("float32", "float64"), ("float64", "float32")):
         value = mt.to_tensor([1.5, 2.5], other, stop_gradient=False)
         x = mt.zeros([3, 2], dtype)
@@ -70,7 +70,7 @@ def test_a_stored_float_of_another_width_has_its_gradient_in_its_own_dtype():
 
 
 @pytest.mark.usefixtures("no_collector")
-def test_added_values_follow_the_rules_of_sums():
+def test_added_values_are_promoted_as_in_a_sum():
     x = mt.ones([3], "int64")
     assert x.index_add(whole([0]), 0, mt.to_tensor([0.5])).dtype == "float32"
     assert x.index_add(whole([0]), 0, mt.ones([1], "int32")).dtype == "int64"
@@ -121,9 +121,9 @@ def test_an_index_out_of_range_is_refused_before_anything_is_written(name: str, 
 REFUSED = {
     "index of floats": (lambda x: x.index_fill_(mt.to_tensor([0.0]), 0, 1.0), TypeError, ["index", "float32"]),
     "index of bools": (lambda x: x.index_add_(mt.to_tensor([True]), 0, x[:1]), TypeError, ["index", "bool"]),
-    "index in two dimensions": (lambda x: x.index_fill_(whole([[0]]), 0, 1.0), ValueError, [r"\[1, 1\]"]),
+    "index with two dimensions": (lambda x: x.index_fill_(whole([[0]]), 0, 1.0), ValueError, [r"\[1, 1\]"]),
     "no such axis": (lambda x: x.index_fill_(whole([0]), 2, 1.0), IndexError, ["axis 2", "2 dimensions"]),
-    "axis no integer": (lambda x: x.index_fill_(whole([0]), 0.5, 1.0), TypeError, ["axis", "0.5"]),
+    "axis that is no integer": (lambda x: x.index_fill_(whole([0]), 0.5, 1.0), TypeError, ["axis", "0.5"]),
     "value of another shape": (
         lambda x: x.index_add_(whole([0]), 0, mt.ones([1, 3], "float64")),
         ValueError,
@@ -135,11 +135,15 @@ REFUSED = {
     "mask of numbers": (lambda x: x.masked_fill_(x, 0.0), TypeError, ["mask", "bool", "float64"]),
     "mask too large": (lambda x: x.masked_fill_(mt.ones([2, 3, 4], "bool"), 0.0), ValueError, [r"\[2, 3, 4\]"]),
     "mask of another shape": (lambda x: x.masked_scatter_(mt.ones([3], "bool"), x), ValueError, [r"\[3\]"]),
-    "where grows": (lambda x: mt.where_(mt.ones([2, 3, 4], "bool"), x, 0.0), ValueError, [r"\[2, 3, 4\]", "where_"]),
+    "where with large mask": (
+        lambda x: mt.where_(mt.ones([2, 3, 4], "bool"), x, 0.0),
+        ValueError,
+        [r"\[2, 3, 4\]", "where_"],
+    ),
     "where of numbers": (lambda x: mt.where_(x, x, 0.0), TypeError, ["condition", "bool"]),
     "no indices": (lambda x: x.index_put_((), 1.0), TypeError, ["indices"]),
     "too many indices": (lambda x: x.index_put_((whole([0]),) * 3, 1.0), IndexError, ["3", r"\[3, 4\]"]),
-    "indices that do not promote": (
+    "indices that do not broadcast": (
         lambda x: x.index_put_((whole([0, 1]), whole([0, 1, 2])), 1.0),
         IndexError,
         ["index_put_"],
@@ -151,25 +155,25 @@ REFUSED = {
     ),
     "a value that does not fit": (lambda x: x.index_put_((whole([0]),), x), ValueError, [r"\[3, 4\]", r"\[1, 4\]"]),
     "index of fewer dimensions": (lambda x: x.put_along_axis_(whole([0]), 1.0, 0), ValueError, [r"\[1\]", r"\[3, 4\]"]),
-    "index not to be spread": (lambda x: x.put_along_axis_(whole([[0, 0]]), 1.0, 0), ValueError, [r"\[1, 2\]"]),
+    "index that does not broadcast": (lambda x: x.put_along_axis_(whole([[0, 0]]), 1.0, 0), ValueError, [r"\[1, 2\]"]),
     "index too long": (lambda x: x.scatter_add_(0, whole([[0] * 5]), mt.ones([1, 5], "float64")), ValueError, ["5"]),
     "src too small": (lambda x: x.scatter_add_(0, whole([[0, 0]]), x[:1, :1].reshape([1])), ValueError, [r"\[1\]"]),
     "a vector's triangle": (lambda x: x[0].tril_(), ValueError, ["two dimensions", r"\[4\]"]),
     "a vector's diagonal": (lambda x: x[0].fill_diagonal_(1.0), ValueError, ["two dimensions", r"\[4\]"]),
     "one dimension twice": (lambda x: x.fill_diagonal_tensor_(x[0], 0, 1, -1), ValueError, ["dim1", "dim2"]),
     "diagonal of another length": (lambda x: x.fill_diagonal_tensor_(x[0]), ValueError, [r"\[4\]", r"\[3\]"]),
-    "no matrices": (lambda x: x.addmm_(x[0], x), ValueError, [r"\[4\]"]),
+    "operands that are no matrices": (lambda x: x.addmm_(x[0], x), ValueError, [r"\[4\]"]),
     "matrices that do not fit": (lambda x: x.addmm_(x, x), ValueError, [r"\[3, 4\]"]),
     "a product of another shape": (lambda x: x.addmm_(x, x.T), ValueError, [r"\[3, 3\]", r"\[3, 4\]"]),
     "a broadcast target": (lambda x: x[:1].addmm_(x, mt.ones([4, 4], "float64")), ValueError, [r"\[3, 4\]"]),
-    "no norm": (lambda x: x.renorm_(0, 0, 1.0), ValueError, ["p is", "0"]),
+    "order of the norm is 0": (lambda x: x.renorm_(0, 0, 1.0), ValueError, ["p is", "0"]),
     "negative norm": (lambda x: x.renorm_(2, 0, -1.0), ValueError, ["max_norm", "-1"]),
 }
 
 
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("what", REFUSED)
-def test_an_invalid_call_is_refused_by_name_and_leaves_no_trace(what: str):
+def test_the_error_names_what_is_invalid_and_the_call_leaves_no_trace(what: str):
     call, error, given = REFUSED[what]
     w = leaf(GRID)
     x = w * 1
@@ -179,7 +183,7 @@ def test_an_invalid_call_is_refused_by_name_and_leaves_no_trace(what: str):
 
 
 @once
-def test_a_leaf_is_protected_and_a_tensor_with_overlapping_elements_not_written(given: Case):
+def test_neither_a_leaf_nor_a_tensor_with_overlapping_elements_is_written(given: Case):
     w, *others = [leaf_like(a) for a in given.arrays]
     moment = Moment(w=w)
     with pytest.raises(ValueError, match="Leaf Var"):
@@ -197,7 +201,7 @@ def test_a_leaf_is_protected_and_a_tensor_with_overlapping_elements_not_written(
 
 
 @pytest.mark.usefixtures("no_collector")
-def test_embedding_renorm_scales_rows_as_under_no_grad():
+def test_embedding_renorm_scales_the_rows_of_a_leaf_without_recording():
     weight = leaf([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]])
     assert mt.nn.functional.embedding_renorm_(whole([[0, 1], [0, 0]]), weight, 1.0) is weight
     np.testing.assert_allclose(weight.numpy(), [[0.6, 0.8], [0.3, 0.4], [6.0, 8.0]])
@@ -250,7 +254,7 @@ def test_a_tensor_without_dimensions_may_be_masked_and_has_no_axis():
     expect_named(lambda: (x * 1).index_put_((whole([0]),), 1.0), "dimensions", error=IndexError)
 
 
-def test_an_index_may_be_a_list_or_one_number():
+def test_an_index_may_be_a_list_or_a_single_number():
     x = mt.to_tensor(GRID)
     np.testing.assert_array_equal(x.index_select([2, 0]).numpy(), GRID[[2, 0]])
     np.testing.assert_array_equal(x.index_select(1, 1).numpy(), GRID[:, [1]])
@@ -263,6 +267,7 @@ def test_an_index_may_be_a_list_or_one_number():
 # ---------- bytes ----------
 
 N = 1 << 14
+#: Calls on a tensor of N elements, and the bytes that each may keep for backward beside its index and its values.
 HELD = {
     "index_add_": (lambda x, i: x.index_add_(i, 0, mt.ones([3, 128])), 0),
     "index_fill_": (lambda x, i: x.index_fill_(i, 0, 1.0), 0),
@@ -281,7 +286,7 @@ HELD = {
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_a_backward_holds_no_more_than_its_rules_need(name: str, base: int):
+def test_an_operation_saves_only_the_bytes_that_its_backward_needs(name: str, base: int):
     w = mt.ones([128, 128])
     w.stop_gradient = False
     x, index = w * 1, whole([3, 5, 3])
@@ -301,7 +306,7 @@ def test_a_write_changes_only_the_cells_that_it_covers(given: Case):
         called.append(arrays)
         return row.forward(*arrays)
 
-    # These old values are returned by no operation, so that every write is visible.
+    # No operation writes these values, so every write is visible.
     old = {"amax": -50.0, "amin": 50.0}.get(given.name[-4:], 0.123456)
     arrays = [np.full_like(given.arrays[0], old), *given.arrays[1:]]
     FUNCTIONS[given.name].__globals__["forward"] = watched
@@ -310,7 +315,7 @@ def test_a_write_changes_only_the_cells_that_it_covers(given: Case):
     finally:
         FUNCTIONS[given.name].__globals__["forward"] = row.forward
     if not row.writes:
-        assert given.name in ("addmm", "baddbmm", "renorm"), "a row that writes every element"
+        assert given.name in ("addmm", "baddbmm", "renorm"), "it has no rule about written cells"
         return
     given_there = (host_array(value) if hasattr(value, "dtype") else value for value in called[0])
     operands = dict(zip((*row.operands, *row.argument_names), given_there, strict=True))
@@ -320,7 +325,7 @@ def test_a_write_changes_only_the_cells_that_it_covers(given: Case):
     np.testing.assert_array_equal(result.numpy() != old, covered)
 
 
-def test_a_mask_is_kept_by_reference_and_a_write_into_it_is_noticed(base: int):
+def test_a_mask_is_saved_by_reference_and_a_write_to_it_makes_backward_raise(base: int):
     w = leaf(GRID)
     x, mask = w * 1, mt.to_tensor(MASK)
     before = allocated()

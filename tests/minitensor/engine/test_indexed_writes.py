@@ -21,7 +21,7 @@ by_name = pytest.mark.parametrize("given", IN_PLACE, ids=str)
 
 
 @pytest.mark.parametrize("given", NORMAL, ids=str)
-def test_the_value_is_that_of_the_loop(given: Case):
+def test_the_result_equals_that_of_a_plain_loop(given: Case):
     inputs = tensors(given)
     result = given.run(*inputs)
     want = given.reference(*given.arrays)
@@ -33,7 +33,7 @@ def test_the_value_is_that_of_the_loop(given: Case):
 
 
 @by_name
-def test_in_place_the_result_is_the_tensor_itself_at_its_next_version(given: Case):
+def test_an_in_place_operation_returns_its_target_and_raises_the_version_by_1(given: Case):
     x, *others = tensors(given)
     pointer = x.data_ptr()
     assert given.run(x, *others, in_place=True) is x
@@ -42,8 +42,8 @@ def test_in_place_the_result_is_the_tensor_itself_at_its_next_version(given: Cas
 
 
 @by_name
-@pytest.mark.parametrize("laid", ["transposed", "reversed", "every second"])
-def test_in_place_the_order_of_memory_makes_no_difference(given: Case, laid: str):
+@pytest.mark.parametrize("laid", ["transposed", "reversed", "every second column"])
+def test_an_in_place_operation_is_right_for_every_layout_of_its_target(given: Case, laid: str):
     array = given.arrays[0]
     if laid == "transposed":
         x = mt.to_tensor(array.T.copy()).T
@@ -57,13 +57,13 @@ def test_in_place_the_order_of_memory_makes_no_difference(given: Case, laid: str
 
 
 @pytest.mark.parametrize("given", NORMAL, ids=str)
-def test_the_gradient_is_that_of_central_differences(given: Case):
+def test_the_gradient_agrees_with_central_differences(given: Case):
     leaves = [leaf_like(array) for array in given.arrays]
     expect_gradients(given.reference, leaves, given.run(*leaves))
 
 
 @by_name
-def test_the_gradient_in_place_is_that_of_central_differences(given: Case):
+def test_the_gradient_of_an_in_place_operation_agrees_with_central_differences(given: Case):
     leaves = [leaf_like(array) for array in given.arrays]
     x = leaves[0] * 1
     given.run(x, *leaves[1:], in_place=True)
@@ -92,7 +92,7 @@ def test_an_operation_is_a_method_and_a_function_as_in_paddle():
     assert not hasattr(mt, "put_along_axis_add") and not hasattr(mt.Tensor, "put_along_axis_mean_")
 
 
-def test_each_value_of_reduce_runs_its_own_operation():
+def test_the_argument_reduce_selects_the_operation():
     x = mt.to_tensor(GRID)
     for reduce, row in (
         ("add", "add"),
@@ -112,7 +112,7 @@ def test_each_value_of_reduce_runs_its_own_operation():
 # ---------- duplicates ----------
 
 
-def test_only_the_last_of_the_assigned_values_remains_and_has_the_gradient():
+def test_of_several_values_for_one_element_the_last_is_stored_and_gets_the_gradient():
     order = np.random.default_rng(3).integers(0, 5, 2000)
     for index in (order, order[::-1].copy(), np.asfortranarray(order)):
         values = leaf(np.arange(2000.0))
@@ -124,7 +124,7 @@ def test_only_the_last_of_the_assigned_values_remains_and_has_the_gradient():
         assert np.flatnonzero(values.grad.numpy()).tolist() == sorted(last)
 
 
-def test_the_last_value_in_the_order_of_the_index_remains_in_several_dimensions():
+def test_the_value_that_is_last_in_the_order_of_a_matrix_index_is_stored():
     rng = np.random.default_rng(4)
     index, numbers = rng.integers(0, 3, (40, 50)), rng.normal(size=(40, 50))
     for lay in (np.ascontiguousarray, np.asfortranarray):
@@ -141,7 +141,7 @@ def test_the_last_value_in_the_order_of_the_index_remains_in_several_dimensions(
         np.testing.assert_array_equal(line.numpy(), flat)
 
 
-def test_a_number_that_fills_a_part_twice_has_its_gradient_once():
+def test_the_gradient_of_a_fill_value_counts_a_row_listed_twice_only_once():
     value = leaf(2.0)
     mt.zeros([3, 2], "float64").index_fill(whole([1, 1, -2]), 0, value).sum().backward()
     assert value.grad.item() == 2
@@ -186,12 +186,12 @@ def test_an_overwritten_element_contributes_exactly_0(name: str, in_place: bool,
         x = call(FUNCTIONS[name + "_" * in_place], w * 1 if in_place else w)
         (gradient,) = mt.grad(x, [w], mt.full(x.shape, incoming, "float64"), create_graph=create_graph)
         assert (gradient.numpy()[np.array(overwritten, bool)] == 0).all(), name
-        # Other elements pass the incoming gradient, unless they were nan and were compared.
+        # Other elements have the incoming gradient as theirs, or 0 if they were nan and amax or amin compared them.
         rest = gradient.numpy()[~np.array(overwritten, bool)]
         assert np.isin(rest, [0.0] if np.isnan(old) and "_am" in name else incoming).all() or np.isnan(incoming)
 
 
-def test_beta_0_leaves_nan_and_inf_of_the_input_out_of_value_and_gradient():
+def test_with_beta_0_nan_and_inf_of_the_input_do_not_affect_result_or_gradient():
     for in_place in (False, True):
         w = leaf([[np.nan, np.inf]])
         c = w * 1
@@ -209,14 +209,14 @@ def test_a_product_with_zeros_has_the_right_slopes():
         assert values.grad.tolist() == others and w.grad.tolist() == [np.prod(zeros)]
 
 
-def test_ties_of_an_extreme_share_the_gradient():
+def test_equal_largest_values_share_the_gradient():
     w, values = leaf([2.0, 7.0]), leaf([2.0, 1.0, 2.0])
     mt.put_along_axis(w, whole([0, 0, 0]), values, 0, "amax").backward()
     np.testing.assert_allclose(w.grad.numpy(), [1 / 3, 1])
     np.testing.assert_allclose(values.grad.numpy(), [1 / 3, 0, 1 / 3])
 
 
-def test_inf_and_nan_are_valid_even_if_numpy_is_set_to_raise():
+def test_results_of_inf_and_nan_raise_no_error_if_numpy_is_set_to_raise():
     with np.errstate(all="raise"):
         x = mt.to_tensor(np.array([1e308, np.inf]))
         assert x.index_add_(whole([0, 1]), 0, mt.to_tensor([1e308, -np.inf], "float64")).numpy()[0] == np.inf
@@ -245,13 +245,13 @@ OVERLAPPING = {
     "where": lambda op, x: op(mt.to_tensor(MASK[:, :3]), x, x.T),
     "fill_diagonal_tensor": lambda op, x: op(x, x[0]),
     "addmm": lambda op, x: op(x, x, x),
-    "addmm turned": lambda op, x: op(x, x.T, x[::-1], 0.5, 2.0),
+    "addmm of views": lambda op, x: op(x, x.T, x[::-1], 0.5, 2.0),
 }
 
 
 @pytest.mark.parametrize("what", OVERLAPPING)
 @pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
-def test_operands_that_share_memory_are_read_before_they_are_written(what: str, policy: str):
+def test_operands_that_share_memory_with_the_target_are_read_before_the_write(what: str, policy: str):
     name, call = what.split()[0], OVERLAPPING[what]
     array = np.arange(9.0).reshape(3, 3) * 0.7 - 2.0
     with mt.set_inplace_policy(policy):

@@ -1,4 +1,4 @@
-"""Compare x[index] and x[index] = value with numpy, basic and advanced, with gradients."""
+"""Compare x[index] and x[index] = value with numpy for basic and advanced indices, and test the gradients."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ CUBE = np.arange(24.0).reshape(2, 3, 4) * 0.1 + 0.5
 
 INDICES = {
     "number": 1,
-    "numbers": (0, -1, 2),
+    "one number for each dimension": (0, -1, 2),
     "slice": slice(1, None),
     "slices": (slice(None), slice(None, None, 2), slice(3, 0, -1)),
     "ellipsis": (..., 0),
     "new axis": (None, 0, None),
-    "nothing": (),
+    "empty tuple": (),
     "list": [1, 0, 1],
     "negative list": [-1, -2],
     "lists": ([0, 1, 0], [2, 0, 1]),
     "broadcast lists": ([[0], [1]], [0, 2]),
     "list and slice": (slice(None), [2, 0]),
     "list in front, number behind": ([0, 1], slice(1), 2),
-    "lists apart": ([0, 1], slice(None), [3, 1]),
+    "lists with a slice between them": ([0, 1], slice(None), [3, 1]),
     "list and new axis": ([1], None, 0),
     "list of lists": [[0, 1], [1, 0]],
-    "no entries": [],
+    "empty list": [],
     "mask of the whole": CUBE > 1.4,
-    "mask of the first": [True, False],
+    "mask of dimension 0": [True, False],
     "mask in the middle": (0, [True, False, True]),
     "mask and list": ([True, True], [0, 2]),
-    "mask of nothing": CUBE > 100,
+    "mask without True": CUBE > 100,
     "True": True,
     "False": False,
     "array": np.array([[1, 0], [0, 0]]),
     "int32 array": np.array([1, 0], np.int32),
     "uint8 array": np.array([1, 0], np.uint8),
     "numpy number": np.int64(1),
-    "repeated": [0, 0, 0, 1],
+    "list with a repeated index": [0, 0, 0, 1],
 }
 
 
@@ -54,7 +54,7 @@ def as_tensors(index: object) -> object:
 
 @pytest.mark.parametrize("kind", ["as given", "as tensors"])
 @pytest.mark.parametrize("name", INDICES)
-def test_reading_gives_the_elements_of_numpy(name: str, kind: str):
+def test_a_read_returns_the_same_elements_as_numpy(name: str, kind: str):
     index = INDICES[name] if kind == "as given" else as_tensors(INDICES[name])
     got, want = mt.to_tensor(CUBE)[index], np.asarray(CUBE[numpy_index(name)])
     assert got.shape == list(want.shape)
@@ -68,7 +68,7 @@ def numpy_index(name: str) -> object:
 
 @pytest.mark.parametrize("kind", ["as given", "as tensors"])
 @pytest.mark.parametrize("name", INDICES)
-def test_writing_stores_the_elements_of_numpy(name: str, kind: str):
+def test_a_write_stores_the_same_elements_as_numpy(name: str, kind: str):
     index = INDICES[name] if kind == "as given" else as_tensors(INDICES[name])
     for value in (7.0, np.float32(2.5), -CUBE[numpy_index(name)], [9.0], mt.to_tensor([[3.0]])):
         x, want = mt.to_tensor(CUBE), CUBE.copy()
@@ -83,13 +83,13 @@ def test_writing_stores_the_elements_of_numpy(name: str, kind: str):
 
 
 @pytest.mark.parametrize("name", INDICES)
-def test_the_gradient_of_reading_is_that_of_central_differences(name: str):
+def test_the_gradient_of_a_read_agrees_with_central_differences(name: str):
     w = leaf_like(CUBE)
     expect_gradients(lambda moved: np.asarray(moved[numpy_index(name)]), [w], (w * 1)[INDICES[name]])
 
 
 @pytest.mark.parametrize("name", INDICES)
-def test_the_gradient_of_writing_is_that_of_central_differences(name: str):
+def test_the_gradient_of_a_write_agrees_with_central_differences(name: str):
     values = np.cos(np.asarray(CUBE[numpy_index(name)]) * 3)
     w, v = leaf_like(CUBE), leaf_like(values)
     x = w * 1
@@ -100,7 +100,7 @@ def test_the_gradient_of_writing_is_that_of_central_differences(name: str):
 
 
 @pytest.mark.parametrize("name", INDICES)
-def test_writing_one_number_gives_it_the_sum_of_the_gradients(name: str):
+def test_a_number_written_to_several_elements_gets_the_sum_of_their_gradients(name: str):
     w, v = leaf_like(CUBE), leaf_like(np.array(1.5))
     x = w * 1
     x[INDICES[name]] = v
@@ -108,8 +108,8 @@ def test_writing_one_number_gives_it_the_sum_of_the_gradients(name: str):
     expect_gradients(lambda moved, value: put(moved, numpy_index(name), value), [w, v], x)
 
 
-@pytest.mark.parametrize("name", ["list", "mask of the whole", "lists", "mask of the first", "list and slice"])
-def test_writing_through_an_index_into_a_view_reaches_the_whole(name: str):
+@pytest.mark.parametrize("name", ["list", "mask of the whole", "lists", "mask of dimension 0", "list and slice"])
+def test_the_gradient_of_an_indexed_write_to_a_view_is_right(name: str):
     w = leaf_like(CUBE[:, :, ::-1].copy())
     x = w * 1
     view = x[:, :, ::-1]
@@ -145,7 +145,7 @@ def test_a_mask_that_is_computed_from_the_tensor_is_read_before_the_write():
     assert w.grad.tolist() == [0, 1, 0]
 
 
-def test_adding_to_an_indexed_place_stores_the_sum():
+def test_augmented_assignment_to_an_index_stores_the_result_and_its_gradient():
     w = leaf_like(np.array([1.0, 2.0, 3.0]))
     x = w * 1
     x[1:] += 10.0
@@ -155,7 +155,7 @@ def test_adding_to_an_indexed_place_stores_the_sum():
     assert w.grad.tolist() == [5, 1, 1]
 
 
-def test_floats_are_truncated_where_the_tensor_holds_integers():
+def test_floats_written_to_an_integer_tensor_are_truncated():
     # The records of both frameworks show that they store 2 for 2.7.
     x = mt.to_tensor([1, 2, 3])
     x[0] = 2.7
@@ -164,7 +164,7 @@ def test_floats_are_truncated_where_the_tensor_holds_integers():
     assert x.tolist() == [2, -2, 9] and x.dtype == "int64"
 
 
-def test_bools_take_numbers_as_true_and_false():
+def test_numbers_written_to_a_bool_tensor_become_true_or_false():
     x = mt.to_tensor([False, True, False])
     x[0] = 2
     x[1] = 0.0
@@ -177,8 +177,8 @@ def test_an_element_cannot_be_deleted():
 
 
 @pytest.mark.parametrize("shape", [[0], [2, 0], [0, 3], [2, 0, 3]])
-def test_a_mask_of_an_empty_tensor_takes_no_element(shape):
-    """The mask was once taken for integers, whose result has more dimensions."""
+def test_a_mask_of_an_empty_tensor_selects_no_element(shape):
+    """If the empty mask were read as an index of integers, the result would have more dimensions."""
     x = mt.ones(shape)
     mask = x > 0
     assert x[mask].shape == [0]

@@ -19,7 +19,7 @@ from tests.support.engine.samples import SAMPLES, Sample
 from tests.support.engine.samples_indexed import CASES, Case
 from tests.support.engine.unread import Program, Reads, check, warnings_as_errors
 
-#: Rows whose arguments may contain a factor 0: a 0 in the gradient is then a product, and inf times 0 is nan.
+#: Operations that may multiply the gradient by a factor 0 from their arguments, where inf times 0 is rightly nan.
 FACTORS = {
     "scale",
     "lerp",
@@ -45,7 +45,7 @@ def differentiable(given: Sample) -> list[bool]:
 
 
 def of_sample(given: Sample, in_place: bool) -> Program:
-    """Return a program of a sample's operands that have a gradient. In place, it writes a copy of the operand."""
+    """Return a program of the sample's operands with a gradient. In place, it overwrites a copy of its target."""
     row, wants = ROWS[given.name], differentiable(given)
     target = row.operands.index(row.target)
 
@@ -102,12 +102,12 @@ IN_PLACE += few([of_case(c, True) for c in CASES if ROWS[c.name].in_place], 24)
 
 
 @pytest.mark.parametrize("program", NORMAL, ids=str)
-def test_inf_and_nan_do_not_pass_elements_that_an_operation_does_not_read(program: Program):
+def test_inf_and_nan_in_elements_that_an_operation_does_not_read_change_no_gradient(program: Program):
     check(program)
 
 
 @pytest.mark.parametrize("program", IN_PLACE, ids=str)
-def test_inf_and_nan_do_not_pass_elements_that_an_operation_overwrites(program: Program):
+def test_inf_and_nan_in_elements_that_an_operation_overwrites_change_no_gradient(program: Program):
     check(program)
 
 
@@ -115,8 +115,8 @@ def test_inf_and_nan_do_not_pass_elements_that_an_operation_overwrites(program: 
 
 NAN, INF = float("nan"), float("inf")
 
-#: Operation, operands (lists require a gradient), arguments; then for each list 1 where the gradient passes and 0 where
-#: it must not.
+#: Operation, operands (lists require a gradient), arguments; then for each list 1 where the gradient is not 0, and 0
+#: where it must be exactly 0.
 DECLARED = [
     ("abs", [[0.0, -0.0, -2.0, INF, NAN]], {}, [0, 0, 1, 1, 0]),
     ("relu", [[0.0, -0.0, -INF, -1.0, INF, NAN]], {}, [0, 0, 0, 0, 1, 0]),
@@ -164,7 +164,7 @@ FORMS = [
 
 @pytest.mark.parametrize(("name", "operands", "arguments", "passing", "in_place"), FORMS)
 @pytest.mark.parametrize("g", [INF, -INF, NAN])
-def test_the_unselected_side_of_a_kink_or_bound_gets_exactly_0(name, operands, arguments, passing, in_place, g):
+def test_elements_that_an_operation_does_not_select_get_gradient_0(name, operands, arguments, passing, in_place, g):
     leaves = [mt.to_tensor(a, "float64", stop_gradient=False) for a in operands if isinstance(a, list)]
     order = iter(leaves)
     given = [next(order) if isinstance(a, list) else a if isinstance(a, float) else mt.to_tensor(a) for a in operands]
@@ -189,7 +189,7 @@ def test_the_unselected_side_of_a_kink_or_bound_gets_exactly_0(name, operands, a
             assert gradient is None or (gradient.numpy()[np.array(mask) == 0] == 0).all(), gradient
 
 
-def test_a_power_of_0_is_flat_along_its_base_but_not_along_its_exponent():
+def test_the_derivative_of_x_to_the_power_0_is_0_for_x_and_the_mixed_one_is_1_over_x():
     x, y = mt.to_tensor([2.0], "float64", stop_gradient=False), mt.to_tensor([0.0], "float64", stop_gradient=False)
     (along_x,) = mt.grad(x**y, [x], create_graph=True)
     (along_y,) = mt.grad(x**y, [y], create_graph=True)
@@ -207,7 +207,7 @@ FILLS = [
 
 
 @pytest.mark.parametrize("name", FILLS)
-def test_elements_overwritten_by_a_random_fill_get_exactly_0(name: str):
+def test_elements_overwritten_by_a_random_fill_get_gradient_0(name: str):
     x = mt.to_tensor([NAN, INF, -INF, 1.0], "float64", stop_gradient=False)
     y = x.clone()
     FUNCTIONS[name + "_"](y, *([0.5] if "probs" in ROWS[name].argument_names else []))

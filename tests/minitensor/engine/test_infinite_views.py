@@ -1,7 +1,7 @@
 """Test infinite and undefined numbers in views, indices, joins and writes through them. See ``unread`` for the checks.
 
-A write removes the influence of the old values, and a view reads only its part of the memory. Backward has to separate
-them by selection.
+A result does not depend on overwritten values or on elements outside of a view. Backward has to select the gradients of
+the other elements, because multiplying by 0 would turn inf into nan.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ VIEWS = {
     "a row": lambda x: x[1],
     "a column": lambda x: x[:, 2],
     "an element": lambda x: x[0, 1],
-    "a step": lambda x: x[::2, 1:],
-    "backwards": lambda x: x[::-1, ::-2],
+    "every second row": lambda x: x[::2, 1:],
+    "reversed": lambda x: x[::-1, ::-2],
     "nothing": lambda x: x[:, :0],
     "the diagonal": lambda x: x.diagonal(),
     "another diagonal": lambda x: x.diagonal(-1, 1, 0),
@@ -73,7 +73,7 @@ def written(view, write):
 
 
 def seen(view, write):
-    """Return a program that makes the same write and reads the result through a view that was taken before."""
+    """Return a program that writes through a view and reads the result through another, earlier view."""
 
     def run(x: mt.Tensor) -> mt.Tensor:
         whole = x.clone()
@@ -111,21 +111,21 @@ def setitem_broadcast_over_a_column(x, v):
 
 
 @program(GRID, ROW)
-def setitem_with_leading_ones(x, v):
+def setitem_of_a_value_with_a_leading_dimension_of_1(x, v):
     x = x.clone()
     x[2] = v.reshape([1, 3])
     return x
 
 
 @program(GRID, GRID + 1)
-def setitem_at_rows_named_twice(x, v):
+def setitem_at_rows_listed_twice(x, v):
     x = x.clone()
     x[[1, 1, 0]] = v
     return x
 
 
 @program(GRID, ROW)
-def setitem_at_elements_named_twice(x, v):
+def setitem_at_elements_listed_twice(x, v):
     x = x.clone()
     x[[0, 2, 0], [1, 1, 1]] = v
     return x
@@ -146,7 +146,7 @@ def setitem_of_one_number_at_a_mask(x, v):
 
 
 @program(GRID, GRID[:0])
-def setitem_of_nothing(x, v):
+def setitem_at_an_empty_list(x, v):
     x = x.clone()
     x[[]] = v
     return x
@@ -177,7 +177,7 @@ def set_value_of_a_part(x):
 
 
 @program(GRID, ROW)
-def a_view_taken_before_the_write(x, v):
+def a_view_made_before_the_write(x, v):
     x = x.clone()
     row = x[1]
     x[1] = v
@@ -201,17 +201,17 @@ def written_and_overwritten_again(x):
 
 
 @program(GRID, ROW)
-def the_half_of_a_join(x, v):
+def one_input_of_a_concat(x, v):
     return mt.concat([x, v.reshape([1, 3])])[3:]
 
 
 @program(GRID, GRID * 2)
-def one_of_a_stack(x, y):
+def one_input_of_a_stack(x, y):
     return mt.stack([x, y], axis=1)[:, 0]
 
 
 @program(ROW)
-def an_expanded_row_of_which_some_is_read(x):
+def a_part_of_an_expanded_row(x):
     return x.expand([3, 3]).diagonal()[:2]
 
 
@@ -253,17 +253,17 @@ def a_row_of_float32(x, v):
 
 
 @pytest.mark.parametrize("given", READS + PROGRAMS, ids=str)
-def test_inf_and_nan_do_not_pass_elements_that_are_not_read(given: Program):
+def test_inf_and_nan_in_elements_that_are_not_read_change_no_gradient(given: Program):
     check(given)
 
 
 @pytest.mark.parametrize("given", THROUGH, ids=str)
-def test_inf_and_nan_do_not_pass_a_write_through_a_view(given: Program):
+def test_inf_and_nan_overwritten_through_a_view_change_no_gradient(given: Program):
     check(given)
 
 
 @pytest.mark.parametrize("given", PROGRAMS, ids=str)
-def test_inf_and_nan_do_not_pass_a_write_that_copies_the_old_values(given: Program):
+def test_under_copy_on_write_unread_inf_and_nan_change_no_gradient(given: Program):
     with mt.set_inplace_policy("copy_on_write"):
         check(given)
 
@@ -272,7 +272,7 @@ def test_inf_and_nan_do_not_pass_a_write_that_copies_the_old_values(given: Progr
 
 
 @pytest.mark.parametrize("poison", NOT_FINITE)
-def test_inf_and_nan_that_overwrite_a_preserved_tensor_reach_no_gradient(poison):
+def test_inf_and_nan_written_over_a_saved_tensor_change_no_gradient_under_copy_on_write(poison):
     mt.set_inplace_policy("copy_on_write")
     x = mt.to_tensor(GRID, stop_gradient=False)
     y = x * 1.0
@@ -285,7 +285,7 @@ def test_inf_and_nan_that_overwrite_a_preserved_tensor_reach_no_gradient(poison)
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("poison", NOT_FINITE)
-def test_an_undefined_gradient_of_an_overwritten_value_does_not_spread(policy, poison):
+def test_an_infinite_gradient_of_a_value_does_not_reach_the_value_that_it_overwrote(policy, poison):
     mt.set_inplace_policy(policy)
     x = mt.to_tensor(ROW, stop_gradient=False)
     y = x + 0.0
@@ -303,7 +303,7 @@ def test_an_undefined_gradient_of_an_overwritten_value_does_not_spread(policy, p
 
 
 @pytest.mark.parametrize("poison", NOT_FINITE)
-def test_a_sum_of_gradients_is_undefined_only_where_a_term_is(poison):
+def test_a_sum_of_gradients_is_infinite_only_where_a_term_is_infinite(poison):
     x = mt.to_tensor(ROW, stop_gradient=False)
     incoming = mt.to_tensor(np.array([1.0, poison, 1.0]))
     with warnings_as_errors():
@@ -311,7 +311,7 @@ def test_a_sum_of_gradients_is_undefined_only_where_a_term_is(poison):
     assert not np.isfinite(found.numpy()[0]) and found.numpy()[1:].tolist() == [5.0, 3.0]
 
 
-def test_an_element_that_is_read_gets_nan():
+def test_the_check_notices_nan_in_an_element_that_is_read():
     """This shows that the other tests can fail: nan in an element that the result reads gives a gradient of nan."""
     given = Program("sum", lambda x: x * 2.0, (ROW,))
     got = gradients(given, (ROW,), np.array([1.0, np.nan, 1.0]), [np.ones(3)])

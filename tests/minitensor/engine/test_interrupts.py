@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a write: the write is completed or never begun, and no thread writes afterwards."""
+"""Test that Ctrl-C during a write leaves the write complete or not begun, and that no thread writes afterwards."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 pytestmark = pytest.mark.cpu_only
 
-#: Programs, each of which is interrupted many times at different moments, by a signal in a separate process.
+#: The program of a separate process, which a signal interrupts many times at different moments.
 PROGRAM = """
 import random, signal, threading, time
 import minitensor as mt
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore this signal by default
 from minitensor.engine.kernels.chunks import large
 
 large.nbytes, large.chunk, large.long = 1 << 20, 1 << 14, 1 << 14

@@ -18,7 +18,7 @@ FLOATS = (np.float32, np.float64)
 
 
 def numbers(shape: tuple[int, ...], dtype: type) -> np.ndarray:
-    """Return ordinary numbers and special ones, such as nan, which a selection must copy and must not spread."""
+    """Return random numbers. The first five are special, such as nan, and a selection must copy them unchanged."""
     made = RNG.normal(size=shape).astype(dtype)
     made.flat[:5] = [np.nan, np.inf, -np.inf, -0.0, 1e-40]
     return made
@@ -31,8 +31,8 @@ def bits(a: np.ndarray) -> np.ndarray:
 LAYOUTS = {
     "rows": lambda a: a,
     "columns": lambda a: a.T,
-    "backwards": lambda a: a[::-1, ::-1],
-    "every other": lambda a: a[:, ::2],
+    "reversed": lambda a: a[::-1, ::-1],
+    "every other column": lambda a: a[:, ::2],
     "one row repeated": lambda a: np.broadcast_to(a[:1], a.shape),
 }
 
@@ -40,7 +40,7 @@ LAYOUTS = {
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_selection_by_bits_is_that_of_numpy(dtype, layout, monkeypatch):
+def test_where_computed_with_bit_operations_equals_numpys_where(dtype, layout, monkeypatch):
     monkeypatch.setattr(on_arrays, "BITS_FROM", 1)
     a, b = (LAYOUTS[layout](numbers((8, 12), dtype)) for _ in range(2))
     # Other libraries may store True as any nonzero byte.
@@ -53,7 +53,7 @@ def test_a_selection_by_bits_is_that_of_numpy(dtype, layout, monkeypatch):
 
 
 @pytest.mark.cpu_only
-def test_a_selection_by_bits_is_not_used_if_it_does_not_fit(monkeypatch):
+def test_where_is_right_for_operands_that_bit_operations_cannot_handle(monkeypatch):
     monkeypatch.setattr(on_arrays, "BITS_FROM", 1)
     a, marks = numbers((3, 4), np.float32)[1:], np.array([True, False, True, True])
     for mark, first, second in ((marks, a, 0), (marks[:1], a, 0), (marks.astype(np.int64), a, 0), (marks, a > 0, 0)):
@@ -74,7 +74,7 @@ def loss_and_gradient(settings: dict[str, object], shape: tuple[int, ...]) -> li
 
 
 @pytest.mark.parametrize("settings", [{}, {"soft_label": True}, {"axis": 1}, {"axis": 0}], ids=str)
-def test_cross_entropy_in_blocks_is_cross_entropy_at_once(settings, monkeypatch):
+def test_cross_entropy_computed_in_blocks_equals_that_of_the_whole_array(settings, monkeypatch):
     shape = (7, 4, 3) if "axis" in settings else (7, 4)
     at_once = loss_and_gradient(settings, shape)
     monkeypatch.setattr(activations, "BLOCK", 2 * 8 * int(np.prod(shape[1:])))  # two rows at a time, then one
@@ -84,7 +84,7 @@ def test_cross_entropy_in_blocks_is_cross_entropy_at_once(settings, monkeypatch)
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("in_place", [False, True])
-def test_softmax_in_blocks_is_softmax_at_once(axis, in_place, monkeypatch):
+def test_softmax_computed_in_blocks_equals_that_of_the_whole_array(axis, in_place, monkeypatch):
     def run() -> list[np.ndarray]:
         w = mt.to_tensor(np.random.default_rng(1).normal(size=(7, 4, 3)), stop_gradient=False)
         y = F.softmax_(w * 1.0, axis) if in_place else F.softmax(w, axis)
@@ -99,8 +99,8 @@ def test_softmax_in_blocks_is_softmax_at_once(axis, in_place, monkeypatch):
 
 VIEWS = {
     "rows": lambda a: a,
-    "dimensions turned": lambda a: a.transpose(2, 0, 1),
-    "backwards": lambda a: a[::-1],
+    "permuted dimensions": lambda a: a.transpose(2, 0, 1),
+    "reversed": lambda a: a[::-1],
     "every other": lambda a: a[..., ::2],
 }
 
@@ -108,7 +108,7 @@ VIEWS = {
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("view", VIEWS)
-def test_addition_by_positions_in_memory_equals_that_of_numpy(depth, view, monkeypatch):
+def test_indexed_addition_by_positions_in_memory_equals_numpys_add_at(depth, view, monkeypatch):
     monkeypatch.setattr(indexed, "ADDED_FROM", 0)
     monkeypatch.setattr(indexed, "ADDED", 5)
     found = RNG.normal(size=(4, 5, 6)).astype(np.float32)
@@ -121,7 +121,7 @@ def test_addition_by_positions_in_memory_equals_that_of_numpy(depth, view, monke
     np.testing.assert_array_equal(found, wanted)
 
 
-def test_the_gradient_of_rows_that_were_read_often_is_their_sum():
+def test_a_row_that_is_selected_several_times_gets_the_sum_of_the_gradients():
     w = mt.zeros([50, 256])
     w.stop_gradient = False
     index = RNG.integers(-50, 50, 300)
@@ -133,7 +133,7 @@ def test_the_gradient_of_rows_that_were_read_often_is_their_sum():
 
 @pytest.mark.parametrize("axis", [None, 0, 1, [0, 1]])
 @pytest.mark.parametrize("keepdim", [False, True])
-def test_the_extremes_of_a_large_array_share_the_gradient(axis, keepdim):
+def test_equal_largest_elements_of_a_large_array_share_the_gradient(axis, keepdim):
     values = np.random.default_rng(3).integers(0, 3, (64, 80)).astype("float32")
     over = tuple(axis) if isinstance(axis, list) else axis
     x = mt.to_tensor(values, stop_gradient=False)
@@ -143,7 +143,7 @@ def test_the_extremes_of_a_large_array_share_the_gradient(axis, keepdim):
 
 
 @pytest.mark.cpu_only
-def test_reductions_with_inf_and_nan_give_no_warning():
+def test_reductions_of_inf_and_nan_print_no_warning():
     program = "import minitensor as mt; x = mt.to_tensor([3e38, 3e38, float('inf'), -float('inf')]); y = x[:2]; "
     program += "print(*(float(f) for f in (y.sum(), y.mean(), y.prod(), x.sum(), x[:0].mean())))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Test leaves: allowed and refused writes, and the tensors that stay leaves afterwards."""
+"""Test leaf tensors: which writes are allowed or refused, and which tensors are still leaves afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import minitensor as mt
 from tests.support.engine.differences import leaf
 
 
-def test_the_error_has_paddles_words_the_name_of_the_leaf_and_a_way_out():
+def test_the_error_quotes_paddles_message_names_the_leaf_and_suggests_remedies():
     w = leaf([1.0, 2.0])
     w.name = "weight"
     with pytest.raises(ValueError) as raised:
@@ -21,7 +21,7 @@ def test_the_error_has_paddles_words_the_name_of_the_leaf_and_a_way_out():
     assert "no_grad()" in text and "detach()" in text and "normal operation" in text
 
 
-def test_a_generated_name_is_in_the_error_and_stays():
+def test_the_error_contains_the_generated_name_of_an_unnamed_leaf():
     w = leaf([1.0])
     with pytest.raises(ValueError) as raised:
         w.add_(1.0)
@@ -29,12 +29,12 @@ def test_a_generated_name_is_in_the_error_and_stays():
     assert w.name.startswith("generated_tensor_") and w.name != leaf([1.0]).name
 
 
-def test_a_leaf_without_gradient_may_be_written():
+def test_a_leaf_that_requires_no_gradient_may_be_written():
     x = mt.to_tensor([1.0, 2.0])
     assert x.is_leaf and x.add_(1.0).is_leaf and x.tolist() == [2, 3]
 
 
-def test_a_non_leaf_may_be_written_where_the_leaf_may_not():
+def test_a_non_leaf_that_requires_a_gradient_may_be_written():
     w = leaf([1.0, 2.0])
     x = w * 1
     assert w.is_leaf and not x.is_leaf and w.grad_fn is None and x.grad_fn.name == "multiply"
@@ -47,7 +47,7 @@ def test_a_non_leaf_may_be_written_where_the_leaf_may_not():
     [lambda w: w[0], lambda w: w[1:], lambda w: w.reshape([3, 1]), lambda w: w.unsqueeze(0)[0][::-1], lambda w: w.t()],
     ids=["index", "slice", "reshape", "views of views", "t"],
 )
-def test_a_view_of_a_leaf_is_protected(look):
+def test_a_write_through_a_view_of_a_leaf_is_refused(look):
     w = leaf([1.0, 2.0, 3.0])
     view = look(w)
     assert not view.is_leaf
@@ -57,7 +57,7 @@ def test_a_view_of_a_leaf_is_protected(look):
     assert w.tolist() == [1, 2, 3] and w.inplace_version == 0
 
 
-def test_a_view_protects_the_leaf_also_when_the_leaf_was_declared_one_later():
+def test_a_write_through_a_view_is_refused_if_the_base_became_a_leaf_after_the_view_was_made():
     x = mt.to_tensor([1.0, 2.0, 3.0])
     view = x[0:2]
     x.stop_gradient = False
@@ -65,7 +65,7 @@ def test_a_view_protects_the_leaf_also_when_the_leaf_was_declared_one_later():
         view.add_(1.0)
 
 
-def test_a_view_protects_the_leaf_also_when_its_shape_had_been_changed_before():
+def test_a_write_through_a_view_is_refused_if_the_base_was_reshaped_and_became_a_leaf():
     x = mt.to_tensor([1.0, 2.0, 3.0, 4.0])
     view = x[0:2]
     x.reshape_([2, 2])
@@ -85,7 +85,7 @@ def test_an_optimizer_may_write_a_leaf_under_no_grad():
     assert w.tolist() == [0.125, 0.25]  # each step halves
 
 
-def test_through_a_view_taken_in_grad_mode_a_leaf_may_be_written_under_no_grad():
+def test_a_leaf_may_be_written_under_no_grad_through_a_view_made_in_grad_mode():
     w = leaf([1.0, 2.0, 3.0])
     view = w[0:2]
     with mt.no_grad():
@@ -95,7 +95,7 @@ def test_through_a_view_taken_in_grad_mode_a_leaf_may_be_written_under_no_grad()
     assert w.grad.tolist() == [20, 40, 0]
 
 
-def test_a_view_taken_under_no_grad_is_a_detached_alias():
+def test_a_view_of_a_leaf_made_under_no_grad_is_a_detached_alias():
     w = leaf([1.0, 2.0, 3.0])
     with mt.no_grad():
         view = w[0:2]
@@ -114,13 +114,13 @@ def test_detach_shares_memory_and_version_and_requires_no_gradient():
     assert w.grad.tolist() == [3, 3] and alias.grad is None
 
 
-def test_detach_in_place_cuts_the_history():
+def test_detach_in_place_removes_the_history():
     w = leaf([1.0, 2.0])
     x = w * 2
     assert x.detach_() is x and x.stop_gradient and x.grad_fn is None and x.tolist() == [2, 4]
 
 
-def test_set_value_on_a_leaf_is_allowed_counted_and_leaves_it_a_leaf():
+def test_set_value_may_write_a_leaf_raises_its_version_and_keeps_it_a_leaf():
     w = leaf([1.0, 2.0])
     w.set_value(np.array([3.0, 4.0]))
     assert w.tolist() == [3, 4] and w.inplace_version == 1 and w.is_leaf and not w.stop_gradient
@@ -128,7 +128,7 @@ def test_set_value_on_a_leaf_is_allowed_counted_and_leaves_it_a_leaf():
     assert w.grad.tolist() == [6, 8]
 
 
-def test_views_show_a_set_value_on_their_leaf():
+def test_views_of_a_leaf_show_the_values_of_set_value():
     w = leaf([1.0, 2.0])
     view = w[1:]
     w.set_value(np.array([3.0, 4.0]))
@@ -146,7 +146,7 @@ def test_set_value_makes_saved_values_of_the_leaf_stale():
     assert w.grad is None
 
 
-def test_set_value_on_a_result_gives_the_old_value_gradient_zero():
+def test_the_values_that_set_value_overwrote_in_a_non_leaf_get_gradient_0():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1
     x[0:2].set_value(np.array([9.0, 9.0]))
@@ -157,7 +157,7 @@ def test_set_value_on_a_result_gives_the_old_value_gradient_zero():
 # ---------- stop_gradient ----------
 
 
-def test_stop_gradient_on_a_result_begins_a_new_leaf():
+def test_setting_stop_gradient_on_a_non_leaf_makes_it_a_leaf_without_history():
     w = leaf([1.0, 2.0])
     x = w * 3
     x.stop_gradient = True
@@ -167,18 +167,18 @@ def test_stop_gradient_on_a_result_begins_a_new_leaf():
     assert x.grad.tolist() == [6, 12] and w.grad is None
 
 
-def test_stop_gradient_on_a_member_makes_it_leave_its_group():
+def test_setting_stop_gradient_on_a_view_detaches_it_from_its_base():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1
     view = x[0:2]
     view.stop_gradient = True
-    view.add_(10.0)  # the write through a detached alias changes values and not the history
+    view.add_(10.0)  # a write through a detached alias is not recorded
     assert x.tolist() == [11, 12, 3] and x.inplace_version == 1
     (x * 2).sum().backward()
     assert w.grad.tolist() == [2, 2, 2]
 
 
-def test_stop_gradient_on_the_base_of_a_group_leaves_the_others_their_history():
+def test_setting_stop_gradient_on_a_base_keeps_the_history_of_its_views():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1
     view = x[0:2]
@@ -202,7 +202,7 @@ def test_a_part_of_a_constant_may_become_a_separate_leaf():
         saved.backward()
 
 
-def test_only_floats_can_require_a_gradient():
+def test_only_floating_tensors_can_require_a_gradient():
     for dtype in ("int32", "int64", "bool"):
         with pytest.raises(TypeError, match=dtype):
             mt.ones([2], dtype).stop_gradient = False
@@ -210,7 +210,7 @@ def test_only_floats_can_require_a_gradient():
             mt.to_tensor([1, 0], dtype, stop_gradient=False)
 
 
-def test_stop_gradient_is_true_or_false():
+def test_stop_gradient_accepts_only_true_and_false():
     x = mt.ones([2])
     for wrong in (None, 0, 1, "no", mt.ones([1])):
         with pytest.raises(TypeError, match="True or False"):
@@ -221,8 +221,8 @@ def test_stop_gradient_is_true_or_false():
     assert not x.stop_gradient
 
 
-def test_a_plain_tensor_that_stores_a_result_is_no_longer_a_leaf():
-    # The recorded results of both frameworks: x.add_(y) makes x a non-leaf, and y gets a gradient.
+def test_a_constant_to_which_a_leaf_is_added_is_no_longer_a_leaf():
+    # In Paddle and PyTorch, too, x.add_(y) makes x a non-leaf, and y gets a gradient.
     x, y = mt.zeros([2], "float64"), leaf([1.0, 2.0])
     x.add_(y)
     assert not x.is_leaf and not x.stop_gradient
@@ -252,13 +252,13 @@ def test_under_no_grad_a_leaf_may_change_its_shape_and_stays_a_leaf(change, shap
         assert change(w) is w
     assert w.is_leaf and not w.stop_gradient and w.shape == shape and w.inplace_version == 0
     assert w.grad.shape == shape and set(w.grad.numpy().ravel()) == {10}
-    before.backward()  # a gradient computed with the old shape still arrives
+    before.backward()  # this gradient has the old shape and is reshaped
     np.testing.assert_allclose(w.grad.numpy(), 2 * w.numpy() + 10)
     (w * w * w).sum().backward()
     np.testing.assert_allclose(w.grad.numpy(), 3 * w.numpy() ** 2 + 2 * w.numpy() + 10)
 
 
-def test_a_leaf_of_one_element_may_lose_a_dimension_and_so_does_its_gradient():
+def test_the_gradient_loses_its_dimension_if_its_leaf_of_one_element_does():
     w = leaf([3.0])
     (w * w).backward()
     with mt.no_grad():
@@ -268,7 +268,7 @@ def test_a_leaf_of_one_element_may_lose_a_dimension_and_so_does_its_gradient():
     assert w.grad.shape == [] and w.grad.item() == 12
 
 
-def test_the_gradient_of_a_reshaped_leaf_does_not_share_memory_with_the_one_handed_out_before():
+def test_a_reshaped_leaf_has_a_new_gradient_tensor_with_its_own_memory():
     w = leaf([1.0, 2.0])
     (w * 2).sum().backward()
     old = w.grad
@@ -278,7 +278,7 @@ def test_the_gradient_of_a_reshaped_leaf_does_not_share_memory_with_the_one_hand
     assert old.tolist() == [2, 2]
 
 
-def test_views_of_a_reshaped_leaf_are_protected_if_taken_before_or_after():
+def test_writes_through_views_made_before_or_after_a_leaf_was_reshaped_are_refused():
     w = leaf([1.0, 2.0, 3.0, 4.0])
     view = w[0:2]
     with mt.no_grad():
@@ -291,7 +291,7 @@ def test_views_of_a_reshaped_leaf_are_protected_if_taken_before_or_after():
     assert w.grad.tolist() == [[2, 0], [4, 0]]
 
 
-def test_hooks_of_a_leaf_survive_a_change_of_shape():
+def test_hooks_of_a_leaf_are_called_after_a_change_of_its_shape():
     w = leaf([1.0, 2.0])
     shapes = []
     handle = w.register_hook(lambda g: shapes.append(g.shape))
@@ -304,7 +304,7 @@ def test_hooks_of_a_leaf_survive_a_change_of_shape():
 
 
 @pytest.mark.parametrize("remove", ["clear_gradient", "assign"])
-def test_a_leaf_that_requires_no_gradient_for_a_while_loses_the_one_that_it_had(remove: str):
+def test_the_gradient_of_a_frozen_leaf_can_be_cleared(remove: str):
     x = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     (x * 3.0).sum().backward()
     x.stop_gradient = True

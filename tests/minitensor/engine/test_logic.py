@@ -1,4 +1,4 @@
-"""Compare comparisons, logic and bit operations with Python's operators, and test their in-place forms."""
+"""Test comparisons, logic and bit operations, which are compared with Python's operators, and their in-place forms."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_shifts_beyond_the_bits_of_the_dtype_and_logical_shifts_are_right():
     expect_named(lambda: x.bitwise_left_shift_(1, out=out), "out", error=TypeError)
 
 
-def test_bit_operations_on_bools_are_logic_and_not_has_two_names():
+def test_bit_operations_on_bools_are_logical_and_bitwise_invert_is_bitwise_not():
     x = mt.to_tensor([True, False])
     assert x.bitwise_not().tolist() == [False, True] == mt.bitwise_invert(x).tolist()
     assert mt.to_tensor([5, -1]).bitwise_invert_().tolist() == [-6, 0]
@@ -51,7 +51,7 @@ def test_bit_operations_on_bools_are_logic_and_not_has_two_names():
 
 @pytest.mark.parametrize("name", ["equal", "less_than", "greater_equal", "logical_and", "logical_xor", "not_equal"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bool"])
-def test_truth_values_are_stored_in_place_in_the_dtype_of_the_target(name: str, dtype: str):
+def test_an_in_place_comparison_stores_0_and_1_in_the_dtype_of_the_target(name: str, dtype: str):
     numbers, other = [0, 1, 1, 0], [1, 1, 0, 0]
     x = mt.to_tensor(numbers, dtype)
     want = getattr(mt, name)(x, mt.to_tensor(other, dtype))

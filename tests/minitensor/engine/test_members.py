@@ -1,4 +1,4 @@
-"""Test members of a group of views: leaves, their views, and tensors that show the same memory in another order."""
+"""Test groups of a base and its views: leaves, and bases whose memory is reversed or in column order."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ IN_PLACE_SHAPES = {
 
 @pytest.mark.parametrize("name", IN_PLACE_SHAPES)
 @pytest.mark.parametrize("look", [lambda w: w, lambda w: w[0:2]], ids=["leaf", "view"])
-def test_a_leaf_keeps_its_shape_in_grad_mode(name: str, look):
+def test_in_grad_mode_a_leaf_or_its_view_cannot_change_shape_in_place(name: str, look):
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
     with pytest.raises(ValueError, match=rf"can't use inplace strategy(.|\n)*`{name}`"):
         IN_PLACE_SHAPES[name](look(w))
     assert w.shape == [2, 2] and w.strides == [2, 1] and w.is_leaf
 
 
-def test_a_view_of_a_leaf_takes_no_set_value():
+def test_set_value_refuses_a_view_of_a_leaf():
     w = leaf([1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="can't use inplace strategy"):
         w[0:2].set_value(np.array([9.0, 9.0]))
     assert w.tolist() == [1.0, 2.0, 3.0] and w.inplace_version == 0 and w.is_leaf
 
 
-def test_a_leaf_frozen_for_a_while_stays_the_same_leaf():
+def test_a_leaf_frozen_and_unfrozen_between_forward_and_backward_gets_its_gradient():
     w = leaf([1.0, 2.0])
     y = w * 2.0
     w.stop_gradient = True
@@ -44,7 +44,7 @@ def test_a_leaf_frozen_for_a_while_stays_the_same_leaf():
     assert w.grad.tolist() == [2.0, 2.0]
 
 
-def test_a_view_does_not_retain_the_gradient_of_a_value_overwritten_by_another_member():
+def test_a_view_does_not_retain_the_gradient_of_a_value_overwritten_through_its_base():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1.0
     part = x[0:2]
@@ -58,7 +58,7 @@ def test_a_view_does_not_retain_the_gradient_of_a_value_overwritten_by_another_m
 
 
 @pytest.mark.parametrize("through", [slice(0, 4), slice(0, 3)], ids=["all of it", "a part of it"])
-def test_a_write_through_a_part_of_a_group_with_negative_strides_is_recorded(through: slice):
+def test_a_write_to_a_part_of_a_base_with_negative_strides_is_recorded(through: slice):
     x = mt.zeros([4], "float64")
     backwards = x[::-1].detach()  # the base of a group with negative strides
     value = leaf([5.0, 6.0])
@@ -71,9 +71,9 @@ def test_a_write_through_a_part_of_a_group_with_negative_strides_is_recorded(thr
     assert value.grad.tolist() == [10.0, 112.0]
 
 
-def test_second_derivatives_pass_through_a_view_of_a_group_in_column_order():
+def test_second_derivatives_through_a_view_of_a_base_in_column_order_are_right():
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
-    x = (w * 1.0).t_()  # the results of operations on it are in row order
+    x = (w * 1.0).t_()  # x is in column order, and the results of operations on x are in row order
     assert x.strides == [1, 2]
     row = x[0]
     x.scale_(2.0)  # row now shows its part of the new value

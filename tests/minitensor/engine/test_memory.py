@@ -1,6 +1,6 @@
-"""Compare allocated bytes and peaks with numbers computed by hand, and test that the last name frees every byte.
+"""Compare allocated bytes and peaks with numbers computed by hand, and test that unused memory is freed at once.
 
-If a test expects freed memory, the garbage collector is off, because the engine has no reference cycles.
+The garbage collector is off in tests that expect freed memory, because the engine has no reference cycles.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ def test_a_tensor_holds_its_elements_and_frees_them_at_once(base: int):
         assert allocated() == base
 
 
-def test_an_empty_tensor_takes_no_bytes_and_a_number_takes_one_element(base: int):
+def test_an_empty_tensor_has_no_bytes_and_a_scalar_tensor_those_of_one_element(base: int):
     empty, number = mt.zeros([0, 7]), mt.to_tensor(1.0)
     assert allocated() - base == 4
     del empty, number
     assert allocated() == base
 
 
-def test_a_normal_operation_allocates_a_result_and_a_view_or_in_place_one_nothing(base: int):
+def test_an_operation_allocates_its_result_and_views_and_writes_allocate_nothing(base: int):
     x = mt.ones(SHAPE)
     y = x.sin()
     assert allocated() - base == 2 * KIB
@@ -91,7 +91,7 @@ def test_an_in_place_operation_holds_the_expected_copies_for_backward(name: str,
     run(x, c)
     assert allocated() - before == copies * KIB
     del x
-    assert allocated() - base == 2 * KIB, "a graph without a name is freed"
+    assert allocated() - base == 2 * KIB, "the graph, to which no name refers, is freed"
 
 
 @pytest.mark.parametrize("name", HELD)
@@ -114,7 +114,7 @@ def test_multiply_in_place_copies_its_target_only_when_the_other_operand_require
     y = v * 1
     before = allocated()
     y.divide_(w)
-    assert allocated() == before, "divide computes it from its output"
+    assert allocated() == before, "divide computes the gradient from its output"
 
 
 def test_a_normal_operation_saves_by_reference(base: int):
@@ -126,7 +126,7 @@ def test_a_normal_operation_saves_by_reference(base: int):
     assert allocated() - base == 3 * KIB, "sin's backward needs x"
     z = y.exp()
     del y
-    assert allocated() - base == 3 * KIB, "nobody needs y, because exp keeps its own output"
+    assert allocated() - base == 3 * KIB, "y is not needed, because exp saves its own output"
     del z
     assert allocated() - base == KIB
 
@@ -219,7 +219,7 @@ def test_the_peak_is_reset_to_the_allocated_bytes(base: int):
     assert peak() == base + 2 * KIB and allocated() == base + KIB
 
 
-def test_a_chain_peaks_at_two_results_with_normal_operations_and_at_one_in_place(base: int):
+def test_a_chain_of_normal_operations_peaks_at_two_results_and_an_in_place_chain_at_one(base: int):
     def normal():
         x = mt.ones(SHAPE)
         for _ in range(10):
@@ -247,7 +247,7 @@ def test_recorded_chains_peak_at_the_bytes_that_backward_needs(base: int):
         for _ in range(10):
             x = x + 1
 
-    def in_place():  # 10 copies of the input, and the tensor
+    def in_place():  # the 10 saved inputs are copies, and the tensor has its own memory
         x = w * 1
         for _ in range(10):
             x.sin_()
@@ -255,7 +255,7 @@ def test_recorded_chains_peak_at_the_bytes_that_backward_needs(base: int):
     assert peak_of(sines) == 10 and peak_of(sums) == 2 and peak_of(in_place) == 11
 
 
-def test_an_intermediate_gradient_counts_beside_the_one_it_was_computed_from(base: int):
+def test_the_peak_of_backward_includes_a_gradient_and_the_incoming_one(base: int):
     x, w = leaf(), mt.ones(SHAPE)
     y = x * w
 
@@ -280,12 +280,12 @@ def test_backward_through_a_chain_peaks_at_two_gradients_while_it_frees(base: in
     def run():
         y.backward(start)
 
-    assert peak_of(run) <= 3, "the copy of the start, and the gradients before and after the node"
+    assert peak_of(run) <= 3, "a copy of the initial gradient, and the gradients of output and input of one operation"
     assert allocated() - held == 2 * KIB - 10 * KIB, "w.grad and the start are alive, and the exponentials are freed"
 
 
 @pytest.mark.parametrize("held", [lambda g: None, lambda g: g, lambda g: g[:4], lambda g: g.detach()])
-def test_a_second_gradient_is_added_in_place_even_if_the_first_is_shared(base: int, held):
+def test_a_second_gradient_is_added_in_place_even_if_the_program_holds_the_first(base: int, held):
     w = leaf()
     (w * 2).sum().backward()
     y = (w * 2).sum()
@@ -294,7 +294,7 @@ def test_a_second_gradient_is_added_in_place_even_if_the_first_is_shared(base: i
     def again():
         y.backward()
 
-    # w.grad exists before. Backward allocates the gradient to add and a few numbers.
+    # w.grad exists already. Backward allocates the gradient that it adds, and a few numbers.
     assert 1 <= peak_of(again) < 1.1
     assert allocated() - base == 2 * KIB + 4
     assert w.grad.data_ptr() == address and w.grad.inplace_version == 1 and (w.grad.numpy() == 4.0).all()

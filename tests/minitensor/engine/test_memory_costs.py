@@ -19,7 +19,7 @@ print(y.tolist(), mt.device.cpu.memory_allocated() > 0)
 """
 
 
-def test_the_compared_engines_compute_the_same_and_only_one_counts(tmp_path: Path):
+def test_all_engines_compute_the_same_and_the_bare_one_counts_no_bytes(tmp_path: Path):
     printed = {
         name: subprocess.run(
             [sys.executable, "-c", PROGRAM], cwd=folder, capture_output=True, text=True, timeout=300

@@ -18,21 +18,21 @@ from minitensor.memory.naming import names_in_reach
 from tests.support.engine.memory import KIB, SHAPE, leaf
 from tests.support.engine.watched import PROGRAMS, counters, report_of, small_step
 
-pytestmark = pytest.mark.usefixtures("no_collector")  # frees leftovers of earlier tests before the test
+pytestmark = pytest.mark.usefixtures("no_collector")  # collects garbage of earlier tests before each test
 
 FILE = "test_memory_events.py"
 
 
 def summary(recording: memory.Recording, *kinds: str) -> list[tuple[str, str, str, int]]:
-    """Return kind, name, operation and bytes of each event of the given kinds (of all, if none is given)."""
+    """Return kind, name, operation and bytes of each event of the given kinds, or of all events if no kind is given."""
     return [(e.kind, e.name, e.op, e.size) for e in recording.events if not kinds or e.kind in kinds]
 
 
-# ---------- one by one ----------
+# ---------- single events ----------
 
 
 @pytest.mark.cpu_only
-def test_the_events_of_a_few_lines_equal_those_written_by_hand():
+def test_the_events_of_a_few_lines_equal_an_expected_list():
     w = leaf()
     with memory.record() as recording:
         x = w * 2.0
@@ -79,7 +79,7 @@ def test_events_have_the_line_the_device_the_storage_and_its_version():
     assert all(isinstance(event, memory.MemoryEvent) for event in recording.events)
 
 
-def test_a_given_name_precedes_that_of_a_variable():
+def test_an_event_shows_the_name_of_the_tensor_rather_than_that_of_the_variable():
     with memory.record() as recording:
         x = mt.ones(SHAPE)
         x.name = "weights"
@@ -90,7 +90,7 @@ def test_a_given_name_precedes_that_of_a_variable():
 
 
 @pytest.mark.cpu_only
-def test_names_are_read_from_the_source_text():
+def test_names_of_variables_are_read_from_the_source_text():
     class Layer:
         pass
 
@@ -125,7 +125,7 @@ def test_a_storage_without_a_variable_has_no_name():
         y.add_(1.0)
         x = mt.ones([2])
     assert [event.name for event in recording.events if event.kind in ("alloc", "write")] == ["", "y", "y", "x"]
-    assert getattr(x, "_extra", None) is None, "looking has given it none"
+    assert getattr(x, "_extra", None) is None, "the search for a name has generated none"
 
 
 @pytest.mark.cpu_only
@@ -141,7 +141,7 @@ def test_intermediate_and_final_gradients_have_events():
     assert len([event for event in moving if event.kind == "alloc"]) == len(moving) / 2
 
 
-def test_running_out_of_memory_is_an_event():
+def test_an_out_of_memory_error_is_an_event():
     mt.set_device("gpu:sim", capacity="16 MiB")
     with pytest.raises(mt.device.OutOfMemoryError) as raised, memory.record() as recording:
         x = mt.zeros([3 << 20])
@@ -178,8 +178,8 @@ def test_recording_does_not_change_a_program(program, device):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_the_write_events_equal_the_versions(program):
-    """For each storage, the events of writes and of changed versions add up to its last version."""
+def test_the_events_of_each_storage_lead_to_its_last_version(program):
+    """Each write event has the version of the event before plus 1."""
     with memory.record() as recording:
         program(lambda *tensors: None)
     versions: dict[int, int] = {}
@@ -194,7 +194,7 @@ def test_the_write_events_equal_the_versions(program):
 
 
 @pytest.mark.cpu_only
-def test_an_operation_recorded_after_the_event_of_its_tensor_is_found():
+def test_a_node_that_is_set_after_the_event_of_its_tensor_is_found_later():
     w = leaf()
     y = w * mt.ones(SHAPE)
     x = mt.ones(SHAPE)
@@ -206,7 +206,7 @@ def test_an_operation_recorded_after_the_event_of_its_tensor_is_found():
     z = mt.ones(SHAPE)
     nodes.on_event(TensorCreated(z, "op", ()), "here")
     z._node = y._node
-    assert nodes.late(TensorWritten(z, "op", (), None)) == [], "by then it is the node of the write"
+    assert nodes.late(TensorWritten(z, "op", (), None)) == [], "the node belongs to the write, not to the creation"
     nodes.on_event(TensorCreated(mt.ones(SHAPE), "op", ()), "here")
     assert nodes.late() == [], "the tensor was freed"
 
@@ -224,7 +224,7 @@ def test_a_recording_keeps_the_last_events_and_counts_the_others():
 
 
 @pytest.mark.parametrize("limit, error", [(0, ValueError), (-3, ValueError), (2.5, TypeError), (True, TypeError)])
-def test_a_limit_is_a_number_of_events(limit, error):
+def test_a_limit_that_is_no_positive_integer_is_refused(limit, error):
     with pytest.raises(error, match="limit"):
         memory.record(limit=limit)
 
@@ -250,14 +250,14 @@ def test_freed_storages_are_not_reported_as_living(device):
         assert recording.live(device) == before
 
 
-def test_a_change_of_the_shape_only_is_not_a_write():
+def test_a_mere_change_of_shape_is_not_a_write():
     x = mt.ones([2, 3])
     with memory.record() as recording:
         x.reshape_([3, 2]).unsqueeze_(0)
     assert recording.events == [] and x.inplace_version == 0 and x.shape == [1, 3, 2]
 
 
-def test_a_long_recording_takes_no_more_than_its_limit():
+def test_the_bookkeeping_of_a_long_recording_stays_small():
     with memory.record(limit=20) as recording:
         x = mt.ones([4])
         for _ in range(300):
@@ -267,7 +267,7 @@ def test_a_long_recording_takes_no_more_than_its_limit():
     assert len(recording._live) + len(recording._blocks) + len(recording._leaves) < 10
 
 
-def test_an_error_passes_through_and_closes_the_recording():
+def test_an_error_in_a_recording_is_raised_and_closes_the_recording():
     with pytest.raises(KeyError), memory.record() as recording:
         mt.ones(SHAPE)
         raise KeyError
@@ -308,7 +308,7 @@ def test_recording_issues_no_warning(device):
         (lambda x: x.set_value(mt.zeros([5, 4])), 20),
         (lambda x: x.copy_(mt.zeros([4])), 20),
     ],
-    ids=["slice", "column", "rows", "columns", "mask", "fill", "view", "set_value", "copy"],
+    ids=["slice", "column", "listed rows", "listed columns", "mask", "fill", "view", "set_value", "copy"],
 )
 def test_the_bytes_of_a_write_are_those_of_its_elements(write: Any, count: int):
     x = mt.ones([5, 4])
@@ -328,7 +328,7 @@ def test_a_search_for_names_does_not_change_local_variables():
     before = set(mine)
     found = dict(names_in_reach(sys._getframe()))
     assert found["x"] is x and found["table['k']"] is table["k"]
-    assert set(mine) >= before, "the program's own copy is not emptied"
+    assert set(mine) >= before, "the dictionary that the program got from locals() is not emptied"
     link = weakref.ref(x)
     mine.clear()
     del x, found, mine
@@ -337,4 +337,4 @@ def test_a_search_for_names_does_not_change_local_variables():
     assert any(value is y for _, value in names_in_reach(sys._getframe()))
     link = weakref.ref(y)
     del y
-    assert link() is None, "nothing has kept a copy of the local variables"
+    assert link() is None, "the search keeps no copy of the local variables"

@@ -1,4 +1,4 @@
-"""Test memory.measure: the figures of a region equal the device's counters, which stay unchanged."""
+"""Test memory.measure: the bytes of a block of code equal the device's counters, which do not change."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from minitensor.engine.events import Event, Subscription, TensorCreated, listeni
 from tests.support.engine.memory import KIB, SHAPE, leaf
 from tests.support.engine.watched import PROGRAMS, counters, report_of
 
-pytestmark = pytest.mark.usefixtures("no_collector")  # frees leftovers of earlier tests before the test
+pytestmark = pytest.mark.usefixtures("no_collector")  # collects garbage of earlier tests before each test
 
 
-def test_a_measure_has_the_bytes_of_a_result_and_none_of_a_view_or_in_place_operation():
+def test_a_measure_counts_the_bytes_of_results_and_none_for_views_and_writes():
     x = mt.ones(SHAPE)
     with memory.measure() as normal:
         y = x * 2.0
@@ -38,7 +38,7 @@ def test_a_measure_has_the_bytes_of_a_result_and_none_of_a_view_or_in_place_oper
     assert (dropped.allocated, dropped.peak, dropped.allocations) == (-2 * KIB, 0, 0)
 
 
-def test_figures_can_be_read_inside_the_region_and_after_it():
+def test_a_measure_can_be_read_inside_its_block_and_afterwards():
     with memory.measure() as m:
         x = mt.ones(SHAPE)
         assert (m.allocated, m.peak) == (KIB, KIB)
@@ -49,7 +49,7 @@ def test_figures_can_be_read_inside_the_region_and_after_it():
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_a_measure_equals_the_counters(program, device):
+def test_a_measure_agrees_with_the_counters_of_the_device(program, device):
     count = counters(device)
     base = count.memory_allocated()
     count.reset_max_memory_allocated()
@@ -65,7 +65,7 @@ def test_measuring_does_not_change_a_program(program, device):
     assert report_of(program, device, memory.measure()) == report_of(program, device)
 
 
-def test_the_peak_of_the_program_and_its_reset_are_not_disturbed(device):
+def test_a_measure_does_not_change_the_peak_of_the_device_or_its_reset(device):
     count = counters(device)
     high = mt.ones([8, *SHAPE])
     count.reset_max_memory_allocated()
@@ -78,7 +78,7 @@ def test_the_peak_of_the_program_and_its_reset_are_not_disturbed(device):
         assert count.max_memory_allocated() == base - 7 * KIB
         y = mt.ones(SHAPE)
         del x, y
-        assert (m.allocated, m.peak) == (0, 2 * KIB), "the program's reset is not the measure's"
+        assert (m.allocated, m.peak) == (0, 2 * KIB), "the reset of the device's peak does not change the measure"
     assert count.max_memory_allocated() == base - 6 * KIB
 
 
@@ -102,11 +102,11 @@ def test_a_measure_of_backward_includes_intermediate_gradients(device):
     with memory.measure() as m:
         y.backward()
     assert m.allocated == count.memory_allocated() - base == KIB
-    assert m.peak == count.max_memory_allocated() - base >= 2 * KIB, "the gradients before and behind a product"
+    assert m.peak == count.max_memory_allocated() - base >= 2 * KIB, "the gradients of input and output of a product"
 
 
 @pytest.mark.cpu_only
-def test_intermediate_gradients_count_in_bytes_and_make_no_storage():
+def test_intermediate_gradients_raise_the_peak_and_are_not_counted_as_allocations():
     w = leaf()
     y = (w * 3.0 * 3.0).sum()
     with memory.measure() as m:
@@ -116,7 +116,7 @@ def test_intermediate_gradients_count_in_bytes_and_make_no_storage():
 
 
 @pytest.mark.cpu_only
-def test_each_device_has_figures():
+def test_a_measure_has_numbers_for_each_device():
     mt.set_device("gpu:sim", capacity="64 MiB")
     mt.set_device("cpu")
     with memory.measure() as m:
@@ -130,15 +130,15 @@ def test_each_device_has_figures():
         y.add_(1.0)
         z = x + 1.0
     assert (n.device, n.allocated, n["cpu"].allocated) == ("gpu:sim", 0, 1200), z.shape
-    assert n["gpu:0"].allocations == 0, "nothing happened there"
+    assert n["gpu:0"].allocations == 0, "nothing was allocated on this device"
 
 
-def test_a_measure_names_an_unknown_device():
+def test_the_error_of_a_measure_names_an_unknown_device():
     with pytest.raises(ValueError, match="measure: there is no device 'tpu'"):
         memory.measure("tpu")
 
 
-def test_an_error_passes_through_and_the_figures_stay():
+def test_an_error_in_a_measure_is_raised_and_the_measured_numbers_stay():
     with pytest.raises(KeyError), memory.measure() as m:
         x = mt.ones(SHAPE)
         raise KeyError
@@ -146,7 +146,7 @@ def test_an_error_passes_through_and_the_figures_stay():
     assert watch.listener is None
 
 
-def test_a_measure_is_opened_once():
+def test_a_measure_cannot_be_opened_twice():
     m = memory.measure()
     with m:
         pass
@@ -165,7 +165,7 @@ def test_the_text_of_a_measure_has_every_device():
 
 
 @pytest.mark.cpu_only
-def test_the_two_peaks_of_the_host_are_reset_one_by_one():
+def test_the_peaks_of_allocated_and_reserved_bytes_of_the_host_are_reset_separately():
     host = mt.device.cpu
     host.reset_peak_memory_stats()
     base = host.memory_allocated()
@@ -215,7 +215,7 @@ class Counting(Subscription):
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0), (0, 2, 1), (2, 0, 1)])
-def test_listeners_close_in_any_order_and_none_is_left(order):
+def test_listeners_can_be_closed_in_any_order(order):
     listeners = [Counting() for _ in range(3)]
     for each in listeners:
         each.open()
@@ -229,8 +229,8 @@ def test_listeners_close_in_any_order_and_none_is_left(order):
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
-def test_listeners_of_every_kind_close_in_any_order_and_none_is_left(order):
-    """A report, a recording, a measure and a plain function may close before or after those that were opened later."""
+def test_listeners_of_every_kind_can_be_closed_in_any_order(order):
+    """A report, a recording, a measure and a plain function may be closed before a listener that was opened later."""
     all_of_them = [Listener(), memory.record(), memory.measure(), listening(lambda event: None)]
     for each in all_of_them:
         each.__enter__()
@@ -299,7 +299,7 @@ def test_a_listener_may_close_in_the_middle_of_an_operation(until):
 
 
 @pytest.mark.cpu_only
-def test_a_listener_that_fails_warns_and_the_program_and_the_others_continue():
+def test_a_listener_that_raises_is_reported_and_the_others_and_the_program_continue():
     class Failing(Subscription):
         def on_event(self, event: Event) -> None:
             raise ZeroDivisionError("in here")

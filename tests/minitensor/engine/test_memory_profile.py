@@ -15,7 +15,7 @@ from minitensor.engine.events import watch
 from tests.support.engine.memory import KIB, SHAPE, leaf
 from tests.support.engine.watched import PROGRAMS, counters, report_of
 
-# A garbage collection during a test would change the figures, so the fixture collects before the test
+# A garbage collection during a test would change the counted bytes, so the fixture collects before the test
 # and turns the collector off.
 pytestmark = pytest.mark.usefixtures("no_collector")
 
@@ -25,9 +25,9 @@ def quiet(function: Any) -> Any:
 
 
 def figures(table: memory.Table) -> dict[str, tuple[int, int, int | None, int, int]]:
-    """Return the figures of the rows with events, by the text of their line.
+    """Return the numbers of the rows with events, by the text of their line.
 
-    The figures are the number of allocations, then the allocated bytes, the peak, the written and the saved bytes.
+    The numbers are the allocations, then the allocated bytes, the peak, the written and the saved bytes.
     """
     return {
         row.text.strip(): (row.allocations, row.allocated, row.peak, row.written, row.saved)
@@ -36,7 +36,7 @@ def figures(table: memory.Table) -> dict[str, tuple[int, int, int | None, int, i
     }
 
 
-# ---------- rows ----------
+# ---------- rows of the table ----------
 
 
 @pytest.mark.cpu_only
@@ -91,7 +91,7 @@ def test_a_table_counts_only_the_bytes_of_its_device(place: str):
 
 
 @pytest.mark.cpu_only
-def test_a_line_of_a_loop_has_the_sums_and_the_highest_peak():
+def test_the_row_of_a_line_in_a_loop_has_the_sums_and_the_highest_peak():
     @quiet
     def program() -> list[mt.Tensor]:
         held = []
@@ -110,7 +110,7 @@ def test_a_line_of_a_loop_has_the_sums_and_the_highest_peak():
 
 
 @pytest.mark.cpu_only
-def test_the_bytes_of_a_call_are_in_the_row_of_the_calling_line():
+def test_the_bytes_of_a_called_function_are_in_the_row_of_the_calling_line():
     def helper() -> mt.Tensor:
         kept = mt.ones(SHAPE)
         return kept + kept
@@ -140,7 +140,7 @@ def test_all_calls_of_a_recursion_are_in_one_table():
     kept = deeper(3)
     reported = figures(deeper.table)
     assert reported["x = mt.ones(SHAPE)"][:3] == (4, 4 * KIB, 4 * KIB)
-    # Each of three frames makes a sum. The tensors of an inner frame are freed while the outer line runs.
+    # Each of the three outer calls allocates a sum. The tensors of an inner call are freed while this line runs.
     assert reported["return x + deeper(n - 1)"][0] == 3
     assert deeper.table.total.allocated == KIB == sum(row.allocated for row in deeper.table.rows)
     del kept
@@ -149,7 +149,7 @@ def test_all_calls_of_a_recursion_are_in_one_table():
     assert deeper.table is not first and deeper.table.total.allocations == 1
 
 
-def test_the_lines_are_those_of_the_source():
+def test_the_table_has_a_row_for_each_line_of_the_source():
     def program() -> None:
         mt.ones([2])
 
@@ -165,7 +165,7 @@ def test_the_lines_are_those_of_the_source():
 
 
 @pytest.mark.cpu_only
-def test_without_source_the_table_has_the_lines_with_events():
+def test_without_source_text_the_table_has_only_the_lines_with_events():
     scope: dict[str, Any] = {"mt": mt}
     exec(compile("def program():\n    x = mt.ones([2])\n    pass\n    return x\n", "<nowhere>", "exec"), scope)
     profiled = quiet(scope["program"])
@@ -179,7 +179,7 @@ def test_without_source_the_table_has_the_lines_with_events():
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_the_sums_equal_the_counters(program, device):
+def test_the_sums_of_a_table_equal_the_counters(program, device):
     count = counters(device)
     base = count.memory_allocated()
     count.reset_max_memory_allocated()
@@ -229,7 +229,7 @@ def test_a_profile_does_not_keep_the_result_alive():
 # ---------- errors and wrong arguments ----------
 
 
-def test_an_error_passes_through_and_the_table_is_kept(device, capsys):
+def test_an_error_in_a_profiled_function_is_raised_and_the_table_is_kept(device, capsys):
     @memory.profile
     def program() -> None:
         x = mt.ones([4, *SHAPE])

@@ -1,4 +1,4 @@
-"""Every byte is freed with the last name although the garbage collector is off, because there are no cycles."""
+"""Test that all memory is freed without the garbage collector, because the engine has no reference cycles."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ import minitensor.torch as torch
 from tests.support.engine.collector import cycles
 from tests.support.engine.memory import allocated, leaf
 
-# ---------- no cycles ----------
+# ---------- no reference cycles ----------
 
 
-def test_a_gradient_that_was_set_keeps_nothing_alive(base: int):
+def test_a_gradient_assigned_to_a_leaf_keeps_nothing_alive(base: int):
     w = leaf()
     w.grad = w * 2
     del w
     assert allocated() == base
 
 
-def test_a_gradient_that_pytorchs_vocabulary_assigns_keeps_nothing_alive(base: int):
+def test_a_gradient_assigned_to_a_leaf_of_pytorchs_vocabulary_keeps_nothing_alive(base: int):
     w = torch.ones(3, requires_grad=True)
     w.grad = w * 2
     del w
     assert allocated() == base
 
 
-def test_a_gradient_that_was_changed_keeps_nothing_alive(base: int):
+def test_a_gradient_written_in_place_keeps_nothing_alive(base: int):
     w = leaf()
     w.sum().backward()
     with mt.no_grad():
@@ -130,7 +130,7 @@ MOVES = [
 ]
 
 
-def test_thousands_of_random_programs_free_every_byte(no_collector):
+def test_3000_random_programs_free_every_byte(no_collector):
     before = allocated()
     rng = random.Random(20240)
     with np.errstate(all="ignore"):
@@ -148,7 +148,7 @@ def test_random_programs_leave_nothing_for_the_garbage_collector(no_collector):
     assert cycles() == set()
 
 
-def test_a_loop_of_updates_holds_no_more_at_the_end_than_after_the_first_round(base: int):
+def test_every_round_of_a_training_loop_ends_with_the_same_allocated_bytes(base: int):
     w, data = leaf((8, 4)), mt.ones([16, 8])
     seen = set()
     for _ in range(200):
@@ -163,7 +163,7 @@ def test_a_loop_of_updates_holds_no_more_at_the_end_than_after_the_first_round(b
     assert seen == {8 * 4 * 4 + 16 * 8 * 4}
 
 
-def test_a_group_that_is_written_again_and_again_without_gradient_does_not_grow(base: int):
+def test_a_thousand_writes_without_a_gradient_allocate_nothing(base: int):
     x = mt.zeros([4, 4])
     view = x[1]
     nodes = []
@@ -174,7 +174,7 @@ def test_a_group_that_is_written_again_and_again_without_gradient_does_not_grow(
     assert allocated() - base == 64 and set(nodes) == {None}
 
 
-def test_weak_references_see_a_tensor_and_its_graph_being_freed(base: int):
+def test_a_tensor_and_its_graph_are_freed_as_soon_as_they_are_unused(base: int):
     w = leaf()
     x = w * 1
     node, tensor = weakref.ref(x.grad_fn), weakref.ref(x)

@@ -1,4 +1,4 @@
-"""Snapshots of a running program: JSON that keeps to its schema, and files that PyTorch's memory viewer opens."""
+"""Test snapshots of a running program: JSON that fits its schema, and files that PyTorch's memory viewer opens."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ CHECK = jsonschema.Draft202012Validator(SCHEMA)
 
 @pytest.fixture(autouse=True, scope="module")
 def nothing_of_ours_is_frozen() -> None:
-    """Unfreeze tensors of earlier test files, because the collector, with which snapshots find tensors, lists no frozen
-    ones.
+    """Unfreeze tensors of earlier test files, because snapshots find tensors through the garbage collector, which lists
+    no frozen objects.
 
     If there are no such tensors, freeze the other objects again, because each snapshot would visit all of them.
     """
@@ -46,7 +46,7 @@ def nothing_of_ours_is_frozen() -> None:
 
 @pytest.fixture
 def empty_gpu(device: str) -> None:
-    """Replace the simulated GPU with an empty one if the test uses one."""
+    """Replace the simulated GPU with an empty one if the test uses a simulated GPU."""
     if device == "gpu:sim":
         mt.set_device("gpu:sim", capacity="8 GiB", profile="torch")
 
@@ -69,11 +69,11 @@ def of_name(reported: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 @pytest.mark.cpu_only
-def test_the_schema_is_a_schema():
+def test_the_schema_is_a_valid_json_schema():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-def test_a_snapshot_has_the_storages_tensors_and_saved_bytes_that_were_expected_by_hand(device):
+def test_a_snapshot_has_the_expected_storages_tensors_and_saved_values(device):
     w = leaf()
     x = w * 2.0
     y = x * x
@@ -86,9 +86,7 @@ def test_a_snapshot_has_the_storages_tensors_and_saved_bytes_that_were_expected_
         {"names": ["x"], "shape": [16, 16], "strides": [16, 1], "offset": 0, **shown},
         {"names": ["part"], "shape": [16, 2], "strides": [1, 16], "offset": 16, **shown},
     ]
-    line = (
-        test_a_snapshot_has_the_storages_tensors_and_saved_bytes_that_were_expected_by_hand.__code__.co_firstlineno + 3
-    )
+    line = test_a_snapshot_has_the_expected_storages_tensors_and_saved_values.__code__.co_firstlineno + 3
     saver = {"op": "multiply", "version": 0, "file": "test_memory_snapshot.py", "line": line, "right": True}
     assert sorted(storage["saved_by"], key=lambda s: s["what"]) == [{**saver, "what": "x"}, {**saver, "what": "y"}]
     assert of_name(reported, "w")["tensors"][0]["is_leaf"] is True
@@ -99,7 +97,7 @@ def test_a_snapshot_has_the_storages_tensors_and_saved_bytes_that_were_expected_
     assert of_name(valid(memory.snapshot()), "x")["saved_by"] == []
 
 
-def test_gradients_lists_attributes_and_asked_names_are_named():
+def test_storages_are_named_after_gradients_attributes_list_items_and_given_names():
     class Holder:
         pass
 
@@ -168,14 +166,14 @@ def test_a_snapshot_inside_a_recording_has_the_events(device, empty_gpu):
     assert valid(memory.snapshot())["events"] == []
 
 
-def test_a_recording_in_which_the_gpu_was_replaced_has_both_gpus(device):
+def test_a_snapshot_after_the_gpu_was_replaced_has_both_gpus(device):
     with memory.record():
         mt.set_device("gpu:sim", capacity="32 MiB")
         x = mt.ones(SHAPE)
         mt.set_device("gpu:sim", capacity="64 MiB")
         y = mt.ones([2, *SHAPE])
         reported = valid(memory.snapshot())
-    assert {32 << 20, 64 << 20} <= {each.get("capacity") for each in reported["devices"]}, "x is on the old one"
+    assert {32 << 20, 64 << 20} <= {each.get("capacity") for each in reported["devices"]}, "x is on the old GPU"
     mt.set_device("gpu:sim", capacity="8 GiB")
     assert x.shape != y.shape
 
@@ -195,7 +193,7 @@ def names(data: dict[str, Any]) -> set[str]:
     return {frame["name"] for frame in frames}
 
 
-def test_a_training_step_can_be_opened_and_names_its_tensors(tmp_path, device, empty_gpu):
+def test_the_viewer_can_open_a_training_step_with_the_names_of_its_tensors(tmp_path, device, empty_gpu):
     w = leaf()
     with memory.record():
         x = mt.ones(SHAPE)
@@ -206,7 +204,7 @@ def test_a_training_step_can_be_opened_and_names_its_tensors(tmp_path, device, e
         data = dumped(tmp_path)
     assert {"w", "x = ones", "h = matmul", "loss = mean", "w.grad = backward"} <= names(data)
     (trace,) = data["device_traces"]
-    line = test_a_training_step_can_be_opened_and_names_its_tensors.__code__.co_firstlineno
+    line = test_the_viewer_can_open_a_training_step_with_the_names_of_its_tensors.__code__.co_firstlineno
     (made,) = (e for e in trace if e["action"] == "alloc" and e["frames"][0]["name"] == "h = matmul")
     assert made["frames"] == [{"filename": "test_memory_snapshot.py", "line": line + 4, "name": "h = matmul"}]
     assert made["size"] == KIB
@@ -216,7 +214,7 @@ def test_a_training_step_can_be_opened_and_names_its_tensors(tmp_path, device, e
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("limit", [3, 1000])
-def test_any_program_can_be_opened_at_any_time_even_if_most_events_were_dropped(tmp_path, program, limit, empty_gpu):
+def test_the_viewer_can_open_a_snapshot_at_any_time_even_with_dropped_events(tmp_path, program, limit, empty_gpu):
     with memory.record(limit):
         program(lambda *tensors: dumped(tmp_path) and None)
         dumped(tmp_path)
@@ -248,7 +246,7 @@ def test_without_a_recording_the_file_shows_the_present_blocks(tmp_path, empty_g
 
 
 @pytest.mark.cpu_only
-def test_the_device_can_be_chosen(tmp_path):
+def test_the_device_of_a_dumped_snapshot_can_be_chosen(tmp_path):
     mt.set_device("gpu:sim", capacity="64 MiB")
     there = mt.ones(SHAPE)
     mt.set_device("cpu")

@@ -36,7 +36,7 @@ def test_modes_are_restored_after_an_error():
     assert mt.is_grad_enabled()
 
 
-def test_one_no_grad_may_be_entered_inside_itself_and_again_later():
+def test_the_same_no_grad_object_may_be_entered_inside_itself_and_again_later():
     guard = mt.no_grad()
     for _ in range(2):
         with guard:
@@ -46,7 +46,7 @@ def test_one_no_grad_may_be_entered_inside_itself_and_again_later():
         assert mt.is_grad_enabled()
 
 
-def test_no_grad_decorates_with_and_without_brackets_and_keeps_the_name():
+def test_no_grad_is_a_decorator_with_and_without_parentheses_and_keeps_the_name():
     @mt.no_grad()
     def first(depth: int) -> bool:
         """First."""
@@ -63,7 +63,7 @@ def test_no_grad_decorates_with_and_without_brackets_and_keeps_the_name():
     assert mt.is_grad_enabled()
 
 
-def test_the_policy_is_a_function_and_a_context_manager():
+def test_set_inplace_policy_works_as_a_function_and_as_a_context_manager():
     assert mt.get_inplace_policy() == "2.6"
     mt.set_inplace_policy("2.5")
     assert mt.get_inplace_policy() == "2.5"
@@ -82,7 +82,7 @@ def test_the_policy_is_restored_after_an_error_and_by_nested_contexts():
     assert mt.get_inplace_policy() == "2.6"
 
 
-def test_a_policy_kept_for_later_is_set_when_it_is_entered():
+def test_a_policy_object_sets_its_policy_again_when_it_is_entered_later():
     policy = mt.set_inplace_policy("2.5")
     mt.set_inplace_policy("2.6")
     with policy:
@@ -106,7 +106,7 @@ def test_operations_work_in_a_second_thread():
 
 
 @pytest.mark.parametrize("kind", [mt.no_grad, mt.enable_grad, torch.no_grad, torch.inference_mode])
-def test_a_mode_that_was_not_entered_cannot_be_left(kind):
+def test_exiting_a_mode_that_was_not_entered_raises(kind):
     with pytest.raises(RuntimeError, match="the context was not entered"):
         kind().__exit__(None, None, None)
     with pytest.raises(TypeError, match=f"{kind.__name__}: function must be a function, not 3"):

@@ -25,7 +25,7 @@ def test_every_row_of_the_table_has_a_sample():
 
 
 @pytest.mark.parametrize("given", NORMAL, ids=str)
-def test_the_value_equals_that_of_numpy(given: Sample):
+def test_the_result_equals_that_of_numpy(given: Sample):
     result = given.run(given.tensors())
     want = given.reference(*given.arrays)
     assert result.shape == list(np.shape(want))
@@ -34,14 +34,14 @@ def test_the_value_equals_that_of_numpy(given: Sample):
 
 
 @pytest.mark.parametrize("given", [s for s in NORMAL if "T" in s.row.namespaces and s.target == 0], ids=str)
-def test_a_method_equals_the_function(given: Sample):
+def test_a_method_returns_the_same_as_the_function(given: Sample):
     x, *others = given.tensors()
     result = getattr(x, given.name)(*others, **given.arguments)
     np.testing.assert_array_equal(result.numpy(), given.run([x, *others]).numpy())
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS.values() if row.normal or row.in_place], ids=lambda row: row.name)
-def test_an_operation_has_every_name_and_place_of_its_row(row: Row):
+def test_an_operation_exists_under_every_name_and_in_every_module_of_its_row(row: Row):
     places = {"T": mt.Tensor, "m": mt, "F": mt.nn.functional}
     for each in (row.name, *row.aliases):
         for name, exists in ((each, row.normal), (each + "_", row.in_place)):
@@ -66,7 +66,7 @@ def test_a_normal_operation_makes_a_new_storage_and_does_not_change_its_inputs(g
 
 
 @pytest.mark.parametrize("given", DIFFERENTIABLE, ids=str)
-def test_the_gradient_is_that_of_central_differences(given: Sample):
+def test_the_gradient_agrees_with_central_differences(given: Sample):
     places = given.wanting()
     inputs = given.tensors(*places)
     result = given.run(inputs)
@@ -83,7 +83,7 @@ def test_the_gradient_is_right_if_only_one_operand_requires_one(given: Sample, p
 
 
 @pytest.mark.parametrize("given", {s.name: s for s in DIFFERENTIABLE}.values(), ids=lambda s: s.name)
-def test_a_result_requires_a_gradient_when_an_input_does(given: Sample):
+def test_a_result_requires_a_gradient_if_an_input_does(given: Sample):
     constant = given.run(given.tensors())
     assert constant.stop_gradient and constant.is_leaf and constant.grad_fn is None
     inputs = given.tensors(given.wanting()[-1])
@@ -94,12 +94,12 @@ def test_a_result_requires_a_gradient_when_an_input_does(given: Sample):
 
 
 @pytest.mark.parametrize("name", ["equal", "not_equal", "less_than", "less_equal", "greater_than", "greater_equal"])
-def test_a_comparison_gives_bools_and_no_gradient(name: str):
+def test_a_comparison_returns_bools_that_require_no_gradient(name: str):
     result = getattr(mt, name)(leaf([1.0, 2.0]), leaf([2.0, 2.0]))
     assert result.dtype == "bool" and result.stop_gradient
 
 
-# ---------- kinks, ties, ends ----------
+# ---------- kinks, ties, special values ----------
 
 
 def slope(function, values):
@@ -108,14 +108,14 @@ def slope(function, values):
     return x.grad.tolist()
 
 
-def test_where_a_slope_jumps_the_chosen_one_is_documented():
+def test_the_slope_of_abs_relu_clip_and_round_at_a_kink_is_the_documented_one():
     assert slope(mt.abs, [-2.0, 0.0, 2.0]) == [-1, 0, 1]
     assert slope(mt.relu, [-2.0, 0.0, 2.0]) == [0, 0, 1]
     assert slope(lambda x: x.clip(-1.0, 1.0), [-2.0, -1.0, 0.0, 1.0, 2.0]) == [0, 0, 1, 0, 0]
     assert slope(mt.round, [0.5, 1.2]) == [0, 0]
 
 
-def test_at_a_tie_of_maximum_and_minimum_the_second_operand_gets_the_gradient():
+def test_if_the_operands_of_maximum_or_minimum_are_equal_the_second_gets_the_gradient():
     for operation in (mt.maximum, mt.minimum):
         x, y = leaf([1.0, 2.0]), leaf([1.0, 5.0])
         operation(x, y).backward()
@@ -123,7 +123,7 @@ def test_at_a_tie_of_maximum_and_minimum_the_second_operand_gets_the_gradient():
         assert x.grad[0].item() == 0
 
 
-def test_tied_extremes_share_the_gradient():
+def test_equal_largest_or_smallest_elements_share_the_gradient():
     assert slope(mt.max, [3.0, 1.0, 3.0]) == [0.5, 0, 0.5]
     assert slope(lambda x: x.min(axis=0), [[1.0, 2.0], [1.0, 0.0]]) == [[0.5, 0], [0.5, 1]]
 
@@ -146,7 +146,7 @@ def test_halves_are_rounded_away_from_zero():
     assert mt.to_tensor(big, "float64").round().tolist() == big
 
 
-def test_not_a_number_is_passed_on():
+def test_functions_of_nan_return_nan():
     x = mt.to_tensor([float("nan"), -1.0])
     for name in ("relu", "abs", "neg", "round", "sigmoid", "tanh", "square", "exp"):
         assert np.isnan(getattr(x, name)().numpy()[0]), name
@@ -157,7 +157,7 @@ def test_sigmoid_does_not_overflow():
     assert mt.to_tensor([-1000.0, 0.0, 1000.0]).sigmoid().tolist() == [0, 0.5, 1]
 
 
-def test_a_reduction_without_elements_names_the_reason():
+def test_max_and_min_of_no_elements_raise_and_sum_and_prod_do_not():
     assert mt.zeros([0]).sum().item() == 0
     assert mt.zeros([0]).prod().item() == 1
     for name in ("max", "min"):
@@ -165,7 +165,7 @@ def test_a_reduction_without_elements_names_the_reason():
             getattr(mt.zeros([0]), name)()
 
 
-# ---------- later changes of arguments have no effect ----------
+# ---------- arguments that change after the call ----------
 
 
 @pytest.mark.parametrize("make", [mt.to_tensor, np.array], ids=["tensor", "array"])
@@ -208,7 +208,7 @@ def test_an_axis_given_as_a_tensor_that_changes_later_does_not_change_the_gradie
     assert x.grad.tolist() == [[1, 10], [1, 10]]
 
 
-def test_a_factor_that_requires_a_gradient_is_refused_or_gets_one():
+def test_a_factor_that_requires_a_gradient_is_refused_or_gets_its_gradient():
     x, factor = leaf([1.0, 2.0]), leaf(3.0)
     try:
         y = x.scale(factor)
@@ -219,7 +219,7 @@ def test_a_factor_that_requires_a_gradient_is_refused_or_gets_one():
     assert factor.grad is not None and factor.grad.item() == 3
 
 
-# ---------- numbers, arrays, lists; Python's operators ----------
+# ---------- operands that are numbers, arrays or lists; Python's operators ----------
 
 OPERATORS = {
     "+": lambda x, y: x + y,
@@ -261,25 +261,25 @@ def test_an_operator_works_with_a_number_on_either_side(sign: str, number):
 
 
 @pytest.mark.parametrize("sign", ["+", "-", "*", "/", "**"])
-def test_a_number_on_the_left_has_the_gradient_of_central_differences(sign: str):
+def test_the_gradient_of_an_operator_with_a_number_on_the_left_is_right(sign: str):
     x = leaf([[0.5, 1.5], [2.0, 3.0]])
     expect_gradients(lambda v: OPERATORS[sign](2.5, v), [x], OPERATORS[sign](2.5, x))
 
 
-def test_an_array_on_the_left_has_the_gradient_of_central_differences():
+def test_the_gradient_of_an_operator_with_an_array_on_the_left_is_right():
     x = leaf([[0.5, 1.5], [2.0, 3.0]])
     expect_gradients(lambda v: A - v, [x], A - x)
     y = leaf([[0.5, 1.5], [2.0, 3.0]])
     expect_gradients(lambda v: A @ v, [y], A @ y)
 
 
-def test_lists_are_accepted_in_place_of_arrays():
+def test_lists_are_accepted_as_operands():
     assert (mt.to_tensor([1.0, 2.0]) + [10, 20]).tolist() == [11, 22]
     assert mt.maximum([1, 5], mt.to_tensor([3, 3])).tolist() == [3, 5]
     assert mt.where([True, False], mt.to_tensor([1.0, 2.0]), 0).tolist() == [1, 0]
 
 
-def test_one_condition_may_be_a_plain_bool():
+def test_the_condition_of_where_may_be_a_python_bool():
     x, y = mt.to_tensor([1.0, 2.0]), mt.to_tensor([3.0, 4.0])
     assert mt.where(True, x, y).tolist() == [1, 2]
     assert mt.where(False, x, y).tolist() == [3, 4]

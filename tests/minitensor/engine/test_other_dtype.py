@@ -1,4 +1,4 @@
-"""Views that read the bytes of a tensor as another dtype: recorded layouts and values, shared memory, saved tensors."""
+"""Test views that read the bytes of a tensor as another dtype: recorded layouts, shared memory, saved tensors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def seen_in_paddle(x: Any, dtype: str) -> str:
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("before", NAMES)
-def test_every_dtype_is_read_as_every_other_as_in_the_frameworks(before: str):
+def test_a_tensor_of_any_dtype_viewed_as_any_other_has_the_values_of_the_frameworks(before: str):
     values = [[0, 1, 2, 3], [4, 5, 6, 7]]
     ours = torch.tensor(values).to(getattr(torch, before)), mt.to_tensor(values).astype(before)
     for after in NAMES:
@@ -58,7 +58,7 @@ def test_every_dtype_is_read_as_every_other_as_in_the_frameworks(before: str):
         assert seen_in_paddle(ours[1], after) == recorded("paddle 3.3.1", PAIRS)[before][after]
 
 
-def test_paddle_2_6_crashes_if_an_element_becomes_larger():
+def test_paddle_2_6_was_recorded_to_crash_if_the_new_dtype_is_wider():
     found = recorded("paddle 2.6.2", PAIRS)
     died = {(a, b) for a, row in found.items() for b, answer in row.items() if answer == "the process died of SIGFPE"}
     size = {name: mt.zeros([1], name).element_size() for name in NAMES}
@@ -84,13 +84,13 @@ def layouts(x: Any, ones: Any, transposed: Any) -> dict[str, Any]:
 
 
 @pytest.mark.cpu_only
-def test_a_layout_is_read_or_refused_as_in_pytorch():
+def test_a_view_of_any_layout_has_the_values_of_pytorch_or_is_refused_as_in_pytorch():
     x = torch.arange(24, dtype=torch.float32).reshape(2, 3, 4)
     found = {
         name: {dtype: seen_in_torch(each, dtype) for dtype in ("uint8", "float16", "int32", "float64")}
         for name, each in layouts(x, torch.ones, x.permute(2, 1, 0)).items()
     }
-    for dtype in ("uint8", "float16"):  # the stride between rows without elements, which may be any number
+    for dtype in ("uint8", "float16"):  # rows without elements may have any stride, and PyTorch has another one
         found["no columns"][dtype] = found["no columns"][dtype].replace(
             "strides [1, 1]", f"strides [{4 // torch.zeros(1).view(getattr(torch, dtype)).element_size()}, 1]"
         )
@@ -98,8 +98,8 @@ def test_a_layout_is_read_or_refused_as_in_pytorch():
 
 
 @pytest.mark.cpu_only
-def test_a_layout_is_read_or_refused_as_in_paddle_where_paddle_is_right():
-    """Paddle scales the offset of a view twice and reads other memory, and refuses tensors without elements."""
+def test_a_view_of_any_layout_agrees_with_paddle_except_for_paddles_bugs():
+    """Two bugs are left out: Paddle scales the offset of a view twice, and refuses tensors without elements."""
     x = mt.arange(24, dtype="float32").reshape([2, 3, 4])
     given = layouts(x, lambda *shape: mt.ones(list(shape)), x.transpose([2, 1, 0]))
     for name, answers in recorded("paddle 3.3.1", LAYOUTS).items():
@@ -118,15 +118,15 @@ def test_a_layout_is_read_or_refused_as_in_paddle_where_paddle_is_right():
         (lambda: mt.ones([3, 3])[:, :2], "float64", "so stride(0) must be divisible by 2, not 3"),
         (lambda: mt.to_tensor(1.0), "float16", "a tensor without dimensions cannot be read as float16"),
     ],
-    ids=["length", "stride", "offset", "row", "no dimensions"],
+    ids=["length", "last stride", "offset", "stride of a row", "no dimensions"],
 )
-def test_a_refusal_says_which_part_of_the_layout_prevents_it(make: Any, dtype: str, words: str):
+def test_the_error_says_which_part_of_the_layout_prevents_the_view(make: Any, dtype: str, words: str):
     with pytest.raises(ValueError) as raised:
         make().view(dtype)
     assert words in str(raised.value)
 
 
-def test_a_shape_and_a_dtype_are_not_mixed_up():
+def test_view_accepts_a_shape_or_a_dtype_and_no_mixture():
     x = torch.ones(2, 2)
     assert x.view(float).dtype == torch.float64 and x.view(4).shape == (4,)
     for given in ((torch.int32, 2), (2, torch.int32), ("int32",), ([torch.int32],), (None,), ()):
@@ -137,10 +137,10 @@ def test_a_shape_and_a_dtype_are_not_mixed_up():
     assert mt.ones([2, 2]).view([4]).shape == mt.ones([2, 2]).view(4).shape == [4]
 
 
-# ---------- one storage ----------
+# ---------- shared storage ----------
 
 
-def test_the_bytes_are_one_storage_with_one_version():
+def test_a_view_as_another_dtype_shares_storage_and_version():
     x = mt.to_tensor([1.0, 2.0])
     before = mt.device.cpu.memory_allocated() if x.place == "cpu" else None
     bits = x.view("int32")
@@ -153,7 +153,7 @@ def test_the_bytes_are_one_storage_with_one_version():
     assert x.view("uint8")[4:].offset == 4 and x.view("uint8")[4:].view("float32").tolist() == [-2.0]
 
 
-def test_a_leaf_is_changed_through_its_bytes_as_through_a_detached_alias():
+def test_a_leaf_can_be_written_through_a_view_as_another_dtype():
     for x in (mt.to_tensor([1.0, 2.0], stop_gradient=False), torch.tensor([1.0, 2.0], requires_grad=True)):
         bits = x.view("int32" if type(x) is mt.Tensor else torch.int32)
         assert bits.is_leaf and bits.stop_gradient
@@ -161,7 +161,7 @@ def test_a_leaf_is_changed_through_its_bytes_as_through_a_detached_alias():
         assert x.tolist() == [0.0, 0.0] and x._storage.version == 1 and not x.stop_gradient
 
 
-def test_a_write_through_the_bytes_makes_a_saved_tensor_stale():
+def test_a_write_through_a_view_as_another_dtype_makes_a_saved_tensor_stale():
     w = mt.to_tensor([1.0, 2.0, 3.0, 4.0], stop_gradient=False)
     y = w * 1.0
     loss = (y[:2] * y[:2]).sum()
@@ -175,7 +175,7 @@ DTYPES = ["uint8", "int16", "float16", "bfloat16", "int32", "float32", "float64"
 
 @pytest.mark.parametrize("seed", range(60))
 def test_copy_on_write_preserves_bytes_that_are_written_as_another_dtype(seed: int):
-    """After writes through other dtypes, products of views of one memory have the gradients of the saved numbers."""
+    """After writes through views of other dtypes, backward of earlier products still uses the saved numbers."""
     rng = Random(f"bytes/{seed}")
     with mt.set_inplace_policy("copy_on_write"):
         memory = mt.to_tensor(np.arange(8, dtype=np.float64) + 1)
@@ -203,7 +203,7 @@ def test_copy_on_write_preserves_bytes_that_are_written_as_another_dtype(seed: i
             assert weight.grad.numpy().tobytes() == wanted.numpy().tobytes()
 
 
-def test_an_operation_reads_the_bytes_before_it_writes_them():
+def test_an_operand_that_shares_bytes_with_the_target_is_read_before_the_write():
     for policy in ("2.6", "copy_on_write"):
         with mt.set_inplace_policy(policy):
             x = mt.to_tensor([1.5, 2.5], stop_gradient=False)
@@ -217,7 +217,7 @@ def test_an_operation_reads_the_bytes_before_it_writes_them():
 
 
 @pytest.mark.cpu_only
-def test_copies_and_files_have_the_numbers_of_the_view(tmp_path):
+def test_copies_files_and_exports_of_a_view_as_another_dtype_have_its_numbers(tmp_path):
     x = torch.tensor([1.0, 2.0, 3.0])
     bits = x.view(torch.uint8)[4:8]
     for made in (copy.deepcopy(bits), copy.deepcopy(x.view(torch.int16))[2:4].view(torch.uint8)):

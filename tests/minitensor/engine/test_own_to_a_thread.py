@@ -1,4 +1,4 @@
-"""Test state that each thread has for itself, counters that threads share, and operations that run at the same time."""
+"""Test modes that each thread has for itself, counters that threads share, and operations that run at the same time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def switching_often() -> Iterator[None]:
 
 
 def in_threads(*works: Callable[[], None]) -> None:
-    """Run all functions at the same time, and raise the error of one of them."""
+    """Run all functions at the same time, and raise the first error."""
     failures: list[BaseException] = []
 
     def run(work: Callable[[], None]) -> None:
@@ -46,7 +46,7 @@ def in_threads(*works: Callable[[], None]) -> None:
         raise failures[0]
 
 
-def test_gradients_of_several_threads_for_one_leaf_are_all_added():
+def test_gradients_that_several_threads_compute_for_one_leaf_are_all_added():
     w = mt.ones([2], "float64")
     w.stop_gradient = False
 
@@ -69,7 +69,7 @@ def test_the_first_gradient_of_a_leaf_is_not_lost_if_two_threads_add_one():
 
 
 @pytest.mark.parametrize("pause", [mt.no_grad, torch.no_grad], ids=["paddle", "torch"])
-def test_no_grad_in_one_thread_leaves_the_others_recording(pause: Callable):
+def test_no_grad_in_one_thread_does_not_stop_another_thread_from_recording(pause: Callable):
     w = mt.ones([2])
     w.stop_gradient = False
     over = threading.Event()
@@ -90,7 +90,7 @@ def test_no_grad_in_one_thread_leaves_the_others_recording(pause: Callable):
     in_threads(paused, recording)
 
 
-def test_a_new_thread_records_under_the_default_policy():
+def test_a_new_thread_begins_in_grad_mode_and_with_the_default_policy():
     seen = []
     mt.set_inplace_policy("2.5")
     try:
@@ -103,7 +103,7 @@ def test_a_new_thread_records_under_the_default_policy():
     assert seen == [(True, "2.6")]
 
 
-def test_the_policy_of_one_thread_is_not_that_of_another():
+def test_each_thread_has_its_own_in_place_policy():
     def write(policy: str, raises: bool) -> None:
         with mt.set_inplace_policy(policy):
             for _ in range(TURNS):
@@ -122,7 +122,7 @@ def test_the_policy_of_one_thread_is_not_that_of_another():
     in_threads(lambda: write("2.6", True), lambda: write("copy_on_write", False))
 
 
-def test_the_device_belongs_to_the_thread():
+def test_a_new_thread_begins_on_the_default_device():
     seen = []
     try:
         mt.set_device("gpu:sim", capacity="8 MiB")
@@ -133,7 +133,7 @@ def test_the_device_belongs_to_the_thread():
     assert seen[0][0] == "cpu" and seen[0][1] == "cpu"
 
 
-def test_a_thread_that_ends_without_recording_leaves_nothing_behind():
+def test_a_thread_that_ends_with_grad_mode_off_does_not_affect_other_threads():
     from minitensor.engine.modes import paused
 
     in_threads(lambda: torch.set_grad_enabled(False))
@@ -142,7 +142,7 @@ def test_a_thread_that_ends_without_recording_leaves_nothing_behind():
 
 
 @pytest.mark.parametrize("where", ["cpu", "gpu:sim"])
-def test_the_meters_count_every_byte_of_every_thread(where: str):
+def test_the_memory_counters_count_every_byte_of_every_thread(where: str):
     if where != "cpu":
         mt.set_device(where, capacity="64 MiB")
         mt.set_device("cpu")
@@ -170,7 +170,7 @@ def test_the_meters_count_every_byte_of_every_thread(where: str):
     assert allocated() == before
 
 
-def test_a_write_finds_all_savers_of_other_threads():
+def test_savers_registered_by_several_threads_at_once_are_all_kept():
     from minitensor.engine.saved.saved import remember
 
     class Saver:
@@ -184,7 +184,7 @@ def test_a_write_finds_all_savers_of_other_threads():
         def note(savers: list[Saver], x: mt.Tensor = x) -> None:
             for saver in savers:
                 remember(x._storage, saver)
-                # This saver is freed at once, so that the list of savers has to be shortened.
+                # This saver is freed at once, so that freed savers have to be removed from the list.
                 remember(x._storage, Saver())
 
         in_threads(*[lambda savers=savers: note(savers) for savers in keep])

@@ -1,4 +1,4 @@
-"""Test gradients of parts, which backward adds to a sum in place, reads from an exclusive gradient in place, or copies.
+"""Test gradients of parts of a tensor, which backward adds in place to the gradient of the whole if nothing shares it.
 
 The numbers must not depend on the memory order of the whole or on other references to its gradient.
 """
@@ -40,14 +40,14 @@ def reads(h: mt.Tensor) -> mt.Tensor:
 
 
 def old_views(h: mt.Tensor) -> mt.Tensor:
-    """Read views taken before a write: they show the current values of the group."""
+    """Read views made before a write to their base; the views show the written values."""
     row, column, corner = h[1], h[:, 2], h[1:, 2:]
     h[0].multiply_(mt.full([h.shape[1]], 10.0, h.dtype))
     return (row * 2.0).sum() + (column * 3.0).sum() + (corner * corner).sum() + (h * h).sum()
 
 
 def turned(h: mt.Tensor) -> mt.Tensor:
-    """Read a view that was taken before a write. The sum of two gradients is in column order, but the value is not."""
+    """Read a view made before a write, and the transposed whole, so that a sum of gradients is in column order."""
     row = h[1]
     h[0].multiply_(mt.full([h.shape[1]], 10.0, h.dtype))
     weights = mt.arange(12, dtype=h.dtype).reshape(h.shape[::-1])
@@ -55,7 +55,7 @@ def turned(h: mt.Tensor) -> mt.Tensor:
 
 
 def writes(h: mt.Tensor) -> mt.Tensor:
-    """Multiply and set parts, one of them to a constant."""
+    """Multiply two parts, copy a row, and set a part to a constant."""
     h[0].multiply_(mt.full([h.shape[1]], 2.0, h.dtype))
     h[:, 1].scale_(3.0)
     h[2] = h[1] * 1.0
@@ -64,7 +64,7 @@ def writes(h: mt.Tensor) -> mt.Tensor:
 
 
 def writes_of_parts(h: mt.Tensor) -> mt.Tensor:
-    """Write parts of parts, twice through views that one index no longer describes, and through a transposed view."""
+    """Write through views of views, twice through the same view, and through a transposed view."""
     h[0:2][1].multiply_(mt.full([h.shape[1]], 2.0, h.dtype))
     h[1:][:, 1:][0].scale_(3.0)
     row, column = h[1], h[:, 2]
@@ -76,8 +76,8 @@ def writes_of_parts(h: mt.Tensor) -> mt.Tensor:
     return (h * h).sum() + (h[1] * 4.0).sum() + (row * 3.0).sum()
 
 
-def by_hand(program, numbers: np.ndarray) -> np.ndarray:
-    """Return the gradient by central differences of the same program without a graph."""
+def central_differences(program, numbers: np.ndarray) -> np.ndarray:
+    """Return the gradient of the program by central differences, without recording a graph."""
     wanted = np.zeros_like(numbers)
     for at in np.ndindex(numbers.shape):
         for sign in (1, -1):
@@ -88,19 +88,19 @@ def by_hand(program, numbers: np.ndarray) -> np.ndarray:
     return wanted
 
 
-@pytest.mark.parametrize("retained", [False, True], ids=["nobody holds", "a box holds"])
+@pytest.mark.parametrize("retained", [False, True], ids=["the gradient is not retained", "the gradient is retained"])
 @pytest.mark.parametrize("how", SHAPES)
 @pytest.mark.parametrize("program", [reads, old_views, turned, writes, writes_of_parts], ids=lambda f: f.__name__)
-def test_the_gradient_is_that_of_central_differences(program, how, retained):
+def test_the_gradient_agrees_with_central_differences(program, how, retained):
     numbers = (np.arange(12.0) + 1).reshape(SHAPES[how])
     shown = numbers.T if SHAPES[how] == [4, 3] else numbers
-    wanted = by_hand(program, shown)
+    wanted = central_differences(program, shown)
     wanted = wanted.T if SHAPES[how] == [4, 3] else wanted
     got = gradient(how, program, retained)
     np.testing.assert_allclose(got, wanted, rtol=1e-12)
 
 
-def test_a_retained_gradient_is_not_overwritten_later():
+def test_backward_does_not_overwrite_a_retained_gradient():
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
     h = w * 1.0
     h[0].scale_(5.0)
@@ -110,7 +110,7 @@ def test_a_retained_gradient_is_not_overwritten_later():
     assert w.grad.tolist() == [[5.0, 5.0], [1.0, 1.0]]
 
 
-def test_a_captured_gradient_is_not_overwritten_later():
+def test_grad_does_not_overwrite_the_gradient_of_an_intermediate_input():
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
     h = w * 1.0
     h[0].scale_(5.0)
@@ -130,15 +130,15 @@ class Both(mt.autograd.PyLayer):
         return g, g, g
 
 
-def test_a_gradient_that_is_passed_on_three_times_is_never_added_to():
+def test_a_gradient_that_a_layer_returns_for_three_inputs_is_not_added_to_in_place():
     w, other = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     x, y = w * 1.0, other * 1.0
     Both.apply(x, x, y).sum().backward()
     assert w.grad.tolist() == [2.0, 2.0] and other.grad.tolist() == [1.0, 1.0]
 
 
-def test_reading_and_writing_rows_needs_no_memory_for_the_whole(base: int):
-    """Backward allocates the gradient of the whole and single rows, for any number of reads and writes."""
+def test_backward_of_writes_to_rows_allocates_the_whole_gradient_at_most_twice(base: int):
+    """Each of the 64 writes to a row needs only memory of a row in backward."""
     w = mt.ones([64, 64])
     w.stop_gradient = False
     row = mt.full([64], 0.5)

@@ -1,6 +1,7 @@
 """Compare printed tensors with Paddle 2.6.2.
 
-The expected texts were recorded from Paddle in facts/printing.md. If Paddle is installed, both print random tensors.
+The expected texts were recorded from Paddle in facts/printing.md. If Paddle is installed, the printed texts of random
+tensors are compared, too.
 """
 
 import ast
@@ -36,7 +37,7 @@ def printed(array: np.ndarray, stop_gradient: bool = True, **kwargs) -> str:
 
 
 def recorded_cases() -> list[tuple[str, str]]:
-    """Return the lines of Python that were run, joined by newlines, and the text that the last one printed."""
+    """Return the recorded programs, each with the text that its last line printed."""
     section = FACTS.read_text().split("\n## Paddle 2.6.2\n")[1].split("\n## ")[0]
     cases, program = [], []
     for block in re.findall(r"^```\n(.*?)^```$", section, re.MULTILINE | re.DOTALL):
@@ -50,7 +51,7 @@ def recorded_cases() -> list[tuple[str, str]]:
 
 
 def paddle_like() -> dict:
-    """Return Paddle's creation functions on numpy arrays, with which the recorded lines run without tensors."""
+    """Return substitutes for Paddle's functions, with which the recorded lines make numpy arrays."""
     default = np.float32
 
     def to_tensor(data, dtype=None, stop_gradient=True):
@@ -79,7 +80,7 @@ NEEDS_AN_ENGINE = re.compile(r"\.grad$|create_parameter")
 ARRAY_CASES = [case for case in CASES if not NEEDS_AN_ENGINE.search(case[0])]
 
 
-def test_the_facts_are_read_completely():
+def test_every_recorded_text_is_a_case():
     section = FACTS.read_text().split("\n## PyTorch")[0]
     assert len(CASES) == len(re.findall(r"^Tensor\(", section, re.MULTILINE)) > 70
     assert len(CASES) - len(ARRAY_CASES) == 2
@@ -94,7 +95,7 @@ def test_an_array_prints_as_paddle_printed_it(program, text):
 
 
 @pytest.mark.parametrize(("program", "text"), [case for case in CASES if case not in ARRAY_CASES])
-def test_the_values_of_a_recorded_tensor_print_as_they_did(program, text):
+def test_the_values_read_from_a_recorded_text_print_as_the_same_text(program, text):
     text = text.removeprefix("Parameter containing:\n")
     array = np.array(values_in(text), dtype=np.float32)
     assert printed(array, stop_gradient="stop_gradient=True" in text) == text
@@ -142,7 +143,7 @@ def random_array(rng: np.random.Generator, dtypes: list[str]) -> np.ndarray:
 DTYPES = ["float32", "float64", "int32", "int64", "bool"]
 
 
-def test_every_shape_and_dtype_prints_values_that_read_back_to_the_last_printed_digit():
+def test_printed_values_of_any_shape_and_dtype_are_right_to_the_last_digit():
     rng = np.random.default_rng(26)
     read_back = 0
     for _ in range(600):
@@ -155,7 +156,7 @@ def test_every_shape_and_dtype_prints_values_that_read_back_to_the_last_printed_
         values = np.array(values_in(text), dtype=array.dtype)
         assert values.shape == array.shape or array.size == 0
         if array.dtype.kind == "f":
-            # The tolerance is half a unit of the eighth digit; rounding the parsed value to its dtype adds to it.
+            # The error is at most half a unit of the eighth digit, and the rounding of the parsed value to its dtype.
             last_digit, rounding = 0.51e-8, np.finfo(array.dtype).eps
             np.testing.assert_allclose(values.ravel(), array.ravel(), rtol=rounding, atol=last_digit)
         else:
@@ -164,7 +165,7 @@ def test_every_shape_and_dtype_prints_values_that_read_back_to_the_last_printed_
     assert read_back > 400
 
 
-def test_no_options_and_no_dtype_of_numbers_make_printing_fail():
+def test_printing_never_fails_for_any_options_and_any_dtype_of_numbers():
     rng = np.random.default_rng(27)
     dtypes = [np.dtype(char).name for char in "?bhilqBHILQefdg"]
     for _ in range(500):
@@ -181,7 +182,7 @@ def test_no_options_and_no_dtype_of_numbers_make_printing_fail():
 @pytest.mark.parametrize(
     ("shape", "shown"),
     [((7,) + (1,) * 63, 7), ((1001,) + (1,) * 63, 6), ((2,) * 11, 2048), ((7,) * 4, 6**4), ((0,) + (7,) * 14, 0)],
-    ids=["7 and 1s", "1001 and 1s", "2s", "7s", "0 and 7s"],
+    ids=["7, then 63 ones", "1001, then 63 ones", "11 twos", "4 sevens", "0, then 14 sevens"],
 )
 def test_arrays_of_many_dimensions_print(shape, shown):
     assert printed(np.zeros(shape)).count("0.") == shown
@@ -193,17 +194,17 @@ def test_an_array_of_any_strides_prints_like_its_copy():
         assert printed(view).split("\n", 1)[1] == printed(np.array(view, dtype="f8")).split("\n", 1)[1]
 
 
-def test_the_indent_moves_the_values_and_counts_as_part_of_the_line():
+def test_the_indent_moves_the_values_and_counts_in_the_width_of_a_line():
     array = np.arange(60).reshape(2, 1, 30) - 7.5
     expected = printed(array).replace("\n       ", "\n   ")
     set_printoptions(linewidth=80 - 4)
     assert printed(array, indent=3) == expected
 
 
-# ---- nothing leaks, nothing is copied ---------------------------------------------------------------------
+# ---- numpy's settings, memory, imports ----------------------------------------------------------------------
 
 
-def test_numpys_print_options_and_error_settings_neither_matter_nor_change():
+def test_printing_neither_uses_nor_changes_numpys_print_and_error_settings():
     arrays = [eval(program, NAMESPACE) for program in ("to_tensor([-1.5, nan, 1e20])", "arange(2000.)")]
     arrays += [np.array([np.nan, -np.inf, 6e-8], dtype=dtype) for dtype in ("float16", "float32", "float64")]
     expected = [printed(array) for array in arrays]
@@ -215,7 +216,7 @@ def test_numpys_print_options_and_error_settings_neither_matter_nor_change():
 
 
 @pytest.mark.parametrize("shape", [(10_000, 10_000), (3, 50_000_000), (100_000_000,)], ids=str)
-def test_of_a_big_array_only_the_edges_are_read(shape):
+def test_printing_a_large_array_reads_only_its_edges(shape):
     array = np.broadcast_to(np.float32(1), shape)
     printed(array)
     tracemalloc.start()
@@ -226,7 +227,7 @@ def test_of_a_big_array_only_the_edges_are_read(shape):
     assert peak < 50_000  # bytes
 
 
-def test_printing_imports_numpy_and_the_standard_library_alone():
+def test_printing_imports_only_numpy_and_the_standard_library():
     imported = set()
     for node in ast.walk(ast.parse(Path(printing.__file__).read_text())):
         if isinstance(node, ast.Import):

@@ -21,7 +21,7 @@ def test_len_is_the_first_dimension():
         len(mt.to_tensor(1.0))
 
 
-def test_iterating_gives_views_of_the_rows():
+def test_iterating_yields_views_of_the_rows():
     x = mt.to_tensor(X)
     rows = list(x)
     assert [row.tolist() for row in rows] == X.tolist()
@@ -34,7 +34,7 @@ def test_iterating_gives_views_of_the_rows():
         iter(mt.to_tensor(1.0))
 
 
-def test_iterating_carries_gradients():
+def test_gradients_flow_through_the_elements_of_an_iteration():
     w = leaf([1.0, 2.0, 3.0])
     total = mt.zeros([], "float64")
     for i, element in enumerate(w):
@@ -51,13 +51,13 @@ def test_in_is_true_if_some_element_is_equal():
 
 
 @pytest.mark.parametrize("other", ["3", None, 1j, {}], ids=str)
-def test_in_takes_numbers_only(other):
+def test_in_refuses_everything_but_numbers_and_arrays(other):
     with pytest.raises(TypeError, match=type(other).__name__):
         other in mt.to_tensor(X)  # noqa: B015
 
 
 @pytest.mark.parametrize("other", [[1.0, 2.0, 3.0], np.ones(7), mt.ones([4, 4]), [1, [2]]], ids=str)
-def test_in_with_another_type_or_shape_gives_an_answer_or_a_clear_error(other):
+def test_in_with_a_list_or_another_shape_returns_a_bool_or_raises_a_clear_error(other):
     if isinstance(other, mt.Tensor):
         other = mt.to_tensor(other)  # created before the test set its device
     try:
@@ -66,14 +66,14 @@ def test_in_with_another_type_or_shape_gives_an_answer_or_a_clear_error(other):
         assert "[3, 2]" in str(error) or "ragged" in str(error)
 
 
-def test_one_element_is_true_or_false_and_many_are_not():
+def test_only_a_tensor_of_one_element_is_true_or_false():
     assert mt.to_tensor(2.0) and mt.to_tensor([[True]]) and not mt.to_tensor([0])
     for x in (mt.ones([2]), mt.zeros([0])):
         with pytest.raises(ValueError, match=rf"\[{x.shape[0]}\].*neither true nor false"):
             bool(x)
 
 
-def test_one_element_is_a_number():
+def test_only_a_tensor_of_one_element_can_be_converted_to_a_number():
     assert float(mt.to_tensor([[2.5]])) == 2.5 and int(mt.to_tensor(2.9)) == 2
     assert mt.to_tensor([7]).item() == 7 and type(mt.to_tensor([7]).item()) is int
     assert type(mt.to_tensor(7.0).item()) is float and mt.to_tensor(True).item() is True
@@ -83,7 +83,7 @@ def test_one_element_is_a_number():
     assert f"{mt.to_tensor(math.pi):.2f}" == "3.14" and f"{mt.ones([2])}" == repr(mt.ones([2]))
 
 
-def test_one_integer_is_an_index_and_a_float_is_not():
+def test_only_a_tensor_of_one_integer_can_be_an_index_of_a_list():
     letters = "abc"
     assert letters[mt.to_tensor(1)] == "b" and letters[mt.to_tensor([2], "int32")] == "c"
     assert list(range(mt.to_tensor(3))) == [0, 1, 2]
@@ -102,7 +102,7 @@ def test_hash_is_by_identity_and_equality_by_element():
     assert hash(x) == before
 
 
-def test_comparing_with_another_type_is_false_and_no_error():
+def test_equality_with_another_type_is_false_and_raises_no_error():
     x = mt.to_tensor([1.0, 2.0])
     assert (x == None) is False and (x != None) is True and (x == "a") is False  # noqa: E711
     with pytest.raises(TypeError):
@@ -119,7 +119,7 @@ def test_round_rounds_halves_away_from_zero_and_accepts_digits():
     assert round(whole, -1).tolist() in ([10, 30], [10, 20])
 
 
-def test_tolist_gives_python_numbers():
+def test_tolist_returns_python_numbers():
     assert mt.to_tensor(X).T.tolist() == X.T.tolist()
     assert mt.to_tensor(3).tolist() == 3 and type(mt.to_tensor([3]).tolist()[0]) is int
     assert mt.zeros([0, 2]).tolist() == []
@@ -130,7 +130,7 @@ def test_sizes_count_elements_bytes_and_dimensions():
     assert x.ndim == 3 and x.size == 24 and x.shape == [2, 3, 4] and x.element_size() == 8
     assert x.nbytes == 192 and x[0].nbytes == 96 and x.strides == [12, 4, 1]
     x.shape.append(9)
-    assert x.shape == [2, 3, 4], "the list belongs to the caller"
+    assert x.shape == [2, 3, 4], "shape returns a new list"
     assert mt.to_tensor(1.0).ndim == 0 and mt.to_tensor(1.0).size == 1
 
 
@@ -147,7 +147,7 @@ def test_arrays_from_numpy_and_asarray_are_copies_of_the_tensor():
     assert x[::2].numpy().flags.writeable
 
 
-def test_asarray_converts_when_asked_and_refuses_to_share():
+def test_asarray_converts_to_a_given_dtype_and_copy_false_is_refused():
     x = mt.to_tensor(X)
     assert np.asarray(x, dtype=np.int32).dtype == np.int32 and np.asarray(x).dtype == np.float64
     with pytest.raises(ValueError, match="copies"):
@@ -155,14 +155,14 @@ def test_asarray_converts_when_asked_and_refuses_to_share():
     assert np.asarray(mt.to_tensor(3.0)).shape == ()
 
 
-def test_numpy_functions_that_convert_work():
+def test_numpy_functions_accept_tensors_converted_to_arrays():
     w = leaf(X)
     assert np.mean(np.asarray(w)) == 3.5
     np.testing.assert_array_equal(np.stack([np.asarray(w[0]), np.asarray(w[1])]), X[:2])
     assert np.array([mt.to_tensor(1.0), mt.to_tensor(2.0)], dtype=float).tolist() == [1, 2]
 
 
-def test_numpy_operations_on_the_left_give_tensors_that_carry_gradients():
+def test_an_operator_with_a_numpy_operand_on_the_left_returns_a_recorded_tensor():
     w = leaf([1.0, 2.0])
     for result in (np.ones(2) + w, np.float64(3) * w, np.float32(3) - w, np.int64(3) / w, np.ones(2) @ w):
         assert type(result) is mt.Tensor and not result.stop_gradient
@@ -172,7 +172,7 @@ def test_numpy_operations_on_the_left_give_tensors_that_carry_gradients():
 # ---------- copies ----------
 
 
-def test_copy_gives_another_tensor_on_the_same_storage_with_the_same_history():
+def test_copy_returns_another_tensor_with_the_same_storage_and_history():
     w = leaf([1.0, 2.0])
     x = w * 3
     other = copy.copy(x)
@@ -183,7 +183,7 @@ def test_copy_gives_another_tensor_on_the_same_storage_with_the_same_history():
     assert w.grad.tolist() == [24, 42]
 
 
-def test_a_copy_of_a_leaf_is_the_same_leaf():
+def test_a_shallow_copy_of_a_leaf_shares_its_gradient_and_is_a_leaf_too():
     w = leaf([1.0, 2.0])
     other = copy.copy(w)
     assert other.is_leaf and not other.stop_gradient
@@ -193,7 +193,7 @@ def test_a_copy_of_a_leaf_is_the_same_leaf():
     assert w.grad.tolist() == [2, 2] and other.grad is w.grad
 
 
-def test_deepcopy_gives_a_leaf_on_a_new_storage_without_a_gradient():
+def test_deepcopy_of_a_leaf_returns_a_leaf_with_a_new_storage_and_no_gradient():
     w = leaf([1.0, 2.0])
     (w * 2).sum().backward()
     other = copy.deepcopy(w)
@@ -205,7 +205,7 @@ def test_deepcopy_gives_a_leaf_on_a_new_storage_without_a_gradient():
     assert w.tolist() == [1, 2] and w.grad.tolist() == [2, 2]
 
 
-def test_deepcopy_of_a_view_keeps_its_numbers_and_shape_only():
+def test_deepcopy_of_a_view_copies_numbers_and_shape_without_the_base():
     x = mt.to_tensor(X)
     for view in (x.T, x[::-1], x[1, 1], x.as_strided([2, 2], [1, 1], 0), x[3:]):
         other = copy.deepcopy(view)
@@ -239,7 +239,7 @@ def test_a_pickle_restores_numbers_shape_and_dtype(shape: list[int], dtype: str)
     assert back.fill_(1).inplace_version in (1, 2)
 
 
-def test_a_pickle_of_a_leaf_is_a_leaf_and_of_a_view_its_part_only():
+def test_a_pickled_leaf_is_loaded_as_a_leaf_and_a_pickled_view_without_its_base():
     w = leaf(np.arange(1000.0))
     back = pickle.loads(pickle.dumps(w))
     assert not back.stop_gradient and back.is_leaf
@@ -249,7 +249,7 @@ def test_a_pickle_of_a_leaf_is_a_leaf_and_of_a_view_its_part_only():
     assert pickle.loads(pickle.dumps(part)).tolist() == part.tolist()
 
 
-def test_clone_is_a_copy_that_gradients_pass_through():
+def test_clone_returns_a_copy_through_which_gradients_flow():
     w = leaf(X)
     x = w * 1
     other = x.T.clone()
@@ -262,7 +262,7 @@ def test_clone_is_a_copy_that_gradients_pass_through():
 # ---------- names ----------
 
 
-def test_a_name_is_made_up_once_and_can_be_set():
+def test_a_name_is_generated_once_and_can_be_set():
     x, y = mt.ones([1]), mt.ones([1])
     assert x.name == x.name and x.name != y.name and x.name.startswith("generated_tensor_")
     x.name = "weight"
@@ -271,7 +271,7 @@ def test_a_name_is_made_up_once_and_can_be_set():
     assert x.name == "weight"
 
 
-def test_a_tensor_takes_no_other_attributes():
+def test_a_tensor_refuses_unknown_attributes_and_writes_to_read_only_ones():
     with pytest.raises(AttributeError):
         mt.ones([1]).nonsense = 1
     for name in ("shape", "strides", "offset", "dtype", "inplace_version", "is_leaf", "grad_fn"):

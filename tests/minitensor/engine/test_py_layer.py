@@ -49,7 +49,7 @@ class Product(PyLayer):
 
 
 class SinInPlace(PyLayer):
-    """A layer that overwrites the input that its backward needs."""
+    """A layer that saves its input and then overwrites it."""
 
     @staticmethod
     def forward(ctx, x):
@@ -129,7 +129,7 @@ def test_a_layer_calls_its_forward_and_backward():
     ],
     ids=["exp", "exp exp", "product", "product of views", "product with keyword", "then in place", "exp_", "swap_"],
 )
-def test_gradients_of_the_first_and_second_order_agree_with_differences(function, policy):
+def test_first_and_second_derivatives_agree_with_finite_differences(function, policy):
     with mt.set_inplace_policy(policy):
         assert gradcheck(function, leaf([0.4, -0.7, 1.1]), order=2)
 
@@ -159,12 +159,12 @@ def view_of_view(x: mt.Tensor) -> mt.Tensor:
     ],
     ids=["once", "twice", "after add_", "through a view", "through a view of a view"],
 )
-def test_an_in_place_layer_gives_its_group_a_new_value(function, policy):
+def test_first_and_second_derivatives_of_in_place_layers_agree_with_finite_differences(function, policy):
     with mt.set_inplace_policy(policy):
         assert gradcheck(function, leaf([0.4, -0.7, 1.1]), order=2)
 
 
-def test_an_in_place_layer_returns_the_tensor_at_its_next_version():
+def test_an_in_place_layer_returns_its_input_and_raises_the_version_by_1():
     w = leaf([0.5])
     x = w * 1
     pointer = x.data_ptr()
@@ -172,7 +172,7 @@ def test_an_in_place_layer_returns_the_tensor_at_its_next_version():
     assert x.inplace_version == 1 and x.data_ptr() == pointer and x.grad_fn.name == "SinInPlace"
 
 
-def test_a_constant_overwritten_from_a_leaf_requires_a_gradient():
+def test_a_constant_that_a_layer_overwrites_with_values_of_a_leaf_requires_a_gradient():
     def forward(ctx, x, y):
         ctx.mark_dirty(x)
         return x.copy_(y * 2)
@@ -184,7 +184,7 @@ def test_a_constant_overwritten_from_a_leaf_requires_a_gradient():
     assert w.grad.tolist() == [2, 2]
 
 
-def test_tensors_in_lists_and_among_keywords_count_in_order():
+def test_backward_returns_gradients_in_the_order_of_tensors_in_lists_and_keywords():
     given = []
 
     def forward(ctx, tensors, scale, *, last):
@@ -201,7 +201,7 @@ def test_tensors_in_lists_and_among_keywords_count_in_order():
     assert (u.grad.tolist(), v.grad.tolist(), w.grad.tolist()) == ([10], [20], [30]) and given == [[1]]
 
 
-def test_the_result_of_forward_keeps_its_container():
+def test_apply_returns_the_same_container_as_forward():
     w = leaf([1.0])
     assert type(layer(lambda ctx, x: [x * 1, "text", None]).apply(w)) is list
     one, text, none = layer(lambda ctx, x: (x * 1, "text", None)).apply(w)
@@ -218,7 +218,7 @@ def test_nothing_is_recorded_if_no_gradient_is_required():
     assert w.is_leaf and w.tolist() == [np.sin(1.0)]
 
 
-def test_forward_and_the_backward_of_a_plain_backward_run_without_grad():
+def test_forward_and_backward_of_a_layer_run_with_grad_mode_off():
     seen = []
     spy = layer(
         lambda ctx, x: seen.append(mt.is_grad_enabled()) or x * 1,
@@ -228,7 +228,7 @@ def test_forward_and_the_backward_of_a_plain_backward_run_without_grad():
     assert seen == [False, (False, True)] and mt.is_grad_enabled()
 
 
-def test_backward_runs_again_when_the_graph_is_retained_or_nothing_was_saved():
+def test_backward_runs_twice_if_the_graph_is_retained_or_nothing_was_saved():
     w = leaf([0.5])
     y = Exp.apply(w)
     y.backward(retain_graph=True)
@@ -241,7 +241,7 @@ def test_backward_runs_again_when_the_graph_is_retained_or_nothing_was_saved():
     z.backward()
 
 
-def test_hooks_and_retained_gradients_are_those_of_each_output():
+def test_each_output_has_its_own_hooks_and_retained_gradient():
     w, notes = leaf([1.0, 2.0]), []
     product, _, total = Product.apply(w, w * 3)
     product.retain_grads()
@@ -250,7 +250,7 @@ def test_hooks_and_retained_gradients_are_those_of_each_output():
     assert product.grad.tolist() == [5, 5] and notes == [[7, 7]]
 
 
-def test_attributes_of_the_context_reach_backward_and_end_with_it():
+def test_backward_can_read_attributes_that_forward_set_on_the_context():
     def forward(ctx, x):
         ctx.mask = x > 0
         ctx.number = 4
@@ -261,7 +261,7 @@ def test_attributes_of_the_context_reach_backward_and_end_with_it():
     assert w.grad.tolist() == [4, 0]
 
 
-# ---------- the same as the operations of the table ----------
+# ---------- layers compared with operations of the table ----------
 
 
 class MultiplyInPlace(PyLayer):
@@ -304,7 +304,7 @@ SAME = [
 
 
 def outcome(program: list[tuple[int, int, int]], form: int) -> tuple[object, ...]:
-    """Return the result of a program with the operations (0) or the layers (1): gradients, or the kind of the error."""
+    """Run a program with the operations (form 0) or the layers (form 1); return its gradients or the type of its error."""
     w = leaf([0.3, -0.5, 0.8, 0.1])
     pool = [w, w * 1, w * 0.5]
     for op, i, j in program:
@@ -327,7 +327,7 @@ def outcome(program: list[tuple[int, int, int]], form: int) -> tuple[object, ...
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_random_programs_give_the_same_with_operations_and_with_layers(policy):
+def test_random_programs_have_the_same_gradients_with_operations_and_with_layers(policy):
     rng = np.random.default_rng(int(os.environ.get("MINITENSOR_SEED", "7")))
     seen = {"right": 0, "refused": 0, "stale": 0}
     with mt.set_inplace_policy(policy):
@@ -338,7 +338,7 @@ def test_random_programs_give_the_same_with_operations_and_with_layers(policy):
             if policy == "copy_on_write":
                 assert want[0] == got[0], (program, want, got)
             elif got[0] != "right":
-                continue  # the layer saves more than the operation, so a write may overwrite a value that it saved
+                continue  # the layer saves more than the operation, so a write may make a saved value stale
             assert got[0] != "right" or want[0] in ("right", "stale"), (program, want, got)
             if want[0] == got[0] == "right":
                 for one, other in zip(want[1:], got[1:], strict=True):
@@ -346,12 +346,12 @@ def test_random_programs_give_the_same_with_operations_and_with_layers(policy):
     assert seen["right"] > 50 and (policy == "copy_on_write") == (seen["stale"] == 0)
 
 
-# ---------- the gradients that backward gets ----------
+# ---------- gradients that the backward of a layer receives ----------
 
 
 @pytest.mark.parametrize("materialize", [True, False])
 @pytest.mark.parametrize("recorded", [False, True])
-def test_an_output_without_a_gradient_gets_zeros_or_none(materialize, recorded):
+def test_backward_receives_zeros_or_none_for_an_output_without_a_gradient(materialize, recorded):
     given = []
 
     def forward(ctx, x):
@@ -369,7 +369,7 @@ def test_an_output_without_a_gradient_gets_zeros_or_none(materialize, recorded):
     assert given == [[zeros, [1, 1], false]] and g.tolist() == [3, 3]
 
 
-def test_a_zero_or_infinite_gradient_counts_as_received():
+def test_backward_receives_a_gradient_of_zeros_or_inf_and_not_none():
     given = []
     two = layer(
         lambda ctx, x: (ctx.set_materialize_grads(False), (x * 2, x * 3))[1],
@@ -382,7 +382,7 @@ def test_a_zero_or_infinite_gradient_counts_as_received():
     assert given == [(False, True), (True, False)]
 
 
-def test_outputs_of_two_dtypes_get_gradients_in_their_own():
+def test_outputs_of_two_dtypes_get_gradients_of_their_own_dtypes():
     dtypes = []
     split = layer(
         lambda ctx, x: (x * 2, x.astype("float32")),
@@ -423,7 +423,7 @@ def test_a_value_overwritten_in_place_with_a_constant_has_gradient_0():
     assert w.grad.tolist() == [8, 8]
 
 
-def test_none_is_a_gradient_of_0():
+def test_a_backward_that_returns_none_gives_its_input_the_gradient_0():
     w, v = leaf([1.0]), leaf([2.0])
     y = layer(lambda ctx, a, b: a * 1, lambda ctx, g: (g, None)).apply(w, v)
     assert [g.tolist() for g in mt.grad(y, [w, v], retain_graph=True)] == [[1], [0]]
@@ -449,7 +449,7 @@ def test_an_input_that_forward_returns_is_copied(forward):
     assert reverse.apply(w) is not w and w.is_leaf
 
 
-def test_one_tensor_returned_twice_becomes_two():
+def test_a_tensor_that_forward_returns_twice_becomes_two_tensors():
     def forward(ctx, x):
         y = x * 2
         return y, y, y[0:1]
@@ -462,7 +462,7 @@ def test_one_tensor_returned_twice_becomes_two():
     assert w.grad.tolist() == [10, 10]
 
 
-def test_an_overwritten_input_returned_twice_is_itself_and_a_copy():
+def test_an_overwritten_input_that_forward_returns_twice_becomes_itself_and_a_copy():
     def forward(ctx, x):
         ctx.mark_dirty(x)
         x.scale_(2.0)
@@ -476,15 +476,15 @@ def test_an_overwritten_input_returned_twice_is_itself_and_a_copy():
     assert w.grad.tolist() == [16]
 
 
-# ---------- gradients share nothing with the engine ----------
+# ---------- gradients share no memory with the engine ----------
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-def test_backward_may_write_into_the_gradients_it_is_given(recorded):
+def test_backward_may_write_into_the_gradients_that_it_receives(recorded):
     w = leaf([1.0, 2.0])
     double = layer(lambda ctx, x: x * 2, lambda ctx, g: g.scale_(2.0))
     y = w * 1
-    z = double.apply(y) + y  # add passes one gradient to both
+    z = double.apply(y) + y  # the sum sends the same gradient to both operands
     (g,) = mt.grad(z.sum(), w, create_graph=recorded)
     assert g.tolist() == [3, 3]
 
@@ -514,7 +514,7 @@ def test_a_gradient_that_backward_keeps_is_not_overwritten(recorded):
     assert g.tolist() == [2]
 
 
-def test_a_saved_tensor_is_not_written_by_backward():
+def test_a_write_of_backward_into_a_saved_tensor_is_refused():
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * 1
@@ -548,7 +548,7 @@ def test_a_saved_tensor_stays_protected_after_a_layer_inside_backward_used_it():
     assert w.tolist() == [1, 2] and w.grad is None
     with mt.no_grad():
         w.scale_(3.0)
-    assert w.tolist() == [3, 6], "it was protected only during backward"
+    assert w.tolist() == [3, 6], "after backward it can be written again"
 
 
 # ---------- saved tensors and later writes ----------
@@ -581,7 +581,7 @@ def test_a_write_after_forward_into_a_saved_output_is_noticed():
         y.backward()
 
 
-def test_a_backward_that_reads_no_saved_tensor_needs_none():
+def test_a_stale_saved_tensor_that_backward_does_not_read_raises_no_error():
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * 2
@@ -612,7 +612,7 @@ def test_copy_on_write_preserves_only_the_bytes_that_forward_overwrites(base: in
     assert w.grad.numpy().sum() == 256
 
 
-@pytest.mark.parametrize("order", ["save first", "announce first"])
+@pytest.mark.parametrize("order", ["save first", "mark_dirty first"])
 def test_policy_2_5_refuses_a_write_into_the_input_that_backward_needs(order):
     def forward(ctx, x):
         if order == "save first":
@@ -660,14 +660,14 @@ def test_an_alias_of_an_overwritten_input_is_saved_by_reference():
                 x.sum().backward()
 
 
-# ---------- refused ----------
+# ---------- refused calls ----------
 
 
 def expect_untouched(x: mt.Tensor, values: list[float]) -> None:
     assert x.tolist() == values and x.inplace_version == 0
 
 
-def test_a_leaf_and_a_view_of_one_are_refused_before_anything_is_written():
+def test_a_leaf_and_a_view_of_a_leaf_are_refused_before_anything_is_written():
     w = leaf([1.0, 2.0])
     for x in (w, w[0:1]):
         with pytest.raises(ValueError, match=r"(?s)Leaf Var.*SinInPlace"):
@@ -697,7 +697,7 @@ def test_mark_dirty_after_the_write_is_refused():
     ],
     ids=["returned", "not returned", "through a view", "through an alias"],
 )
-def test_an_input_written_without_mark_dirty_is_refused_and_the_write_named(forward, policy):
+def test_the_error_about_an_input_written_without_mark_dirty_names_the_write(forward, policy):
     with mt.set_inplace_policy(policy):
         x = leaf([1.0, 2.0]) * 1
         with pytest.raises(RuntimeError, match=r"(?s)wrote input 0 .*`(scale_|zero_)`, test_py_layer.py.*mark_dirty"):
@@ -716,7 +716,7 @@ def test_a_buffer_that_requires_no_gradient_may_be_written_and_kept():
     assert count.tolist() == [3] and count.stop_gradient
 
 
-def test_a_neighbour_in_the_same_storage_counts_as_untouched():
+def test_an_input_beside_the_overwritten_one_in_the_same_storage_counts_as_unwritten():
     def forward(ctx, x, y):
         ctx.mark_dirty(x)
         x.scale_(2.0)
@@ -746,7 +746,7 @@ def test_a_neighbour_in_the_same_storage_counts_as_untouched():
         (lambda ctx, x: setattr(ctx, "x", x) or x * 1, RuntimeError, "ctx.x.*save_for_backward"),
     ],
 )
-def test_a_mistake_in_forward_is_named(forward, error, match):
+def test_the_error_names_a_mistake_in_forward(forward, error, match):
     x = leaf([1.0]) * 1
     with pytest.raises(error, match=match):
         layer(forward).apply(x)
@@ -767,7 +767,7 @@ def test_a_mistake_in_forward_is_named(forward, error, match):
         (lambda ctx, g: ctx.save_for_backward(g), RuntimeError, "save_for_backward may only be called in forward"),
     ],
 )
-def test_a_mistake_in_backward_is_named_and_changes_no_gradient(backward, error, match, recorded):
+def test_the_error_names_a_mistake_in_backward_and_no_gradient_changes(backward, error, match, recorded):
     w, v = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     y = layer(lambda ctx, a, b: a * b, backward).apply(w, v) + w
     with pytest.raises(error, match=match):
@@ -775,7 +775,7 @@ def test_a_mistake_in_backward_is_named_and_changes_no_gradient(backward, error,
     assert w.grad is None and v.grad is None
 
 
-def test_a_layer_without_forward_or_backward_is_named():
+def test_the_error_about_a_missing_forward_or_backward_names_the_layer():
     for given, match in (({}, "forward"), ({"forward": staticmethod(lambda ctx, x: x * 1)}, "backward")):
         with pytest.raises(NotImplementedError, match=f"Half needs a static method {match}"):
             type("Half", (PyLayer,), given).apply(leaf([1.0]))
@@ -784,7 +784,7 @@ def test_a_layer_without_forward_or_backward_is_named():
 # ---------- gradients of gradients ----------
 
 
-def test_an_intermediate_value_that_was_saved_is_refused_under_create_graph():
+def test_create_graph_refuses_a_saved_tensor_that_is_neither_input_nor_output():
     def forward(ctx, x):
         square = x * x
         ctx.save_for_backward(square)
@@ -797,7 +797,7 @@ def test_an_intermediate_value_that_was_saved_is_refused_under_create_graph():
         mt.grad(cube.apply(w), w, create_graph=True)
 
 
-def test_a_gradient_computed_by_numpy_is_refused_under_create_graph():
+def test_create_graph_refuses_a_gradient_computed_by_numpy():
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * x
@@ -820,7 +820,7 @@ def test_third_derivatives_are_right():
     np.testing.assert_allclose(gradients[3].numpy(), want)
 
 
-def test_second_derivatives_pass_through_several_outputs_and_a_later_write():
+def test_second_derivatives_of_several_outputs_and_a_later_write_are_right():
     def function(x, y):
         product, _, total = Product.apply(x, y, factor=3.0)
         product.sin_()

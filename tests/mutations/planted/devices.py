@@ -144,7 +144,7 @@ mutation(
     "Memory of a GPU that is lent read-only may be written.",
     " and not (_lent and id(owner_of(array)) in _lent)",
     "",
-    "py_layer::test_a_saved_tensor_is_not_written_by_backward",
+    "py_layer::test_a_write_of_backward_into_a_saved_tensor_is_refused",
 )  # fmt: skip
 mutation(
     "minitensor/engine/core/regions.py",

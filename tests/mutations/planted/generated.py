@@ -13,7 +13,7 @@ templates(
     "An in-place operation writes without a new version.",
     "    storage.version {version}\n",
     "    version = storage.version\n",
-    "in_place::test_one_operation_is_one_version_also_under_no_grad_and_through_a_view",
+    "in_place::test_each_operation_raises_the_version_by_1_also_under_no_grad_and_through_a_view",
 )  # fmt: skip
 templates(
     "in-place-op-asks-no-savers",
@@ -34,7 +34,7 @@ templates(
     "An in-place operation of the table writes a leaf that requires a gradient.",
     "check_target({x}, {name!r})",
     "pass",
-    "leaves::test_the_error_has_paddles_words_the_name_of_the_leaf_and_a_way_out",
+    "leaves::test_the_error_quotes_paddles_message_names_the_leaf_and_suggests_remedies",
 )  # fmt: skip
 templates(
     "leaf-checked-after-the-write",
@@ -46,7 +46,7 @@ templates(
                     forward({call}, out={a})
                     raise
 """,
-    "leaves::test_a_view_of_a_leaf_is_protected",
+    "leaves::test_a_write_through_a_view_of_a_leaf_is_refused",
 )  # fmt: skip
 writing(
     "numpy-error-after-the-write-is-raised",
@@ -116,21 +116,21 @@ templates(
     "A second backward does not report that the first freed the saved values.",
     """unpack += ["if node.saved is FREED:", "    raise freed(node)"]""",
     """unpack += ["if node.saved is FREED:", "    return (None,) * len(node.inputs)"]""",
-    "grad::test_grad_frees_unless_the_graph_is_retained",
+    "grad::test_grad_frees_saved_values_unless_retain_graph_is_true",
 )  # fmt: skip
 templates(
     "own-shape-mistaken",
     "A rule that uses the shape of its input receives the shape of the result.",
     'f"{text.node(x)}.shape", text.rules[x]',
     '"node.shape", text.rules[x]',
-    "operations::test_the_gradient_is_that_of_central_differences",
+    "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 templates(
     "output-comes-back-without-history",
     "Under create_graph the saved output counts as a constant.",
     'of = "node" if name == "out"',
     'of = "None" if name == "out"',
-    "gradcheck::test_right_gradients_pass",
+    "gradcheck::test_gradcheck_accepts_right_gradients",
 )  # fmt: skip
 templates(
     "peak-not-followed",
@@ -144,7 +144,7 @@ templates(
     "A result is counted with more bytes than it has.",
     "storage.nbytes = nbytes = r.nbytes",
     "storage.nbytes = nbytes = r.nbytes + r.itemsize",
-    "memory::test_a_normal_operation_allocates_a_result_and_a_view_or_in_place_one_nothing",
+    "memory::test_an_operation_allocates_its_result_and_views_and_writes_allocate_nothing",
 )  # fmt: skip
 templates(
     "other-dtype-not-fetched-to-the-target",
@@ -166,5 +166,5 @@ mutation(
     "An in-place operation that saves bits gets the backward that unpacks operands.",
     "row, differs = form.row, form.in_place and form.row.in_place_differs",
     "row, differs = form.row, False",
-    "in_place::test_the_gradient_is_that_of_central_differences",
+    "in_place::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip

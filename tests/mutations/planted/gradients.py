@@ -27,35 +27,35 @@ walk(
     "A single gradient is counted but does not raise the peak.",
     "                if now > cpu_meter.peak:\n                    cpu_meter.peak = now\n            return more",
     "            return more",
-    "memory::test_an_intermediate_gradient_counts_beside_the_one_it_was_computed_from",
+    "memory::test_the_peak_of_backward_includes_a_gradient_and_the_incoming_one",
 )  # fmt: skip
 walk(
     "broadcast-not-summed",
     "The gradient of a broadcast operand has the shape of the result.",
     "= summed_to(g.whole() if type(g) is PartGradient else as_array(g), parent.shape)",
     "= g.whole() if type(g) is PartGradient else as_array(g)",
-    "operations::test_the_gradient_is_that_of_central_differences",
+    "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 walk(
     "hook-run-twice",
     "A hook is called twice for one gradient.",
     "            answer = call_hook(hook, copy_to_tensor(g))",
     "            call_hook(hook, copy_to_tensor(g))\n            answer = call_hook(hook, copy_to_tensor(g))",
-    "hooks::test_a_hook_sees_the_whole_gradient_once",
+    "hooks::test_a_hook_is_called_once_with_the_sum_of_the_gradients",
 )  # fmt: skip
 walk(
     "hook-given-the-buffer",
     "A hook receives the gradient itself, so writing into it changes later gradients.",
     "            answer = call_hook(hook, copy_to_tensor(g))",
     "            answer = call_hook(hook, Tensor._alias(g, Tensor._made(g)._storage))",
-    "hooks::test_a_hook_that_writes_into_its_argument_changes_nothing_but_its_copy",
+    "hooks::test_a_hook_that_writes_into_its_argument_changes_no_gradient",
 )  # fmt: skip
 walk(
     "hook-may-change-the-shape",
     "A hook may return a gradient of another shape.",
     "(not isinstance(answer, Tensor) or answer._array.shape != g._array.shape)",
     "not isinstance(answer, Tensor)",
-    "hooks::test_a_hook_with_a_wrong_result_is_named",
+    "hooks::test_a_hook_with_a_wrong_result_raises_an_error",
 )  # fmt: skip
 walk(
     "failed-backward-leaves-a-trace",
@@ -85,7 +85,7 @@ walk(
     "Backward does not free the saved tensors.",
     "                    saved, node.saved = None, FREED  # with `saved = None`, the tensors are freed now\n",
     "                    pass\n",
-    "grad::test_grad_frees_unless_the_graph_is_retained",
+    "grad::test_grad_frees_saved_values_unless_retain_graph_is_true",
 )  # fmt: skip
 walk(
     "retained-graph-freed",
@@ -115,7 +115,7 @@ backward(
     "A gradient that is added in place replaces the old one.",
     "    np.add(array, g, out=array)\n",
     "    np.copyto(array, g)\n",
-    "memory::test_a_second_gradient_is_added_in_place_even_if_the_first_is_shared",
+    "memory::test_a_second_gradient_is_added_in_place_even_if_the_program_holds_the_first",
 )  # fmt: skip
 backward(
     "emptied-gradient-added-to",
@@ -173,21 +173,21 @@ second(
     "Second order: a saved operand has no history.",
     "    tensor._node = source\n",
     "    tensor._node = None\n",
-    "gradcheck::test_right_gradients_pass",
+    "gradcheck::test_gradcheck_accepts_right_gradients",
 )  # fmt: skip
 second(
     "second-order-broadcast-not-summed",
     "Second order: the gradient of a broadcast operand has the shape of the result.",
     "more = summed_to(as_engine_tensor(more), parent.shape)",
     "more = as_engine_tensor(more)",
-    "gradcheck::test_right_gradients_pass",
+    "gradcheck::test_gradcheck_accepts_right_gradients",
 )  # fmt: skip
 second(
     "second-order-gradients-do-not-add-up",
     "Second order: only the later of two gradients with different dtypes counts.",
     "more if so_far is None else FUNCTIONS[\"add\"](so_far, more)",
     "more",
-    "gradcheck::test_right_gradients_pass",
+    "gradcheck::test_gradcheck_accepts_right_gradients",
 )  # fmt: skip
 second(
     "map-and-its-transpose-mixed-up",
@@ -222,5 +222,5 @@ second(
     "Second order: the gradient of a view or a join has no history.",
     "    if modes.grad and node is not None:\n        out._node",
     "    if False:\n        out._node",
-    "gradcheck::test_right_gradients_pass",
+    "gradcheck::test_gradcheck_accepts_right_gradients",
 )  # fmt: skip

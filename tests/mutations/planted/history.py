@@ -13,7 +13,7 @@ storage(
     "The bytes of a freed storage stay counted.",
     "_meter.allocated -= self.nbytes",
     "_meter.allocated -= 0",
-    "memory_returns::test_a_gradient_that_was_set_keeps_nothing_alive",
+    "memory_returns::test_a_gradient_assigned_to_a_leaf_keeps_nothing_alive",
 )  # fmt: skip
 storage(
     "storage-counted-twice",
@@ -48,7 +48,7 @@ history(
     "A hook is moved to the next value with the retained gradient.",
     "for box in [hook for hook in old.hooks if type(hook) is GradientBox]:",
     "for box in list(old.hooks):",
-    "hooks::test_a_hook_before_an_in_place_operation_sees_the_old_value_and_one_after_it_the_new",
+    "hooks::test_a_hook_gets_the_gradient_of_the_value_from_before_or_after_an_in_place_write",
 )  # fmt: skip
 history(
     "what-was-overwritten-keeps-its-gradient",
@@ -90,7 +90,7 @@ history(
     "Only the leaf itself is protected, not its views.",
     "        node = node.inputs[0]\n    return type(node) is Leaf",
     "        node = node.inputs[0]\n    return False",
-    "leaves::test_a_view_of_a_leaf_is_protected",
+    "leaves::test_a_write_through_a_view_of_a_leaf_is_refused",
 )  # fmt: skip
 history(
     "leaf-reshaped-loses-its-gradient-shape",
@@ -111,7 +111,7 @@ history(
     "A tensor with views becomes a leaf without its views.",
     "    if same_layout(x._array, history.base):\n        history.node = leaf",
     "    if same_layout(x._array, history.base):\n        x._history = None",
-    "leaves::test_a_view_protects_the_leaf_also_when_the_leaf_was_declared_one_later",
+    "leaves::test_a_write_through_a_view_is_refused_if_the_base_became_a_leaf_after_the_view_was_made",
 )  # fmt: skip
 history(
     "part-becomes-leaf-with-its-group",
@@ -155,7 +155,7 @@ modes(
     "The policy is not restored at the end of its with-block.",
     "        modes.policy = self._before",
     "        pass",
-    "modes::test_the_policy_is_a_function_and_a_context_manager",
+    "modes::test_set_inplace_policy_works_as_a_function_and_as_a_context_manager",
 )  # fmt: skip
 storage(
     "peak-of-everything-else-not-followed",

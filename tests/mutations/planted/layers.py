@@ -13,35 +13,35 @@ context(
     "A layer may write a leaf that requires a gradient.",
     "            check_target(x, self.name)",
     "            pass",
-    "py_layer::test_random_programs_give_the_same_with_operations_and_with_layers",
+    "py_layer::test_random_programs_have_the_same_gradients_with_operations_and_with_layers",
 )  # fmt: skip
 context(
     "layer-saves-what-it-overwrites",
     "A tensor that a layer saves and then overwrites is not copied.",
     "            entries[i] = own_input(self.name, x)",
     "            pass",
-    "py_layer::test_an_in_place_layer_gives_its_group_a_new_value",
+    "py_layer::test_first_and_second_derivatives_of_in_place_layers_agree_with_finite_differences",
 )  # fmt: skip
 context(
     "saved-tensor-may-be-written",
     "A layer's backward may write a saved tensor.",
     "        x._array.flags.writeable = False",
     "        pass",
-    "py_layer::test_a_saved_tensor_is_not_written_by_backward",
+    "py_layer::test_a_write_of_backward_into_a_saved_tensor_is_refused",
 )  # fmt: skip
 context(
     "layer-saves-without-being-remembered",
     "A layer saves tensors without registering with their storages.",
     "                remember(x._storage, self.node)",
     "                pass",
-    "py_layer::test_an_in_place_layer_gives_its_group_a_new_value",
+    "py_layer::test_first_and_second_derivatives_of_in_place_layers_agree_with_finite_differences",
 )  # fmt: skip
 context(
     "unannounced-write-goes-unnoticed",
     "A layer may write an input without mark_dirty.",
     "(self.is_dirty(x) or self._shares_with_announced(x)) and self.was_written(k):",
     "(self.is_dirty(x) or self._shares_with_announced(x)) and False:",
-    "py_layer::test_an_input_written_without_mark_dirty_is_refused_and_the_write_named",
+    "py_layer::test_the_error_about_an_input_written_without_mark_dirty_names_the_write",
 )  # fmt: skip
 mutation(
     "minitensor/engine/autograd/outputs.py",
@@ -49,14 +49,14 @@ mutation(
     "Gradients of several outputs count as missing.",
     "    whole[part.count] = 1\n",
     "    whole[part.count] = 0\n",
-    "py_layer::test_gradients_of_the_first_and_second_order_agree_with_differences",
+    "py_layer::test_first_and_second_derivatives_agree_with_finite_differences",
 )  # fmt: skip
 layer(
     "layer-runs-recorded",
     "Operations in a layer's forward are recorded.",
     "            with no_grad():\n                result",
     "            if True:\n                result",
-    "py_layer::test_forward_and_the_backward_of_a_plain_backward_run_without_grad",
+    "py_layer::test_forward_and_backward_of_a_layer_run_with_grad_mode_off",
 )  # fmt: skip
 layer(
     "layer-output-shares-memory",
@@ -70,7 +70,7 @@ layer(
     "A layer's second backward does not report that the first freed the saved values.",
     "    if node.saved is FREED:\n        raise freed(node)\n    found: PyLayerContext = node.saved[-1]",
     "    found: PyLayerContext = node.saved[-1]",
-    "py_layer::test_backward_runs_again_when_the_graph_is_retained_or_nothing_was_saved",
+    "py_layer::test_backward_runs_twice_if_the_graph_is_retained_or_nothing_was_saved",
 )  # fmt: skip
 replacing(
     "cast-begins-at-version-0",

@@ -22,7 +22,7 @@ cross_entropy(
     "Ignored rows get a gradient.",
     "        if settings.ignored is not None:\n            np.copyto(out, 0",
     "        if settings.soft:\n            np.copyto(out, 0",
-    f"{LARGE}::test_cross_entropy_in_blocks_is_cross_entropy_at_once",
+    f"{LARGE}::test_cross_entropy_computed_in_blocks_equals_that_of_the_whole_array",
     FUNCTIONS,
 )
 cross_entropy(

@@ -14,56 +14,56 @@ functions(
     "The rule of the sine saves its output instead of its input.",
     'x="g * cos(x)"',
     'x="g * cos(out)"',
-    "operations::test_the_gradient_is_that_of_central_differences",
+    "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 functions(
     "tanh-with-the-wrong-sign",
     "The slope of tanh has a plus instead of a minus.",
     'x="g * (1 - out * out)", namespaces="TmF"',
     'x="g * (1 + out * out)", namespaces="TmF"',
-    "operations::test_the_gradient_is_that_of_central_differences",
+    "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 functions(
     "base-of-a-logarithm-forgotten",
     "The slope of log2 is that of the natural logarithm.",
     'x="g / (x * 0.6931471805599453)"',
     'x="g / x"',
-    "operations::test_the_gradient_is_that_of_central_differences",
+    "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 arithmetic(
     "square-without-its-two",
     "The slope of the square misses its factor.",
     'x="g * 2 * x"',
     'x="g * x"',
-    "operations::test_the_gradient_is_that_of_central_differences",
+    "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 arithmetic(
     "subtract-adds",
     "The gradient of a difference's second operand has the wrong sign.",
     'x="g", y="-g", aliases=("sub",)',
     'x="g", y="g", aliases=("sub",)',
-    "operations::test_the_gradient_is_that_of_central_differences",
+    "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 arithmetic(
     "operands-of-a-product-swapped",
     "The slope for each operand of a product is its own value.",
     'x="g * y", y="g * x", aliases=("mul",)',
     'x="g * x", y="g * y", aliases=("mul",)',
-    "operations::test_the_gradient_is_that_of_central_differences",
+    "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 arithmetic(
     "both-get-the-gradient-of-a-tie",
     "At a tie of maximum both operands get the whole gradient.",
     'x="where(x > y, g, 0)", y="where(y >= x, g, 0)")',
     'x="where(x >= y, g, 0)", y="where(y >= x, g, 0)")',
-    "operations::test_at_a_tie_of_maximum_and_minimum_the_second_operand_gets_the_gradient",
+    "operations::test_if_the_operands_of_maximum_or_minimum_are_equal_the_second_gets_the_gradient",
 )  # fmt: skip
 arithmetic(
     "clip-multiplies-by-a-mask",
     "The gradient of elements that clip cut off is multiplied by 0, so an infinite one becomes nan.",
     'marks={"passed": "inside(x, min, max)"}, x="where(passed, g, 0)")',
     'marks={"passed": "inside(x, min, max)"}, x="g * passed")',
-    "infinite::test_inf_and_nan_do_not_pass_elements_that_an_operation_does_not_read",
+    "infinite::test_inf_and_nan_in_elements_that_an_operation_does_not_read_change_no_gradient",
 )  # fmt: skip
 mutation(
     "minitensor/engine/table/activations.py",
@@ -71,7 +71,7 @@ mutation(
     "relu does not stop the gradient of negative elements.",
     'x="where(out > 0, g, 0)"',
     'x="where(out > 0, g, g)"',
-    "operations::test_the_gradient_is_that_of_central_differences",
+    "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 mutation(
     "minitensor/engine/table/constants.py",
@@ -79,7 +79,7 @@ mutation(
     "Values overwritten by fill_ keep their gradient.",
     'signature="x, value", prepare=kernels.fill_arguments, x="zeros_like(g)"',
     'signature="x, value", prepare=kernels.fill_arguments, x="g"',
-    "in_place::test_the_gradient_is_that_of_central_differences",
+    "in_place::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 mutation(
     "minitensor/engine/table/masked.py",
@@ -95,7 +95,7 @@ mutation(
     "The gradient of a mean is not divided.",
     'x="spread(g / along(shape, axis), shape, axis, keepdim)"',
     'x="spread(g, shape, axis, keepdim)"',
-    "operations::test_the_gradient_is_that_of_central_differences",
+    "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 mutation(
     "minitensor/engine/table/indexed.py",
@@ -103,7 +103,7 @@ mutation(
     "index_add does not scale the gradient of its value.",
     'value="index_select(g, index, axis) * alpha"',
     'value="index_select(g, index, axis)"',
-    "indexed_writes::test_the_gradient_is_that_of_central_differences",
+    "indexed_writes::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 mutation(
     "minitensor/engine/table/matrices.py",
@@ -111,21 +111,21 @@ mutation(
     "A matrix product's gradient is not transposed.",
     '"x": "matmul(g, y, False, True) * alpha"',
     '"x": "matmul(g, y, False, False) * alpha"',
-    "indexed_writes::test_the_gradient_is_that_of_central_differences",
+    "indexed_writes::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 on_arrays(
     "clip-passes-its-bounds",
     "The slope of clip at its lower bound is 1.",
     "return np.logical_and(x > min, x < max)",
     "return np.logical_and(x >= min, x < max)",
-    "operations::test_where_a_slope_jumps_the_chosen_one_is_documented",
+    "operations::test_the_slope_of_abs_relu_clip_and_round_at_a_kink_is_the_documented_one",
 )  # fmt: skip
 on_arrays(
     "ties-get-the-whole-gradient",
     "Tied extremes do not share the gradient.",
     "np.broadcast_to(g / shares.astype(g.dtype), x.shape)",
     "np.broadcast_to(g, x.shape)",
-    "operations::test_tied_extremes_share_the_gradient",
+    "operations::test_equal_largest_or_smallest_elements_share_the_gradient",
 )  # fmt: skip
 mutation(
     "minitensor/engine/kernels/reducing.py",
@@ -140,35 +140,35 @@ on_arrays(
     "x ** 0 multiplies the incoming gradient by 0.",
     "            return np.zeros_like(g)\n",
     "            return g * 0\n",
-    "infinite::test_the_unselected_side_of_a_kink_or_bound_gets_exactly_0",
+    "infinite::test_elements_that_an_operation_does_not_select_get_gradient_0",
 )  # fmt: skip
 on_arrays(
     "product-of-others-counts-itself",
     "The slope of a product along an axis includes the element itself.",
     "before[..., 1:] = np.cumprod(rows[..., :-1], axis=-1)",
     "before[...] = np.cumprod(rows, axis=-1)",
-    "operations::test_the_gradient_is_that_of_central_differences",
+    "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 on_tensors(
     "pairs-of-a-product-count-themselves",
     "Second order: the slope of a product along an axis includes the element itself.",
     "_where(constant(itself.copy()), 1.0, pairs)",
     "_where(constant(itself.copy()), 2.0, pairs)",
-    "gradients_of_every_op::test_gradients_of_both_orders_equal_differences[prod]",
+    "gradients_of_every_op::test_first_and_second_derivatives_equal_finite_differences[prod]",
 )  # fmt: skip
 on_tensors(
     "mixed-slope-of-a-power-cut-off",
     "Second order: the slope of x ** y does not depend on y if y is 0.",
     "    if not y.stop_gradient:\n",
     "    if False:\n",
-    "infinite::test_a_power_of_0_is_flat_along_its_base_but_not_along_its_exponent",
+    "infinite::test_the_derivative_of_x_to_the_power_0_is_0_for_x_and_the_mixed_one_is_1_over_x",
 )  # fmt: skip
 on_tensors(
     "second-order-clip-lets-everything-pass",
     "Second order: clip lets every gradient pass.",
     "return constant(on_arrays.inside(x._array, min, max))",
     "return constant(on_arrays.inside(x._array, None, None))",
-    "infinite::test_inf_and_nan_do_not_pass_elements_that_an_operation_does_not_read",
+    "infinite::test_inf_and_nan_in_elements_that_an_operation_does_not_read_change_no_gradient",
 )  # fmt: skip
 mutation(
     "minitensor/engine/operations/rules/on_arrays_along_axis.py",
@@ -176,7 +176,7 @@ mutation(
     "put_along_axis: all of several values assigned to one element get its gradient.",
     "gradient = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))",
     "gradient = taken(g, flat)",
-    "indexed_writes::test_the_gradient_is_that_of_central_differences",
+    "indexed_writes::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 mutation(
     "minitensor/engine/operations/rules/on_arrays_indexed.py",
@@ -184,7 +184,7 @@ mutation(
     "scatter: both updates of a row that was assigned twice get the gradient.",
     "        taken[~last_of_each(rows)] = 0\n",
     "        pass\n",
-    "indexed_writes::test_the_gradient_is_that_of_central_differences",
+    "indexed_writes::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 mutation(
     "minitensor/engine/operations/rules/on_arrays_functions.py",
@@ -192,5 +192,5 @@ mutation(
     "cumprod: long rows lose the gradient of distant elements.",
     "        stretch *= 2\n",
     "        stretch *= 3\n",
-    "operations::test_the_gradient_is_that_of_central_differences",
+    "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip

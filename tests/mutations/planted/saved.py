@@ -15,7 +15,7 @@ keeping(
     "An in-place operation that needs its input saves the memory that it overwrites.",
     "    copy = a.copy()",
     "    copy = a",
-    "in_place::test_the_gradient_is_that_of_central_differences",
+    "in_place::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 keeping(
     "own-input-not-refused-under-25",
@@ -57,14 +57,14 @@ keeping(
     "The saved bit of an element is inverted.",
     ".view(np.bool_).reshape(shape)",
     ".view(np.bool_).reshape(shape) == False",
-    "in_place::test_the_gradient_is_that_of_central_differences",
+    "in_place::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 keeping(
     "marks-unpacked-from-the-end",
     "The padding bits of the last byte are used for the first elements.",
     "bits[: int(np.prod(shape, dtype=np.int64))]",
     "bits[bits.size - int(np.prod(shape, dtype=np.int64)) :]",
-    "in_place::test_the_gradient_is_that_of_central_differences",
+    "in_place::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 
 writing(

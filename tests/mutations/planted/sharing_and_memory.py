@@ -106,14 +106,14 @@ changes(
     "A saved number is reported as a tensor.",
     " and saved[1] is not CONSTANT",
     "",
-    "memory_events::test_the_events_of_a_few_lines_equal_those_written_by_hand",
+    "memory_events::test_the_events_of_a_few_lines_equal_an_expected_list",
 )  # fmt: skip
 changes(
     "gradient-on-its-way-is-an-allocation",
     "An intermediate gradient counts as an allocation, although it has no storage.",
     'return MemoryChange("cpu", nbytes, False)',
     'return MemoryChange("cpu", nbytes, True)',
-    "memory_measure::test_intermediate_gradients_count_in_bytes_and_make_no_storage",
+    "memory_measure::test_intermediate_gradients_raise_the_peak_and_are_not_counted_as_allocations",
 )  # fmt: skip
 mutation(
     "minitensor/memory/profiling.py",
@@ -136,7 +136,7 @@ recording(
     "Two intermediate gradients have the same address.",
     "            self._in_flight += nbytes\n",
     "",
-    "memory_snapshot::test_a_training_step_can_be_opened_and_names_its_tensors",
+    "memory_snapshot::test_the_viewer_can_open_a_training_step_with_the_names_of_its_tensors",
 )  # fmt: skip
 recording(
     "freed-block-stays-known",
@@ -150,7 +150,7 @@ recording(
     "An operation that changes only the shape is reported as a new version.",
     "        if memory.version != x._storage.version:\n",
     "        if True:\n",
-    "memory_events::test_a_change_of_the_shape_only_is_not_a_write",
+    "memory_events::test_a_mere_change_of_shape_is_not_a_write",
 )  # fmt: skip
 mutation(
     "minitensor/memory/snapshots.py",
@@ -158,7 +158,7 @@ mutation(
     "A snapshot does not report a tensor without a gradient as a leaf.",
     '"is_leaf": node is None or (',
     '"is_leaf": (',
-    "memory_snapshot::test_gradients_lists_attributes_and_asked_names_are_named",
+    "memory_snapshot::test_storages_are_named_after_gradients_attributes_list_items_and_given_names",
 )  # fmt: skip
 mutation(
     "minitensor/engine/device/counters.py",
@@ -166,7 +166,7 @@ mutation(
     "Resetting one peak of the host forgets how high the other was.",
     "        self.reserved = max(self.reserved, peak + self.cached)",
     "        self.reserved = peak + self.cached",
-    "memory_measure::test_the_two_peaks_of_the_host_are_reset_one_by_one",
+    "memory_measure::test_the_peaks_of_allocated_and_reserved_bytes_of_the_host_are_reset_separately",
 )  # fmt: skip
 mutation(
     "minitensor/device/cpu.py",
@@ -174,7 +174,7 @@ mutation(
     "Resetting the peak of allocated bytes also resets that of reserved bytes.",
     "    cpu_peaks.settle()\n    cpu_peaks.allocated = 0\n",
     "    cpu_peaks.settle()\n    cpu_peaks.allocated = cpu_peaks.reserved = 0\n",
-    "memory_measure::test_the_two_peaks_of_the_host_are_reset_one_by_one",
+    "memory_measure::test_the_peaks_of_allocated_and_reserved_bytes_of_the_host_are_reset_separately",
 )  # fmt: skip
 mutation(
     "minitensor/memory/snapshots.py",
@@ -182,7 +182,7 @@ mutation(
     "A snapshot leaves out a replaced simulated GPU that still has tensors.",
     "for gpu in (current.gpu, current.simulated, *used) if",
     "for gpu in (current.gpu, current.simulated) if",
-    "memory_snapshot::test_a_recording_in_which_the_gpu_was_replaced_has_both_gpus",
+    "memory_snapshot::test_a_snapshot_after_the_gpu_was_replaced_has_both_gpus",
 )  # fmt: skip
 mutation(
     "minitensor/memory/profiling.py",

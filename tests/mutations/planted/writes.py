@@ -13,21 +13,21 @@ indexing(
     "If an index names a cell twice, both values get its gradient.",
     "taken = np.where(stays == turns, g[plain], 0)",
     "taken = g[plain]",
-    "indexing::test_the_gradient_of_writing_is_that_of_central_differences",
+    "indexing::test_the_gradient_of_a_write_agrees_with_central_differences",
 )  # fmt: skip
 indexing(
     "assigned-cells-keep-their-gradient",
     "Cells overwritten by x[index] = value at an advanced index keep their gradient.",
     "        rest[plain] = 0\n",
     "",
-    "indexing::test_the_gradient_of_writing_is_that_of_central_differences",
+    "indexing::test_the_gradient_of_a_write_agrees_with_central_differences",
 )  # fmt: skip
 indexing(
     "repeated-read-counts-once",
     "An element that an index reads twice gets only one gradient.",
     "add_at(whole, node.saved[0], g)  # the gradient of an element that was read twice is a sum",
     "whole[node.saved[0]] = g",
-    "indexing::test_the_gradient_of_reading_is_that_of_central_differences",
+    "indexing::test_the_gradient_of_a_read_agrees_with_central_differences",
 )  # fmt: skip
 indexing(
     "set-value-leaves-the-old-gradient",
@@ -69,7 +69,7 @@ indexing(
     "x[index] = value writes a leaf that requires a gradient.",
     "                check_target(x, op)",
     "                pass",
-    "leaves::test_a_view_of_a_leaf_is_protected",
+    "leaves::test_a_write_through_a_view_of_a_leaf_is_refused",
 )  # fmt: skip
 indexing(
     "setitem-tells-no-views",
@@ -97,7 +97,7 @@ operands(
     "A recorded write does not check if the target is a leaf.",
     "    if is_protected(x):\n        raise leaf_written",
     "    if False:\n        raise leaf_written",
-    "leaves::test_the_error_has_paddles_words_the_name_of_the_leaf_and_a_way_out",
+    "leaves::test_the_error_quotes_paddles_message_names_the_leaf_and_suggests_remedies",
 )  # fmt: skip
 operands(
     "zeros-of-both-signs-are-one",
@@ -164,7 +164,7 @@ mutation(
     "scale multiplies its bias for every bias_after_scale.",
     "    if not bias_after_scale:\n        bias",
     "    if True:\n        bias",
-    "operations::test_the_value_equals_that_of_numpy",
+    "operations::test_the_result_equals_that_of_numpy",
 )  # fmt: skip
 mutation(
     "minitensor/engine/kernels/indexed.py",
