@@ -196,9 +196,7 @@ def make_wheel(folder: Path) -> Path:
 def page_sources() -> list[Path]:
     """Return the files of the packages that a page needs, without schemas."""
     found = [path for package in environment.PACKAGES for path in sorted((ROOT / package).rglob("*"))]
-    found = [
-        path for path in found if path.suffix in (".py", ".json", ".mo") and not path.name.endswith(".schema.json")
-    ]
+    found = [path for path in found if path.suffix in (".py", ".json") and not path.name.endswith(".schema.json")]
     left_out = [ROOT / folder for folder in NOT_IN_A_PAGE]
     return [path for path in found if not any(path.is_relative_to(folder) for folder in left_out)]
 

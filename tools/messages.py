@@ -3,9 +3,9 @@
     python tools/messages.py           update and compile the catalogues, and write the words of the scripts
     python tools/messages.py --check   list what is missing or stale, and change nothing
 
-A catalogue (`.po`) is edited by hand; its keys are the English texts. The file `.mo` beside it is its compiled form,
+A catalogue (`.po`) is edited by hand; its keys are the English texts. The JSON file beside it is its compiled form,
 which Python reads; its keys are digests, and it has no texts that only scripts use. The words of the scripts are
-written as JSON, which becomes a part of their bundle. docs/contributing/translation.md describes how to translate.
+another JSON file, which becomes a part of their bundle. docs/contributing/translation.md describes how to translate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_file
-from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -166,26 +165,24 @@ def as_po(catalogue: Catalog) -> bytes:
     return b"\n".join(line for line in written.getvalue().split(b"\n") if not line.startswith(dropped))
 
 
-def as_mo(catalogue: Catalog) -> bytes:
-    """Return a catalogue as the bytes of its `.mo` file.
+def compiled(catalogue: Catalog) -> bytes:
+    """Return a catalogue as JSON: a map from the digests of texts to translations, in the order of the source.
+
+    Neighbours in the source use the same words, so this order makes a packed file smaller.
 
     Raises:
         ValueError: if two texts have the same digest.
     """
-    compiled = Catalog(
-        locale=catalogue.locale, domain=catalogue.domain, creation_date=_LONG_AGO, revision_date=_LONG_AGO
-    )
+    translations: dict[str, str] = {}
     for message in catalogue:
-        if not message.id or all(place.endswith(".js") for place, _ in message.locations):
+        if not message.id or not _translation(message) or all(place.endswith(".js") for place, _ in message.locations):
             continue
         text = message.id if isinstance(message.id, str) else message.id[0]
         digest = digest_of(text, message.context or "")
-        if compiled.get(digest) is not None:
+        if digest in translations:
             raise ValueError(f"another text has the digest of {text!r}; change one of the two")
-        compiled.add(digest if text is message.id else (digest, digest), message.string, flags=message.flags)
-    written = io.BytesIO()
-    write_mo(written, compiled)
-    return written.getvalue()
+        translations[digest] = _translation(message)
+    return (json.dumps(translations, ensure_ascii=False, indent=0) + "\n").encode()
 
 
 def as_script(package: Package) -> bytes:
@@ -216,7 +213,7 @@ def outputs() -> Iterator[tuple[Path, bytes]]:
         for code in LOCALES:
             catalogue = update(package, code)
             yield package.catalogue(code), as_po(catalogue)
-            yield package.catalogue(code).with_suffix(".mo"), as_mo(catalogue)
+            yield package.catalogue(code).with_suffix(".json"), compiled(catalogue)
         if package.words is not None:
             yield ROOT / package.words, as_script(package)
 
@@ -224,10 +221,10 @@ def outputs() -> Iterator[tuple[Path, bytes]]:
 def faults(package: Package, code: str) -> Iterator[str]:
     """Yield a line for each message that is not translated, or whose translation has other placeholders."""
     catalogue = update(package, code)
-    if package.scripts is not None and catalogue.num_plurals > 1:
+    if catalogue.num_plurals > 1:
         yield (
-            f"{package.name}, {LOCALES[code]}: the language has {catalogue.num_plurals} plural forms, and `plural` in "
-            "shared/messages.js uses one for each language other than English"
+            f"{package.name}, {LOCALES[code]}: the language has {catalogue.num_plurals} plural forms. "
+            "`Language.template` and `plural` in shared/messages.js use one for each language other than English"
         )
     for message in catalogue:
         if not message.id:

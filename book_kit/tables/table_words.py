@@ -6,13 +6,12 @@ terms, are in the catalogue ``appendices``, whose keys are the English texts. :m
 
 from __future__ import annotations
 
-import gettext
 from collections.abc import Iterable
 from functools import cache, reduce
 from pathlib import Path
 
 from memory_stage.messages import Text, default_language, listed, message, render
-from memory_stage.messages.catalogues import ENGLISH, LOCALES, Language
+from memory_stage.messages.catalogues import ENGLISH, LOCALES, Language, with_catalogues
 
 LOCALE = Path(__file__).parents[1] / "locale"
 CATALOGUE = "appendices"
@@ -43,4 +42,4 @@ def _language(code: str) -> Language:
     """Return a language with the catalogue of the data files."""
     if code not in LOCALES:
         return ENGLISH
-    return Language(code, LOCALES[code].replace("_", "-"), gettext.translation(CATALOGUE, LOCALE, [LOCALES[code]]))
+    return with_catalogues(code, [(CATALOGUE, LOCALE)])

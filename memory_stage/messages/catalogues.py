@@ -1,13 +1,13 @@
-"""The languages of the stage and their catalogues, which the standard library's ``gettext`` reads."""
+"""The languages of the stage, and their catalogues in JSON."""
 
 from __future__ import annotations
 
 import base64
-import gettext
 import hashlib
+import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -25,7 +25,7 @@ _PUNCTUATION = "\u3001\u3002\u201c\u201d\u300a\u300b\uff01\uff08\uff09\uff0c\uff
 _SUPERFLUOUS = re.compile(rf"(?<=[{_HAN}]) +(?=[{_HAN}])|(?<=[{_PUNCTUATION}]) +| +(?=[{_PUNCTUATION}])")
 _CODE = re.compile(r"(`[^`]*`)")
 
-#: Maps a gettext domain, such as ``memory_stage``, to the folder that contains one folder for each locale.
+#: Maps the name of catalogues, such as ``memory_stage``, to the folder that contains one folder for each locale.
 _folders = {"memory_stage": Path(__file__).with_name("locale")}
 
 _default = ""
@@ -42,22 +42,18 @@ class Language:
 
     code: str
     tag: str
-    _catalogue: gettext.NullTranslations = field(default_factory=gettext.NullTranslations, compare=False, repr=False)
+    _translations: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def template(self, text: str, several: str | None, count: int, context: str = "") -> str:
         """Return the translated text with its placeholders; the text itself if it has no translation.
 
         Args:
             several: the English text for a ``count`` other than 1; None if the text has no plural.
-            count: the number that selects the plural form.
+            count: the number that selects the English plural form. A translation has one form.
             context: the meaning of an ambiguous text.
         """
-        digest = digest_of(text, context)
-        if several is None:
-            found = self._catalogue.gettext(digest)
-            return text if found == digest else found
-        found = self._catalogue.ngettext(digest, digest, count)
-        return (text if count == 1 else several) if found == digest else found
+        english = text if several is None or count == 1 else several
+        return self._translations.get(digest_of(text, context), english)
 
     def cased(self, text: str, capital: bool) -> str:
         """Return a text for the beginning or the middle of a sentence. A Chinese text is returned unchanged.
@@ -116,16 +112,25 @@ def language(code: str | None = None) -> Language:
 
 @cache
 def _load(code: str) -> Language:
+    # The translations of ``memory_stage`` replace those of packages that registered later.
+    return with_catalogues(code, reversed(_folders.items()))
+
+
+def with_catalogues(code: str, catalogues: Iterable[tuple[str, Path]]) -> Language:
+    """Return a language with the translations of catalogues, each given by its name and its folder of locales.
+
+    If two catalogues translate a text, the later one is used.
+    """
     locale = LOCALES[code]
-    catalogue = gettext.NullTranslations()
-    for domain, folder in _folders.items():
-        catalogue.add_fallback(gettext.translation(domain, folder, [locale], fallback=True))
-    return Language(code, locale.replace("_", "-"), catalogue)
+    translations: dict[str, str] = {}
+    for name, folder in catalogues:
+        translations |= json.loads((folder / locale / "LC_MESSAGES" / f"{name}.json").read_text("utf-8"))
+    return Language(code, locale.replace("_", "-"), translations)
 
 
-def add_catalogues(domain: str, folder: Path) -> None:
+def add_catalogues(name: str, folder: Path) -> None:
     """Register the catalogues of another package. ``folder`` contains one folder for each locale."""
-    _folders[domain] = folder
+    _folders[name] = folder
     _load.cache_clear()
 
 
