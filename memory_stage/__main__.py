@@ -26,12 +26,11 @@ from memory_stage.explanation.whole_run import command
 from memory_stage.explanation.whole_run.rank import with_rank
 from memory_stage.messages import default_language, message, plural, said, set_language
 from memory_stage.messages.catalogues import codes
-from memory_stage.messages.placed import write_in
+from memory_stage.messages.message import write_in
 from memory_stage.recorder.key_step import step_of_line
 from memory_stage.recorder.record import LIMIT, RecordedRun
 from memory_stage.recorder.script import REFUSED, ScriptError, as_main, read_script, report_error
-from memory_stage.recorder.window import RecordingWindow
-from memory_stage.recorder.window_options import parsed_number, parsed_steps, window_of
+from memory_stage.recorder.window import RecordingWindow, parsed_number, parsed_steps, window_of
 
 #: The largest number of steps for ``--steps FROM:TO``. One statement may have several steps, for example in backward.
 MOST_WINDOW_STEPS = 3_000

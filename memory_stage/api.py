@@ -23,18 +23,17 @@ from typing import Any, overload
 
 from memory_stage.engines.protocol import DEFAULT_POLICY, POLICIES, Engine
 from memory_stage.engines.router import Router, has_minitensor
-from memory_stage.explanation.outcome import outcome
-from memory_stage.explanation.report import Report
+from memory_stage.explanation.report import Report, outcome
 from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.explanation.whole_run.explanation import Explanation, watching
 from memory_stage.messages import ENGLISH, Language, Text, message
 from memory_stage.messages import language as find_language
-from memory_stage.messages.placed import texts_of, write_in
+from memory_stage.messages.message import texts_of, write_in
 from memory_stage.recorder import record as recording
 from memory_stage.recorder.align_variants import align
 from memory_stage.recorder.key_step import Key, name_key_steps
 from memory_stage.recorder.program_source import check_syntax, dedented, parameter_names
-from memory_stage.recorder.window_options import checked_steps
+from memory_stage.recorder.window import checked_steps
 from memory_stage.sentences.versions import leave_out_versions
 from memory_stage.web import picture
 from memory_stage.web.embed import page_assets, whole_page

@@ -27,9 +27,8 @@ from memory_stage.explanation.minitensor import Listener
 from memory_stage.explanation.verdict import Verdict
 from memory_stage.messages import language, message, sentences, speaking
 from memory_stage.messages.catalogues import LOCALES
-from memory_stage.messages.placed import texts_of
-from memory_stage.recorder.awaiting import Awaiting
-from memory_stage.recorder.record import RecordedRun, line_in
+from memory_stage.messages.message import texts_of
+from memory_stage.recorder.record import Awaiting, RecordedRun, line_in
 from minitensor.engine.modes import set_inplace_policy
 
 #: Python's errors for a text that is not a program. It may also contain a null byte or too many nested brackets.

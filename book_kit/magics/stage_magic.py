@@ -26,7 +26,7 @@ from memory_stage.messages import Text, message, said
 from memory_stage.messages.catalogues import codes
 from memory_stage.recorder.key_step import Key
 from memory_stage.recorder.record import LIMIT
-from memory_stage.recorder.window_options import checked_steps
+from memory_stage.recorder.window import checked_steps
 from minitensor.engine.modes import POLICIES
 
 

@@ -1,4 +1,4 @@
-"""Answers that the engines of PyTorch and Paddle have in common."""
+"""What the engines of PyTorch and Paddle have in common: answers, a guard against errors, the program's threads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -77,3 +77,41 @@ class FrameworkEngine:
     def elements(self, gradient: Any) -> np.ndarray:
         """Return the gradient, which is an array already."""
         return np.asarray(gradient)
+
+
+class Guard:
+    """A context manager around an observer: if the observer raises an error, ``fail`` is called and the program
+    continues.
+
+    ``KeyboardInterrupt`` and ``SystemExit`` are not caught.
+
+    Args:
+        fail: called with the error; it has to end the observation.
+    """
+
+    __slots__ = ("_fail",)
+
+    def __init__(self, fail: Callable[[Exception], None]) -> None:
+        self._fail = fail
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self._fail(error)
+        return True
+
+
+#: Modules whose threads do not belong to the program.
+_NOT_THE_PROGRAMS = ("torch.utils.data", "paddle.io", "memory_stage", "book_kit")
+
+
+def is_library_thread(this: Any) -> bool:
+    """True if a thread, or a task of a pool, runs a function of a library."""
+    target = getattr(this, "_target", None)
+    module = getattr(target, "__module__", None) or type(this).__module__
+    return str(module).startswith(_NOT_THE_PROGRAMS)

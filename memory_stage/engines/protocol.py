@@ -9,7 +9,8 @@ storage or a node.
 * A tensor is an object of the program, so the recorder uses its ``id`` and a weak reference. Storages and nodes are
   handles that only the engine understands. While a storage or node lives, :meth:`Engine.key` returns the same key for
   all its handles, and :meth:`Engine.weak` returns a weak reference to it.
-* Positions and strides are counted in **cells**, the elements of the storage; sizes in bytes; versions in writes.
+* Positions and strides are counted in **cells**, the elements of the storage; sizes in bytes; versions in writes. If
+  the elements of a tensor have another size than the cells of its storage, :func:`in_cells` converts its layout.
 """
 
 from __future__ import annotations
@@ -387,3 +388,28 @@ class Engine(Protocol):
 
     def bits(self, storage: Storage) -> np.ndarray | None:
         """Return the cells of a storage as unsigned integers, without copying; None if it is empty or on a GPU."""
+
+
+def in_cells(own: CellLayout, size: int, cell: int) -> CellLayout:
+    """Convert a layout in elements of ``size`` bytes to cells of ``cell`` bytes."""
+    shape, strides, offset = own
+    if size == cell or 0 in shape:
+        return own
+    if size > cell:
+        times = size // cell
+        return CellLayout([*shape, times], [*(stride * times for stride in strides), 1], offset * times)
+    parts = cell // size
+    steps = list(zip(shape, strides, strict=True))
+    whole = [(n, stride // parts) for n, stride in steps if stride % parts == 0]
+    within = offset % parts + sum((n - 1) * stride for n, stride in steps if stride % parts)
+    count = within // parts + 1
+    whole += [(count, 1)] if count > 1 or not whole else []
+    return CellLayout([n for n, _ in whole], [stride for _, stride in whole], offset // parts)
+
+
+def numbers_in_cells(numbers: np.ndarray, size: int, cell: int) -> np.ndarray:
+    """Return the sorted numbers of the cells of ``cell`` bytes that elements of ``size`` bytes occupy."""
+    if size > cell:
+        times = size // cell
+        numbers = (numbers.reshape(-1, 1) * times + np.arange(times)).reshape(-1)
+    return np.unique(numbers * size // cell if size < cell else numbers)

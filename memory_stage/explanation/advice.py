@@ -1,7 +1,7 @@
 """Advise a replacement for a line of PyTorch or Paddle: if possible, the rewritten line itself.
 
 The rules depend on the text of the line and on its row in the report. They use PyTorch's names, which
-:mod:`.paddle_spelling` translates into Paddle's.
+:mod:`.rewrite` translates into Paddle's.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TypeVar
 
-from memory_stage.explanation.paddle_spelling import respelled
 from memory_stage.explanation.report_rows import ReportRow
-from memory_stage.explanation.rewrite import out_of_place
+from memory_stage.explanation.rewrite import out_of_place, respelled
 from memory_stage.explanation.verdict import Verdict
 from memory_stage.messages import Text, joined, message, plural, said, sentences
 

@@ -1,4 +1,4 @@
-"""The report of a program: its rows and totals, as texts and numbers, so that it keeps no tensor alive."""
+"""The report of a program: its rows, totals and outcome, as texts and numbers, so that it keeps no tensor alive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from memory_stage.explanation.report_rows import ReportRow, Totals
 from memory_stage.explanation.text import as_text
 from memory_stage.explanation.verdict import Verdict
-from memory_stage.messages import Language, default_language, speaking
+from memory_stage.messages import Language, Text, default_language, listed, message, speaking
+from memory_stage.recorder.names import SHARES_NOTHING
 
 #: The name and version of the format of ``to_json``, which ``report.schema.json`` describes.
 SCHEMA = "explain/1"
@@ -106,3 +107,38 @@ def _row(row: ReportRow) -> dict[str, Any]:
     for name in ("rules", "needs"):
         plain[name] = list(plain[name])
     return plain
+
+
+def outcome(report: Report, failed: bool, shared: Text | None) -> Text | None:
+    """Return the verdict on a whole run: an error, extra bytes, or free writes, whichever applies first, or ``shared``.
+
+    If no gradient was needed, every write is free, which says little. Then the verdict is ``shared`` if names share
+    memory.
+
+    Args:
+        failed: True if an error ended the run.
+        shared: the recorder's words on names that share memory; None without any.
+    """
+    rows, totals = report.rows, report.totals
+    errors = [row for row in rows if row.verdict is Verdict.RAISES]
+    if totals.refused:
+        return Verdict.REFUSED.said
+    if totals.stale:
+        asked = any(row.op == "backward" for row in errors)
+        return message("stale, backward raises") if asked else Verdict.STALE.said
+    if errors or failed:
+        return Verdict.RAISES.said
+    kept = {
+        Verdict.COPIES: totals.copied,
+        Verdict.MARKS: totals.marked + totals.indexed,
+        Verdict.PRESERVES: totals.preserved,
+    }
+    costs = [verdict.cost(nbytes) for verdict, nbytes in kept.items() if nbytes]
+    if costs:
+        return listed(costs)
+    free = [row for row in rows if row.verdict is Verdict.FREE]
+    if any(row.recorded for row in free):
+        return Verdict.FREE.said
+    if totals.unrecorded:
+        return Verdict.UNRECORDED.said
+    return Verdict.FREE.said if free and shared in (None, SHARES_NOTHING) else shared

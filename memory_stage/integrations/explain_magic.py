@@ -33,7 +33,7 @@ from memory_stage.messages import language, speaking
 from memory_stage.messages.catalogues import codes
 
 if has_minitensor():
-    from memory_stage.explanation.minitensor.cell_listener import listener_of_cell
+    from memory_stage.explanation.minitensor.listener import listener_of_cell
 
 _options = MagicOptions("%%explain")
 _options.add_argument("--policy", choices=list(POLICIES), help="the in-place policy of minitensor for the cell")

@@ -6,15 +6,17 @@ literal, which ``tools/messages.py`` finds in the source.
 
 A value is a number, a text that is the same in all languages (a name, code, a shape), a noun phrase or clause that is
 itself a message, or a list of these, which ``joined`` joins by the rules of the language.
+
+A :class:`PlacedText` remembers the place of a text in a trace, so that the trace can be written in another language.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memory_stage.messages.catalogues import ENGLISH, default_language
+from memory_stage.messages.catalogues import ENGLISH, Language, default_language
 
 if TYPE_CHECKING:
     from memory_stage.messages.catalogues import Language
@@ -167,3 +169,42 @@ def _pair(pattern: Message, first: str, following: Text, language: Language) -> 
 def words_in(texts: Sequence[Text]) -> int:
     """Return the number of words of sentences in English, which limits their length in every language."""
     return len(" ".join(str(text) for text in texts).split())
+
+
+class PlacedText(NamedTuple):
+    """A text and its place in a trace.
+
+    Attributes:
+        inside: the object or list of the trace that contains the text.
+        key: the key of the text in that object, or its index in that list.
+    """
+
+    inside: Any
+    key: str | int
+    text: Text
+
+
+def texts_of(parts: Iterable[dict[str, Any]], keys: Iterable[str]) -> list[PlacedText]:
+    """Replace the messages under ``keys`` of these objects by English text. Return the messages with their places."""
+    found = [
+        PlacedText(part, key, part[key])
+        for part in parts
+        for key in keys
+        if part.get(key) is not None and not isinstance(part[key], str)
+    ]
+    for inside, key, text in found:
+        inside[key] = str(text)
+    return found
+
+
+def lines_of(lines: Iterable[Text]) -> tuple[list[str], list[PlacedText]]:
+    """Return lines as English text, and the lines that are messages with their places."""
+    given = list(lines)
+    written = [str(line) for line in given]
+    return written, [PlacedText(written, at, line) for at, line in enumerate(given) if not isinstance(line, str)]
+
+
+def write_in(language: Language, texts: Iterable[PlacedText]) -> None:
+    """Write each text in a language at its place."""
+    for inside, key, text in texts:
+        inside[key] = render(text, language)

@@ -13,7 +13,7 @@ from memory_stage.engines.protocol import Key, Node
 from memory_stage.messages import Text, message
 from memory_stage.model.compound_names import without_function
 from memory_stage.trace import cells
-from memory_stage.trace.rasters import Raster
+from memory_stage.trace.cells import Raster
 
 Event = dict[str, Any]
 

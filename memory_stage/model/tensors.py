@@ -1,7 +1,9 @@
-"""Tensors, numpy arrays on shared memory, and the view groups of tensors."""
+"""Tensors, the objects that refer to them, numpy arrays on shared memory, and the view groups of tensors."""
 
 from __future__ import annotations
 
+import gc
+import types
 import weakref
 from collections import Counter
 from typing import Any
@@ -9,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines.protocol import Engine, Key, StorageView, Tensor
-from memory_stage.messages import Text
+from memory_stage.messages import Text, message
 from memory_stage.model import changes
 from memory_stage.model.entries import StorageEntry, TensorEntry, ViewGroup
-from memory_stage.model.holders import SOMETHING, holder_of
 from memory_stage.model.journal import Journal
 from memory_stage.model.storages import Storages
 from memory_stage.model.unannounced_writes import UnannouncedWrites
@@ -271,3 +272,38 @@ def _as_event(properties: StorageView) -> dict[str, Any]:
         "stop_gradient": not requires_gradient,
         "leaf": leaf,
     }
+
+
+_KINDS: tuple[tuple[type, Text], ...] = (
+    (list, message("a list")),
+    (tuple, message("a tuple")),
+    (dict, message("a dict")),
+    (set, message("a set")),
+    (types.CellType, message("a function that closed over it")),
+    (types.GeneratorType, message("a generator")),
+)
+
+SOMETHING = message("something else")
+
+
+def holder_of(value: Any) -> Text:
+    """Return a phrase for the first container that the garbage collector finds: ``an object of class Net``."""
+    for each in gc.get_referrers(value):
+        for kind, text in _KINDS:
+            if type(each) is kind and not _is_namespace(each):
+                return text
+        if _is_object(each):
+            return message("an object of class {name}", name=type(each).__name__)
+    return SOMETHING
+
+
+def _is_object(holder: Any) -> bool:
+    """True if a value is an object of the program, with a dict of attributes or with slots."""
+    if isinstance(holder, (types.ModuleType, type, types.FunctionType)):
+        return False
+    return hasattr(holder, "__dict__") or hasattr(type(holder), "__slots__")
+
+
+def _is_namespace(container: Any) -> bool:
+    """True if a dict is the namespace of a module or of a running function."""
+    return type(container) is dict and ("__builtins__" in container or "__name__" in container)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from memory_stage.model.statement import Statement
+from memory_stage.model.finished_step import Statement
 
 #: The flags of code objects that future statements set.
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)

@@ -2,18 +2,22 @@
 
 * Values, versions, lifetimes, bytes and errors are the same as without a recorder.
 * After a limited number of steps the program continues without hooks, and the trace says so in a sentence.
+* Statements that await at the top level run in a separate event loop, because the notebook's loop is busy with the
+  cell. As in a notebook, the loop runs only during such statements. When the program ends, the remaining tasks are
+  cancelled, as in ``asyncio.run``.
 * The result is a variant of a trace (``trace.schema.json``): plain data, without references to the program's objects.
 """
 
 from __future__ import annotations
 
 import ast
+import asyncio
 import contextlib
 import inspect
 import linecache
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType, TracebackType
 from typing import Any
@@ -21,13 +25,70 @@ from typing import Any
 from memory_stage.engines.protocol import Engine
 from memory_stage.engines.router import Router
 from memory_stage.messages import Text, message, sentences
-from memory_stage.messages.placed import PlacedText, texts_of
+from memory_stage.messages.message import PlacedText, texts_of
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.recorder import instrument
-from memory_stage.recorder.awaiting import Awaiting
 from memory_stage.recorder.recorder import Recorder
 from memory_stage.recorder.source import ProgramSource
 from memory_stage.recorder.window import EndOfWindow, RecordingWindow
+
+
+class Awaiting:
+    """The event loop of one program, created when a statement first needs it."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def finish(self, statement: Coroutine[Any, Any, None]) -> None:
+        """Run a statement that awaits, until it ends.
+
+        Raises:
+            BaseException: the error that the statement raises.
+        """
+        with _no_other_loop():
+            self._loop = self._loop or asyncio.new_event_loop()
+            error = self._loop.run_until_complete(_outcome(statement))
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # the traceback refers to the program's frames and to this one
+
+    def close(self) -> None:
+        """Cancel the remaining tasks and close the loop, at the end of the program."""
+        if self._loop is None:
+            return
+        with _no_other_loop(), contextlib.closing(self._loop) as loop:
+            left = asyncio.all_tasks(loop)
+            for task in left:
+                task.cancel()
+            loop.run_until_complete(_ended(left))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+
+
+async def _outcome(statement: Coroutine[Any, Any, None]) -> BaseException | None:
+    """Return the error of a statement, or None. Raising it in the loop would add the loop's frames to its traceback."""
+    try:
+        await statement
+    except BaseException as error:
+        return error
+    return None
+
+
+async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@contextlib.contextmanager
+def _no_other_loop() -> Iterator[None]:
+    """Hide this thread's running loop, which is busy with the caller, so that another loop can run inside the block."""
+    busy = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(busy)
+
 
 LIMIT = 500  # the largest number of steps of a recording, unless the caller gives another
 

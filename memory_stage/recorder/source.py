@@ -11,7 +11,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from memory_stage.messages import Text, message
-from memory_stage.model.statement import Statement
+from memory_stage.model.finished_step import Statement
 from memory_stage.recorder import instrument
 from memory_stage.recorder.instrument import Hooks
 

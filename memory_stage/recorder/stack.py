@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from memory_stage.model.entries import TensorEntry
-from memory_stage.model.statement import Statement
+from memory_stage.model.finished_step import Statement
 from memory_stage.recorder.source import ProgramSource
 
 

@@ -15,12 +15,11 @@ from typing import Any
 from memory_stage.engines.protocol import Engine
 from memory_stage.messages import Text, message
 from memory_stage.messages import sentences as joined_sentences
-from memory_stage.messages.placed import PlacedText, lines_of, texts_of
+from memory_stage.messages.message import PlacedText, lines_of, texts_of
 from memory_stage.model import changes
 from memory_stage.model.entries import Event, NodeEntry
-from memory_stage.model.finished_step import FinishedStep
+from memory_stage.model.finished_step import FinishedStep, Statement
 from memory_stage.model.ledger import Ledger
-from memory_stage.model.statement import Statement
 from memory_stage.recorder import operation_names
 from memory_stage.recorder.names import Names
 from memory_stage.recorder.other_threads import OtherThreads

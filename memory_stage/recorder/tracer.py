@@ -15,7 +15,7 @@ from typing import Any
 
 from memory_stage.engines.protocol import Engine
 from memory_stage.model import changes
-from memory_stage.model.statement import Statement
+from memory_stage.model.finished_step import Statement
 from memory_stage.recorder.names import Names
 from memory_stage.recorder.source import ProgramSource
 from memory_stage.recorder.stack import Stack

@@ -51,7 +51,6 @@ SAME_THING = {
     "dtypes.py": "of the engine and with PyTorch's names",
     "events.py": "of the engine and of the stage",
     "engine.py": "of each framework that the stage follows",
-    "frames.py": "of each framework that the stage follows",
     "functional.py": "the public module of each framework",
     "functions.py": "kernels, rows and PyTorch's names; and of each framework that the stage follows",
     "graph.py": "the graph that a stage shows, and the public module of PyTorch",
@@ -101,7 +100,6 @@ REPEATED_FILES = {
     "saved.py",
     "states.py",
     "threads.py",
-    "writes.py",
 }
 
 #: Pairs of a class and its only subclass in its package. TWO_THINGS are two concepts, with the reason. CHAINS are one

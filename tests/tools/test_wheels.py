@@ -27,7 +27,7 @@ LIBRARIES = sysconfig.get_paths()["purelib"]
 
 
 #: The largest size of the wheel of memory_stage, which people install for their programs, in bytes.
-MOST_BYTES = 600 * 1024
+MOST_BYTES = 600_000
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines import events
-from memory_stage.engines.cell_layouts import in_cells, numbers_in_cells
 from memory_stage.engines.protocol import (
     CellLayout,
     Copied,
@@ -29,6 +28,8 @@ from memory_stage.engines.protocol import (
     SavedTensorState,
     StorageInfo,
     StorageView,
+    in_cells,
+    numbers_in_cells,
 )
 from memory_stage.trace.cells import MOST_RANGES, SMALL, Run, merged, runs_of
 from minitensor.engine import events as engine_events

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines import events
-from memory_stage.engines.guard import Guard
+from memory_stage.engines.framework import Guard
 from memory_stage.engines.paddle import saved_table, tensor_access
 from memory_stage.engines.paddle.entries import LEAF, GradNode
 from memory_stage.engines.paddle.shadow_state import ShadowState

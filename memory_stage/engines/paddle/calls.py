@@ -14,12 +14,16 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines import events
-from memory_stage.engines.guard import Guard
-from memory_stage.engines.library_threads import is_library_thread
+from memory_stage.engines.framework import Guard, is_library_thread
 from memory_stage.engines.paddle.backward import ArrivalHook, PaddleBackward
-from memory_stage.engines.paddle.frames import without_frames
 from memory_stage.engines.paddle.functions import CustomFunctions
-from memory_stage.engines.paddle.hooking import ObservedHook, before_and_after, describe_ignored_answer, numbers
+from memory_stage.engines.paddle.hooking import (
+    ObservedHook,
+    before_and_after,
+    describe_ignored_answer,
+    numbers,
+    without_frames,
+)
 from memory_stage.engines.paddle.operations import OpenCall, OperationObserver
 from memory_stage.engines.paddle.shadow_state import ShadowState, is_library_frame
 from memory_stage.messages import message

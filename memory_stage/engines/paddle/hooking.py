@@ -1,4 +1,4 @@
-"""Observe the gradient hooks of a program.
+"""Observe the gradient hooks of a program, and remove the recorder's frames from the errors of hooks.
 
 Python cannot list the hooks of a tensor of Paddle. Therefore, while a subscription is open, each hook that the program
 registers is replaced by an :class:`ObservedHook`, which calls the hook and reports the call. The replacement remains
@@ -8,8 +8,11 @@ after the recording and then only calls the hook.
 from __future__ import annotations
 
 import functools
+import os
+import re
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,3 +77,20 @@ def before_and_after(before: np.ndarray, gradient: Any) -> tuple[np.ndarray, np.
     """Return the numbers of a gradient before and after a hook. If no copy was made before, both are those after it."""
     after = tensor_access.copied(gradient)
     return (before, after) if before.shape == after.shape else (after, after)
+
+
+_HERE = str(Path(__file__).resolve().parents[2]) + os.sep
+_FRAME = re.compile(r"^  (.+)\(\d+\): \S+$")
+
+
+def without_frames(error: BaseException) -> None:
+    """Remove the frames of this package, and of the module that started it, from the text of Paddle's error."""
+    text = error.args[0] if len(error.args) == 1 else None
+    if not isinstance(text, str) or "\nAt:\n" not in text or _HERE not in text:
+        return
+    error.args = ("\n".join(line for line in text.split("\n") if not _is_ours(line)),)
+
+
+def _is_ours(line: str) -> bool:
+    found = _FRAME.match(line)
+    return found is not None and (found[1].startswith(_HERE) or found[1] == "<frozen runpy>")

@@ -19,8 +19,7 @@ import numpy as np
 import torch
 from torch.nn.parameter import is_lazy
 
-from memory_stage.engines.cell_layouts import in_cells
-from memory_stage.engines.protocol import CellLayout, StorageInfo
+from memory_stage.engines.protocol import CellLayout, StorageInfo, in_cells
 from memory_stage.engines.torch.cuda import Gpu, gpu_at, is_capturing
 from memory_stage.messages import Text, message
 

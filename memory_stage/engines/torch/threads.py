@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from memory_stage.engines.library_threads import is_library_thread
+from memory_stage.engines.framework import is_library_thread
 from memory_stage.engines.torch.calls import call_of
 from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 from memory_stage.messages import Text, message

@@ -1,4 +1,4 @@
-"""Write a row for each in-place operation of minitensor, from the engine's events.
+"""Write a row for each in-place operation of minitensor in a program or a cell, from the engine's events.
 
 * The listener keeps ids, weak references, texts and numbers only, so values, versions, lifetimes, allocated bytes and
   the peak are the same as in an unobserved run.
@@ -10,14 +10,13 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Iterable
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, TypeVar
 
 from memory_stage.engines.minitensor.engine import MINITENSOR
 from memory_stage.explanation.minitensor import alternatives, lost_saves
-from memory_stage.explanation.minitensor.backward_reasons import needed, reasons
 from memory_stage.explanation.minitensor.pytorch_refusals import PytorchRefusals
-from memory_stage.explanation.minitensor.write_sentences import REBOUND, describe_write
+from memory_stage.explanation.minitensor.write_sentences import REBOUND, describe_write, needed, reasons
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.report_rows import ReportRow, SavedTensor, SourceLine, TensorView
 from memory_stage.explanation.verdict import Verdict, in_order
@@ -39,7 +38,7 @@ from minitensor.memory.backward_needs import (
     wanted_by,
     wanted_of,
 )
-from minitensor.memory.reachable_names import Sharing, memory_of
+from minitensor.memory.reachable_names import Sharing, memory_of, names_in, tensors_in
 from minitensor.memory.source_lines import Site, Sources, caller_in_package, is_engines
 
 Listening = TypeVar("Listening", bound="Listener")
@@ -325,3 +324,9 @@ class Listener(events.Subscription):
     def _text_of(self, error: BaseException) -> str:
         self._last_error = id(error), str(error)
         return f"{type(error).__name__}: {error}"
+
+
+def listener_of_cell(parts: Iterable[CodeType], names: dict[str, Any]) -> Listener:
+    """Return a listener that knows the tensors to which a cell refers."""
+    mentioned = dict.fromkeys(name for code in parts for name in names_in(code))
+    return Listener([found for name in mentioned if name in names for found in tensors_in(name, names[name])])

@@ -1,25 +1,34 @@
 """Find the writes that minitensor accepts and PyTorch refuses, or after which PyTorch's backward raises.
 
-PyTorch's functions save some tensors that minitensor's do not, and PyTorch refuses some overlaps.
-``facts/learners.json`` records both for PyTorch 2.13.0, and ``tests/minitensor/vocabulary/test_overwritten.py``
-compares these rules with it.
+* PyTorch's functions save some tensors that minitensor's do not.
+* PyTorch refuses a write that reads a part of the memory that it writes. It compares the first and last addresses of
+  two tensors, and only if the elements of both have no gaps. It accepts two tensors with the same cells in the same
+  order, except in a write by index and in a scatter.
+* While gradients are recorded, PyTorch refuses to write one of several views that one function made, a view that was
+  made while no gradients were recorded, and a tensor that was made in inference mode.
+
+``facts/learners.json`` records these for PyTorch 2.13.0: the second in its group "a part of itself", the third in its
+group "in place on what requires a gradient". ``tests/minitensor/vocabulary/test_overwritten.py`` and
+``test_refusals_table.py`` compare the rules with it.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
-from memory_stage.explanation.minitensor.pytorch_origins import Origins
-from memory_stage.explanation.minitensor.pytorch_overlaps import ArrayExtent, extents, reads_a_part
+import numpy as np
+
 from memory_stage.explanation.report_rows import SourceLine
 from memory_stage.messages import Message, message
-from minitensor.engine.core.history import Node
+from minitensor.engine.core.history import Node, peek
+from minitensor.engine.core.regions import span
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.modes import modes
 from minitensor.engine.saved.saved import FREED
 from minitensor.memory.backward_needs import node_of_write
 from minitensor.memory.reachable_names import memory_of
@@ -232,3 +241,170 @@ def _saved_operands(x: Tensor, others: list[Tensor]) -> list[Tensor]:
         return []
     kept = {id(each[1]) for each in node.saved if type(each) is tuple and len(each) == 3}
     return [each for each in others if id(each._storage) in kept]
+
+
+#: Functions that return several views, none of which PyTorch allows to be written.
+_SEVERAL = frozenset({"split", "chunk", "unbind"})
+#: Operations whose result PyTorch does not consider a view.
+_NO_VIEW = frozenset({"detach", "data"})
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """The way a tensor was made.
+
+    Attributes:
+        several: the function that made it together with others, or "".
+        unrecorded: True if it is a view of a tensor that requires a gradient, made while nothing was recorded.
+        inference: True if it was made in inference mode.
+    """
+
+    tensor: weakref.ref[Tensor]
+    several: str = ""
+    unrecorded: bool = False
+    inference: bool = False
+
+
+class Origins:
+    """The origins of the tensors that PyTorch may refuse to write, by their ids."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, _Origin] = {}
+
+    def made(self, x: Tensor) -> None:
+        """Note that a function made ``x``."""
+        self._of.pop(id(x), None)
+        if modes.inference:
+            self._of[id(x)] = _Origin(weakref.ref(x), inference=True)
+
+    def viewed(self, x: Tensor, op: str, base: Tensor) -> None:
+        """Note that ``x`` is a view of ``base``."""
+        before = self.known(base)
+        inference = before is not None and before.inference
+        several, unrecorded = "", False
+        if op not in _NO_VIEW:
+            several = op if op in _SEVERAL else before.several if before is not None else ""
+            unrecorded = (not modes.grad and peek(base) is not None) or (before is not None and before.unrecorded)
+        self._of.pop(id(x), None)
+        if several or unrecorded or inference:
+            self._of[id(x)] = _Origin(weakref.ref(x), several, unrecorded, inference)
+
+    def known(self, x: Tensor) -> _Origin | None:
+        """Return the origin of ``x``, or None if ``x`` was made in a way that allows every write."""
+        origin = self._of.get(id(x))
+        return origin if origin is not None and origin.tensor() is x else None
+
+    def refuses(self, x: Tensor, recorded: bool, saved: Sequence[Tensor]) -> Message | None:
+        """Return why PyTorch would not write ``x`` in place, or None if it would.
+
+        Args:
+            saved: the operands that the write's backward needs.
+        """
+        origin = self.known(x)
+        if origin is not None and origin.inference and not modes.inference:
+            return message(
+                "PyTorch would refuse here: a tensor that was made in inference mode is written in that mode only. "
+                "Write into a clone()."
+            )
+        if origin is not None and origin.several and recorded:
+            return message(
+                "PyTorch would refuse here: it does not write one of several views that {function} made. Write into a "
+                "clone().",
+                function=f"`{origin.several}`",
+            )
+        if origin is not None and origin.unrecorded and modes.grad:
+            return message(
+                "PyTorch would refuse here: it does not write a view that was made while nothing was recorded. Write "
+                "into a clone()."
+            )
+        if any((each := self.known(other)) is not None and each.inference for other in saved):
+            return message(
+                "PyTorch would refuse here: it saves no tensor for backward that was made in inference mode. Pass a "
+                "clone()."
+            )
+        return None
+
+
+#: Writes that read a single number or read elements one after another. PyTorch does not check these.
+_UNCHECKED = frozenset({"fill_", "masked_fill_", "index_fill_", "masked_scatter_"})
+
+
+@dataclass(frozen=True)
+class ArrayExtent:
+    """The memory of an array.
+
+    Attributes:
+        begin, end: addresses.
+        strides: in bytes.
+        dense: True if its elements have no gaps between them.
+    """
+
+    begin: int
+    end: int
+    strides: tuple[int, ...]
+    dense: bool
+
+    @classmethod
+    def of(cls, array: Any) -> ArrayExtent:
+        """Return the extent of ``array``."""
+        begin, count = span(array)
+        return cls(begin, begin + count * array.itemsize, array.strides, array.size == count > 0)
+
+    def overlaps(self, other: ArrayExtent) -> bool:
+        """True if PyTorch finds that the two overlap."""
+        return self.dense and other.dense and self.begin < other.end and other.begin < self.end
+
+    def is_equal(self, other: ArrayExtent) -> bool:
+        """True if PyTorch considers the two equal; it compares their ends and strides only."""
+        return (self.begin, self.end, self.strides) == (other.begin, other.end, other.strides)
+
+
+def extents(inputs: Iterable[Any]) -> list[ArrayExtent]:
+    """Return the extents of the tensors among ``inputs``. A number has none."""
+    arrays = [each._array for each in inputs if isinstance(each, Tensor)]
+    return [ArrayExtent.of(array) for array in arrays if not isinstance(array, np.generic)]
+
+
+def reads_a_part(x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, read: list[ArrayExtent]) -> bool:
+    """Return True if PyTorch refuses ``op``, which wrote the cells ``where`` of ``x``, because of its operands.
+
+    Args:
+        read: the arrays that the same call has read before it wrote.
+    """
+    others = [each for each in inputs[1:] if isinstance(each, Tensor)]
+    if op in _UNCHECKED:
+        return False
+    by_index = isinstance(where, tuple)
+    if op == "setitem":
+        values = [each for each in others if not _is_spread(each, x, where)]
+        target = ArrayExtent.of(_remaining_part(x._array, where) if by_index else where)
+    else:
+        values, target = others, ArrayExtent.of(x._array)
+    known = extents(values)
+    if by_index:
+        return any(target.overlaps(each) for each in known)
+    return any(target.overlaps(each) and not target.is_equal(each) for each in (*known, *read))
+
+
+def _is_spread(value: Tensor, x: Tensor, where: Any) -> bool:
+    """True if an assignment broadcasts its value, in which case PyTorch does not look for an overlap."""
+    if not isinstance(where, tuple):
+        return value._array.size == 1 or _without_ones(value._array.shape) != _without_ones(where.shape)
+    mask = where[0] if len(where) == 1 else None
+    return value._array.size == 1 and getattr(mask, "dtype", None) == np.bool_
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape without leading dimensions of length 1."""
+    while shape and shape[0] == 1:
+        shape = shape[1:]
+    return shape
+
+
+def _remaining_part(array: Any, where: tuple[Any, ...]) -> Any:
+    """Return the part of an array that remains after the numbers and slices of an advanced index."""
+    # A single True selects everything.
+    where = tuple(each for each in where if np.ndim(each) or getattr(each, "dtype", None) != np.bool_)
+    basic = tuple(each if not np.ndim(each) or isinstance(each, slice) else slice(None) for each in where)
+    basic = tuple(int(each) if isinstance(each, (np.ndarray, np.integer)) else each for each in basic)
+    return array[basic if Ellipsis in basic else (*basic, ...)]  # an array even if a single number is picked

@@ -1,4 +1,4 @@
-"""The sentences of a row about an in-place write of minitensor."""
+"""The sentences of a row about an in-place write of minitensor, and about the tensors that its backward needs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from memory_stage.explanation.minitensor.alternatives import UNRECORDED
 from memory_stage.explanation.report_rows import ReportRow, SavedTensor
 from memory_stage.explanation.verdict import Verdict
-from memory_stage.messages import Text, joined, message, said, sentences
+from memory_stage.messages import Text, joined, message, plural, said, sentences
 from memory_stage.trace.amounts import bytes_message
+from minitensor.memory.backward_needs import Needs
 
 MOST_NAMED = 3  # the largest number of saved tensors that a sentence names
 
@@ -94,3 +95,38 @@ def _name_saved(saved: Sequence[SavedTensor]) -> Text:
     if len(saved) > MOST_NAMED:
         named.append(message("{count} more", count=len(saved) - MOST_NAMED))
     return joined(named)
+
+
+#: The sentences of ``minitensor.memory.backward_needs`` as messages, by their English templates.
+REASONS = {
+    str(text.text): text
+    for text in (
+        message("The rule names no tensor."),
+        message("The input is overwritten."),
+        message("The input is overwritten, and the gradient of {names} needs it."),
+        message("The input is overwritten, and only what is true or false of each element is needed."),
+        message("Only `{operand}: {rule}` would need its input, and {operand} requires no gradient."),
+        message("The output is what was just written: it needs no copy."),
+    )
+}
+_TENSORS = {"its input": message("its input"), "its output": message("its output")}
+
+
+def needed(needs: Needs, has_index: bool = False) -> tuple[str, ...]:
+    """Return the tensors that the backward needs; ``has_index`` adds the index of the write."""
+    bits = plural("{count} bit per element", "{count} bits per element", needs.marks)
+    texts: list[Text] = [bits if each == str(bits) else _TENSORS.get(each, each) for each in needs.what]
+    if has_index:
+        texts.append(message("its index"))
+    return tuple(map(said, texts))
+
+
+def reasons(needs: Needs) -> str:
+    """Return the sentences about the reason."""
+    if not needs.reasons:
+        return ""
+    return said(sentences(message(REASONS[each.text].text, **_values(each.values)) for each in needs.reasons))
+
+
+def _values(values: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, Text | int]:
+    return {name: joined(texts) for name, texts in values}

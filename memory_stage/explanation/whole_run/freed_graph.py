@@ -12,7 +12,6 @@ import torch
 
 from memory_stage.engines.torch.node_names import is_leaf, short_name
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
-from memory_stage.explanation.whole_run.kept_state import find_kept_state
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import (
     ProgramText,
@@ -29,6 +28,7 @@ from memory_stage.explanation.whole_run.second_pass import (
     advise_one_pass,
     carrying,
     evidence_of_second_pass,
+    find_kept_state,
     second_pass,
 )
 from memory_stage.messages import Text, message

@@ -1,15 +1,17 @@
-"""Print an explanation on one screen."""
+"""Print an explanation on one screen, with colours in a terminal."""
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from memory_stage.explanation.whole_run.faults import Fault, HarmlessWrites
-from memory_stage.messages import Text, columns, message, plural, said, wrapped
+from memory_stage.messages import Text, columns, language, message, plural, render, said, wrapped
+from memory_stage.messages.catalogues import codes
 from memory_stage.watch.lines import ProgramLine
 
 WIDTH = 100
@@ -114,3 +116,37 @@ def _shown_name(file: str) -> str:
         return " ".join(cell)
     inside = os.path.abspath(file).startswith(os.getcwd() + os.sep)
     return os.path.relpath(file) if inside else file
+
+
+_BOLD, _RED, _GREEN, _DIM, _END = "\33[1m", "\33[31m", "\33[32m", "\33[2m", "\33[0m"
+
+
+@functools.cache
+def _styles() -> list[tuple[re.Pattern[str], str]]:
+    """Return a pattern and its replacement for each kind of line of an explanation, in all languages."""
+    fixes = "|".join(re.escape(render(described_fix(""), language(code)).rstrip()) for code in codes())
+    return [
+        (re.compile(r"^(memory-stage[^:]*:)"), rf"{_BOLD}\1{_END}"),
+        (re.compile(r"^(    - .*)$"), rf"{_RED}\1{_END}"),
+        (re.compile(r"^(    \+ .*)$"), rf"{_GREEN}\1{_END}"),
+        (re.compile(f"^(  (?:{fixes}))"), rf"{_BOLD}\1{_END}"),
+        (re.compile(r"^( +\d+  .*?)(  # .*)$"), rf"\1{_DIM}\2{_END}"),
+    ]
+
+
+def are_colours_wanted(stream: TextIO) -> bool:
+    """Return True if a stream is a terminal that shows colours and ``NO_COLOR`` is not set."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def coloured(text: str) -> str:
+    """Return the text of an explanation with escape sequences for colours."""
+    return "\n".join(_coloured_line(line) for line in text.split("\n"))
+
+
+def _coloured_line(line: str) -> str:
+    for pattern, style in _styles():
+        line, count = pattern.subn(style, line, count=1)
+        if count:
+            return line
+    return line

@@ -11,9 +11,8 @@ from typing import Any
 import torch
 
 from memory_stage.explanation.whole_run.faults import Edit, Fix
-from memory_stage.explanation.whole_run.leaf_fixes import fix_leaf_write, owner_of_call
 from memory_stage.explanation.whole_run.program_text import ProgramText, differentiated, is_fed_back
-from memory_stage.explanation.whole_run.step_fixes import fix_step_order, repeat_forward
+from memory_stage.explanation.whole_run.step_fixes import fix_leaf_write, fix_step_order, owner_of_call, repeat_forward
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, fix_read, fix_write
 from memory_stage.messages import message
 from memory_stage.recorder.reachable_tensors import local_variables

@@ -11,7 +11,7 @@ from memory_stage.explanation.whole_run import leaks, paddle_faults, paddle_view
 from memory_stage.explanation.whole_run.faults import Fault
 from memory_stage.explanation.whole_run.function_leaks import FunctionLeaks
 from memory_stage.explanation.whole_run.guarded import FaultCollector
-from memory_stage.explanation.whole_run.paddle_graph import SavedState, saved_states
+from memory_stage.explanation.whole_run.paddle_faults import SavedState, saved_states
 from memory_stage.messages import Text, message
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 from memory_stage.watch.paddle.paddle_calls import nodes_behind

@@ -1,18 +1,20 @@
-"""Diagnose a backward pass of Paddle: one that fails, and one that computes wrong gradients without an error."""
+"""Diagnose a backward pass of Paddle: one that fails, and one that computes wrong gradients without an error.
+
+The log of Paddle's calls and the table of saved tensors say which tensors the nodes of its graph saved.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from memory_stage.engines.paddle import saved_table
 from memory_stage.explanation.whole_run import derivatives, named_tensors
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix, named_lines
-from memory_stage.explanation.whole_run.kept_state import find_kept_state
-from memory_stage.explanation.whole_run.leaf_fixes import fix_leaf_write
 from memory_stage.explanation.whole_run.overwritten_fault import operations_by_line, overwritten_fault
-from memory_stage.explanation.whole_run.paddle_graph import SavedState, logged_nodes, saved_states
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_name, is_fed_back
 from memory_stage.explanation.whole_run.second_pass import (
     CARRIES,
@@ -23,9 +25,10 @@ from memory_stage.explanation.whole_run.second_pass import (
     carried_graph,
     carrying,
     evidence_of_second_pass,
+    find_kept_state,
     second_pass,
 )
-from memory_stage.explanation.whole_run.step_fixes import fix_step_order, repeat_forward
+from memory_stage.explanation.whole_run.step_fixes import fix_leaf_write, fix_step_order, repeat_forward
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue, fix_read, fix_write
 from memory_stage.messages import Text, message, plural
 from memory_stage.watch.lines import ProgramLine
@@ -261,3 +264,45 @@ def _is_shared(run: WatchedPaddleRun, value: Any) -> bool:
         each.base.address == state.address for each in run.calls.views.values()
     )
     return is_view or (state.requires_gradient and not state.maker)
+
+
+@dataclass(frozen=True)
+class SavedState:
+    """A tensor that a node saved.
+
+    Attributes:
+        node: the node.
+        role: ``in 0`` for the first argument of the call, ``out 0`` for its result, ``saved 0`` for the first tensor
+            that a ``PyLayer`` of the program saved.
+        state: the tensor at the time of the call.
+    """
+
+    node: LoggedNode
+    role: str
+    state: TensorState
+
+    @property
+    def is_compared(self) -> bool:
+        """True if Paddle compares the version of the tensor during backward."""
+        return not self.role.startswith("saved")
+
+
+def logged_nodes(run: WatchedPaddleRun, roots: list[Any]) -> Iterator[LoggedNode]:
+    """Yield the logged nodes behind tensors."""
+    for each in nodes_behind(roots):
+        node = run.calls.graph.find(each.node_ptr())
+        if node is not None and node.name == each.name():
+            yield node
+
+
+def saved_states(run: WatchedPaddleRun, version: str, roots: list[Any]) -> Iterator[SavedState]:
+    """Yield the tensors that the nodes behind ``roots`` saved, for operations in the table of saved tensors."""
+    for node in logged_nodes(run, roots):
+        for number, state in enumerate(node.saved):
+            yield SavedState(node, f"saved {number}", state)
+        for role in saved_table.saves(version, node.operation, node.name, node.kinds) or ():
+            kind, _, path = role.partition(" ")
+            if kind == "in" and path in node.inputs:
+                yield SavedState(node, role, node.inputs[path])
+            elif kind == "out" and path in node.outputs:
+                yield SavedState(node, role, node.outputs[path])

@@ -6,8 +6,7 @@ import ast
 import re
 
 from memory_stage.explanation.advice import NEW_GRADIENT
-from memory_stage.explanation.paddle_spelling import respelled_code
-from memory_stage.explanation.rewrite import out_of_place
+from memory_stage.explanation.rewrite import out_of_place, respelled_code
 from memory_stage.explanation.whole_run.faults import Edit, Fix
 from memory_stage.explanation.whole_run.program_text import name_of, names_in, path_of_target, target_of
 from memory_stage.explanation.whole_run.refused_statement import RefusedStatement

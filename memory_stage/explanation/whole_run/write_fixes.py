@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from memory_stage.explanation.paddle_spelling import respelled_code
-from memory_stage.explanation.rewrite import out_of_place
+from memory_stage.explanation.rewrite import out_of_place, respelled_code
 from memory_stage.explanation.whole_run.faults import Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_names, names_in, target_of
 from memory_stage.messages import message

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from memory_stage.engines.library_threads import is_library_thread
+from memory_stage.engines.framework import is_library_thread
 from memory_stage.engines.paddle import saved_table, tensor_access
 from memory_stage.engines.paddle.entries import LEAF
 from memory_stage.messages import Text, message

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from memory_stage.engines.paddle.frames import without_frames
+from memory_stage.engines.paddle.hooking import without_frames
 from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners
 from memory_stage.messages import Text
 from memory_stage.watch.lines import ProgramLine

@@ -1,9 +1,14 @@
-"""Watch a program that uses PyTorch from its first line to its last."""
+"""Watch a program that uses PyTorch from its first line to its last.
+
+A function is called before each backward pass, and when a pass fails or succeeds. No mode observes ``apply`` of
+subclasses of ``torch.autograd.Function``, so it is patched, to log the nodes that these functions create.
+"""
 
 from __future__ import annotations
 
 import functools
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,12 +19,11 @@ import torch
 
 from memory_stage.engines.events import ignore
 from memory_stage.engines.torch.monkeypatches import COMPILED, SCRIPTED, TRACED, TorchPatches
+from memory_stage.engines.torch.saved import is_custom, unchecked_in
 from memory_stage.engines.torch.threads import ELSEWHERE, Bystander, remove_mode
 from memory_stage.messages import Text, message
 from memory_stage.watch.lines import ProgramLine
-from memory_stage.watch.torch.backward_passes import BackwardPasses
 from memory_stage.watch.torch.call_watcher import CallWatcher
-from memory_stage.watch.torch.custom_functions import FunctionCalls
 
 MOST_PASSES = 1_000
 
@@ -170,3 +174,129 @@ class WatchedRun:
 def _named(on_unseen: Callable[[Text], None]) -> Callable[[Text], None]:
     """Return a function that passes on an engine's sentence in the words of a whole run."""
     return lambda sentence: on_unseen(_NOT_WATCHED.get(sentence, sentence))
+
+
+class FunctionCalls:
+    """A patch of ``torch.autograd.Function.apply``.
+
+    Args:
+        watcher: the mode of the watched thread, whose logs get the nodes.
+    """
+
+    def __init__(self, watcher: CallWatcher) -> None:
+        self._watcher = watcher
+        self._thread = 0
+        self._real: Any = None
+        self._mine: Any = None
+
+    def subscribe(self) -> None:
+        """Replace the method, for the calls of this thread."""
+        self._thread = threading.get_ident()
+        self._real = vars(torch.autograd.Function)["apply"]
+        self._mine = classmethod(self._patch_of(self._real.__func__))
+        torch.autograd.Function.apply = self._mine
+
+    def unsubscribe(self) -> None:
+        """Restore the method."""
+        if vars(torch.autograd.Function)["apply"] is self._mine:
+            torch.autograd.Function.apply = self._real
+        self._mine = None
+
+    def _patch_of(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        watcher = self._watcher
+
+        def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            if not watcher.is_open or threading.get_ident() != self._thread:
+                return real(cls, *args, **kwargs)
+            watcher.open_functions += 1
+            try:
+                result = real(cls, *args, **kwargs)
+            finally:
+                watcher.open_functions -= 1
+            watcher.guarded(self._log, result, sys._getframe(1))
+            return result
+
+        return apply
+
+    def _log(self, result: Any, frame: FrameType) -> None:
+        for x in result if isinstance(result, (tuple, list)) else (result,):
+            node = x.grad_fn if isinstance(x, torch.Tensor) else None
+            if node is not None and is_custom(node):
+                self._watcher.log_function(node._sequence_nr(), frame)
+                for _, kept in unchecked_in(node):
+                    self._watcher.keep_unchecked(kept)
+                return
+
+
+_next_node = torch._C._autograd._get_sequence_nr
+
+
+class BackwardPasses:
+    """A patch of the one function of torch that runs every backward pass.
+
+    Args:
+        watcher: the mode of the watched thread. It is on the stack during a pass, so that it observes the program's
+            hooks.
+        before: called with the tensors that a pass is about to start from.
+        failed: called with these tensors, the error, and the frame that called backward. The program's frames still
+            exist during this call, so that it can search their variables.
+        after: called after a pass has succeeded, with the frame, and True if the pass retains the graph.
+    """
+
+    def __init__(
+        self,
+        watcher: CallWatcher,
+        before: Callable[[Any, FrameType], None],
+        failed: Callable[[Any, BaseException, FrameType], None],
+        after: Callable[[FrameType, bool], None],
+    ) -> None:
+        self._watcher, self._before, self._failed, self._after = watcher, before, failed, after
+        self._thread = 0
+        self._real: Any = None
+        self._mine: Any = None
+
+    def subscribe(self) -> None:
+        """Replace torch's function, for the backward passes of this thread."""
+        self._thread = threading.get_ident()
+        self._real = torch.autograd._engine_run_backward
+        self._mine = self._run
+        torch.autograd._engine_run_backward = self._mine
+
+    def unsubscribe(self) -> None:
+        """Restore torch's function."""
+        if torch.autograd._engine_run_backward is self._mine:
+            torch.autograd._engine_run_backward = self._real
+        self._mine = None
+
+    def _run(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        watcher = self._watcher
+        if not watcher.is_open or threading.get_ident() != self._thread:
+            return self._real(t_outputs, *args, **kwargs)
+        frame = sys._getframe(1)
+        is_in_backward = watcher.is_in_backward
+        keeps_graph = any(each is True for each in args[1:3])  # the positional arguments retain_graph and create_graph
+        with torch._C.DisableTorchFunction():
+            self._before(t_outputs, frame)
+        if is_in_backward:  # torch has taken the mode off its stack, but it must observe the program's hooks
+            watcher.__enter__()
+            watcher.is_in_backward = False
+        first = _next_node()
+        try:
+            result = self._real(t_outputs, *args, **kwargs)
+        except BaseException as error:
+            with torch._C.DisableTorchFunction():
+                self._failed(t_outputs, error, frame)
+            t_outputs = args = kwargs = None  # type: ignore[assignment]  # the traceback refers to this frame
+            raise
+        finally:
+            if is_in_backward:
+                remove_mode(watcher)
+                watcher.is_in_backward = True
+            del frame
+        frame, end = sys._getframe(1), _next_node()
+        if end != first and watcher.is_open:  # create_graph=True has recorded the pass
+            watcher.guarded(watcher.log_pass, first, end, frame)
+        with torch._C.DisableTorchFunction():
+            self._after(frame, keeps_graph)
+        del frame
+        return result

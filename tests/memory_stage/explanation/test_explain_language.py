@@ -9,7 +9,7 @@ import pytest
 import minitensor as mt
 from memory_stage import set_language
 from memory_stage.explanation.minitensor import Report
-from memory_stage.explanation.minitensor.backward_reasons import REASONS
+from memory_stage.explanation.minitensor.write_sentences import REASONS
 from minitensor import torch
 from minitensor.engine.table import ROWS
 from minitensor.memory.backward_needs import needs_of

@@ -51,7 +51,7 @@ _NOT_SHOWN = {
     },
     # parts of frameworks' errors
     "engines/torch/backward.py": {"modified by an inplace operation"},
-    "engines/torch/writes.py": {
+    "engines/torch/function_mode.py": {
         "This view is the output of a function that returns multiple views",
         "a leaf Variable that requires grad",
         "a view of a leaf Variable",
@@ -71,8 +71,7 @@ _NOT_SHOWN = {
     "explanation/whole_run/paddle_faults.py": {
         "has been modified by an inplace operation",
         "backward twice for the same subgraph",
-        "history cut",
-        "graph freed",
+        *("history cut", "graph freed", "saved "),
     },
     "explanation/whole_run/refusals.py": {
         "At least one stride in the given numpy array is negative",
@@ -104,12 +103,11 @@ _NOT_SHOWN = {
     "explanation/whole_run/array_faults.py": {"overwritten silently"},
     "explanation/whole_run/copied_losses.py": {"history cut"},
     "explanation/whole_run/overwritten_fault.py": {"overwritten silently"},
-    "explanation/whole_run/second_pass.py": {"graph freed"},
+    "explanation/whole_run/second_pass.py": {"graph freed", "tuple(each.detach() for each in ", "if ", " is not None:"},
     # keys
     "engines/torch/frames.py": {"calling for the stage"},
-    "explanation/minitensor/backward_reasons.py": {"its input", "its output"},
+    "explanation/minitensor/write_sentences.py": {"its input", "its output"},
     "explanation/whole_run/derivatives.py": {"input "},
-    "explanation/whole_run/paddle_graph.py": {"saved "},
     "model/compound_names.py": {" in ", " of ", "parameter "},
     "recorder/stack.py": {"line "},
     # code of Python
@@ -118,7 +116,6 @@ _NOT_SHOWN = {
     "explanation/whole_run/aliased_networks.py": {"import copy"},
     "explanation/whole_run/kept_objects.py": {" for _ in range("},
     "explanation/whole_run/overwritten_fixes.py": {"[p for group in ", ".param_groups for p in group['params']]"},
-    "explanation/whole_run/kept_state.py": {"tuple(each.detach() for each in ", "if ", " is not None:"},
     "explanation/whole_run/refused_writes.py": {"with ", "return "},
     "explanation/whole_run/write_fixes.py": {"return "},
     # code of JavaScript, HTML and CSS

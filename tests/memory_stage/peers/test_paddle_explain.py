@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memory_stage.api import run_and_release
-from memory_stage.explanation.paddle_spelling import respelled
+from memory_stage.explanation.rewrite import respelled
 from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.explanation.verdict import Verdict
 from tests.support.peers.paddle_classics import FAILING, SILENT, START, fixed, source

@@ -10,8 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
 
 import memory_stage as stage  # noqa: E402
-from memory_stage.engines.cell_layouts import in_cells, numbers_in_cells  # noqa: E402
-from memory_stage.engines.protocol import CellLayout  # noqa: E402
+from memory_stage.engines.protocol import CellLayout, in_cells, numbers_in_cells  # noqa: E402
 from memory_stage.engines.torch.memory import cell_sizes  # noqa: E402
 from memory_stage.trace.validation import problems  # noqa: E402
 

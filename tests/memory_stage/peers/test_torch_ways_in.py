@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 import memory_stage  # noqa: E402
 from benchmarks import long_run  # noqa: E402
-from memory_stage.explanation.whole_run import colours  # noqa: E402
+from memory_stage.explanation.whole_run import one_screen  # noqa: E402
 
 SPOILED = "Line {} overwrites `y`, which the backward pass in line {} still needs."
 
@@ -218,12 +218,12 @@ class Terminal:
 def test_only_a_terminal_without_the_variable_no_color_gets_colours(monkeypatch, capsys):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert colours.are_wanted(Terminal()) and not colours.are_wanted(sys.stderr)
+    assert one_screen.are_colours_wanted(Terminal()) and not one_screen.are_colours_wanted(sys.stderr)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not colours.are_wanted(Terminal())
+    assert not one_screen.are_colours_wanted(Terminal())
     diff = "    -    1  x = 1\n    +    1  x = 2"
     text = f"memory-stage: Line 1 is wrong.\n\n      1  x = 1  # wrong\n\n  Fix: Edit it.\n{diff}"
-    shown = colours.coloured(text)
+    shown = one_screen.coloured(text)
     assert "\33[31m    -    1  x = 1\33[0m" in shown and "\33[32m    +    1  x = 2\33[0m" in shown
     for sequence in ("\33[0m", "\33[1m", "\33[2m", "\33[31m", "\33[32m"):
         shown = shown.replace(sequence, "")

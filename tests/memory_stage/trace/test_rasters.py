@@ -10,7 +10,7 @@ import pytest
 import minitensor as mt
 from memory_stage import api as stage
 from memory_stage.model.storages import SAMPLES
-from memory_stage.trace.rasters import MOST, MOST_PICTURES, Raster
+from memory_stage.trace.cells import MOST, MOST_PICTURES, Raster
 from memory_stage.trace.validation import problems
 
 

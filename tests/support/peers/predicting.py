@@ -98,9 +98,9 @@ def _stale(todo: list[NodeTag]) -> set[NodeTag]:
 
 def run(first: int, last: int) -> tuple[Counter[str], list[int]]:
     """Return the counts over some programs, and the numbers of programs with a wrong prediction."""
-    from memory_stage.engines.torch import session
+    from memory_stage.engines.torch import engine
 
-    before, session.Backward = session.Backward, Watched
+    before, engine.Backward = engine.Backward, Watched
     total: Counter[str] = Counter()
     wrong = []
     try:
@@ -117,7 +117,7 @@ def run(first: int, last: int) -> tuple[Counter[str], list[int]]:
                 wrong.append(number)
             total += counts
     finally:
-        session.Backward = before
+        engine.Backward = before
     return total, wrong
 
 
