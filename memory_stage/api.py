@@ -214,6 +214,14 @@ def checked_depth(depth: str) -> str:
     return depth
 
 
+def _checked_limit(steps: int, depth: str | None, language: str | None) -> int:
+    """Return ``steps``; raise ValueError if it is no whole number from 1, or if there is no such depth or language."""
+    if depth is not None:
+        checked_depth(depth)
+    find_language(language)
+    return checked_steps(steps)
+
+
 def run(
     source: str, namespace: dict[str, Any], *, file: str | None = None, engine: Engine | None = None, **settings: Any
 ) -> recording.RecordedRun:
@@ -298,10 +306,7 @@ def record(
         ValueError: if ``steps`` is not a whole number from 1, or there is no such step ``key``, ``depth`` or
             ``language``.
     """
-    limit = checked_steps(steps)
-    if depth is not None:
-        checked_depth(depth)
-    find_language(language)
+    limit = _checked_limit(steps, depth, language)
     done = run_and_release(dedented(source), _names(namespace), ignore=frozenset(ignore), policy=policy, limit=limit)
     return Stage([done], title, ask, key=key, depth=depth, language=language)
 
@@ -320,10 +325,7 @@ def trace(
 
     ``title``, ``ask``, ``steps``, ``key``, ``depth`` and ``language`` are as in :func:`record`.
     """
-    limit = checked_steps(steps)
-    if depth is not None:
-        checked_depth(depth)
-    find_language(language)
+    limit = _checked_limit(steps, depth, language)
     name = getattr(function, "__name__", "function")
     name = name if name.isidentifier() else "function"
     parameters = parameter_names(function, len(arguments))
@@ -374,10 +376,7 @@ def compare(
         ValueError: if a label belongs to no program, a policy does not exist, ``steps`` is not a whole number from 1,
             or there is no such step ``key``, ``depth`` or ``language``.
     """
-    limit = checked_steps(steps)
-    if depth is not None:
-        checked_depth(depth)
-    find_language(language)
+    limit = _checked_limit(steps, depth, language)
     if isinstance(programs, str):
         if not policies or isinstance(policies, Mapping):
             raise ValueError("compare with one program needs a list of policies: compare(program, policies=[...])")

@@ -19,10 +19,10 @@ from pathlib import Path
 if not __package__:  # if this runs as a script, `tools` is found in the parent folder
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import yaml
 from playwright.sync_api import Page, sync_playwright
 from pypdf import PdfReader, PdfWriter
 
+from _ext.book_pages.languages import contents
 from tools import chromium, serve
 
 ROOT = serve.ROOT
@@ -63,17 +63,11 @@ def main() -> None:
     options = parser.parse_args()
     if not (options.folder / "index.html").exists():
         parser.error(f"{options.folder} has no index.html: build the book first")
-    join_pages(print_pages(options.folder, options.pages or page_names()), options.to)
+    join_pages(print_pages(options.folder, options.pages or contents(ROOT)), options.to)
     print(f"{options.to}: {options.to.stat().st_size / 1e6:.1f} MB")
 
 
-def page_names() -> list[str]:
-    """Return the pages of the book in the order of its table of contents."""
-    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    return [contents["root"], *(chapter["file"] for part in contents["parts"] for chapter in part["chapters"])]
-
-
-def print_pages(folder: Path, names: list[str]) -> Iterator[PrintedPage]:
+def print_pages(folder: Path, names: Iterable[str]) -> Iterator[PrintedPage]:
     """Print each page of the built book with Chromium."""
     try:
         found = chromium.find()

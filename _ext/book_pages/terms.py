@@ -11,15 +11,14 @@ lists it as a form.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from book_kit.tables.glossary_table import terms as glossary
 from book_kit.tables.table_words import translated
 
 from .translated import book_of
@@ -63,12 +62,6 @@ def link_terms(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
                 end = found.end()
         if pieces:
             text.parent.replace(text, [*pieces, nodes.Text(str(text)[end:])])
-
-
-def glossary(root: Path) -> list[dict[str, Any]]:
-    """Return the terms, in the order of the glossary."""
-    found: list[dict[str, Any]] = json.loads((root / "book" / "glossary.json").read_text(encoding="utf-8"))
-    return found
 
 
 def forms(term: dict[str, Any], code: str) -> list[str]:

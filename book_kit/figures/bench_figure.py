@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memory_stage.figures.paper import blank, tokens
+from memory_stage.figures.paper import blank, style, tokens
 from memory_stage.messages import message, said
 
 if TYPE_CHECKING:
@@ -209,14 +209,9 @@ def _spread(rows: Sequence[Mapping[str, Any]], name: str, library: str) -> Mappi
 
 
 def _style(axes: Axes, grid: Any) -> None:
-    colour = tokens()
-    axes.set_facecolor(colour["paper"])
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("bottom", "left"))
-        spine.set_color(colour["line"])
-    axes.tick_params(colors=colour["muted"], labelcolor=colour["ink"], labelsize=8)
-    axes.set_axisbelow(True)
-    axes.grid(True, axis=grid, color=colour["rule"], linewidth=0.8)
+    style(axes)
+    axes.tick_params(labelsize=8)
+    axes.grid(True, axis=grid, color=tokens()["rule"], linewidth=0.8)
 
 
 def _surface(kind: str) -> dict[str, Any]:

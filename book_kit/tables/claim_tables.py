@@ -15,7 +15,7 @@ from typing import Any
 import minitensor as mt
 from book_kit.data.library_names import NAMES
 from book_kit.tables.error_tables import code, restored_settings, shortened
-from book_kit.tables.reference_tables import markdown
+from book_kit.tables.reference_tables import markdown, rounded
 from book_kit.tables.table_words import comma_list, said, semicolon_list, translated
 from memory_stage.messages import Text, capitalized, message
 
@@ -100,7 +100,7 @@ def answers(root: Path, proof: dict[str, Any]) -> dict[str, str]:
         if proof["ask"] == "error":
             value = shortened(" ".join(answer.get("error", "no error").split()), LONGEST)
         else:
-            value = repr(_round(answer["values"][proof["ask"]]))
+            value = repr(rounded(answer["values"][proof["ask"]]))
         found[f"{NAMES[records[key]['library']]} {records[key]['version']}"] = value
     return found
 
@@ -149,12 +149,6 @@ def _times(root: Path, proof: dict[str, Any]) -> list[Text]:
         )
         for library in proof["of"]
     ]
-
-
-def _round(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_round(each) for each in value]
-    return round(value, 4) if isinstance(value, float) else value
 
 
 def _title(page: str) -> Text:

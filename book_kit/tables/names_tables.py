@@ -14,7 +14,7 @@ from typing import Any
 
 import minitensor as mt
 from book_kit.data.library_names import NAMES
-from book_kit.tables.reference_tables import markdown
+from book_kit.tables.reference_tables import markdown, rounded
 from book_kit.tables.table_words import comma_list, said, semicolon_list, translated
 from memory_stage.messages import Text, message, sentences
 from minitensor.paddle.missing import NOT_HERE
@@ -200,13 +200,7 @@ def _in_words(ask: str, value: Any) -> Text:
     """Return yes or no for the answer to a question, and any other value as code."""
     if ASKS[ask][0].endswith("?") and value in (True, False, "none"):
         return message("yes") if value is True else message("no")
-    return f"`{_round(value)}`"
-
-
-def _round(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_round(each) for each in value]
-    return round(value, 4) if isinstance(value, float) else value
+    return f"`{rounded(value)}`"
 
 
 def _join_titles(titles: list[str], found: dict[str, CellAnswer]) -> str:

@@ -249,6 +249,13 @@ def markdown(heads: Iterable[Text], lines: Iterable[Iterable[Text]]) -> str:
     return "\n".join(f"| {line} |" for line in (" | ".join(titles), " | ".join(["---"] * len(titles)), *body))
 
 
+def rounded(value: Any) -> Any:
+    """Return a recorded value with four decimals: a float, or a list with floats, also in lists inside it."""
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    return round(value, 4) if isinstance(value, float) else value
+
+
 def in_place_table(entries: Iterable[OperationEntry]) -> str:
     """Return a table of the values that each operation saves, and of the copies of x that it keeps in each library."""
     heads = (message("Operation"), message("Gradient"), message("Keeps"), "Paddle", "PyTorch", message("Differs"))

@@ -1,4 +1,4 @@
-"""What the engines of PyTorch and Paddle have in common: answers, a guard against errors, the program's threads."""
+"""What the engines of PyTorch and Paddle have in common: answers, a guard against errors, patches, library threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from memory_stage.engines.protocol import DEFAULT_POLICY, Copied
+from memory_stage.engines.protocol import DEFAULT_POLICY, CellLayout, Copied, StorageView
 
 
 class FrameworkEngine:
@@ -79,6 +79,13 @@ class FrameworkEngine:
         return np.asarray(gradient)
 
 
+def view_of_array(array: np.ndarray, begin: int) -> StorageView:
+    """Describe an array on a shared storage that begins at the address ``begin``."""
+    offset = (array.__array_interface__["data"][0] - begin) // array.itemsize
+    strides = [stride // array.itemsize for stride in array.strides]
+    return StorageView(CellLayout(list(array.shape), strides, offset), array.dtype.name, False, True)
+
+
 class Guard:
     """A context manager around an observer: if the observer raises an error, ``fail`` is called and the program
     continues.
@@ -104,6 +111,27 @@ class Guard:
             return False
         self._fail(error)
         return True
+
+
+class Patches:
+    """Patched attributes of modules and classes."""
+
+    def __init__(self) -> None:
+        self.placed: list[tuple[Any, str, Any, Any]] = []  # owner, name, patch and original of each attribute
+
+    def place(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        """Replace an attribute by the patch that ``make`` returns for the original."""
+        real = vars(owner)[name]
+        mine = make(real)
+        self.placed.append((owner, name, mine, real))
+        setattr(owner, name, mine)
+
+    def restore(self) -> None:
+        """Restore the original attributes, except those that the program has patched since."""
+        while self.placed:
+            owner, name, mine, real = self.placed.pop()
+            if vars(owner).get(name) is mine:
+                setattr(owner, name, real)
 
 
 #: Modules whose threads do not belong to the program.

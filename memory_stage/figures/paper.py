@@ -177,15 +177,21 @@ def bars(
 
 
 def _axes(width: float, height: float) -> tuple[Figure, Axes]:
-    colour = tokens()
     figure = blank(width, height)
-    axes = figure.add_subplot(facecolor=colour["paper"])
+    axes = figure.add_subplot()
+    style(axes)
+    return figure, axes
+
+
+def style(axes: Axes) -> None:
+    """Give axes the colours of the stage, with lines at the bottom and on the left only."""
+    colour = tokens()
+    axes.set_facecolor(colour["paper"])
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("bottom", "left"))
         spine.set_color(colour["line"])
     axes.tick_params(colors=colour["muted"], labelcolor=colour["ink"])
     axes.set_axisbelow(True)
-    return figure, axes
 
 
 def _whole_numbers() -> Any:

@@ -11,7 +11,6 @@ from minitensor.engine import checks
 from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape, float_dtype
-from minitensor.engine.device.arrays import host_array
 from minitensor.engine.device.places import current
 from minitensor.nn.initializer import Constant, Initializer, XavierUniform
 
@@ -45,8 +44,7 @@ class Parameter(Tensor):
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        self._require_leaf("pickled")
-        return _parameter_on, (np.array(host_array(self._array), order="C"), self.stop_gradient)
+        return _parameter_on, super().__reduce__()[1]
 
 
 def _parameter_on(array: np.ndarray, stop_gradient: bool) -> Parameter:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.core.history import Node, Operation, new_node
-from minitensor.engine.core.regions import writeable
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import zeros_like
 from minitensor.engine.device.arrays import as_array, broadcast_shapes, host_array, like
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.kernels import elementwise, rounding
 from minitensor.engine.kernels.numbers import number
+from minitensor.engine.kernels.random import need_writeable
 from minitensor.engine.kernels.sixteen_bits import in_its_dtype
 from minitensor.engine.modes import modes
 from minitensor.torch.arguments import need_int
@@ -106,16 +106,9 @@ def _fill(out: Array, drawn: Array) -> Array:
     return out
 
 
-def _check_target(out: Array, only_floats: bool = True) -> None:
-    if only_floats and out.dtype not in FLOATS:
-        raise TypeError(f"such random numbers cannot be stored in dtype {out.dtype.name}")
-    if not writeable(out):
-        raise ValueError("assignment destination is read-only")
-
-
 def uniform(a: Array, low: float, high: float, generator: Any, out: Array) -> Array:
     """Fill ``out`` with numbers drawn uniformly from ``low`` to ``high``."""
-    _check_target(out)
+    need_writeable(out)
     low, high = number("uniform_", "from", low), number("uniform_", "to", high)
     if not low <= high:
         raise ValueError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
@@ -134,7 +127,7 @@ def normal_arguments(mean: Any, std: Any, generator: Any) -> tuple[Any, ...]:
 
 def normal(a: Array, mean: float, std: float, generator: Any, out: Array) -> Array:
     """Fill ``out`` with numbers from the normal distribution."""
-    _check_target(out)
+    need_writeable(out)
     dense = bool(out.flags.c_contiguous)
     cells = _in_memory_order(out)
     _fill(cells, generator_of(generator).normal(cells.shape, out.dtype, mean, std, dense))
@@ -151,7 +144,7 @@ def bernoulli_arguments(p: Any, generator: Any) -> tuple[Any, ...]:
 
 def bernoulli(a: Array, p: Any, generator: Any, out: Array) -> Array:
     """Fill ``out`` with 1 with probability ``p``, else with 0."""
-    _check_target(out, only_floats=False)
+    need_writeable(out, only_floats=False)
     if isinstance(p, np.ndarray):
         p = np.broadcast_to(p, out.shape)
     drawn = generator_of(generator).uniform(out.shape, p.dtype if isinstance(p, np.ndarray) else np.dtype(np.float64))
@@ -160,7 +153,7 @@ def bernoulli(a: Array, p: Any, generator: Any, out: Array) -> Array:
 
 def exponential(a: Array, lambd: Any, generator: Any, out: Array) -> Array:
     """Fill ``out`` with numbers from the exponential distribution of rate ``lambd``."""
-    _check_target(out)
+    need_writeable(out)
     rate = number("exponential_", "lambd", lambd)
     if not rate > 0:
         raise ValueError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
@@ -194,7 +187,7 @@ def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> 
 
     With one argument they are drawn from 0 to that number; without arguments, from all that the dtype holds exactly.
     """
-    _check_target(out, only_floats=False)
+    need_writeable(out, only_floats=False)
     source = generator_of(generator)
     if to is None:
         if from_:

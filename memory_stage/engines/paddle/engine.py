@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines import events, protocol
-from memory_stage.engines.framework import FrameworkEngine
+from memory_stage.engines.framework import FrameworkEngine, view_of_array
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.calls import CallTracker
 from memory_stage.engines.paddle.entries import GradientHandle, GradNode, PaddleStorage
@@ -260,10 +260,7 @@ class PaddleEngine(FrameworkEngine):
 
     def storage_view_of_array(self, storage: PaddleStorage, array: np.ndarray) -> protocol.StorageView:
         """Describe the array by its strides and its address."""
-        offset = (array.__array_interface__["data"][0] - storage.address) // array.itemsize
-        strides = [stride // array.itemsize for stride in array.strides]
-        layout = protocol.CellLayout(list(array.shape), strides, offset)
-        return protocol.StorageView(layout, array.dtype.name, False, True)
+        return view_of_array(array, storage.address)
 
     def bits(self, storage: PaddleStorage) -> np.ndarray | None:
         cells = storage.cells()

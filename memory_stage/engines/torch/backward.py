@@ -6,6 +6,7 @@ adds hooks to every node before backward and removes them afterwards. The hooks 
 
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ import numpy as np
 import torch
 
 from memory_stage.engines import events
+from memory_stage.engines.framework import Patches
 from memory_stage.engines.torch.cuda import is_capturing
 from memory_stage.engines.torch.memory import elements_of, is_drawable, muted
 from memory_stage.engines.torch.node_hooks import AfterLeaf, AfterNode, BeforeNode, call_after_leaf
@@ -41,8 +43,7 @@ class Backward:
 
     def __init__(self, registry: Registry, nodes: Nodes, mode: Any, emit: events.Listener) -> None:
         self._registry, self._nodes, self._mode, self._emit = registry, nodes, mode, emit
-        self._real: Any = None
-        self._mine: Any = None
+        self._patches = Patches()
         self._thread = threading.get_ident()
         self.hooks = UserHooks(registry, nodes, mode, self._settle, self.register_received)
         self._passes: list[_Pass] = []
@@ -50,23 +51,19 @@ class Backward:
 
     def patch(self) -> None:
         """Replace torch's function."""
-        self._real = torch.autograd._engine_run_backward
         self._mode.hooks = self.hooks
-        self._mine = self._run
-        torch.autograd._engine_run_backward = self._mine
+        self._patches.place(torch.autograd, "_engine_run_backward", lambda real: functools.partial(self._run, real))
 
     def restore(self) -> None:
         """Restore torch's function."""
-        if torch.autograd._engine_run_backward is self._mine:
-            torch.autograd._engine_run_backward = self._real
-        self._mine = None
+        self._patches.restore()
 
     # ---------- one pass ----------
 
-    def _run(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def _run(self, real: Any, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
         mode = self._mode
         if not mode.is_open or threading.get_ident() != self._thread or is_capturing():
-            return self._real(t_outputs, *args, **kwargs)
+            return real(t_outputs, *args, **kwargs)
         passing = None
         hooks: list[Any] = []
         with mode.guard, muted():
@@ -79,7 +76,7 @@ class Backward:
             mode.__enter__()
             mode.is_in_call = False
         try:
-            return self._real(t_outputs, *args, **kwargs)
+            return real(t_outputs, *args, **kwargs)
         except RuntimeError as error:
             t_outputs = args = kwargs = None  # type: ignore[assignment]  # the traceback refers to this frame
             if _STALE in str(error) and mode.is_open:

@@ -24,7 +24,7 @@ import torch
 
 from memory_stage.engines import protocol
 from memory_stage.engines.events import Listener, ignore
-from memory_stage.engines.framework import FrameworkEngine
+from memory_stage.engines.framework import FrameworkEngine, view_of_array
 from memory_stage.engines.torch import cuda
 from memory_stage.engines.torch.backward import Backward
 from memory_stage.engines.torch.frames import is_library_frame
@@ -354,12 +354,7 @@ class TorchEngine(FrameworkEngine):
 
     def storage_view_of_array(self, storage: Memory, array: np.ndarray) -> protocol.StorageView:
         """Describe the array by its strides and its address."""
-        begin, _ = storage.place()
-        offset = (array.__array_interface__["data"][0] - begin) // array.itemsize
-        strides = [stride // array.itemsize for stride in array.strides]
-        return protocol.StorageView(
-            protocol.CellLayout(list(array.shape), strides, offset), array.dtype.name, False, True
-        )
+        return view_of_array(array, storage.place()[0])
 
     @_mute
     def bits(self, storage: VersionCounter) -> np.ndarray | None:

@@ -25,6 +25,7 @@ import torch.utils.hooks
 from torch.overrides import TorchFunctionMode
 
 from memory_stage.engines import events
+from memory_stage.engines.framework import Patches
 from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 from memory_stage.engines.torch.function_mode import Mode
 from memory_stage.engines.torch.threads import Bystander, places_of_threads, remove_mode
@@ -69,39 +70,30 @@ class TorchPatches:
         self._of_layer = of_layer
         self._thread = 0
         self._caller = Caller()
-        self._placed: list[tuple[Any, str, Any, Any]] = []  # owner, name, patch and original of each function
+        self._patches = Patches()
         #: Maps a thread to the mode that was taken off its stack, and the id of the frame that runs compiled code.
         self._off_for: dict[int, tuple[TorchFunctionMode, int]] = {}
 
     def patch(self) -> None:
         """Apply all patches in this thread."""
-        self._thread = threading.get_ident()
-        self._place(torch, "compile", self._compile)
-        self._place(torch.utils, "swap_tensors", self._swap)
-        self._place(torch.overrides, "has_torch_function", self._has)
-        self._place(torch.utils.hooks.BackwardHook, "__init__", self._of_layer)
+        self._thread, place = threading.get_ident(), self._patches.place
+        place(torch, "compile", self._compile)
+        place(torch.utils, "swap_tensors", self._swap)
+        place(torch.overrides, "has_torch_function", self._has)
+        place(torch.utils.hooks.BackwardHook, "__init__", self._of_layer)
         for name in _UNOBSERVED:
-            self._place(torch, name, functools.partial(self._emitting, name))
+            place(torch, name, functools.partial(self._emitting, name))
         for name in _TRACING:
-            self._place(torch.jit, name, self._trace)
+            place(torch.jit, name, self._trace)
         for scripted in (torch._C.ScriptFunction, torch._C.ScriptMethod):
-            self._place(scripted, "__call__", functools.partial(_ReportingMethod, self._report_scripted))
+            place(scripted, "__call__", functools.partial(_ReportingMethod, self._report_scripted))
         for owner, name in places_of_threads():
-            self._place(owner, name, self._modes[1].about)
+            place(owner, name, self._modes[1].about)
         self._patch_loaded_compiler()
 
     def restore(self) -> None:
         """Restore torch's functions."""
-        while self._placed:
-            owner, name, mine, real = self._placed.pop()
-            if vars(owner).get(name) is mine:
-                setattr(owner, name, real)
-
-    def _place(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
-        real = vars(owner)[name]
-        mine = make(real)
-        self._placed.append((owner, name, mine, real))
-        setattr(owner, name, mine)
+        self._patches.restore()
 
     def _remove_mode(self) -> TorchFunctionMode | None:
         """Remove this thread's mode from its stack and return it; None if there is none."""
@@ -126,8 +118,8 @@ class TorchPatches:
     def _patch_loaded_compiler(self) -> None:
         """Patch torch's compiler once it is loaded, so that the start and end of compiled code are observed."""
         dynamo = sys.modules.get(_DYNAMO)
-        if dynamo is not None and all(owner is not dynamo for owner, *_ in self._placed):
-            self._place(dynamo, "_maybe_set_eval_frame", self._patched_eval_frame)
+        if dynamo is not None and all(owner is not dynamo for owner, *_ in self._patches.placed):
+            self._patches.place(dynamo, "_maybe_set_eval_frame", self._patched_eval_frame)
 
     def _patched_eval_frame(self, real: Any) -> Any:
         def set_eval_frame(callback: Any) -> Any:

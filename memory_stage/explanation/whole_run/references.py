@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from memory_stage.engines.framework import Patches
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.guarded import FaultCollector
 from memory_stage.explanation.whole_run.program_text import ProgramText
@@ -25,33 +26,18 @@ class StateDicts:
 
     def __init__(self, watch: WatchedRun, collector: FaultCollector) -> None:
         self._watch, self._collector = watch, collector
-        self._real: dict[str, Any] = {}
-        self._mine: dict[str, Any] = {}
+        self._patches = Patches()
         #: For each module, how many backward passes had run at its last call of ``state_dict``, and the line.
         self._taken: weakref.WeakKeyDictionary[torch.nn.Module, tuple[int, ProgramLine]] = weakref.WeakKeyDictionary()
 
     def subscribe(self) -> None:
         """Patch the two methods."""
-        self._patch("state_dict", self._on_taken)
-        self._patch("load_state_dict", self._on_loaded)
+        for name, before in (("state_dict", self._on_taken), ("load_state_dict", self._on_loaded)):
+            self._patches.place(torch.nn.Module, name, functools.partial(_called_after, before))
 
     def unsubscribe(self) -> None:
         """Restore torch's methods, unless the program has patched them since."""
-        for name, real in self._real.items():
-            if getattr(torch.nn.Module, name) is self._mine[name]:
-                setattr(torch.nn.Module, name, real)
-
-    def _patch(self, name: str, before: Callable[..., None]) -> None:
-        real = self._real[name] = getattr(torch.nn.Module, name)
-
-        @functools.wraps(real)
-        def method(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-            with contextlib.suppress(Exception), torch._C.DisableTorchFunction():
-                before(module, sys._getframe(1), *args)
-            return real(module, *args, **kwargs)
-
-        self._mine[name] = method
-        setattr(torch.nn.Module, name, method)
+        self._patches.restore()
 
     def _on_taken(self, module: torch.nn.Module, frame: FrameType, *args: Any) -> None:
         if frame.f_code.co_name != "state_dict":  # not the call that a module makes for a submodule
@@ -89,3 +75,15 @@ class StateDicts:
             (fix,),
             is_silent=True,
         )
+
+
+def _called_after(before: Callable[..., None], real: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that calls ``before`` with the module, the caller's frame and the arguments, then ``real``."""
+
+    @functools.wraps(real)
+    def method(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        with contextlib.suppress(Exception), torch._C.DisableTorchFunction():
+            before(module, sys._getframe(1), *args)
+        return real(module, *args, **kwargs)
+
+    return method

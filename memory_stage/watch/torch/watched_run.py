@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from memory_stage.engines.events import ignore
+from memory_stage.engines.framework import Patches
 from memory_stage.engines.torch.monkeypatches import COMPILED, SCRIPTED, TRACED, TorchPatches
 from memory_stage.engines.torch.saved import is_custom, unchecked_in
 from memory_stage.engines.torch.threads import ELSEWHERE, Bystander, remove_mode
@@ -186,21 +187,16 @@ class FunctionCalls:
     def __init__(self, watcher: CallWatcher) -> None:
         self._watcher = watcher
         self._thread = 0
-        self._real: Any = None
-        self._mine: Any = None
+        self._patches = Patches()
 
     def subscribe(self) -> None:
         """Replace the method, for the calls of this thread."""
         self._thread = threading.get_ident()
-        self._real = vars(torch.autograd.Function)["apply"]
-        self._mine = classmethod(self._patch_of(self._real.__func__))
-        torch.autograd.Function.apply = self._mine
+        self._patches.place(torch.autograd.Function, "apply", lambda real: classmethod(self._patch_of(real.__func__)))
 
     def unsubscribe(self) -> None:
         """Restore the method."""
-        if vars(torch.autograd.Function)["apply"] is self._mine:
-            torch.autograd.Function.apply = self._real
-        self._mine = None
+        self._patches.restore()
 
     def _patch_of(self, real: Callable[..., Any]) -> Callable[..., Any]:
         watcher = self._watcher
@@ -252,26 +248,21 @@ class BackwardPasses:
     ) -> None:
         self._watcher, self._before, self._failed, self._after = watcher, before, failed, after
         self._thread = 0
-        self._real: Any = None
-        self._mine: Any = None
+        self._patches = Patches()
 
     def subscribe(self) -> None:
         """Replace torch's function, for the backward passes of this thread."""
         self._thread = threading.get_ident()
-        self._real = torch.autograd._engine_run_backward
-        self._mine = self._run
-        torch.autograd._engine_run_backward = self._mine
+        self._patches.place(torch.autograd, "_engine_run_backward", lambda real: functools.partial(self._run, real))
 
     def unsubscribe(self) -> None:
         """Restore torch's function."""
-        if torch.autograd._engine_run_backward is self._mine:
-            torch.autograd._engine_run_backward = self._real
-        self._mine = None
+        self._patches.restore()
 
-    def _run(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def _run(self, real: Any, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
         watcher = self._watcher
         if not watcher.is_open or threading.get_ident() != self._thread:
-            return self._real(t_outputs, *args, **kwargs)
+            return real(t_outputs, *args, **kwargs)
         frame = sys._getframe(1)
         is_in_backward = watcher.is_in_backward
         keeps_graph = any(each is True for each in args[1:3])  # the positional arguments retain_graph and create_graph
@@ -282,7 +273,7 @@ class BackwardPasses:
             watcher.is_in_backward = False
         first = _next_node()
         try:
-            result = self._real(t_outputs, *args, **kwargs)
+            result = real(t_outputs, *args, **kwargs)
         except BaseException as error:
             with torch._C.DisableTorchFunction():
                 self._failed(t_outputs, error, frame)

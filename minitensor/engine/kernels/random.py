@@ -28,7 +28,13 @@ def _generator(seed: int = 0) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed)) if seed else source.generator
 
 
-def _need_writeable(out: Array, only_floats: bool = True) -> None:
+def need_writeable(out: Array, only_floats: bool = True) -> None:
+    """Raise an error if random numbers cannot be stored in ``out``.
+
+    Raises:
+        TypeError: if only floats can be stored, and ``out`` has another dtype.
+        ValueError: if ``out`` is read-only, or if its elements share memory.
+    """
     if only_floats and out.dtype not in FLOATS:
         raise TypeError(f"such random numbers cannot be stored in dtype {out.dtype.name}")
     if not writeable(out):
@@ -100,7 +106,7 @@ def uniform_arguments(min: Any, max: Any, seed: Any, op: str = "uniform_") -> tu
 @in_its_dtype
 def uniform(a: Array, min: float, max: float, seed: int, out: Array) -> Array:
     """Fill ``out`` with uniform numbers from ``min`` to ``max``."""
-    _need_writeable(out)
+    need_writeable(out)
     generator = _generator(seed)
     if out.dtype in HALVES:
         _fill(out, between_0_and_1(generator, out.shape, out.dtype))
@@ -134,7 +140,7 @@ def standard_normal(out: Array) -> Array:
 
 def normal(a: Array, mean: float, std: float, out: Array) -> Array:
     """Fill ``out`` with numbers from the normal distribution."""
-    _need_writeable(out)
+    need_writeable(out)
     return _scale_and_shift(standard_normal(out), std, mean)
 
 
@@ -152,7 +158,7 @@ def cauchy_arguments(loc: Any, scale: Any) -> tuple[Any, ...]:
 
 def cauchy(a: Array, loc: float, scale: float, out: Array) -> Array:
     """Fill ``out`` with numbers from the Cauchy distribution: the tangents of uniform angles."""
-    _need_writeable(out)
+    need_writeable(out)
     _scale_and_shift(_draw(_generator().random, out), math.pi, -math.pi / 2)
     with np.errstate(all="ignore"):
         np.tan(out, out=out)
@@ -166,7 +172,7 @@ def exponential_arguments(lam: Any) -> tuple[Any, ...]:
 
 def exponential(a: Array, lam: float, out: Array) -> Array:
     """Fill ``out`` with numbers from the exponential distribution of rate ``lam``."""
-    _need_writeable(out)
+    need_writeable(out)
     return np.divide(_draw(_generator().standard_exponential, out), out.dtype.type(lam), out=out)
 
 
@@ -203,7 +209,7 @@ def bernoulli_arguments(p: Any, op: str = "bernoulli_") -> tuple[Any, ...]:
 
 def bernoulli(a: Array, p: Any, out: Array) -> Array:
     """Fill ``out`` with 1 with probability ``p``, else 0."""
-    _need_writeable(out, only_floats=False)
+    need_writeable(out, only_floats=False)
     _need_fitting("p", p, out)
     if type(out) is np.ndarray and out.dtype in FLOATS:
         return np.less(_draw(_generator().random, out), p, out=out)
@@ -218,7 +224,7 @@ def geometric_arguments(probs: Any) -> tuple[Any, ...]:
 
 def geometric(a: Array, probs: Any, out: Array) -> Array:
     """Fill ``out`` with numbers of trials until the first success, which has probability ``probs`` in each trial."""
-    _need_writeable(out, only_floats=False)
+    need_writeable(out, only_floats=False)
     if out.dtype == np.bool_:
         raise TypeError("numbers of trials cannot be stored in dtype bool")
     _need_fitting("probs", probs, out)
@@ -243,7 +249,7 @@ def random(a: Array, from_: int, to: int | None, generator: None, out: Array) ->
 
     If ``to`` is None, the integers end where the dtype no longer holds every integer.
     """
-    _need_writeable(out, only_floats=False)
+    need_writeable(out, only_floats=False)
     if out.dtype in FLOATS:
         least, end = -(2 ** (np.finfo(out.dtype).nmant + 1)), 2 ** (np.finfo(out.dtype).nmant + 1)
     elif out.dtype == np.bool_:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minitensor.engine import checks
-from minitensor.engine.autograd.recomputing import Repeatable
+from minitensor.engine.autograd.recomputing import Recomputed, Repeatable
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.modes import modes
 from minitensor.torch.autograd import grad
@@ -106,12 +106,7 @@ class _Repeatable(Repeatable):
 class _Checkpoint(Function):
     """The checkpointed part as one operation, whose inputs are its arguments and the other tensors that it uses."""
 
-    @staticmethod
-    def forward(ctx: Any, repeatable: _Repeatable, results: Callable[[], Any], *tensors: Any) -> Any:
-        """Return the results, which are already computed. As an argument, a tensor would count as an input."""
-        ctx.repeatable = repeatable
-        ctx.save_for_backward(*tensors[: len(tensors) - len(repeatable.outside)])
-        return results()
+    forward = staticmethod(Recomputed.forward)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:

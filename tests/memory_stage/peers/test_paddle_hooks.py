@@ -12,7 +12,8 @@ import pytest
 
 from memory_stage.api import run_and_release
 from memory_stage.explanation.step_reporter import StepReporter
-from tests.support.peers.paddle_recording import events, recorded, sentences_in
+from tests.support.peers.paddle_recording import events, recorded
+from tests.support.stage.stages import sentences_of
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 
@@ -53,18 +54,18 @@ y.sum().backward()
     ],
 )
 def test_a_hook_of_a_tensor_is_a_step_with_its_result(hook, reported):
-    said = sentences_in(recorded(HOOK.format(hook=hook)))
+    said = sentences_of(recorded(HOOK.format(hook=hook)))
     assert any(reported in each for each in said), "\n".join(said)
 
 
 def test_a_removed_hook_is_not_a_step_and_its_handle_is_not_a_name():
     shown = recorded(HOOK.format(hook="handle = y.register_hook(lambda g: g * 2)\nhandle.remove()"))
-    assert not any("hook" in each for each in sentences_in(shown))
+    assert not any("hook" in each for each in sentences_of(shown))
     assert [event["name"] for event in events(shown, "name") if "handle" in event["name"]] == []
 
 
 def test_hooks_of_a_layer_are_steps_of_the_program():
-    said = sentences_in(
+    said = sentences_of(
         recorded(
             "net = paddle.nn.Linear(1, 1)\n"
             "def before(layer, given):\n"
@@ -119,7 +120,7 @@ y = Cube.apply(a)
 
 def test_a_custom_function_is_a_step_with_its_observed_saved_tensors():
     shown = recorded(CUBE + "y.sum().backward()\n")
-    said = sentences_in(shown)
+    said = sentences_of(shown)
     assert any("recorded as the output of `Cube`. `Cube` saves `a@0`" in each for each in said)
     cube = next(event["id"] for event in events(shown, "node") if event["op"] == "Cube")
     (save,) = [each for each in events(shown, "save") if each["node"] == cube]
@@ -127,7 +128,7 @@ def test_a_custom_function_is_a_step_with_its_observed_saved_tensors():
 
 
 def test_the_backward_of_a_custom_function_is_a_step_with_its_gradients():
-    said = sentences_in(recorded(CUBE + "y.sum().backward()\n"))
+    said = sentences_of(recorded(CUBE + "y.sum().backward()\n"))
     begins = next(i for i, each in enumerate(said) if "`Cube` (line 12) receives the gradient [1, 1] and calls" in each)
     ends = next(i for i, each in enumerate(said) if each.startswith("The `backward` of `Cube`"))
     assert begins < ends and "it sends [3, 12] to `a@0`" in said[ends]
@@ -135,7 +136,7 @@ def test_the_backward_of_a_custom_function_is_a_step_with_its_gradients():
 
 def test_a_write_to_a_tensor_saved_by_a_custom_function_is_reported_because_paddle_compares_no_version():
     source = CUBE + "a.scale_(10.0)\ny.sum().backward()\n"
-    said = sentences_in(recorded(source))
+    said = sentences_of(recorded(source))
     (write,) = [each for each in said if each.startswith("`scale_` writes")]
     assert "without a version to compare: `backward` will silently use the new ones" in write
     explaining, names = StepReporter(), {"paddle": paddle}
@@ -161,13 +162,13 @@ def test_a_custom_function_in_place_has_two_writes_because_paddle_raises_the_ver
     )
     writes = events(shown, "write")
     assert [event["version"] for event in writes] == [1, 2] and not writes[1]["cells"]
-    assert any("it sends [2, 2] to `a@1`" in each for each in sentences_in(shown))
+    assert any("it sends [2, 2] to `a@1`" in each for each in sentences_of(shown))
 
 
 def test_a_sentence_says_that_paddle_ignores_a_hook_on_the_output_of_a_custom_function():
     names = {"paddle": paddle}
     source = CUBE + "h = y.register_hook(lambda g: g * 2)\ny.sum().backward()\n"
-    said = sentences_in(recorded(source))
+    said = sentences_of(recorded(source))
     assert any("ignores the gradient that it returns" in each for each in said)
     assert any(each.startswith("`Cube` (line 12) receives the gradient [1, 1]") for each in said)
     exec(source, names)
@@ -182,7 +183,7 @@ def test_a_sentence_says_that_a_result_marked_as_not_in_place_has_no_history():
         "    @staticmethod\n    def backward(ctx, g):\n        return g * 5\n"
         "w = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\nr = Same.apply(w * 1)\nr.sum().backward()\n"
     )
-    assert any("Paddle gives this result no history" in each for each in sentences_in(recorded(source)))
+    assert any("Paddle gives this result no history" in each for each in sentences_of(recorded(source)))
     exec(source, names)
     assert names["w"].grad is None  # with a history it would be [5, 5]
 

@@ -13,7 +13,8 @@ import pytest
 
 import memory_stage as stage
 from memory_stage.engines.paddle import saved_table
-from tests.support.peers.paddle_recording import events, recorded, sentences_in
+from tests.support.peers.paddle_recording import events, recorded
+from tests.support.stage import stages
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 
@@ -22,7 +23,7 @@ IN_3 = paddle.__version__.startswith("3")
 
 
 def sentences_of(source: str) -> list[str]:
-    return sentences_in(recorded(source))
+    return stages.sentences_of(recorded(source))
 
 
 def test_a_write_increments_the_version_of_every_name_on_the_storage():
@@ -128,7 +129,7 @@ def test_a_gradient_that_two_backward_passes_accumulate_is_named_once():
 def test_an_operation_outside_of_the_table_is_shown_as_unknown(monkeypatch):
     monkeypatch.setattr(saved_table, "saves", lambda *call: None)
     shown = recorded(LEAF + "y = b.sin()")
-    assert "It is not known which tensors `sin` saves for backward, so none is shown." in sentences_in(shown)[2]
+    assert "It is not known which tensors `sin` saves for backward, so none is shown." in stages.sentences_of(shown)[2]
     assert [event["op"] for event in events(shown, "node") if event.get("unknown")] == ["multiply", "sin"]
 
 
@@ -152,8 +153,8 @@ def test_a_node_without_a_living_tensor_is_visited_and_shown_as_unobserved():
 )
 def test_a_sentence_names_code_that_cannot_be_recorded_and_the_program_continues(line, named):
     shown = recorded("import threading\n" + LEAF + line + "\nz = b * 5")
-    assert any(named in each for each in sentences_in(shown))
-    assert any("the tensor `z`" in each for each in sentences_in(shown))
+    assert any(named in each for each in stages.sentences_of(shown))
+    assert any("the tensor `z`" in each for each in stages.sentences_of(shown))
 
 
 def test_a_static_function_ends_the_recording_but_not_the_program():
@@ -174,7 +175,7 @@ def test_paddle_translates_a_function_of_an_earlier_cell_that_calls_a_recorded_f
     exec(compile(earlier, "<earlier>", "exec"), names)
     shown = stage.record("x = double(paddle.ones([2]))\ny = g(x)", names)
     assert shown.error is None and names["y"].tolist() == [5, 5]
-    assert "calls `double`" in sentences_in(shown)[0]
+    assert "calls `double`" in stages.sentences_of(shown)[0]
 
 
 def test_a_cell_of_a_notebook_is_recorded():
@@ -234,14 +235,14 @@ y.sum().backward()
 def test_a_write_by_another_thread_overwrites_a_saved_tensor():
     shown = recorded("import threading\n" + LEAF + ON_ANOTHER_THREAD)
     assert isinstance(shown.error, RuntimeError)
-    (written,) = [each for each in sentences_in(shown) if "An update writes" in each]
+    (written,) = [each for each in stages.sentences_of(shown) if "An update writes" in each]
     assert written.endswith("`backward` through `exp` (line 4) will be refused.")
-    assert not any("No byte" in each or "None of its bytes" in each for each in sentences_in(shown))
+    assert not any("No byte" in each or "None of its bytes" in each for each in stages.sentences_of(shown))
 
 
 def test_a_change_of_the_shape_in_place_is_not_said_to_overwrite_numbers():
     shown = recorded(LEAF + "y = paddle.exp(b)\ny.reshape_([4, 1])\ny.sum().backward()")
-    assert not any("those numbers are gone" in each for each in sentences_in(shown))
+    assert not any("those numbers are gone" in each for each in stages.sentences_of(shown))
 
 
 needs_dlpack = pytest.mark.skipif(not hasattr(paddle.Tensor, "__dlpack__"), reason="this Paddle has no __dlpack__")
@@ -250,7 +251,7 @@ needs_dlpack = pytest.mark.skipif(not hasattr(paddle.Tensor, "__dlpack__"), reas
 @needs_dlpack
 def test_an_array_from_dlpack_shares_the_memory_of_its_tensor():
     lines = "h = b.detach()\na = numpy.from_dlpack(h)\ny = (x * h).sum()\na[0] = 9\ny.backward()\ndel h, b\na[1] = 3\n"
-    said = sentences_in(recorded("import numpy\n" + LEAF + lines))
+    said = stages.sentences_of(recorded("import numpy\n" + LEAF + lines))
     assert any("`a` names a numpy array on storage" in each and "no number is copied" in each for each in said)
     (written,) = [each for each in said if each.startswith("Line 7 writes 1 cell")]
     assert "from outside" in written and "`backward` will silently use the new one" in written

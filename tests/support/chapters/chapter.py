@@ -9,7 +9,8 @@ from pathlib import Path
 
 import jupytext
 import nbformat
-import yaml
+
+from _ext.book_pages.languages import contents
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "chapters"
@@ -33,8 +34,7 @@ WORD = re.compile(r"[^\W\d_][\w'’-]*")
 
 def pages() -> list[str]:
     """Return the first page and the chapters as files without a suffix, in the order of the contents."""
-    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    return [contents["root"], *(chapter["file"] for part in contents["parts"] for chapter in part["chapters"])]
+    return list(contents(ROOT))
 
 
 def in_order() -> list[str]:

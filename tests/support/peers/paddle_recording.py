@@ -1,4 +1,4 @@
-"""Record programs of Paddle, and read their sentences and events."""
+"""Record programs of Paddle, and read their events."""
 
 from __future__ import annotations
 
@@ -14,10 +14,6 @@ def recorded(source: str) -> stage.Stage:
     assert shown.data["variants"][0]["truncated"] is None
     assert list(validation.problems(shown.data)) == []
     return shown
-
-
-def sentences_in(shown: stage.Stage) -> list[str]:
-    return [step["say"] for step in shown.data["variants"][0]["steps"]]
 
 
 def events(shown: stage.Stage, do: str) -> list[dict]:

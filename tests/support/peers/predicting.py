@@ -43,7 +43,7 @@ class Watched(backward.Backward):
 
     counts: ClassVar[Counter[str]] = Counter()
 
-    def _run(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def _run(self, real: Any, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
         roots = [t_outputs] if isinstance(t_outputs, torch.Tensor) else list(t_outputs)
         with torch._C.DisableTorchFunction():
             stale = _stale([tag for x in roots if (tag := self._nodes.of(x)) is not None])
@@ -58,7 +58,7 @@ class Watched(backward.Backward):
 
         self._emit = note
         try:
-            given = super()._run(t_outputs, *args, **kwargs)
+            given = super()._run(real, t_outputs, *args, **kwargs)
         except RuntimeError as error:
             if "modified by an inplace operation" in str(error):
                 self._note(True, stale, entered)
