@@ -210,7 +210,7 @@ def set_depth(depth: str | None) -> None:
 def checked_depth(depth: str) -> str:
     """Return ``depth``; raise ValueError if there is no such depth."""
     if depth not in DEPTHS:
-        raise ValueError(f"depth is one of {', '.join(map(repr, DEPTHS))}, not {depth!r}")
+        raise ValueError(f"depth must be one of {', '.join(map(repr, DEPTHS))}, not {depth!r}")
     return depth
 
 
@@ -381,13 +381,13 @@ def compare(
         if not policies or isinstance(policies, Mapping):
             raise ValueError("compare with one program needs a list of policies: compare(program, policies=[...])")
         if len(set(policies)) < len(policies):
-            raise ValueError(f"policies takes each policy once, not {', '.join(map(repr, policies))}")
+            raise ValueError(f"policies must have each policy once, not {', '.join(map(repr, policies))}")
         programs = dict.fromkeys(policies, programs)
     if not programs:
         raise ValueError("compare takes at least one program")
     for label in programs:
         if not isinstance(label, str) or not label.strip():
-            raise ValueError(f"a label is text, not {label!r}")
+            raise ValueError(f"a label must be a str that is not blank, not {label!r}")
     title_of_table: Text | None = heading
     if policies is None:
         policies = {}
@@ -402,7 +402,7 @@ def compare(
             )
     for policy in policies.values():
         if policy not in POLICIES:
-            raise ValueError(f"a policy is one of {', '.join(map(repr, POLICIES))}, not {policy!r}")
+            raise ValueError(f"a policy must be one of {', '.join(map(repr, POLICIES))}, not {policy!r}")
     left_out = frozenset(ignore)
     sources = {label: dedented(program) for label, program in programs.items()}
     for label, source in sources.items():
@@ -466,7 +466,8 @@ def explain(
     if function is None:
         if args or kwargs or catch:
             raise TypeError(
-                "explain() as a context manager takes only language; explain(function, ...) calls a function"
+                "explain() used as a context manager takes only language; to call a function with arguments, write "
+                "explain(function, ...)"
             )
         return watching(language=language)
     chosen = find_language(language)

@@ -33,7 +33,7 @@ def _parameters(op: str, **given: Any) -> list[Tensor]:
     found = []
     for name, value in given.items():
         if not isinstance(value, (Tensor, int, float, list, tuple, np.ndarray)):
-            raise TypeError(f"{op}: {name} is a number, a list, an array or a Tensor, not {shown(value)}")
+            raise TypeError(f"{op}: {name} must be a number, a list, an array or a Tensor, not {shown(value)}")
         x = value if isinstance(value, Tensor) else made_here("to_tensor", array_of(value, None, f"{op}: {name}"))
         found.append(x if x._array.dtype in FLOATS else x.astype("float32"))
     try:
@@ -46,7 +46,7 @@ def _parameters(op: str, **given: Any) -> list[Tensor]:
 
 def _need_tensor(op: str, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(f"{op}: value is a Tensor, not {shown(value)}")
+        raise TypeError(f"{op}: value must be a Tensor, not {shown(value)}")
     return value
 
 
@@ -63,7 +63,7 @@ def _broadcast_shape(op: str, value: Tensor, shape: tuple[int, ...]) -> tuple[in
 def _value(op: str, value: Any, shape: tuple[int, ...]) -> Tensor:
     """Return ``value``, after checking that it holds numbers and can be broadcast to parameters of ``shape``."""
     if _need_tensor(op, value)._array.dtype.kind == "b":
-        raise TypeError(f"{op}: value holds numbers, not bools")
+        raise TypeError(f"{op}: value must hold numbers, not bools; convert it first: `value.astype('float32')`")
     _broadcast_shape(op, value, shape)
     return value
 
@@ -244,7 +244,9 @@ class Bernoulli(Distribution):
         (self._given,) = _parameters("Bernoulli", probs=probs)
         array = host_array(self._given._array)
         if array.size and not (array.min() >= 0 and array.max() <= 1):
-            raise ValueError(f"Bernoulli: probs are from 0 to 1; they go from {array.min():g} to {array.max():g}")
+            raise ValueError(
+                f"Bernoulli: probs must be from 0 to 1, but they go from {array.min():g} to {array.max():g}"
+            )
         eps = float(np.finfo(array.dtype).eps)
         self._probs: Any = FUNCTIONS["clip"](self._given, eps, 1.0 - eps)
         self._logits: Any = FUNCTIONS["log"](self._probs) - FUNCTIONS["log1p"](-self._probs)
@@ -308,7 +310,7 @@ class Categorical(Distribution):
     def __init__(self, logits: Any, name: str | None = None) -> None:
         (self.logits,) = _parameters("Categorical", logits=logits)
         if self.logits.ndim == 0:
-            raise ValueError("Categorical: logits have a dimension for the categories; their shape is []")
+            raise ValueError("Categorical: logits must have a dimension for the categories, but their shape is []")
         super().__init__(self.logits._array.shape[:-1])
         self._prob = self.logits / FUNCTIONS["sum"](self.logits, -1, True)
 
@@ -333,7 +335,9 @@ class Categorical(Distribution):
         count = self.logits.shape[-1]
         numbers = host_array(index._array)
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):
-            raise ValueError(f"{op}: categories go from 0 to {count - 1}, not from {numbers.min()} to {numbers.max()}")
+            raise ValueError(
+                f"{op}: categories must be from 0 to {count - 1}, not from {numbers.min()} to {numbers.max()}"
+            )
         if self.logits.ndim == 1:
             return reshape(FUNCTIONS["index_select"](self._prob, reshape(index, [-1]), 0), index.shape)
         if index.ndim == 1:
@@ -369,5 +373,5 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """
     for each in (p, q):
         if not isinstance(each, Distribution):
-            raise TypeError(f"kl_divergence: p and q are distributions, not {type(each).__name__}")
+            raise TypeError(f"kl_divergence: p and q must be distributions, not {type(each).__name__}")
     return p.kl_divergence(q)

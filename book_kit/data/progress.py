@@ -30,7 +30,9 @@ def progress(items: Sequence[Item], label: str = "", note: Callable[[], str] | N
     try:
         total = len(items)
     except TypeError:
-        raise TypeError(f"progress: a {type(items).__name__} has no length; give it as a list") from None
+        raise TypeError(
+            f"progress: items must have a length, and a {type(items).__name__} has none; pass a list"
+        ) from None
     bar = _widget(total, label) or _Line()
     for done, item in enumerate(items):
         yield item

@@ -55,7 +55,7 @@ def answer(request: str) -> str:
         "check": check_answer,
     }
     if asked.get("do") not in actions:
-        raise ValueError(f"a page asks to {', '.join(actions)}; not to {asked.get('do')!r}")
+        raise ValueError(f"do must be one of {', '.join(actions)}, not {asked.get('do')!r}")
     code = asked.get("language", "en").partition("-")[0]
     with speaking(language(code if code in LOCALES else "en")):
         text = json.dumps(actions[asked["do"]](asked), ensure_ascii=False, separators=(",", ":"))

@@ -55,7 +55,7 @@ def afresh(device: str) -> Iterator[CapturedOutput]:
         ValueError: if ``device`` is not one of `DEVICES`.
     """
     if device not in DEVICES:
-        raise ValueError(f"a page offers the devices {', '.join(DEVICES)}, not {device!r}")
+        raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {device!r}")
     _restore_names()
     modes.grad, modes.policy = True, DEFAULT_POLICY
     minitensor.seed(0)

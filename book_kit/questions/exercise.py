@@ -165,11 +165,15 @@ def _refuse_empty_exercise(cases, against, that) -> None:
         raise ValueError("an exercise needs at least one case")
     for case in cases:
         if not (isinstance(case, tuple) or callable(case)):
-            raise TypeError(f"a case is a tuple of arguments, as in (x,), or a function that returns one, not {case!r}")
+            raise TypeError(
+                f"a case must be a tuple of arguments, as in (x,), or a function that returns one, not {case!r}"
+            )
     if against is None and not that:
         raise ValueError("an exercise needs something to compare with: against=, that=, or both")
     if against is not None and not callable(against) and len(against) != len(cases):
-        raise ValueError(f"against has {len(against)} expected results for {len(cases)} cases")
+        raise ValueError(
+            f"against must have one expected result for each of the {len(cases)} cases, but it has {len(against)}"
+        )
 
 
 def _first_difference(function, case, index, against, that) -> tuple[str, dict[str, str]]:

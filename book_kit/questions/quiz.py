@@ -198,10 +198,10 @@ def predict(
     an empty text, for a stage or a variant without a line, and for a picture beside a line.
     """
     if not isinstance(options, Mapping) or not all(isinstance(text, str) for pair in options.items() for text in pair):
-        raise TypeError(f"options has to map each option to its text, not {options!r}")
+        raise TypeError(f"options must map each option to its text, not {options!r}")
     if not isinstance(answer, str):
         raise TypeError(
-            f"answer has to be the text of the right option, not {answer!r} ({type(answer).__name__}): "
+            f"answer must be the text of the right option, not {answer!r} ({type(answer).__name__}): "
             f"str() or repr() makes a value the text of an option"
         )
     if not question.strip():
@@ -212,7 +212,7 @@ def predict(
         )
     bare = [_without_backticks(option) for option in options]
     if len(bare) < 2 or len(set(bare)) < len(bare):
-        raise ValueError(f"options has to hold two or more different strings, not {list(options)!r}")
+        raise ValueError(f"options must hold two or more different strings, not {list(options)!r}")
     if _without_backticks(answer) not in bare:
         raise ValueError(
             f"the answer {answer!r} is none of the options {list(options)!r}: correct the options, or the "

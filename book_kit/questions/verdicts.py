@@ -91,7 +91,7 @@ def show(rows: Mapping[str, Mapping[str, int]], *, of: str | None = None) -> Ver
     """
     for label, row in rows.items():
         if set(row) != set(LOOKS) or not sum(row.values()):
-            raise ValueError(f"{label!r} takes programs counted as {', '.join(LOOKS)}, not {dict(row)!r}")
+            raise ValueError(f"the programs of {label!r} must be counted as {', '.join(LOOKS)}, not {dict(row)!r}")
     if not rows:
         raise ValueError("verdicts takes at least one row")
     return Verdicts(dict(rows), of or said(message("programs")))

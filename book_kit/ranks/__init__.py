@@ -121,7 +121,7 @@ def run(source: str, count: int | None = None, timeout: float = RUNNING) -> list
         raise RuntimeError("no ranks have been started: `ranks.start(4)` starts four")
     count = _state.started.count if count is None else count
     if not 1 <= count <= _state.started.count:
-        raise ValueError(f"a program runs on 1 to {_state.started.count} ranks, not on {count}")
+        raise ValueError(f"the number of ranks must be from 1 to {_state.started.count}, not {count}")
     key = key_of(source, count)
     if _state.record is not None:
         if key not in _state.record:

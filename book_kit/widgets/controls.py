@@ -75,7 +75,7 @@ class Controls:
             if name not in self._choices:
                 raise ValueError(f"there is no choice of {name!r}, only of {', '.join(map(repr, self._choices))}")
             if value not in self._choices[name]:
-                raise ValueError(f"{name} is one of {self._choices[name]}, not {value!r}")
+                raise ValueError(f"{name} must be one of {self._choices[name]}, not {value!r}")
 
     def _complete(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """Return all arguments; those that are missing in ``chosen`` have their first choice."""

@@ -33,11 +33,11 @@ def events_of(source: Any, device: str | None = None) -> list[MemoryEvent]:
     """
     events = getattr(source, "events", source)
     if isinstance(events, (str, bytes)) or not isinstance(events, Iterable):
-        raise TypeError(f"memory events are a MemoryLog, a recording or a list of MemoryEvent, not {source!r:.80}")
+        raise TypeError(f"memory events must be a MemoryLog, a recording or a list of MemoryEvent, not {source!r:.80}")
     events = list(events)
     for event in events:
         if not isinstance(event, MemoryEvent):
-            raise TypeError(f"a memory event is a MemoryEvent, not {event!r:.80} of type {type(event).__name__}")
+            raise TypeError(f"a memory event must be a MemoryEvent, not {event!r:.80} of type {type(event).__name__}")
     events = [event for event in events if event.kind in SHOWN and device in (None, event.device)]
     devices = sorted({event.device for event in events})
     if len(devices) > 1:

@@ -64,7 +64,9 @@ def show(
     chosen = dict(views) if views else {said(message("the tensor")): tensor}
     cells = host_array(storage.buffer).reshape(-1, order="A")
     if not 1 <= cells.size <= MOST_CELLS:
-        raise ValueError(f"the stride explorer draws a storage of 1 to {MOST_CELLS} elements, not of {cells.size:,}")
+        raise ValueError(
+            f"the storage must have 1 to {MOST_CELLS} elements for the stride explorer, not {cells.size:,}"
+        )
     for label, view in chosen.items():
         if view._storage is not storage:
             raise ValueError(f"{label!r} has another storage than the tensor, so it is a copy and not a view")

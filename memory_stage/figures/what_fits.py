@@ -100,7 +100,7 @@ def show(
         raise ValueError("what_fits.show takes at least one program, one batch, one size and one capacity")
     if len(set(run_at)) != 4:
         raise ValueError(
-            f"run_at takes four different sizes, three to compute the law and one to check it, not {run_at!r}"
+            f"run_at must have four different sizes, three to compute the law and one to check it, not {run_at!r}"
         )
     names = [dtype_of(dtype).name for dtype in dtypes or ()]
     in_turn: Sequence[str | None] = names or [None]
@@ -156,7 +156,7 @@ def _position(name: str, values: Sequence[int], chosen: int | None) -> int:
     if chosen is None:
         return len(values) // 2
     if chosen not in values:
-        raise ValueError(f"{name} is one of {', '.join(map(str, values))}, not {chosen}")
+        raise ValueError(f"{name} must be one of {', '.join(map(str, values))}, not {chosen}")
     return list(values).index(chosen)
 
 

@@ -106,7 +106,7 @@ def language(code: str | None = None) -> Language:
     if short == "en":
         return ENGLISH
     if short not in LOCALES:
-        raise ValueError(f"language is one of {', '.join(map(repr, codes()))}, not {code!r}")
+        raise ValueError(f"language must be one of {', '.join(map(repr, codes()))}, not {code!r}")
     return _load(short)
 
 

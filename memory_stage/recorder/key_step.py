@@ -75,7 +75,7 @@ def _number_of(variants: list[Variant], label: str) -> int:
 
 def _check_step(step: Any, count: int) -> int:
     if not isinstance(step, int) or isinstance(step, bool) or not 1 <= step <= count:
-        raise ValueError(f"key is the number of a step, from 1 to {count}, not {step!r}")
+        raise ValueError(f"key must be the number of a step, from 1 to {count}, not {step!r}")
     return step
 
 

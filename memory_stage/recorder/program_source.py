@@ -30,7 +30,7 @@ def dedented(source: str) -> str:
     """
     if not isinstance(source, str):
         raise TypeError(
-            f"a program is given as text, not as a {type(source).__name__}; use trace(function) for a function"
+            f"a program must be given as a str, not as a {type(source).__name__}; use trace(function) for a function"
         )
     return textwrap.dedent(source).strip("\n")
 

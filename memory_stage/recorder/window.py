@@ -151,7 +151,7 @@ def checked_steps(steps: int) -> int:
         ValueError: if it is not a whole number from 1.
     """
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-        raise ValueError(f"steps is the number of steps to record, a whole number from 1, not {steps!r}")
+        raise ValueError(f"steps must be the number of steps to record, a whole number from 1, not {steps!r}")
     return steps
 
 

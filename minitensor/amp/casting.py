@@ -51,10 +51,10 @@ class auto_cast(Context):  # noqa: N801  # Paddle's name
                 f"everything in 16 bits, convert the layer: `layer.to(dtype='float16')`."
             )
         if level not in ("O0", "O1"):
-            raise ValueError(f"auto_cast: level is 'O0' or 'O1', not {shown(level)}")
+            raise ValueError(f"auto_cast: level must be 'O0' or 'O1', not {shown(level)}")
         wanted = dtype_of(dtype)
         if wanted.numpy not in HALVES:
-            raise ValueError(f"auto_cast: dtype is 'float16' or 'bfloat16', not {wanted.name!r}")
+            raise ValueError(f"auto_cast: dtype must be 'float16' or 'bfloat16', not {wanted.name!r}")
         lists = _lists(custom_white_list, custom_black_list)
         casts = Casts(wanted, lists, cast) if enable and level == "O1" else None
         super().__init__(casts)

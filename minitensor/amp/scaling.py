@@ -58,9 +58,9 @@ class GradScaler:
         scale = checks.real(op, "init_loss_scaling", init_loss_scaling)
         growth, backoff = checks.real(op, "incr_ratio", incr_ratio), checks.real(op, "decr_ratio", decr_ratio)
         if not growth > 1.0:
-            raise ValueError(f"GradScaler: incr_ratio is above 1, not {shown(incr_ratio)}")
+            raise ValueError(f"GradScaler: incr_ratio must be above 1, not {shown(incr_ratio)}")
         if not 0.0 < backoff < 1.0:
-            raise ValueError(f"GradScaler: decr_ratio is between 0 and 1, not {shown(decr_ratio)}")
+            raise ValueError(f"GradScaler: decr_ratio must be between 0 and 1, not {shown(decr_ratio)}")
         interval = checks.integer(op, "incr_every_n_steps", incr_every_n_steps)
         patience = checks.integer(op, "decr_every_n_nan_or_inf", decr_every_n_nan_or_inf)
         self._rule = LossScale(float(scale), growth, backoff, interval, patience)
@@ -72,7 +72,7 @@ class GradScaler:
             TypeError: if ``var`` is not a tensor.
         """
         if not isinstance(var, Tensor):
-            raise TypeError(f"GradScaler.scale: the loss is a Tensor, not {type(var).__name__}")
+            raise TypeError(f"GradScaler.scale: the loss must be a Tensor, not {type(var).__name__}")
         return var * self._rule.scale if self._enabled else var
 
     def unscale_(self, optimizer: Any) -> None:

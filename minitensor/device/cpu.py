@@ -101,9 +101,9 @@ def _count(op: str, what: str, given: Any, least: int) -> int:
     except (AttributeError, TypeError):
         number = None
     if number is None:
-        raise TypeError(f"{op}: {what} is an integer, not {shown(given)}")
+        raise TypeError(f"{op}: {what} must be an integer, not {shown(given)}")
     if number < least:
-        raise ValueError(f"{op}: {what} is {least} or more, not {shown(number)}")
+        raise ValueError(f"{op}: {what} must be {least} or more, not {shown(number)}")
     return number
 
 

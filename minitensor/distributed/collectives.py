@@ -64,7 +64,7 @@ def broadcast(tensor: Tensor, src: int) -> Tensor:
     """
     link = link_for("broadcast")
     if isinstance(src, bool) or not isinstance(src, int) or not 0 <= src < link.size:
-        raise ValueError(f"broadcast: src is a rank, from 0 to {link.size - 1}, not {shown(src)}")
+        raise ValueError(f"broadcast: src must be a rank, from 0 to {link.size - 1}, not {shown(src)}")
     _check_ranks("broadcast", [tensor])
     _store("broadcast", tensor, lambda array: link.broadcast(array, src, "broadcast"))
     return tensor
@@ -143,7 +143,7 @@ def _check_ranks(op: str, tensors: list[Tensor]) -> Link:
     link = link_for(op)
     for x in tensors:
         if not isinstance(x, Tensor):
-            raise TypeError(f"{op}: a Tensor is needed, not {type(x).__name__}")
+            raise TypeError(f"{op}: the argument must be a Tensor, not {type(x).__name__}")
         if x._array.dtype == np.bool_:
             raise TypeError(f'{op}: bools are not numbers; convert them with `x.astype("int32")`')
         if modes.grad and x._current() is not None:

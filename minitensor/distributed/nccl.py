@@ -50,10 +50,10 @@ class Nccl:
 
     def _describe(self, array: Array, what: str) -> tuple[int, int, int]:
         if gpu_of(array) is None or not hasattr(array, "data"):
-            raise TypeError(f'{what}: backend "nccl" takes tensors on a CUDA device, and this one is not')
+            raise TypeError(f'{what}: the tensor must be on a CUDA device for backend "nccl", but it is on the host')
         if array.dtype not in DTYPES:
             allowed = ", ".join(map(str, DTYPES))
-            raise TypeError(f'{what}: backend "nccl" sends one of the dtypes {allowed}, not {array.dtype.name}')
+            raise TypeError(f'{what}: the dtype must be one of {allowed} for backend "nccl", not {array.dtype.name}')
         return array.data.ptr, array.size, DTYPES[array.dtype]
 
     def gather(self, value: Any, what: str) -> list[Any]:

@@ -32,11 +32,11 @@ def init_parallel_env(comm: Any = None, backend: str = "mpi", timeout: float = 6
     """
     global _link
     if backend not in ("mpi", "nccl"):
-        raise ValueError(f'init_parallel_env: backend is "mpi" or "nccl", not {shown(backend)}')
+        raise ValueError(f'init_parallel_env: backend must be "mpi" or "nccl", not {shown(backend)}')
     if not isinstance(timeout, Real):
-        raise TypeError(f"init_parallel_env: timeout is a number of seconds, such as 60, not {shown(timeout)}")
+        raise TypeError(f"init_parallel_env: timeout must be a number of seconds, such as 60, not {shown(timeout)}")
     if not timeout > 0:
-        raise ValueError(f"init_parallel_env: timeout is a number of seconds above 0, not {shown(timeout)}")
+        raise ValueError(f"init_parallel_env: timeout must be a number of seconds above 0, not {shown(timeout)}")
     if comm is None:
         try:
             from mpi4py import MPI

@@ -159,7 +159,7 @@ class set_inplace_policy:
     def __init__(self, name: str) -> None:
         if not isinstance(name, str) or name not in POLICIES:
             known = ", ".join(repr(policy) for policy in POLICIES)
-            raise ValueError(f"set_inplace_policy got {shown(name)}; the in-place policies are {known}")
+            raise ValueError(f"set_inplace_policy: name must be one of {known}, not {shown(name)}")
         self._name = name
         self._before = modes.policy
         modes.policy = name

@@ -29,5 +29,5 @@ def seed(number: Any) -> None:
         ValueError: if ``number`` is not a non-negative integer.
     """
     if not isinstance(number, (int, NUMPY_INTEGERS)) or number < 0:
-        raise ValueError(f"seed: a seed is an integer, 0 or above, not {shown(number)}")
+        raise ValueError(f"seed: a seed must be an integer, 0 or above, not {shown(number)}")
     source.generator = np.random.Generator(np.random.PCG64(number))

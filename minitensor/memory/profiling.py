@@ -262,7 +262,7 @@ def _function_of(function: Any) -> FunctionType:
     if isinstance(inner, MethodType):
         inner = inner.__func__
     if not isinstance(inner, FunctionType):
-        raise TypeError(f"profile: a function written in Python is needed, not {_describe(function)}.")
+        raise TypeError(f"profile: the argument must be a function written in Python, not {_describe(function)}.")
     for is_other, what in _NOT_FUNCTIONS:
         if is_other(inner):
             raise TypeError(

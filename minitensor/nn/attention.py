@@ -40,7 +40,7 @@ def scaled_dot_product_attention(
     floats_of(op, **given)
     for what, x in given.items():
         if x.ndim != 4:
-            raise ValueError(f"{op}: {what} is [batch, time, heads, length]; its shape is {x.shape}")
+            raise ValueError(f"{op}: {what} must be [batch, time, heads, length], but its shape is {x.shape}")
     query, key, value = (x.transpose([0, 2, 1, 3]) for x in given.values())
     return attention.attend(query, key, value, attn_mask, dropout_p, is_causal, training).transpose([0, 2, 1, 3])
 
@@ -73,7 +73,7 @@ class Embedding(Layer):
         )
         need_attrs(weight_attr)
         if padding_idx is not None and not -rows <= checks.integer("Embedding", "padding_idx", padding_idx) < rows:
-            raise IndexError(f"Embedding: padding_idx {padding_idx} is not a row; there are {rows}")
+            raise IndexError(f"Embedding: padding_idx {padding_idx} is not a row; the number of rows is {rows}")
         self.padding_idx = padding_idx
         self.weight = self.create_parameter([rows, length], weight_attr, default_initializer=Normal(0.0, 1.0))
         if padding_idx is not None and self.weight is not None:
@@ -122,7 +122,10 @@ class MultiHeadAttention(Layer):
         if checks.flag("MultiHeadAttention", "need_weights", need_weights):
             raise ValueError("MultiHeadAttention: need_weights must be False; the weights cannot be returned")
         if embed_dim % checks.integer("MultiHeadAttention", "num_heads", num_heads, 1):
-            raise ValueError(f"MultiHeadAttention: embed_dim {embed_dim} is not a multiple of num_heads {num_heads}")
+            raise ValueError(
+                f"MultiHeadAttention: embed_dim must be a multiple of num_heads, but they are {embed_dim} and "
+                f"{num_heads}"
+            )
         for length in inner:  # refuse too large a length before the first layer draws random numbers
             as_shape("MultiHeadAttention", [length, embed_dim])
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
@@ -139,7 +142,9 @@ class MultiHeadAttention(Layer):
         for name, x in (("query", query), ("key", key), ("value", value)):
             need_tensor("MultiHeadAttention", x, name)
             if x.ndim != 3:
-                raise ValueError(f"MultiHeadAttention: {name} is [batch, time, length]; its shape is {x.shape}")
+                raise ValueError(
+                    f"MultiHeadAttention: {name} must be [batch, time, length], but its shape is {x.shape}"
+                )
         q, k, v = (
             layer(x).reshape([*x.shape[:2], self.num_heads, -1])
             for layer, x in ((self.q_proj, query), (self.k_proj, key), (self.v_proj, value))

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from minitensor.engine import checks
-from minitensor.engine.operations.arguments import whole
 from minitensor.nn.layer import Layer
 
 
@@ -23,7 +22,7 @@ class _Listed(Layer):
         layers = list(self._sub_layers.values())
         if isinstance(index, slice):
             return type(self)._of(layers[checks.slice_of(type(self).__name__, index)])
-        number = whole(type(self).__name__, index)
+        number = checks.integer(type(self).__name__, "the index", index)
         if not -len(layers) <= number < len(layers):
             raise IndexError(f"{type(self).__name__}: index {number} is out of range for {len(layers)} layers")
         return layers[number]

@@ -61,7 +61,9 @@ class Assign(Initializer):
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         shape, dtype = _drawable("Assign", shape, dtype)
         if self.value.shape != shape:
-            raise ValueError(f"Assign: the value has shape {list(self.value.shape)}; the parameter has {list(shape)}")
+            raise ValueError(
+                f"Assign: the value must have the shape {list(shape)} of the parameter, not {list(self.value.shape)}"
+            )
         return self.value.astype(dtype)
 
 
@@ -118,10 +120,10 @@ class TruncatedNormal(Initializer):
     def __init__(self, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> None:
         self.mean, self.std = random.normal_arguments(mean, std)
         if not self.std > 0:
-            raise ValueError(f"TruncatedNormal: std is above 0, not {shown(std)}")
+            raise ValueError(f"TruncatedNormal: std must be above 0, not {shown(std)}")
         a, b = checks.real("TruncatedNormal", "a", a), checks.real("TruncatedNormal", "b", b)
         if not a < b:
-            raise ValueError(f"TruncatedNormal: a is below b; they are {shown(a)} and {shown(b)}")
+            raise ValueError(f"TruncatedNormal: a must be below b, but they are {shown(a)} and {shown(b)}")
         self.a, self.b = float(a), float(b)
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -102,7 +102,10 @@ class Conv2D(Layer):
             pair("Conv2D", name, given, least)
         self.settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         if in_channels % groups or out_channels % groups:
-            raise ValueError(f"Conv2D: {in_channels} channels and {out_channels} kernels do not make {groups} groups")
+            raise ValueError(
+                f"Conv2D: in_channels and out_channels must be multiples of groups, but they are {in_channels} and "
+                f"{out_channels}, and groups is {groups}"
+            )
         # Paddle's default assumes that a ReLU follows.
         normal = Normal(0.0, math.sqrt(2 / (in_channels * math.prod(self.kernel_size))))
         shape = [out_channels, in_channels // groups, *self.kernel_size]

@@ -23,7 +23,7 @@ def in_dtype(layer: Any, device: Any, dtype: Any) -> None:
         return
     wanted = dtype_of(dtype)
     if wanted.numpy not in FLOATS:
-        raise ValueError(f"to: parameters have a floating dtype, not {wanted.name}")
+        raise ValueError(f"to: dtype must be a floating dtype, not {wanted.name}")
     with no_grad():
         for each in (*layer.parameters(), *layer.buffers()):
             if each._array.dtype in FLOATS:

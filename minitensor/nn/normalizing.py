@@ -45,7 +45,9 @@ class _BatchNorm(Layer):
 
     def forward(self, x: Tensor) -> Tensor:
         if isinstance(x, Tensor) and x.ndim != self.dimensions:
-            raise ValueError(f"{type(self).__name__}: x has {self.dimensions} dimensions; its shape is {x.shape}")
+            raise ValueError(
+                f"{type(self).__name__}: x must have {self.dimensions} dimensions, but its shape is {x.shape}"
+            )
         options: dict[str, Any] = {"training": self.training, "momentum": self.momentum, "epsilon": self.epsilon}
         return batch_norm(x, self._mean, self._variance, self.weight, self.bias, **options)
 
@@ -122,7 +124,10 @@ class GroupNorm(Layer):
         num_channels = checks.integer("GroupNorm", "num_channels", num_channels, 1)
         num_groups = checks.integer("GroupNorm", "num_groups", num_groups, 1)
         if num_channels % num_groups:
-            raise ValueError(f"GroupNorm: {num_channels} channels do not make {num_groups} groups")
+            raise ValueError(
+                f"GroupNorm: num_channels must be a multiple of num_groups, but they are {num_channels} and "
+                f"{num_groups}"
+            )
         self.num_groups, self.num_channels = num_groups, num_channels
         self.epsilon = checks.real("GroupNorm", "epsilon", epsilon)
         self.weight = self.create_parameter([num_channels], weight_attr, default_initializer=Constant(1.0))
@@ -162,7 +167,7 @@ class InstanceNorm2D(Layer):
     def forward(self, x: Tensor) -> Tensor:
         if isinstance(x, Tensor) and (x.ndim != 4 or x.shape[1] != self.num_features):
             raise ValueError(
-                f"InstanceNorm2D: x is [images, {self.num_features}, height, width]; its shape is {x.shape}"
+                f"InstanceNorm2D: x must be [images, {self.num_features}, height, width], but its shape is {x.shape}"
             )
         return instance_norm(x, weight=self.scale, bias=self.bias, eps=self.epsilon)
 

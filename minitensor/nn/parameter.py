@@ -127,4 +127,4 @@ def as_attr(attr: Any) -> ParamAttr:
         return ParamAttr(initializer=attr)
     if isinstance(attr, str):
         return ParamAttr(name=attr)
-    raise TypeError(f"weight_attr or bias_attr is a ParamAttr, an initializer, a name or None, not {shown(attr)}")
+    raise TypeError(f"weight_attr or bias_attr must be a ParamAttr, an initializer, a name or None, not {shown(attr)}")

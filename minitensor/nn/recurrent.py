@@ -60,7 +60,7 @@ class _Cell(Layer):
             shape = (
                 f"[batch, time, {self.input_size}] with a time of at least 1" if time else f"[batch, {self.input_size}]"
             )
-            raise ValueError(f"{op}: inputs is a tensor of shape {shape}, not {x.shape}")
+            raise ValueError(f"{op}: inputs must be a tensor of shape {shape}, not {x.shape}")
         size = [x.shape[0], self.hidden_size]
         if given is None:
             dtype = self._parameter("weight_ih").dtype
@@ -72,7 +72,7 @@ class _Cell(Layer):
             need_tensor(op, each, name)
         if len(tensors) != states or any(each.shape != wanted for each in tensors):
             raise ValueError(
-                f"{op}: {name} is {'a tensor' if states == 1 else 'two tensors'} of shape {wanted}, not "
+                f"{op}: {name} must be {'a tensor' if states == 1 else 'two tensors'} of shape {wanted}, not "
                 f"{' and '.join(str(each.shape) for each in tensors)}"
             )
         tensors = [each.squeeze(0) if time else each for each in tensors]
@@ -160,7 +160,7 @@ class _OneState(Layer):
 
 def _check_one_layer(name: str, num_layers: int, direction: str) -> None:
     if type(num_layers) is not int or num_layers != 1 or not isinstance(direction, str) or direction != "forward":
-        raise ValueError(f"{name}: num_layers is 1 and direction 'forward'; call several layers in turn for more")
+        raise ValueError(f"{name}: num_layers must be 1 and direction 'forward'; call several layers in turn for more")
 
 
 class SimpleRNN(_OneState):

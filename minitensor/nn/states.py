@@ -39,7 +39,9 @@ def load_into(layer: Any, given: Mapping[str, Any], by_path: bool) -> tuple[list
         TypeError, ValueError: if a value does not fit. Nothing is written then.
     """
     if not isinstance(given, Mapping):
-        raise TypeError(f"set_state_dict takes a dict, as state_dict() gives it, not {type(given).__name__}")
+        raise TypeError(
+            f"set_state_dict: state_dict must be a dict, as state_dict() returns it, not {type(given).__name__}"
+        )
     own: dict[str, Tensor] = {}
     paths: dict[str, str] = {}
     for path, each in _registered(layer, "", True):

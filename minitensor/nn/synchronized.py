@@ -34,7 +34,7 @@ class SyncBatchNorm(_BatchNorm):
             self.dimensions = x.ndim
             return super().forward(x)
         if x.ndim < 2 or x.shape[1] != self.num_features:
-            raise ValueError(f"SyncBatchNorm: x is [rows, {self.num_features}, ...]; its shape is {x.shape}")
+            raise ValueError(f"SyncBatchNorm: x must be [rows, {self.num_features}, ...], but its shape is {x.shape}")
         axes, per_channel = [0, *range(2, x.ndim)], [1, -1, *[1] * (x.ndim - 2)]
         total = FUNCTIONS["sum"]
         with no_grad():

@@ -35,7 +35,7 @@ class ClipGradByValue(Clip):
         self.max = float(checks.real("ClipGradByValue", "max", max))
         self.min = -self.max if min is None else float(checks.real("ClipGradByValue", "min", min))
         if not self.min <= self.max:
-            raise ValueError(f"ClipGradByValue: min {self.min} is above max {self.max}")
+            raise ValueError(f"ClipGradByValue: min must be at most max, but they are {self.min} and {self.max}")
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
         gradients = _arrays("ClipGradByValue", gradients)

@@ -27,7 +27,9 @@ class LRScheduler:
 
     def __init__(self, learning_rate: float = 0.1, last_epoch: int = -1) -> None:
         if isinstance(learning_rate, bool) or not isinstance(learning_rate, (int, float)) or not learning_rate >= 0:
-            raise ValueError(f"{type(self).__name__}: learning_rate is a number from 0 on, not {shown(learning_rate)}")
+            raise ValueError(
+                f"{type(self).__name__}: learning_rate must be a number from 0 on, not {shown(learning_rate)}"
+            )
         self.base_lr = float(number(type(self).__name__, "learning_rate", learning_rate))
         self.last_epoch = checks.integer(type(self).__name__, "last_epoch", last_epoch)
         self.last_lr = self.base_lr
@@ -133,7 +135,8 @@ class LinearWarmup(LRScheduler):
             checks.real("LinearWarmup", "learning_rate", learning_rate, least=0)
         if warmup_steps < 1 or not end_lr > start_lr:
             raise ValueError(
-                f"LinearWarmup: warmup_steps is at least 1 and end_lr above start_lr; they are {shown(warmup_steps)}, "
+                "LinearWarmup: warmup_steps must be at least 1 and end_lr above start_lr, but they are "
+                f"{shown(warmup_steps)}, "
                 f"{end_lr!r} and {shown(start_lr)}"
             )
         self.after_warmup, self.warmup_steps = learning_rate, warmup_steps
@@ -278,7 +281,7 @@ class MultiStepDecay(LRScheduler):
         self.milestones = checks.integers("MultiStepDecay", "milestones", milestones)
         self.gamma = float(checks.real("MultiStepDecay", "gamma", gamma))
         if any(a >= b for a, b in zip(self.milestones, self.milestones[1:], strict=False)):
-            raise ValueError(f"MultiStepDecay: milestones increase; they are {self.milestones}")
+            raise ValueError(f"MultiStepDecay: milestones must increase, but they are {self.milestones}")
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:

@@ -65,7 +65,7 @@ class Optimizer:
         self._schedule = learning_rate if isinstance(learning_rate, LRScheduler) else None
         self._rate = self._number("learning_rate", learning_rate if self._schedule is None else self._schedule())
         if grad_clip is not None and not isinstance(grad_clip, Clip):
-            raise TypeError(f"{self._name}: grad_clip is a Clip such as nn.ClipGradByNorm, not {shown(grad_clip)}")
+            raise TypeError(f"{self._name}: grad_clip must be a Clip such as nn.ClipGradByNorm, not {shown(grad_clip)}")
         self._clip = grad_clip
         self._decay = 0.0 if weight_decay is None else self._number("weight_decay", weight_decay)
         self._parameters = self._check_parameters(parameters)
@@ -74,10 +74,10 @@ class Optimizer:
 
     def _number(self, name: str, given: Any, below: float | None = None) -> float:
         if isinstance(given, bool) or not isinstance(given, (int, float, np.floating, NUMPY_INTEGERS)):
-            raise TypeError(f"{self._name}: {name} is a number, not {shown(given)}")
+            raise TypeError(f"{self._name}: {name} must be a number, not {shown(given)}")
         if not (given >= 0 and (below is None or given < below)):
             raise ValueError(
-                f"{self._name}: {name} is a number from 0 on{'' if below is None else f', below {below}'}, "
+                f"{self._name}: {name} must be a number from 0 on{'' if below is None else f', below {below}'}, "
                 f"not {shown(given)}"
             )
         return float(number(self._name, name, given))
@@ -85,13 +85,13 @@ class Optimizer:
     def _check_parameters(self, parameters: Any) -> list[Tensor]:
         if isinstance(parameters, Tensor) or not checks.is_iterable(parameters):
             raise TypeError(
-                f"{self._name}: parameters is a list of tensors, as layer.parameters() gives it, not "
+                f"{self._name}: parameters must be a list of tensors, as layer.parameters() gives it, not "
                 f"{type(parameters).__name__}"
             )
         tensors = list(parameters)
         for position, each in enumerate(tensors):
             if not isinstance(each, Tensor):
-                raise TypeError(f"{self._name}: parameter {position} is a {type(each).__name__}, not a Tensor")
+                raise TypeError(f"{self._name}: parameter {position} must be a Tensor, not {type(each).__name__}")
             if any(each is other for other in tensors[:position]):
                 raise ValueError(f"{self._name}: parameter {position} ({each.name}) is listed twice")
         return tensors
@@ -198,7 +198,7 @@ class Optimizer:
             An empty list, as in Paddle's dynamic mode, and a list of pairs (parameter, gradient).
         """
         if not isinstance(loss, Tensor):
-            raise TypeError(f"{self._name}.minimize: the loss is a Tensor, not {type(loss).__name__}")
+            raise TypeError(f"{self._name}.minimize: the loss must be a Tensor, not {type(loss).__name__}")
         if parameters is not None:
             parameters = checks.elements(f"{self._name}.minimize", "parameters", parameters, "tensors", Tensor)
         chosen = None if parameters is None else {id(each) for each in parameters}

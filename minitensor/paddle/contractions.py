@@ -17,7 +17,7 @@ from minitensor.engine.kernels.numbers import number, stored
 from minitensor.engine.layers import einsum as contraction
 from minitensor.engine.layers import rearranging
 from minitensor.engine.operations import FUNCTIONS as TABLE
-from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
+from minitensor.engine.operations.arguments import as_axis, need_tensor
 from minitensor.engine.views.parts import as_strided, diagonal
 from minitensor.engine.views.reshaping import reshape, unsqueeze
 
@@ -91,8 +91,8 @@ def diag(x: Tensor, offset: int = 0, padding_value: float = 0, name: str | None 
     """
     need_tensor("diag", x)
     if x.ndim > 2:
-        raise ValueError(f"diag: x is a vector or a matrix; its shape is {x.shape}")
-    offset, padding = whole("diag: offset", offset), number("diag", "padding_value", padding_value)
+        raise ValueError(f"diag: x must be a vector or a matrix, but its shape is {x.shape}")
+    offset, padding = checks.integer("diag", "offset", offset), number("diag", "padding_value", padding_value)
     if x.ndim == 2:
         return TABLE["clone"](diagonal(x, offset))
     matrix = TABLE["diag_embed"](reshape(x, [-1]), offset)
@@ -118,7 +118,7 @@ def inner(x: Tensor, y: Tensor) -> Tensor:
     if x.size == 1 or y.size == 1:
         return TABLE["multiply"](x, y)
     if x.shape[-1] != y.shape[-1]:
-        raise ValueError(f"inner: the last dimensions are equally long; the shapes are {x.shape} and {y.shape}")
+        raise ValueError(f"inner: the last dimensions must be equally long, but the shapes are {x.shape} and {y.shape}")
     rows, columns = math.prod(x.shape[:-1]), math.prod(y.shape[:-1])
     products = TABLE["matmul"](reshape(x, [rows, x.shape[-1]]), reshape(y, [columns, y.shape[-1]]), False, True)
     return reshape(products, [*x.shape[:-1], *y.shape[:-1]])
@@ -140,7 +140,7 @@ def cdist(x: Tensor, y: Tensor, p: float = 2.0, name: str | None = None) -> Tens
     need_tensor("cdist", x)
     need_tensor("cdist", y)
     if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
-        raise ValueError(f"cdist: rows of one length are compared; the shapes are {x.shape} and {y.shape}")
+        raise ValueError(f"cdist: the rows of x and y must be equally long, but the shapes are {x.shape} and {y.shape}")
     p = checks.real("cdist", "p", p, least=0)
     return rearranging.row_norms(TABLE["subtract"](unsqueeze(x, -2), unsqueeze(y, -3)), float(p))
 
@@ -160,7 +160,9 @@ def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
     """
     need_tensor("tile", x)
     given = repeat_times.tolist() if isinstance(repeat_times, Tensor) else repeat_times
-    times = [whole("tile: repeat_times", n) for n in (given if isinstance(given, (list, tuple)) else [given])]
+    times = [
+        checks.integer("tile", "repeat_times", n) for n in (given if isinstance(given, (list, tuple)) else [given])
+    ]
     return rearranging.tile("tile", x, times)
 
 
@@ -240,7 +242,7 @@ def kthvalue(
     """
     need_tensor("kthvalue", x)
     keepdim = checks.flag("kthvalue", "keepdim", keepdim)
-    return rearranging.kth("kthvalue", x, whole("kthvalue: k", k), -1 if axis is None else axis, keepdim)
+    return rearranging.kth("kthvalue", x, checks.integer("kthvalue", "k", k), -1 if axis is None else axis, keepdim)
 
 
 def logsumexp(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
@@ -299,7 +301,7 @@ def diff(x: Tensor, n: int = 1, axis: int = -1, name: str | None = None) -> Tens
         TypeError: if ``x`` is not a tensor.
     """
     need_tensor("diff", x)
-    return rearranging.diff("diff", x, whole("diff: n", n), as_axis("diff", axis, x.ndim))
+    return rearranging.diff("diff", x, checks.integer("diff", "n", n), as_axis("diff", axis, x.ndim))
 
 
 def _extreme(function: str, op: str, adjective: str) -> Callable[..., Tensor]:
@@ -334,7 +336,9 @@ def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:
     need_tensor("mv", x)
     need_tensor("mv", vec)
     if x.ndim != 2 or vec.ndim != 1 or x.shape[1] != vec.shape[0]:
-        raise ValueError(f"mv: a matrix [n, k] and a vector [k], not {x.shape} and {vec.shape}")
+        raise ValueError(
+            f"mv: x must be a matrix [n, k] and vec a vector [k], but the shapes are {x.shape} and {vec.shape}"
+        )
     return TABLE["matmul"](x, vec)
 
 

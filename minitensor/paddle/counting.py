@@ -45,7 +45,7 @@ def unique(
     return_index, return_inverse, return_counts = (checks.flag("unique", *flag) for flag in flags.items())
     integer = dtype_of(dtype)
     if integer.numpy not in INDICES:
-        raise TypeError(f"unique: positions are int32 or int64, not {integer.name}")
+        raise TypeError(f"unique: positions must be int32 or int64, not {integer.name}")
     array = host_array(x._array)
     axis = None if axis is None else as_axis("unique", axis, array.ndim)
     values, first, inverse, counts = np.unique(array, True, True, True, axis, equal_nan=False)
@@ -61,21 +61,24 @@ def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
     The result has the shape of ``x`` and one more dimension at the end, of length ``num_classes``.
 
     Args:
-        x: integers, of any shape.
+        x: a tensor of int32 or int64, of any shape.
         num_classes: the number of classes.
 
     Raises:
-        TypeError: if ``x`` does not hold integers.
+        TypeError: if ``x`` does not hold int32 or int64.
         ValueError: if an element is not a class.
     """
     need_tensor("one_hot", x)
     num_classes = checks.integer("one_hot", "num_classes", num_classes, least=1)
     array = host_array(x._array)
-    if array.dtype not in INTEGERS:
-        raise TypeError(f"one_hot: classes are int32 or int64, not {x.dtype.name}")
+    if array.dtype not in INDICES:
+        raise TypeError(f"one_hot: x must be int32 or int64, not {x.dtype.name}; convert it: `x.astype('int64')`")
     wrong = array[(array < 0) | (array >= num_classes)]
     if wrong.size:
-        raise ValueError(f"one_hot: {wrong[0]} is not a class; with {num_classes} they go from 0 to {num_classes - 1}")
+        raise ValueError(
+            f"one_hot: {wrong[0]} is not a class; with num_classes={num_classes}, classes are from 0 to "
+            f"{num_classes - 1}"
+        )
     hot = (array[..., None] == np.arange(num_classes)).astype(np.float32)
     return Tensor._made(like(hot, x._array), "one_hot", (x,))
 
@@ -93,7 +96,7 @@ def nonzero(x: Tensor, as_tuple: bool = False) -> Any:
     """
     need_tensor("nonzero", x)
     if x._array.ndim == 0:
-        raise ValueError("nonzero: x has at least one dimension; this tensor has none")
+        raise ValueError("nonzero: x must have at least one dimension, but its shape is []")
     as_tuple = checks.flag("nonzero", "as_tuple", as_tuple)
     found = Tensor._made(like(np.argwhere(host_array(x._array)).astype(np.int64), x._array), "nonzero", (x,))
     return tuple(unbind(found, 1)) if as_tuple else found
@@ -118,13 +121,13 @@ def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0, name:
     need_tensor("bincount", x)
     array, least = host_array(x._array), checks.integer("bincount", "minlength", minlength, least=0)
     if array.dtype not in INTEGERS:
-        raise TypeError(f"bincount: x holds integers, not {x.dtype.name}")
+        raise TypeError(f"bincount: x must hold integers, not {x.dtype.name}")
     if weights is not None:
         need_tensor("bincount", weights, "weights")
     if array.ndim != 1 or (weights is not None and weights.shape != x.shape):
-        raise ValueError(f"bincount: x and weights are vectors of one length; the shape of x is {x.shape}")
+        raise ValueError(f"bincount: x and weights must be vectors of one length, but the shape of x is {x.shape}")
     if (array < 0).any():
-        raise ValueError(f"bincount: each integer is at least 0, not {array.min()}")
+        raise ValueError(f"bincount: each integer must be at least 0, not {array.min()}")
     as_shape("bincount", [least])
     counts = counted(array, None if weights is None else host_array(weights._array), least)
     return Tensor._made(like(counts, x._array), "bincount", (x,))

@@ -14,7 +14,7 @@ from minitensor.engine.creation.from_data import array_of
 from minitensor.engine.creation.making import as_shape, like, made_here, zeros
 from minitensor.engine.dtypes import dtype_of, float32
 from minitensor.engine.kernels.numbers import stored_array
-from minitensor.engine.operations.arguments import need_tensor, whole
+from minitensor.engine.operations.arguments import need_tensor
 from minitensor.engine.random import source
 from minitensor.engine.views.indexing import store_at
 
@@ -94,10 +94,10 @@ def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
     """
     for name, bound in (("start", start), ("stop", stop)):
         if not math.isfinite(checks.real("linspace", name, bound)):
-            raise TypeError(f"linspace: a bound is a finite number, not {shown(bound)}")
-    count = whole("linspace: num", num)
+            raise TypeError(f"linspace: a bound must be a finite number, not {shown(bound)}")
+    count = checks.integer("linspace", "num", num)
     if count < 1:
-        raise ValueError(f"linspace: num is at least 1, not {count}")
+        raise ValueError(f"linspace: num must be at least 1, not {count}")
     as_shape("linspace", [count])
     wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
     return made_here("linspace", stored_array("linspace", np.linspace(start, stop, count), wanted))
@@ -112,9 +112,15 @@ def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any
         ValueError: if ``low`` is not below ``high``, or if a length is negative.
         TypeError: if a bound is not an integer.
     """
-    start, stop = (0, low) if high is None else (low, high)
-    if not whole("randint: low", start) < whole("randint: high", stop):
-        raise ValueError(f"randint: low must be below high; they are {start} and {stop}")
+    first = checks.integer("randint", "low", low)
+    if high is None:
+        if first < 1:
+            raise ValueError(f"If high is None, low must be greater than 0, but received low = {first}.")
+        start, stop = 0, first
+    else:
+        start, stop = first, checks.integer("randint", "high", high)
+    if not start < stop:
+        raise ValueError(f"randint: low must be below high, but they are {start} and {stop}")
     wanted = np.dtype(np.int64) if dtype is None else dtype_of(dtype).numpy
     drawn = source.generator.integers(start, stop, as_shape("randint", shape), np.int64)
     return made_here("randint", stored_array("randint", np.asarray(drawn), wanted))

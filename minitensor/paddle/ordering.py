@@ -16,7 +16,7 @@ from minitensor.engine.kernels.scans import positions_of_extremes
 from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.layers.rearranging import reduced
 from minitensor.engine.operations import FUNCTIONS as TABLE
-from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
+from minitensor.engine.operations.arguments import as_axis, need_tensor
 from minitensor.engine.operations.operands import cast
 from minitensor.engine.views.parts import slice_
 from minitensor.engine.views.reshaping import reshape, squeeze
@@ -93,7 +93,7 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
     axis = _axes("norm", axis, x.ndim)
     p = 2 if isinstance(p, str) and p == "fro" else p
     if not isinstance(p, (int, float)):
-        raise ValueError(f"norm: p is a number or 'fro', not {checks.shown(p)}")
+        raise ValueError(f"norm: p must be a number or 'fro', not {checks.shown(p)}")
     if x._array.dtype in HALVES:  # the square of 256 overflows in float16
         return _rounded(norm(cast(x, np.dtype(np.float32)), p, axis, keepdim), x)
     if p == 2:
@@ -162,10 +162,10 @@ def topk(
         TypeError: if ``x`` is not a tensor.
     """
     need_tensor("topk", x)
-    axis, count = as_axis("topk", -1 if axis is None else axis, max(x.ndim, 1)), whole("topk: k", k)
+    axis, count = as_axis("topk", -1 if axis is None else axis, max(x.ndim, 1)), checks.integer("topk", "k", k)
     length = x.shape[axis] if x.ndim else 1
     if not 0 < count <= length:
-        raise ValueError(f"topk: k is from 1 to the length of axis {axis}, which is {length}, not {count}")
+        raise ValueError(f"topk: k must be from 1 to the length of axis {axis}, which is {length}, not {count}")
     order = _order("topk", x, axis, largest)
     if x.ndim == 0:
         return TABLE["clone"](x), order
@@ -234,12 +234,14 @@ def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
         return reshape(roll(reshape(x, [-1]), shifts, 0), x.shape)
     steps, axes = ([*each] if isinstance(each, (list, tuple)) else [each] for each in (shifts, axis))
     if len(steps) != len(axes):
-        raise ValueError(f"roll: there are {len(steps)} shifts and {len(axes)} axes; each axis has its own")
+        raise ValueError(
+            f"roll: shifts and axis must be equally long, but there are {len(steps)} shifts and {len(axes)} axes"
+        )
     out = TABLE["clone"](x)
     for step, each in zip(steps, axes, strict=True):
         position = as_axis("roll", each, x.ndim)
         length = x.shape[position]
-        out = _pick(out, position, np.roll(np.arange(length), whole("roll", step) % (length or 1)))
+        out = _pick(out, position, np.roll(np.arange(length), checks.integer("roll", "shifts", step) % (length or 1)))
     return out
 
 

@@ -27,7 +27,10 @@ def dot(x: Tensor, y: Tensor) -> Tensor:
     """
     _need_two("dot", x, y)
     if x.ndim not in (1, 2) or x.shape != y.shape:
-        raise ValueError(f"dot: two vectors of one length, or two matrices of one shape, not {x.shape} and {y.shape}")
+        raise ValueError(
+            f"dot: x and y must be vectors of one length or matrices of one shape, but the shapes are {x.shape} and "
+            f"{y.shape}"
+        )
     product = x * y
     total = TABLE["sum"](product, -1)
     return total.astype("int32") if product.dtype == int32 else total
@@ -59,7 +62,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """
     x, y = as_operands("mm", input, mat2)
     if not (x.ndim and y.ndim):
-        raise ValueError(f"mm: operands must have at least one dimension; the shapes are {x.shape} and {y.shape}")
+        raise ValueError(f"mm: operands must have at least one dimension, but the shapes are {x.shape} and {y.shape}")
     return _product("mm", x, y)
 
 
@@ -76,9 +79,13 @@ def bmm(x: Tensor, y: Tensor) -> Tensor:
     """
     _need_two("bmm", x, y)
     if x.ndim != 3 or y.ndim != 3:
-        raise ValueError(f"bmm: both are stacks of matrices, of 3 dimensions; their shapes are {x.shape} and {y.shape}")
+        raise ValueError(
+            f"bmm: both must be stacks of matrices, of 3 dimensions, but the shapes are {x.shape} and {y.shape}"
+        )
     if x.shape[0] != y.shape[0]:
-        raise ValueError(f"bmm: the stacks hold {x.shape[0]} and {y.shape[0]} matrices; each one is multiplied by one")
+        raise ValueError(
+            f"bmm: both stacks must hold equally many matrices, but they hold {x.shape[0]} and {y.shape[0]}"
+        )
     return _product("bmm", x, y)
 
 
@@ -95,11 +102,13 @@ def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
     given = [inputs] if isinstance(inputs, Tensor) else inputs
     if not isinstance(given, (list, tuple)) or not all(isinstance(x, Tensor) for x in given):
         kinds = [type(x).__name__ for x in given] if isinstance(given, (list, tuple)) else type(given).__name__
-        raise TypeError(f"add_n: inputs is a Tensor or a list of Tensors, not {kinds}")
+        raise TypeError(f"add_n: inputs must be a Tensor or a list of Tensors, not {kinds}")
     if not given:
-        raise ValueError("add_n: there is no tensor to add")
+        raise ValueError("add_n: inputs must have at least one tensor, but it is empty")
     if any(x.shape != given[0].shape for x in given):
-        raise ValueError(f"add_n: tensors of one shape are added, not of {[x.shape for x in given]}; `+` broadcasts")
+        raise ValueError(
+            f"add_n: the tensors must have one shape, but the shapes are {[x.shape for x in given]}; `+` broadcasts"
+        )
     total = TABLE["clone"](given[0])
     for x in given[1:]:
         total = total + x

@@ -12,8 +12,11 @@ from minitensor.engine.checks import real, shown
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 
 
-def need_int(op: str, name: str, given: Any, position: int = 1) -> int:
+def need_int(op: str, name: str, given: Any, position: int | None = 1) -> int:
     """Return ``given`` as an integer.
+
+    Args:
+        position: the position of the argument in the call, counted from 1; None if it was passed by name.
 
     Raises:
         TypeError: if it is not an integer.
@@ -22,8 +25,8 @@ def need_int(op: str, name: str, given: Any, position: int = 1) -> int:
     try:
         number = _index(given)
     except TypeError:
-        kind = type(given).__name__
-        raise TypeError(f"{op}(): argument '{name}' (position {position}) must be int, not {kind}") from None
+        place = "" if position is None else f" (position {position})"
+        raise TypeError(f"{op}(): argument '{name}'{place} must be int, not {type(given).__name__}") from None
     if not -(2**63) <= number < 2**63:
         raise RuntimeError(f"{op}(): argument '{name}' has more than 64 bits: {shown(number)}")
     return number

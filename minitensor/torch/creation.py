@@ -301,7 +301,7 @@ def _number(op: str, value: Any) -> Any:
     if isinstance(value, BaseTensor) and value._array.ndim == 0:
         return value.item()
     if not isinstance(value, NUMBERS):
-        raise TypeError(f"{op}(): a bound or step is a number, not {type(value).__name__}")
+        raise TypeError(f"{op}(): a bound or step must be a number, not {type(value).__name__}")
     check_range(value, float64.numpy)
     return value
 

@@ -55,7 +55,7 @@ class Generator:
         try:
             number = int(seed) if isinstance(seed, float) and seed.is_integer() else operator.index(seed)
         except (AttributeError, TypeError):
-            raise TypeError(f"manual_seed(): a seed is an integer, not {shown(seed)}") from None
+            raise TypeError(f"manual_seed(): a seed must be an integer, not {shown(seed)}") from None
         if not -(2**63) <= number < 2**64:
             raise RuntimeError(f"Overflow when unpacking long: a seed has 64 bits, and {shown(number)} takes more")
         self._seed = number % 2**64
@@ -227,5 +227,5 @@ def generator_of(given: Any) -> Generator:
     if given is None:
         return default_generator
     if not isinstance(given, Generator):
-        raise TypeError(f"generator is a torch.Generator or None, not {type(given).__name__}")
+        raise TypeError(f"generator must be a torch.Generator or None, not {type(given).__name__}")
     return given

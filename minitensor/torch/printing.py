@@ -75,7 +75,8 @@ def set_printoptions(
     if profile is not None:
         if not isinstance(profile, str) or profile not in _PROFILES:
             raise ValueError(
-                f"set_printoptions: profile is one of {', '.join(map(repr, _PROFILES))}, not {checks.shown(profile)}"
+                f"set_printoptions: profile must be one of {', '.join(map(repr, _PROFILES))}, not "
+                f"{checks.shown(profile)}"
             )
         vars(options).update(vars(_PROFILES[profile]))
     vars(options).update({name: value for name, value in given.items() if value is not None})

@@ -97,14 +97,14 @@ def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any =
         RuntimeError: if ``low`` is not below ``high``, or if a length is negative.
         TypeError: if a bound is not an integer, or ``size`` is not a shape.
     """
-    arguments = list(given)
-    if "size" in named:
-        arguments.append(named.pop("size"))
     requires_grad = named.pop("requires_grad", False)
-    if named or len(arguments) not in (2, 3):
+    names = ("high", "size") if len(given) + len(named) == 2 else ("low", "high", "size")
+    positions = {name: position for position, name in enumerate(names[: len(given)], 1)}
+    if len(given) > len(names) or sorted(names) != sorted([*positions, *named]):
         raise TypeError("randint() takes (high, size) or (low, high, size)")
-    low, high, size = arguments if len(arguments) == 3 else (0, *arguments)
-    low, high = need_int("randint", "low", low, 1), need_int("randint", "high", high, 2)
+    arguments = dict(zip(names, given, strict=False)) | named
+    low, high = (need_int("randint", name, arguments.get(name, 0), positions.get(name)) for name in ("low", "high"))
+    size = arguments["size"]
     if not low < high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     wanted = (int64 if dtype is None else dtype_of(dtype)).numpy

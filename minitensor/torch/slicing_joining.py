@@ -341,7 +341,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes
     times = need_ints("repeat", "repeats", given)
     if any(n < 0 for n in times):
-        raise RuntimeError(f"repeat(): a number of repeats is 0 or more, not {min(times)}")
+        raise RuntimeError(f"repeat(): a number of repeats must be 0 or more, not {min(times)}")
     if len(times) < input._array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if input._array.size * math.prod(times) > MOST_ELEMENTS:

@@ -27,14 +27,15 @@ LUMA = (0.2989, 0.587, 0.114)
 
 def _check_picture(op: str, img: Any, channels: int | None = None) -> Any:
     if not isinstance(img, Tensor):
-        raise TypeError(f"{op}: a picture is a Tensor [..., channels, height, width], not {type(img).__name__}")
+        raise TypeError(f"{op}: a picture must be a Tensor [..., channels, height, width], not {type(img).__name__}")
     if img.ndim < 3 or img._array.dtype not in FLOATS:
         raise ValueError(
-            f"{op}: a picture is [..., channels, height, width] of floats; this has shape {list(img.shape)} and dtype "
+            f"{op}: a picture must be [..., channels, height, width] of floats, but this has shape {list(img.shape)} "
+            "and dtype "
             f"{img._array.dtype.name}"
         )
     if channels is not None and img.shape[-3] != channels:
-        raise ValueError(f"{op}: the picture must have {channels} channels; it has shape {list(img.shape)}")
+        raise ValueError(f"{op}: the picture must have {channels} channels, but its shape is {list(img.shape)}")
     return img
 
 
@@ -195,7 +196,7 @@ def _blend(out: Any, other: Any, factor: float) -> Any:
 
 def _check_factor(op: str, name: str, factor: Any) -> None:
     if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 <= factor < math.inf:
-        raise ValueError(f"{op}: {name} is a number from 0 on, not {shown(factor)}")
+        raise ValueError(f"{op}: {name} must be a number from 0 on, not {shown(factor)}")
 
 
 # ---------- normalization ----------
@@ -218,9 +219,9 @@ def normalize(img: Any, mean: Sequence[float], std: Sequence[float], inplace: bo
         for each in numbers:
             checks.real("normalize", name, each)
         if len(numbers) not in (1, channels):
-            raise ValueError(f"normalize: {name} has one number for each of {channels} channels, not {numbers}")
+            raise ValueError(f"normalize: {name} must have one number for each of {channels} channels, not {numbers}")
     if any(each == 0 for each in std):
-        raise ValueError(f"normalize: a deviation of 0 divides by 0; std is {std}")
+        raise ValueError(f"normalize: std must not contain 0, because the picture is divided by it, but it is {std}")
     out = _target("normalize", img, inplace)
     means, deviations = (Tensor._made(_per_channel(out, numbers)) for numbers in (mean, std))
     return FUNCTIONS["divide_"](FUNCTIONS["subtract_"](out, means), deviations)

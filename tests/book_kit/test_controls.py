@@ -115,7 +115,7 @@ def test_a_choice_of_the_page_shows_its_own_figure_alone(monkeypatch, browser):
 
 
 def test_a_choice_of_the_page_that_is_not_offered_is_refused():
-    with pytest.raises(ValueError, match="operation is one of"):
+    with pytest.raises(ValueError, match="operation must be one of"):
         controls.show(measured, CHOICES, on_page={"sine": {"operation": "sin"}})
 
 

@@ -128,7 +128,7 @@ def test_on_a_terminal_the_line_is_overwritten(capsys, monkeypatch):
 
 
 def test_a_loop_without_a_known_end_has_no_bar():
-    with pytest.raises(TypeError, match="a generator has no length; give it as a list"):
+    with pytest.raises(TypeError, match="items must have a length, and a generator has none"):
         next(progress(x for x in "ab"))
 
 

@@ -147,6 +147,6 @@ def test_a_loop_of_a_page_waits_as_long_as_it_should():
 
 
 def test_a_device_that_no_page_offers_is_refused_before_anything_is_changed():
-    with pytest.raises(ValueError, match="a page offers the devices cpu"), reset_state.afresh("tpu"):
+    with pytest.raises(ValueError, match="device must be one of cpu"), reset_state.afresh("tpu"):
         pass
     assert mt.get_device() == "cpu"

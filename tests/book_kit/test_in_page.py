@@ -71,9 +71,9 @@ def test_a_recording_that_is_too_large_is_refused_in_words(monkeypatch):
 
 
 def test_a_request_with_an_unknown_action_or_device_is_refused():
-    with pytest.raises(ValueError, match="a page asks to record, explain, check; not to 'delete'"):
+    with pytest.raises(ValueError, match="do must be one of record, explain, check, not 'delete'"):
         page_kernel.answer('{"do": "delete"}')
-    with pytest.raises(ValueError, match=r"a page offers the devices cpu, .*, not 'tpu'"):
+    with pytest.raises(ValueError, match=r"device must be one of cpu, .*, not 'tpu'"):
         recorded("x = 1", device="tpu")
 
 

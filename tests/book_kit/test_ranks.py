@@ -80,7 +80,7 @@ def test_names_stay_on_the_ranks(four):
 def test_an_error_mentions_its_rank(four, shell):
     with pytest.raises(RuntimeError, match=r"failed on 1 of 2 ranks\n  rank 0: ZeroDivisionError"):
         shell.run_cell_magic("ranks", "2", "1 / rank")
-    with pytest.raises(ValueError, match="1 to 4 ranks, not on 5"):
+    with pytest.raises(ValueError, match="must be from 1 to 4, not 5"):
         four.run("rank", 5)
 
 

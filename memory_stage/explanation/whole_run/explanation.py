@@ -87,10 +87,11 @@ class Explanation:
             TypeError: if it is a generator or a coroutine, whose body runs after the call has ended.
         """
         if not callable(function):
-            raise TypeError(f"explain() decorates a function, not {function!r}")
+            raise TypeError(f"explain() must decorate a function, not {function!r}")
         if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
             raise TypeError(
-                f"explain() decorates a function whose body has run when the call returns; {function.__name__} is a "
+                "explain() must decorate a function whose body has run when the call returns, but "
+                f"{function.__name__} is a "
                 "generator or a coroutine. Use `with explain():` inside it"
             )
 

@@ -322,11 +322,13 @@ def call_hook(hook: Hook, g: Tensor) -> Tensor | None:
     answer = hook.function(g)  # type: ignore[misc]  # the hook has not been removed
     if answer is not None and (not isinstance(answer, Tensor) or answer._array.shape != g._array.shape):
         raise TypeError(
-            f"a gradient hook returns None or a Tensor of shape {g.shape}, not "
+            f"a gradient hook must return None or a Tensor of shape {g.shape}, not "
             f"{answer.shape if isinstance(answer, Tensor) else type(answer).__name__}"
         )
     if answer is not None and gpu_of(answer._array) is not gpu_of(g._array):
-        raise TypeError(f"a gradient hook returned a Tensor on {answer.place}; the gradient is on {g.place}")
+        raise TypeError(
+            f"a gradient hook must return a Tensor on {g.place}, the device of the gradient, not on {answer.place}"
+        )
     return answer
 
 

@@ -88,8 +88,8 @@ class LayerCall:
         k = self.position(x) if isinstance(x, Tensor) else None
         if k is None:
             raise ValueError(
-                f"{self.name}: mark_dirty takes tensors that forward was given; "
-                f"{_show(x)} is none of its {len(self.inputs)} inputs"
+                f"{self.name}: mark_dirty takes inputs of forward, but {_show(x)} is none of its "
+                f"{len(self.inputs)} inputs"
             )
         if self.is_dirty(x):
             return
@@ -162,7 +162,7 @@ class LayerCall:
         for x in self.constants:
             if not any(x is out for out in outputs):
                 raise ValueError(
-                    f"{self.name}: mark_non_differentiable takes outputs of forward; {_show(x)} is not one"
+                    f"{self.name}: mark_non_differentiable takes outputs of forward, but {_show(x)} is not one"
                 )
 
     def source(self, i: int, outputs: list[Tensor]) -> tuple[str, int]:

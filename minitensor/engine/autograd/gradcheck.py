@@ -60,11 +60,11 @@ def gradcheck(
     """
     raise_exception = checks.flag("gradcheck", "raise_exception", raise_exception)
     if type(order) is not int or order not in (1, 2):
-        raise ValueError(f"gradcheck: order is 1 or 2, not {shown(order)}")
+        raise ValueError(f"gradcheck: order must be 1 or 2, not {shown(order)}")
     for what, number in (("eps", eps), ("atol", atol), ("rtol", rtol)):
         if not isinstance(number, (int, float)) or number < 0 or (what == "eps" and number == 0):
             raise ValueError(
-                f"gradcheck: {what} is a number {'above' if what == 'eps' else 'not below'} 0, not {shown(number)}"
+                f"gradcheck: {what} must be a number {'above' if what == 'eps' else 'not below'} 0, not {shown(number)}"
             )
     checked = _Function(function, inputs)
     try:
@@ -113,7 +113,7 @@ class _Function:
         outputs = list(result) if isinstance(result, (list, tuple)) else [result]
         for out in outputs:
             if not isinstance(out, Tensor):
-                raise TypeError(f"gradcheck: the function returns tensors, not {type(out).__name__}")
+                raise TypeError(f"gradcheck: the function must return tensors, not {type(out).__name__}")
         return leaves, outputs
 
     def values(self, arrays: Sequence[np.ndarray]) -> Arrays:

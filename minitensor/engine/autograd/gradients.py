@@ -47,7 +47,7 @@ def start_of(x: Tensor, given: Any, what: str) -> Start:
         ones.fill(1)
         return node, ones
     if not isinstance(given, Tensor):
-        raise TypeError(f"{what}: the initial gradient is a Tensor or None, not {type(given).__name__}")
+        raise TypeError(f"{what}: the initial gradient must be a Tensor or None, not {type(given).__name__}")
     if gpu_of(given._array) is not gpu_of(x._array):
         raise TypeError(
             f"{what}: the initial gradient is on {given.place} and the tensor on {x.place}. Move it with "

@@ -147,7 +147,9 @@ def _set_history(ctx: PyLayerContext, call: LayerCall, result: Any) -> Any:
     entries = list(result) if isinstance(result, (list, tuple)) else [result]
     given = [each for each in entries if isinstance(each, Tensor)]
     if not given:
-        raise ValueError(f"{call.name}: forward returns a Tensor, or a tuple with at least one, not {_kinds(result)}")
+        raise ValueError(
+            f"{call.name}: forward must return a Tensor, or a tuple with at least one, not {_kinds(result)}"
+        )
     call.check(given)
     if call.recording:
         for attribute, value in vars(ctx).items():

@@ -65,7 +65,7 @@ def set_printoptions(
             chosen[name] = _check_int(name, value, smallest)
     if sci_mode is not None:
         if not isinstance(sci_mode, bool):
-            raise TypeError(f"sci_mode is True or False, got {_named(sci_mode)}")
+            raise TypeError(f"sci_mode must be True or False, not {_named(sci_mode)}")
         chosen["sci_mode"] = sci_mode
     _options = replace(_options, **chosen)
 
@@ -84,13 +84,13 @@ def format_tensor(array: np.ndarray, *, dtype_name: str, place: object, stop_gra
 
 def _check_int(name: str, value: Any, smallest: int) -> int:
     if isinstance(value, bool):
-        raise TypeError(f"{name} is an integer, got {_named(value)}")
+        raise TypeError(f"{name} must be an integer, not {_named(value)}")
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is an integer, got {_named(value)}") from None
+        raise TypeError(f"{name} must be an integer, not {_named(value)}") from None
     if number < smallest:
-        raise ValueError(f"{name} is at least {smallest}, got {_named(number)}")
+        raise ValueError(f"{name} must be at least {smallest}, not {_named(number)}")
     return number
 
 

@@ -232,7 +232,7 @@ class Tensor(metaclass=TensorType):
     @stop_gradient.setter
     def stop_gradient(self, stop: bool) -> None:
         if not isinstance(stop, (bool, np.bool_)):
-            raise TypeError(f"stop_gradient is True or False, not {shown(stop)}")
+            raise TypeError(f"stop_gradient must be True or False, not {shown(stop)}")
         node = self._current()
         if stop:
             if type(node) is Leaf:
@@ -307,10 +307,10 @@ class Tensor(metaclass=TensorType):
             raise RuntimeError("grad can be set only on a leaf that requires a gradient (stop_gradient=False)")
         if gradient is not None:
             if not isinstance(gradient, Tensor):
-                raise TypeError(f"grad is a Tensor or None, not {type(gradient).__name__}")
+                raise TypeError(f"grad must be a Tensor or None, not {type(gradient).__name__}")
             if gradient._array.shape != self._array.shape or gradient._array.dtype != self._array.dtype:
                 raise ValueError(
-                    f"grad of a tensor of shape {self.shape} and dtype {self.dtype.name} has the same shape and "
+                    f"grad of a tensor of shape {self.shape} and dtype {self.dtype.name} must have the same shape and "
                     f"dtype, not {gradient.shape} and {gradient.dtype.name}"
                 )
             if gpu_of(gradient._array) is not gpu_of(self._array):
@@ -445,7 +445,9 @@ class Tensor(metaclass=TensorType):
 
     def __index__(self) -> int:
         if self._array.dtype not in INTEGERS or self._array.size != 1:
-            raise TypeError(f"an index is one integer; this tensor has shape {self.shape} and dtype {self.dtype.name}")
+            raise TypeError(
+                f"an index must be one integer, but this tensor has shape {self.shape} and dtype {self.dtype.name}"
+            )
         return int(self._array.item())
 
     def tolist(self) -> Any:

@@ -117,7 +117,7 @@ def _normal(op: str, mean: Any, std: Any, shape: Any) -> Any:
     parameters = [x._array for x in (mean, std) if isinstance(x, Tensor)]
     if not parameters:
         if shape is None:
-            raise TypeError(f"{op}: shape is needed where mean and std are numbers")
+            raise TypeError(f"{op}: shape must be given if mean and std are numbers")
         drawn = _empty(op, shape, None, current.gpu)
         mean, std = kernels.mean_and_deviation(op, mean, std)
         return kernels.normal(drawn, mean, std, drawn)
@@ -133,7 +133,7 @@ def _normal(op: str, mean: Any, std: Any, shape: Any) -> Any:
         x._array if isinstance(x, Tensor) else kernels.finite(op, "mean or std", x) for x in (mean, std)
     )
     if np.any(np.less(deviation, 0)):
-        raise ValueError(f"{op}: std must not be below 0")
+        raise ValueError(f"{op}: std must be at least 0, not {np.min(deviation).item()}")
     kernels.normal(drawn, 0.0, 1.0, drawn)
     with np.errstate(all="ignore"):
         return as_array(drawn * deviation + middle).astype(drawn.dtype, copy=False)

@@ -52,7 +52,7 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
 
 def _with_stop_gradient(tensor: Tensor, stop_gradient: bool) -> Tensor:
     if not isinstance(stop_gradient, (bool, np.bool_)):
-        raise TypeError(f"stop_gradient is True or False, not {shown(stop_gradient)}")
+        raise TypeError(f"stop_gradient must be True or False, not {shown(stop_gradient)}")
     if not stop_gradient:
         tensor.stop_gradient = False
     return tensor
@@ -75,7 +75,7 @@ def as_lengths(op: str, shape: Any) -> list[int]:
             raise TypeError
         return [operator.index(n) for n in shape]
     except (TypeError, ValueError, NotImplementedError):  # a memoryview that is released or has several dimensions
-        raise TypeError(f"{op}: a shape is a list of integers, not {shown(shape)}") from None
+        raise TypeError(f"{op}: a shape must be a list of integers, not {shown(shape)}") from None
 
 
 def as_shape(op: str, shape: Any) -> tuple[int, ...]:
@@ -88,7 +88,7 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
     if any(n < 0 for n in lengths):
         raise ValueError(f"{op}: shape {shown(list(lengths))} has a negative length")
     if len(lengths) > MOST_DIMENSIONS:
-        raise ValueError(f"{op}: a tensor has at most {MOST_DIMENSIONS} dimensions, not {len(lengths)}")
+        raise ValueError(f"{op}: a tensor must have at most {MOST_DIMENSIONS} dimensions, not {len(lengths)}")
     count = math.prod(n for n in lengths if n)  # without zeros: numpy refuses long dimensions even of an empty array
     if count > MOST_ELEMENTS:
         many = f"{count:,}" if count < LONGEST else shown(count)
@@ -164,7 +164,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
     for number in numbers:
         if not isinstance(number, (int, float, *NUMPY_INTEGERS, np.floating)):
             given = f"a tensor of shape {number.shape}" if isinstance(number, Tensor) else shown(number)
-            raise TypeError(f"arange: a bound or step is a number, not {given}")
+            raise TypeError(f"arange: a bound or step must be a number, not {given}")
     if numbers[2] == 0:
         raise ValueError("arange: step must not be 0")
     for name, number in zip(("start", "end", "step"), numbers, strict=True):

@@ -56,7 +56,7 @@ class Rows(Dataset):
         self.tensors = tuple(checks.elements("TensorDataset", "tensors", tensors, "tensors"))
         for position, each in enumerate(self.tensors):
             if not isinstance(each, Tensor):
-                raise TypeError(f"TensorDataset: argument {position} is a {type(each).__name__}, not a Tensor")
+                raise TypeError(f"TensorDataset: argument {position} must be a Tensor, not {type(each).__name__}")
         shapes = [tuple(each.shape) for each in self.tensors]
         if not shapes or () in shapes or len({shape[0] for shape in shapes}) > 1:
             raise AssertionError(
@@ -155,7 +155,7 @@ def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
     counts = [checks.real("random_split", "lengths", each, least=0) for each in counts]
     if math.isclose(sum(counts), 1) and sum(counts) <= 1 and total != 1:
         if any(not 0 <= share <= 1 for share in counts):
-            raise ValueError(f"random_split: a share is from 0 to 1; they are {counts}")
+            raise ValueError(f"random_split: a share must be from 0 to 1, but the shares are {counts}")
         shares, counts = counts, [math.floor(total * share) for share in counts]
         for i in range(total - int(sum(counts))):
             counts[i % len(shares)] += 1

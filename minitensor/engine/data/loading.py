@@ -47,7 +47,7 @@ class Loader:
                 f"Leave it out, or use num_workers=0."
             )
         if self.share is not None and not isinstance(self.share, bool):
-            raise TypeError(f"{name}: share is True, False or None, not {checks.shown(self.share)}")
+            raise TypeError(f"{name}: share must be True, False or None, not {checks.shown(self.share)}")
         if self.share and not isinstance(self.dataset, Rows):
             raise TypeError(
                 f"{name}: share=True returns views of the tensors of a TensorDataset; the data set is a "
@@ -92,7 +92,7 @@ class Loader:
             rows = consecutive_slice(type(self).__name__, indices, len(self.dataset))
             if rows is None:
                 raise ValueError(
-                    f"{type(self).__name__}: share=True returns views, and the rows of a view are consecutive; "
+                    f"{type(self).__name__}: share=True returns views, so the rows of a batch must be consecutive; "
                     f"this batch has the rows {indices}. Leave out what reorders them, or share=True."
                 )
             return [each[rows] for each in self.dataset.tensors]
@@ -169,7 +169,10 @@ def collated(samples: list[Any], join: Callable[[list[Any]], Any], words: str, l
         RuntimeError: if samples have different numbers of parts.
     """
     if level > MOST_LEVELS:
-        raise TypeError(f"{words}: a sample has lists inside lists, more than {MOST_LEVELS} deep, or contains itself")
+        raise TypeError(
+            f"{words}: a sample may have lists inside lists up to {MOST_LEVELS} deep; this one is deeper, or contains "
+            "itself"
+        )
     first = samples[0]
     joined = join(samples)
     if joined is not NotImplemented:

@@ -139,7 +139,7 @@ class CachingAllocator:
     def __init__(self, capacity: int, profile: str | Profile = "torch") -> None:
         self.capacity = _whole("capacity", capacity)
         if self.capacity < 1:
-            raise ValueError(f"capacity: a device has at least 1 byte, not {capacity}.")
+            raise ValueError(f"capacity must be at least 1 byte, not {capacity}.")
         self.profile = profile if isinstance(profile, Profile) else profile_named(profile)
         self.allocated = self.max_allocated = 0
         self.reserved = self.max_reserved = 0

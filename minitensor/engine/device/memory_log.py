@@ -73,11 +73,11 @@ class EventLog:
 
     def __init__(self, limit: int) -> None:
         if not isinstance(limit, int) or isinstance(limit, bool):
-            raise TypeError(f"limit: a number of events is needed, not {shown(limit)}.")
+            raise TypeError(f"limit must be an integer, not {shown(limit)}.")
         if limit < 1:
-            raise ValueError(f"limit: a log keeps at least 1 event, not {shown(limit)}.")
+            raise ValueError(f"limit must be at least 1, not {shown(limit)}.")
         if limit > sys.maxsize:
-            raise ValueError(f"limit: a log keeps at most {sys.maxsize} events, not {shown(limit)}.")
+            raise ValueError(f"limit must be at most {sys.maxsize}, not {shown(limit)}.")
         self.events: deque[Any] = deque(maxlen=limit)
         self.recorded = 0
 

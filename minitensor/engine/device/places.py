@@ -110,7 +110,7 @@ def bytes_in(capacity: Any) -> int:
     """Return a number of bytes, given as an integer or as ``"256 MiB"``; raise TypeError or ValueError otherwise."""
     if isinstance(capacity, (int, NUMPY_INTEGERS)) and not isinstance(capacity, bool):
         if capacity < 1:
-            raise ValueError(f"a device has at least 1 byte, not {capacity}")
+            raise ValueError(f"capacity must be at least 1 byte, not {capacity}")
         return int(capacity)
     if isinstance(capacity, str):
         found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMG]i?B|B)\s*", capacity, re.IGNORECASE)

@@ -243,7 +243,7 @@ def _method(name: str, keywords: str) -> Callable[..., Any]:
 
     def method(self: DeviceArray, *args: Any, **kwargs: Any) -> Any:
         if not known.issuperset(kwargs):
-            raise TypeError(f"{name} of a device array takes {keywords or 'no keywords'}, not {', '.join(kwargs)}")
+            raise TypeError(f"{name} for a device array takes {keywords or 'no keywords'}, not {', '.join(kwargs)}")
         owners = [self if self.base is None else self.base]
         with np.errstate(all="ignore"):  # a GPU raises no errors for inf and nan
             found = getattr(self.host, name)(*self._unwrap(args, owners), **self._unwrap(kwargs, owners))

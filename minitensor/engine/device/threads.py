@@ -19,7 +19,7 @@ def _default_number() -> int:
     setting = os.environ.get("MINITENSOR_NUM_THREADS", "")
     if setting:
         if not setting.isascii() or not setting.isdigit() or int(setting) < 1:
-            raise ValueError(f"MINITENSOR_NUM_THREADS is a number, 1 or more, not {setting!r}")
+            raise ValueError(f"MINITENSOR_NUM_THREADS must be a number, 1 or more, not {setting!r}")
         return int(setting)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, 4)

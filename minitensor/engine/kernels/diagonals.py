@@ -24,7 +24,7 @@ def diagonal_argument(diagonal: Any) -> tuple[Any, ...]:
 def above(a: Array, diagonal: int) -> Array:
     """Return a mask of the matrices in the last two dimensions of ``a``: True for cells above ``diagonal``."""
     if a.ndim < 2:
-        raise ValueError(f"a matrix has at least two dimensions; the shape is {list(a.shape)}")
+        raise ValueError(f"x must have at least two dimensions, but its shape is {list(a.shape)}")
     rows, columns = (np.arange(n, like=a) for n in a.shape[-2:])
     diagonal = max(-a.shape[-2], min(diagonal, a.shape[-1]))  # all diagonals beyond the corners give the same result
     return columns > rows[:, None] + diagonal
@@ -59,7 +59,7 @@ def main_diagonal(a: Array, offset: int, wrap: bool) -> tuple[Array, ...]:
     """Return an index of the main diagonal, moved by ``offset`` columns. Cells outside the array are left out."""
     shape = a.shape
     if len(shape) < 2:
-        raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(shape)}")
+        raise ValueError(f"x must have at least two dimensions, but its shape is {list(shape)}")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise ValueError(f"with more than two dimensions all must be equally long; the shape is {list(shape)}")
     columns = shape[-1]
@@ -94,7 +94,7 @@ def matrix_diagonal_arguments(offset: Any, dim1: Any, dim2: Any) -> tuple[Any, .
 def matrix_diagonal(a: Array, offset: int, dim1: int, dim2: int) -> tuple[Array, tuple[Any, ...]]:
     """Return ``a`` with the two dimensions of its matrices last, and the index of their diagonal."""
     if a.ndim < 2:
-        raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(a.shape)}")
+        raise ValueError(f"x must have at least two dimensions, but its shape is {list(a.shape)}")
     dim1, dim2 = from_front(dim1, a.ndim), from_front(dim2, a.ndim)
     if dim1 == dim2:
         raise ValueError(f"dim1 and dim2 must be different dimensions; both are {dim1}")
@@ -117,7 +117,7 @@ def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, 
     matrices, at = matrix_diagonal(target, offset, dim1, dim2)
     wanted = (*matrices.shape[:-2], at[1].size)
     if b.shape != wanted:
-        raise ValueError(f"y has shape {list(b.shape)}; the diagonal has shape {list(wanted)}")
+        raise ValueError(f"y must have the shape {list(wanted)} of the diagonal, not {list(b.shape)}")
     matrices[at] = copy_if_shared(b, target)
     return target
 
@@ -125,7 +125,7 @@ def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, 
 def diag_embed(a: Array, offset: int, dim1: int, dim2: int) -> Array:
     """Matrices in ``dim1`` and ``dim2`` of a new array, with ``a`` on their diagonals and 0 elsewhere."""
     if a.ndim == 0:
-        raise ValueError("a diagonal needs at least one dimension; the tensor has none")
+        raise ValueError("x must have at least one dimension, but its shape is []")
     shape = list(a.shape[:-1])
     for dim in sorted(from_front(each, a.ndim + 1) for each in (dim1, dim2)):
         shape.insert(dim, a.shape[-1] + abs(offset))

@@ -29,7 +29,7 @@ def whole(what: str, given: Any) -> int:
     try:
         return operator.index(given)
     except TypeError:
-        raise TypeError(f"{what} is an integer, not {shown(given)}") from None
+        raise TypeError(f"{what} must be an integer, not {shown(given)}") from None
 
 
 def axis_argument(axis: Any) -> tuple[Any, ...]:
@@ -89,7 +89,7 @@ def checked(index: Array, length: int, axis: int) -> Array:
 
 def _one_dimensional(index: Array) -> Array:
     if index.ndim > 1:
-        raise ValueError(f"the index must have one dimension; its shape is {list(index.shape)}")
+        raise ValueError(f"the index must have one dimension, but its shape is {list(index.shape)}")
     return index.reshape(-1)
 
 
@@ -152,7 +152,7 @@ def _target(a: Array, out: Array | None) -> Array:
 
 def _check_shape(what: str, values: Array, wanted: tuple[int, ...]) -> None:
     if values.shape != wanted:
-        raise ValueError(f"{what} has shape {list(values.shape)}; the index picks the shape {list(wanted)}")
+        raise ValueError(f"{what} must have the shape {list(wanted)} that the index picks, not {list(values.shape)}")
 
 
 # ---------- along one axis ----------

@@ -20,9 +20,9 @@ def flag_argument(is_arithmetic: Any) -> tuple[Any, ...]:
 
 def _check_shift(a: Array, b: Array) -> None:
     if a.dtype not in INTEGERS or b.dtype not in INTEGERS:
-        raise TypeError(f"ufunc: bits are shifted in integers, not in {a.dtype.name} by {b.dtype.name}")
+        raise TypeError(f"ufunc: bits must be shifted in integers, not in {a.dtype.name} by {b.dtype.name}")
     if b.size and b.min() < 0:
-        raise ValueError(f"bits are shifted by 0 or more places, not by {b.min().item()}")
+        raise ValueError(f"bits must be shifted by 0 or more places, not by {b.min().item()}")
 
 
 def left_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None) -> Array:

@@ -23,7 +23,7 @@ def masked_fill(a: Array, mask: Array, value: Array, out: Array | None = None) -
 def over(mask: Array, shape: tuple[int, ...]) -> Array:
     """Broadcast ``mask`` to ``shape``; raise TypeError if it does not hold bools, and ValueError if it does not fit."""
     if mask.dtype != np.bool_:
-        raise TypeError(f"a mask holds bools, as `x > 0` gives, not {mask.dtype.name}")
+        raise TypeError(f"a mask must hold bools, as `x > 0` gives, not {mask.dtype.name}")
     try:
         return np.broadcast_to(mask, shape)
     except ValueError:

@@ -36,7 +36,7 @@ def matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
     a, b = transposed(a, transpose_a), transposed(b, transpose_b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(
-            f"operands must have at least one dimension; the shapes are {list(a.shape)} and {list(b.shape)}"
+            f"operands must have at least one dimension, but the shapes are {list(a.shape)} and {list(b.shape)}"
         )
     inner = a.shape[-1], b.shape[-2 if b.ndim > 1 else 0]
     if inner[0] != inner[1]:
@@ -78,7 +78,7 @@ def baddbmm(c: Array, a: Array, b: Array, beta: Any, alpha: Any, out: Array | No
 def _add_product(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: int, out: Array | None) -> Array:
     if a.ndim != ndim or b.ndim != ndim or (ndim == 3 and a.shape[0] != b.shape[0]):
         kind = "matrices" if ndim == 2 else "equally many matrices in three dimensions"
-        raise ValueError(f"x and y are {kind}; their shapes are {list(a.shape)} and {list(b.shape)}")
+        raise ValueError(f"x and y must be {kind}, but their shapes are {list(a.shape)} and {list(b.shape)}")
     if a.dtype not in FLOATS:
         beta, alpha = without_fraction(beta), without_fraction(alpha)
         if isinstance(beta, float) or isinstance(alpha, float):
@@ -125,14 +125,14 @@ def embedding_renorm_arguments(max_norm: Any, norm_type: Any) -> tuple[Any, ...]
 def _exponent(op: str, name: str, given: Any) -> float:
     p = number(op, name, given)
     if not 0 < p < math.inf:
-        raise ValueError(f"{op}: {name} is a number above 0, not {p}")
+        raise ValueError(f"{op}: {name} must be a number above 0, not {p}")
     return p
 
 
 def _largest_norm(op: str, given: Any) -> float:
     most = number(op, "max_norm", given)
     if not most >= 0:
-        raise ValueError(f"{op}: max_norm is a number, 0 or above, not {most}")
+        raise ValueError(f"{op}: max_norm must be a number, 0 or above, not {most}")
     return most
 
 
@@ -168,7 +168,8 @@ def embedding_renorm(index: Array, weight: Array, max_norm: float, norm_type: fl
     """``weight``, with every row that ``index`` lists and whose norm is above ``max_norm`` scaled down to it."""
     if weight.ndim != 2 or weight.dtype not in FLOATS:
         raise ValueError(
-            f"weight is a matrix of floats; its shape is {list(weight.shape)} and its dtype {weight.dtype.name}"
+            f"weight must be a matrix of floats, but its shape is {list(weight.shape)} and its dtype "
+            f"{weight.dtype.name}"
         )
     rows = np.unique(checked(index, weight.shape[0], 0))
     selected = weight[rows]

@@ -24,7 +24,9 @@ def number(op: str, name: str, given: Any) -> int | float:
         ValueError: if it is an integer beyond the largest float.
     """
     if not getattr(given, "stop_gradient", True):
-        raise TypeError(f"{op}: {name} is a number without a gradient, but this tensor requires one. Use multiply.")
+        raise TypeError(
+            f"{op}: {name} must be a number without a gradient, but this tensor requires one. Use multiply."
+        )
     if not isinstance(given, (int, float)) or isinstance(given, np.generic):
         if getattr(given, "size", None) != 1 or not hasattr(given, "item"):
             raise TypeError(f"{op}: {name} must be a number, not {type(given).__name__}")

@@ -79,14 +79,14 @@ def finite(op: str, name: str, given: Any) -> float:
     """Return ``given`` as a float; raise ValueError if it is infinite or nan."""
     value = number(op, name, given)
     if not math.isfinite(value):
-        raise ValueError(f"{op}: {name} is a finite number, not {value}")
+        raise ValueError(f"{op}: {name} must be a finite number, not {value}")
     return float(value)
 
 
 def _positive(op: str, name: str, given: Any) -> float:
     value = finite(op, name, given)
     if value <= 0:
-        raise ValueError(f"{op}: {name} is above 0, not {value}")
+        raise ValueError(f"{op}: {name} must be above 0, not {value}")
     return value
 
 
@@ -97,9 +97,9 @@ def uniform_arguments(min: Any, max: Any, seed: Any, op: str = "uniform_") -> tu
     """Check two numbers, the first of which must not be above the second, and a non-negative integer."""
     low, high, seed = finite(op, "min", min), finite(op, "max", max), whole(f"{op}: seed", seed)
     if low > high:
-        raise ValueError(f"{op}: min must not be above max; they are {low} and {high}")
+        raise ValueError(f"{op}: min must be at most max, but they are {low} and {high}")
     if seed < 0:
-        raise ValueError(f"{op}: a seed is an integer, 0 or above, not {seed}")
+        raise ValueError(f"{op}: a seed must be an integer, 0 or above, not {seed}")
     return low, high, seed
 
 
@@ -129,7 +129,7 @@ def mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
     """Check a number, and one that is not negative. The errors, TypeError and ValueError, name ``op``."""
     middle, deviation = finite(op, "mean", mean), finite(op, "std", std)
     if deviation < 0:
-        raise ValueError(f"{op}: std must not be below 0; it is {deviation}")
+        raise ValueError(f"{op}: std must be at least 0, not {deviation}")
     return middle, deviation
 
 
@@ -184,12 +184,12 @@ def _probability(op: str, name: str, given: Any, above: bool) -> Any:
     try:
         p = np.array(given, np.float64) if getattr(given, "ndim", 0) else np.float64(number(op, name, given))
     except OverflowError:  # an integer above the largest float64
-        raise ValueError(f"{op}: {name} is a probability, not {shown(given)}") from None
+        raise ValueError(f"{op}: {name} must be a probability, not {shown(given)}") from None
     except (TypeError, ValueError):  # an array of text, or no array at all
         raise TypeError(f"{op}: {name} must be a probability or a tensor of them, not {type(given).__name__}") from None
     if not np.all((p > 0 if above else p >= 0) & (p <= 1)):
         bounds = "above 0 and at most 1" if above else "from 0 to 1"
-        raise ValueError(f"{op}: {name} is a probability, {bounds}, not {shown(given)}")
+        raise ValueError(f"{op}: {name} must be a probability, {bounds}, not {shown(given)}")
     return p
 
 
@@ -258,7 +258,7 @@ def random(a: Array, from_: int, to: int | None, generator: None, out: Array) ->
         least, end = np.iinfo(out.dtype).min, np.iinfo(out.dtype).max
     to = end if to is None else to
     if from_ >= to:
-        raise ValueError(f"from_ must be below to; they are {from_} and {to}")
+        raise ValueError(f"from_ must be below to, but they are {from_} and {to}")
     if from_ < least or to > end:
         raise ValueError(f"dtype {out.dtype.name} does not hold every whole number from {from_} to {to - 1}")
     return _fill(out, _generator().integers(from_, to, out.shape))
@@ -271,7 +271,7 @@ def truncated_normal(chances: np.ndarray, mean: float, std: float, low: float, h
         ValueError: if ``std`` is not above 0.
     """
     if not std > 0:
-        raise ValueError(f"the standard deviation of a truncated normal distribution is above 0, not {std}")
+        raise ValueError(f"the standard deviation of a truncated normal distribution must be above 0, not {std}")
     from statistics import NormalDist  # takes half a megabyte
 
     standard = NormalDist()

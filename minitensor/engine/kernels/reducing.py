@@ -40,7 +40,7 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
         try:
             axis = tuple(map(operator.index, axis)) if isinstance(axis, (list, tuple)) else operator.index(axis)
         except TypeError:
-            raise TypeError(f"axis is an integer, a list of integers or None, not {shown(axis)}") from None
+            raise TypeError(f"axis must be an integer, a list of integers or None, not {shown(axis)}") from None
     for each in axis if isinstance(axis, tuple) else (axis,):
         if each is not None and not -LARGEST <= each < LARGEST:
             raise IndexError(f"axis is out of range: {shown(each)}")

@@ -52,7 +52,7 @@ def round_arguments(decimals: Any) -> tuple[Any, ...]:
     try:
         return (operator.index(decimals),)
     except TypeError:
-        raise TypeError(f"round: decimals is an integer, not {shown(decimals)}") from None
+        raise TypeError(f"round: decimals must be an integer, not {shown(decimals)}") from None
 
 
 def round_(a: Array, decimals: int, out: Array | None = None) -> Array:

@@ -23,7 +23,7 @@ def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
     try:
         return operator.index(axis)
     except TypeError:
-        raise TypeError(f"{op}: {name} is an integer, not {shown(axis)}") from None
+        raise TypeError(f"{op}: {name} must be an integer, not {shown(axis)}") from None
 
 
 def cumsum_arguments(axis: Any) -> tuple[Any, ...]:

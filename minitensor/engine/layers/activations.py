@@ -238,7 +238,7 @@ def dropout2d(
     checks.choice("dropout2d", "data_format", data_format, ("NCHW", "NHWC"))
     (x,) = floats_of("dropout2d", x=x)
     if x.ndim != 4:
-        raise ValueError(f"dropout2d: x has four dimensions; its shape is {x.shape}")
+        raise ValueError(f"dropout2d: x must have four dimensions, but its shape is {x.shape}")
     one, every = slice(1), slice(None)
     part = (every, every, one, one) if data_format == "NCHW" else (every, one, one, every)
     return _dropped("dropout2d", x, p, training, False, part)

@@ -31,14 +31,14 @@ def embedding(x: Tensor, weight: Tensor, padding_idx: int | None = None, name: s
     need_tensor("embedding", x)
     need_tensor("embedding", weight, "weight")
     if weight.ndim != 2:
-        raise ValueError(f"embedding: weight is [rows, length]; its shape is {weight.shape}")
+        raise ValueError(f"embedding: weight must be [rows, length], but its shape is {weight.shape}")
     if x._array.dtype not in INDICES:
-        raise TypeError(f"embedding: x holds integers (int32 or int64), not {x.dtype.name}")
+        raise TypeError(f"embedding: x must hold integers (int32 or int64), not {x.dtype.name}")
     rows = weight
     if padding_idx is not None:
         row = checks.integer("embedding", "padding_idx", padding_idx)
         if not -weight.shape[0] <= row < weight.shape[0]:
-            raise IndexError(f"embedding: padding_idx {row} is not a row; there are {weight.shape[0]}")
+            raise IndexError(f"embedding: padding_idx {row} is not a row; the number of rows is {weight.shape[0]}")
         padding_idx = row % weight.shape[0]
         numbers: Any = arange(weight.shape[0])
         rows = FUNCTIONS["where"]((numbers == padding_idx).unsqueeze(1), weight.detach(), weight)

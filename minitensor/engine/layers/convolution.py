@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.checks import shown
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.tensor import Tensor
@@ -25,7 +26,7 @@ from minitensor.engine.device.arrays import restrided
 from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.layers.custom_operation import arguments_of, floats_of, operation, recorded, wanted_gradients
 from minitensor.engine.operations import FUNCTIONS
-from minitensor.engine.operations.arguments import need_tensor, whole
+from minitensor.engine.operations.arguments import need_tensor
 
 Array = Any
 
@@ -231,12 +232,12 @@ def pair(op: str, name: str, given: Any, least: int) -> tuple[int, int]:
     """
     numbers = list(given) if isinstance(given, (list, tuple)) else [given, given]
     if len(numbers) != 2:
-        raise ValueError(f"{op}: {name} is one integer or two (height, width), not {shown(given)}")
-    first, second = (whole(f"{op}: {name}", number) for number in numbers)
+        raise ValueError(f"{op}: {name} must be one integer or two (height, width), not {shown(given)}")
+    first, second = (checks.integer(op, name, number) for number in numbers)
     if max(first, second) >= 2**31:
         raise ValueError(f"{op}: {name} must be below 2**31, not {shown(given)}")
     if min(first, second) < least:
-        raise ValueError(f"{op}: {name} is at least {least}, not {shown(given)}")
+        raise ValueError(f"{op}: {name} must be at least {least}, not {shown(given)}")
     return first, second
 
 
@@ -269,7 +270,7 @@ def conv2d(
         pair("conv2d", "stride", stride, 1),
         pair("conv2d", "padding", padding, 0),
         pair("conv2d", "dilation", dilation, 1),
-        whole("conv2d: groups", groups),
+        checks.integer("conv2d", "groups", groups),
         x._array.shape,
         weight._array.shape,
     )
@@ -290,7 +291,7 @@ def _check(x: Tensor, weight: Tensor, bias: Tensor | None, windows: Windows) -> 
             f"channels; x has shape {x.shape}"
         )
     if bias is not None and list(bias.shape) != [kernels]:
-        raise ValueError(f"conv2d: bias has shape {bias.shape}; with {kernels} kernels it is [{kernels}]")
+        raise ValueError(f"conv2d: bias must have the shape [{kernels}], one number for each kernel, not {bias.shape}")
     if min(windows.out) < 1:
         raise ValueError(
             f"conv2d: a kernel of shape {weight.shape[2:]} with dilation {list(windows.dilation)} does not fit into "

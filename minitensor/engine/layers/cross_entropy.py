@@ -23,7 +23,7 @@ from minitensor.engine.kernels.activations import blocks
 from minitensor.engine.kernels.reducing import largest, total
 from minitensor.engine.layers.custom_operation import arguments_of, computed, floats_of, operation, recorded
 from minitensor.engine.operations import FUNCTIONS
-from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
+from minitensor.engine.operations.arguments import as_axis, need_tensor
 
 Array = Any
 
@@ -212,9 +212,9 @@ def cross_entropy(
         (scores,) = floats_of("cross_entropy", input=input)
     a, given = scores._array, label._array
     if a.ndim == 0:
-        raise ValueError("cross_entropy: input has a dimension for the classes; it has shape []")
+        raise ValueError("cross_entropy: input must have a dimension for the classes, but its shape is []")
     axis = as_axis("cross_entropy", axis, a.ndim)
-    ignored = whole("cross_entropy: ignore_index", ignore_index)
+    ignored = checks.integer("cross_entropy", "ignore_index", ignore_index)
     if not isinstance(reduction, str) or reduction not in REDUCTIONS:
         raise unknown_reduction("cross_entropy", reduction)
     ignored_and_rows = (_check_soft_labels if soft_label else _check_classes)(scores, label, ignored, axis)
@@ -261,7 +261,9 @@ def _check_soft_labels(input: Tensor, label: Tensor, ignored: int, axis: int) ->
     if not label.stop_gradient:
         raise TypeError("cross_entropy: no gradient is computed for soft labels; pass `label.detach()`")
     if label.shape != input.shape:
-        raise ValueError(f"cross_entropy: soft labels have the shape {input.shape} of the input, not {label.shape}")
+        raise ValueError(
+            f"cross_entropy: soft labels must have the shape {input.shape} of the input, not {label.shape}"
+        )
     return None, max(input.size // max(input.shape[axis], 1), 1)
 
 
@@ -272,7 +274,8 @@ def _check_classes(input: Tensor, label: Tensor, ignored: int, axis: int) -> tup
         raise devices_differ("cross_entropy", (a, given))
     if given.dtype not in INDICES:
         raise TypeError(
-            f"cross_entropy: labels are classes (int32 or int64), not {label.dtype.name}; probabilities are given with "
+            f"cross_entropy: labels must be classes (int32 or int64), not {label.dtype.name}; probabilities are given "
+            "with "
             f"soft_label=True"
         )
     before, after = a.shape[:axis], a.shape[axis + 1 :]

@@ -163,7 +163,7 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Any, ...]:
         else:
             alike = False  # GPU arrays may be alike, too; they are compared below
         if array.dtype not in FLOATS:
-            raise TypeError(f"{op}: {name} holds floats, not {x.dtype.name}")
+            raise TypeError(f"{op}: {name} must hold floats, not {x.dtype.name}")
     if alike:
         return tuple(given.values())
     tensors = [x for x in given.values() if x is not None]

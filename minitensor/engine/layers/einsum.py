@@ -45,10 +45,10 @@ def einsum(op: str, equation: str, operands: tuple[Tensor, ...], matrix_product:
         TypeError: if the equation is not text, or an operand is not a tensor.
     """
     if not isinstance(equation, str):
-        raise TypeError(f"{op}: equation is a text such as 'ij,jk->ik', not {shown(equation)}")
+        raise TypeError(f"{op}: equation must be a text such as 'ij,jk->ik', not {shown(equation)}")
     for x in operands:
         if not isinstance(x, Tensor):
-            raise TypeError(f"{op}: operands are tensors, not {type(x).__name__}")
+            raise TypeError(f"{op}: operands must be tensors, not {type(x).__name__}")
     inputs, output = _parse(op, equation, operands)
     lengths = _lengths(op, equation, inputs, operands)
     terms = [_distinct(Term(x, labels)) for x, labels in zip(operands, inputs, strict=True)]
@@ -196,10 +196,10 @@ def equation_of(op: str, given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
     def word(numbers: Any) -> str:
         if not isinstance(numbers, (list, tuple)):
-            raise TypeError(f"{op}: after each operand is a list of numbers, not {type(numbers).__name__}")
+            raise TypeError(f"{op}: a list of numbers must follow each operand, not {type(numbers).__name__}")
         for each in numbers:
             if each is not Ellipsis and not (isinstance(each, int) and 0 <= each < len(_LETTERS)):
-                raise ValueError(f"{op}: a dimension is a number from 0 to {len(_LETTERS) - 1}, not {shown(each)}")
+                raise ValueError(f"{op}: a dimension must be a number from 0 to {len(_LETTERS) - 1}, not {shown(each)}")
         return "".join("..." if each is Ellipsis else _LETTERS[each] for each in numbers)
 
     left = ",".join(word(numbers) for numbers in pairs[1::2])

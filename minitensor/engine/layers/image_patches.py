@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.checks import shown
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.layers.convolution import pair
 from minitensor.engine.layers.custom_operation import floats_of
 from minitensor.engine.operations import FUNCTIONS
-from minitensor.engine.operations.arguments import whole
 from minitensor.engine.views.parts import as_strided
 from minitensor.engine.views.reshaping import reshape
 
@@ -22,9 +22,9 @@ Sizes = tuple[int, int]
 def _borders(op: str, paddings: Any) -> tuple[int, int, int, int]:
     """Return the widths of the border: top, left, bottom, right."""
     if isinstance(paddings, (list, tuple)) and len(paddings) == 4:
-        widths = [whole(f"{op}: paddings", width) for width in paddings]
+        widths = [checks.integer(op, "paddings", width) for width in paddings]
         if min(widths) < 0:
-            raise ValueError(f"{op}: paddings are at least 0, not {shown(paddings)}")
+            raise ValueError(f"{op}: paddings must be at least 0, not {shown(paddings)}")
         return tuple(widths)  # type: ignore[return-value]  # four integers
     top, left = pair(op, "paddings", paddings, 0)
     return top, left, top, left
@@ -74,7 +74,7 @@ def unfold(
     """
     (x,) = floats_of("unfold", x=x)
     if x.ndim != 4:
-        raise ValueError(f"unfold: x is [images, channels, height, width]; its shape is {x.shape}")
+        raise ValueError(f"unfold: x must be [images, channels, height, width], but its shape is {x.shape}")
     kernel, steps = pair("unfold", "kernel_sizes", kernel_sizes, 1), pair("unfold", "strides", strides, 1)
     gaps, borders = pair("unfold", "dilations", dilations, 1), _borders("unfold", paddings)
     images, channels, height, width = x._array.shape
@@ -119,7 +119,9 @@ def fold(
     kernel, steps = pair("fold", "kernel_sizes", kernel_sizes, 1), pair("fold", "strides", strides, 1)
     gaps, borders = pair("fold", "dilations", dilations, 1), _borders("fold", paddings)
     if x.ndim != 3 or x.shape[1] % math.prod(kernel):
-        raise ValueError(f"fold: x is [images, channels * {math.prod(kernel)}, patches]; its shape is {x.shape}")
+        raise ValueError(
+            f"fold: x must be [images, channels * {math.prod(kernel)}, patches], but its shape is {x.shape}"
+        )
     rows, columns = _counts("fold", (height, width), kernel, steps, borders, gaps)
     if x.shape[2] != rows * columns:
         raise ValueError(f"fold: images of {[height, width]} have {rows * columns} patches, not {x.shape[2]}")

@@ -67,12 +67,11 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
     a, b = x._array, weight._array
     if a.ndim < 1 or b.ndim != 2 or a.shape[-1] != b.shape[0]:
         raise ValueError(
-            f"linear: x of shape {x.shape} and weight of shape {weight.shape} do not fit; weight has the shape "
-            f"[in, out], and in is the last dimension of x"
+            f"linear: weight must be [in, out] and x [..., in], but the shapes are {weight.shape} and {x.shape}"
         )
     if bias is not None and bias._array.shape != b.shape[1:]:
         raise ValueError(
-            f"linear: bias has shape {bias.shape}; with a weight of shape {weight.shape} it is [{b.shape[1]}]"
+            f"linear: bias must have the shape [{b.shape[1]}] for a weight of shape {weight.shape}, not {bias.shape}"
         )
     return recorded(computed(_product, a, b, bias), LINEAR, (x, weight, bias), ((1,), (0,)))
 

@@ -27,7 +27,7 @@ def _floats_of_one_shape(op: str, **given: Tensor | None) -> tuple[Any, ...]:
     first, second = floats[:2]
     if first._array.shape != second._array.shape:
         names = " and ".join(list(given)[:2])
-        raise ValueError(f"{op}: {names} have one shape; theirs are {first.shape} and {second.shape}")
+        raise ValueError(f"{op}: {names} must have one shape, but theirs are {first.shape} and {second.shape}")
     return floats
 
 
@@ -184,14 +184,17 @@ def nll_loss(
     need_tensor("nll_loss", label, "label")
     input, weight = floats_of("nll_loss", input=input, weight=weight)
     if input.ndim != 2 or label.shape != input.shape[:1]:
-        raise ValueError(f"nll_loss: input is [rows, classes] and label [rows]; their shapes are {input.shape} and "
-                         f"{label.shape}")  # fmt: skip
+        raise ValueError(
+            f"nll_loss: input must be [rows, classes] and label [rows], but their shapes are {input.shape} and "
+            f"{label.shape}"
+        )
     if weight is not None and list(weight.shape) != list(input.shape[1:]):
         raise ValueError(
-            f"nll_loss: weight has one number for each of the {input.shape[1]} classes, not the shape {weight.shape}"
+            f"nll_loss: weight must have one number for each of the {input.shape[1]} classes, not the shape "
+            f"{weight.shape}"
         )
     if label._array.dtype not in INDICES:
-        raise TypeError(f"nll_loss: labels are classes (int32 or int64), not {label.dtype.name}")
+        raise TypeError(f"nll_loss: labels must be classes (int32 or int64), not {label.dtype.name}")
     classes_given = host_array(label._array)
     counts = classes_given != ignore_index
     wrong = classes_given[counts & ((classes_given < 0) | (classes_given >= input.shape[1]))]

@@ -96,7 +96,7 @@ def batch_norm(
     momentum, epsilon = checks.real("batch_norm", "momentum", momentum), checks.real("batch_norm", "epsilon", epsilon)
     given = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     if isinstance(x, Tensor) and x.ndim < 2:
-        raise ValueError(f"batch_norm: x is [rows, channels, ...]; it has shape {x.shape}")
+        raise ValueError(f"batch_norm: x must be [rows, channels, ...], but its shape is {x.shape}")
     x, mean, variance, weight, bias = floats_of("batch_norm", x=x, **given)
     _check_channels("batch_norm", x, **given)
     if training:
@@ -183,9 +183,9 @@ def layer_norm(
     x, weight, bias = floats_of("layer_norm", x=x, weight=weight, bias=bias)
     for what, each in (("weight", weight), ("bias", bias)):
         if each is not None and list(each.shape) != shape:
-            raise ValueError(f"layer_norm: {what} has the shape {shape} of normalized_shape, not {each.shape}")
+            raise ValueError(f"layer_norm: {what} must have the shape {shape} of normalized_shape, not {each.shape}")
     if not shape or list(x.shape)[-len(shape) :] != shape:
-        raise ValueError(f"layer_norm: x ends in the dimensions {shape}; its shape is {x.shape}")
+        raise ValueError(f"layer_norm: the shape of x must end in {shape}, but it is {x.shape}")
     return _scale_and_shift(_normal(x, list(range(x.ndim - len(shape), x.ndim)), epsilon), weight, bias, shape)
 
 
@@ -243,7 +243,7 @@ def instance_norm(
         raise ValueError("instance_norm: it normalizes by the image's own statistics; running ones are not kept")
     x, weight, bias = floats_of("instance_norm", x=x, weight=weight, bias=bias)
     if x.ndim < 3:
-        raise ValueError(f"instance_norm: x is [images, channels, ...]; its shape is {x.shape}")
+        raise ValueError(f"instance_norm: x must be [images, channels, ...], but its shape is {x.shape}")
     _check_channels("instance_norm", x, weight=weight, bias=bias)
     return _scale_and_shift(_normal(x, list(range(2, x.ndim)), eps), weight, bias, _beside(x.ndim))
 

@@ -23,7 +23,7 @@ def _windows(op: str, x: Tensor, kernel: tuple[int, int], stride: Any, padding: 
     down, right = kernel if stride is None else pair(op, "stride", stride, 1)
     top, left = pair(op, "padding", padding, 0)
     if x.ndim != 4:
-        raise ValueError(f"{op}: x is [images, channels, height, width]; its shape is {x.shape}")
+        raise ValueError(f"{op}: x must be [images, channels, height, width], but its shape is {x.shape}")
     if 2 * top > kernel[0] or 2 * left > kernel[1]:
         raise ValueError(f"{op}: a padding of {[top, left]} is more than half of the kernel {list(kernel)}")
     x = with_border(x, (top, left, top, left), fill)
@@ -111,7 +111,9 @@ def adaptive_avg_pool2d(x: Tensor, output_size: Any, name: str | None = None) ->
     """
     (x,) = floats_of("adaptive_avg_pool2d", x=x)
     if x.ndim != 4:
-        raise ValueError(f"adaptive_avg_pool2d: x is [images, channels, height, width]; its shape is {x.shape}")
+        raise ValueError(
+            f"adaptive_avg_pool2d: x must be [images, channels, height, width], but its shape is {x.shape}"
+        )
     rows, columns = pair("adaptive_avg_pool2d", "output_size", output_size, 1)
     height, width = x.shape[2:]
     if height % rows == 0 and width % columns == 0:

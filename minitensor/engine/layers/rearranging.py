@@ -15,7 +15,7 @@ from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.layers.activations import norm_along
 from minitensor.engine.layers.custom_operation import floats_of
 from minitensor.engine.operations import FUNCTIONS
-from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
+from minitensor.engine.operations.arguments import as_axis, need_tensor
 from minitensor.engine.views.joining import expand
 from minitensor.engine.views.parts import slice_
 from minitensor.engine.views.reshaping import reshape, squeeze
@@ -28,7 +28,7 @@ def tile(op: str, x: Tensor, times: list[int]) -> Tensor:
         ValueError: if a number is negative.
     """
     if any(n < 0 for n in times):
-        raise ValueError(f"{op}: numbers of repetitions are at least 0, not {times}")
+        raise ValueError(f"{op}: numbers of repetitions must be at least 0, not {times}")
     shape = [1] * (len(times) - x.ndim) + list(x.shape)
     times = [1] * (x.ndim - len(times)) + times
     pairs = [length for n, length in zip(times, shape, strict=True) for length in (n, length)]
@@ -43,12 +43,16 @@ def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
         ValueError: if a number is negative, or if there are several numbers, but not one for each position.
     """
     given = repeats.tolist() if isinstance(repeats, np.ndarray) else repeats
-    numbers = checks.integers(op, "repeats", given) if isinstance(given, (list, tuple)) else [whole(op, given)]
+    numbers = (
+        checks.integers(op, "repeats", given)
+        if isinstance(given, (list, tuple))
+        else [checks.integer(op, "repeats", given)]
+    )
     counts = np.array(numbers, np.int64)
     if (counts < 0).any():
-        raise ValueError(f"{op}: numbers of repetitions are at least 0, not {min(numbers)}")
+        raise ValueError(f"{op}: numbers of repetitions must be at least 0, not {min(numbers)}")
     if not x._array.ndim:
-        raise IndexError(f"{op}: dimension {axis} was given, but the tensor has none")
+        raise IndexError(f"{op}: axis must be None for a tensor without dimensions, not {axis}")
     length = x._array.shape[axis]
     if counts.size not in (1, length):
         raise ValueError(f"{op}: {counts.size} numbers of repetitions were given for {length} positions")
@@ -75,7 +79,7 @@ def meshgrid(
     for x in vectors:
         need_tensor(op, x)
         if x._array.ndim > 1:
-            raise ValueError(f"{op}: vectors have one dimension or none; this one has shape {x.shape}")
+            raise ValueError(f"{op}: a vector must have one dimension or none, but this one has shape {x.shape}")
     order = list(range(len(vectors)))
     if indexing == "xy":
         order[:2] = order[:2][::-1]
@@ -95,13 +99,17 @@ def window_strides(op: str, x: Tensor, axis: Any, size: Any, step: Any) -> tuple
         ValueError: if ``size`` is below 0 or above the length, or ``step`` is below 1.
         IndexError: if ``x`` does not have that axis.
     """
-    axis, size, step = as_axis(op, axis, max(x._array.ndim, 1)), whole(f"{op}: size", size), whole(f"{op}: step", step)
+    axis, size, step = (
+        as_axis(op, axis, max(x._array.ndim, 1)),
+        checks.integer(op, "size", size),
+        checks.integer(op, "step", step),
+    )
     shape = list(x._array.shape) or [1]
     strides = [each // x._array.itemsize for each in x._array.strides] or [1]
     if not 0 <= size <= shape[axis]:
-        raise ValueError(f"{op}: size is from 0 to the length {shape[axis]} of axis {axis}, not {size}")
+        raise ValueError(f"{op}: size must be from 0 to the length {shape[axis]} of axis {axis}, not {size}")
     if step < 1:
-        raise ValueError(f"{op}: step is at least 1, not {step}")
+        raise ValueError(f"{op}: step must be at least 1, not {step}")
     last = strides[axis]
     shape[axis], strides[axis] = (shape[axis] - size) // step + 1, strides[axis] * step
     return [*shape, size], [*strides, last]
@@ -129,7 +137,7 @@ def kth(op: str, x: Tensor, k: int, axis: Any, keepdim: bool) -> tuple[Tensor, T
     axis = as_axis(op, axis, line._array.ndim)
     length = line._array.shape[axis]
     if not 1 <= k <= length:
-        raise ValueError(f"{op}: k is from 1 to the length {length} of axis {axis}, not {k}")
+        raise ValueError(f"{op}: k must be from 1 to the length {length} of axis {axis}, not {k}")
     order = np.argsort(host_array(line._array), axis, kind="stable")
     picked = np.ascontiguousarray(np.take(order, [k - 1], axis).astype(np.int64))
     index = Tensor._made(like(picked, x._array))
@@ -166,7 +174,7 @@ def diff(op: str, x: Tensor, n: int, axis: int) -> Tensor:
         ValueError: if ``n`` is below 0.
     """
     if n < 0:
-        raise ValueError(f"{op}: n is at least 0, not {n}")
+        raise ValueError(f"{op}: n must be at least 0, not {n}")
     difference = FUNCTIONS["not_equal" if x._array.dtype == np.bool_ else "subtract"]
     for _ in range(min(n, x._array.shape[axis])):  # further differences would be empty
         length = x._array.shape[axis]

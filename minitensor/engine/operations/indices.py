@@ -35,7 +35,7 @@ def as_index(op: str, index: Any, name: str = "index") -> Tensor:
             index = Tensor._made(np.zeros(index._array.shape, np.int64, like=index._array))
     if not isinstance(index, Tensor) or index._array.dtype not in INDICES:
         given = f"of dtype {index.dtype.name}" if isinstance(index, Tensor) else type(index).__name__
-        raise TypeError(f"{op}: {name} is a tensor of int32 or int64, not {given}")
+        raise TypeError(f"{op}: {name} must be a tensor of int32 or int64, not {given}")
     return index
 
 
@@ -93,7 +93,7 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     if isinstance(indices, Tensor):
         indices = (indices,)
     if not isinstance(indices, (tuple, list)) or not indices:
-        raise TypeError(f"{op}: indices is a tuple of one index tensor or more, not {shown(indices)}")
+        raise TypeError(f"{op}: indices must be a tuple of one index tensor or more, not {shown(indices)}")
     shape = (x if isinstance(x, Tensor) else to_tensor(x))._array.shape
     if len(indices) == 1 and isinstance(indices[0], Tensor) and indices[0]._array.dtype in INDICES:
         if not shape:
@@ -140,7 +140,7 @@ def reducing(op: str, reduce: Any) -> str:
     """
     if not isinstance(reduce, str) or reduce not in REDUCTIONS:
         known = ", ".join(repr(name) for name in ("assign", *REDUCTIONS))
-        raise ValueError(f"{op}: reduce is one of {known}, not {shown(reduce)}")
+        raise ValueError(f"{op}: reduce must be one of {known}, not {shown(reduce)}")
     return f"put_along_axis_{REDUCTIONS[reduce]}" + ("_" if op.endswith("_") else "")
 
 

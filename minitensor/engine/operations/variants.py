@@ -61,7 +61,7 @@ def rounded(op: str, mode: Any) -> str:
         ValueError: if ``mode`` is neither "floor" nor "trunc".
     """
     if not isinstance(mode, str) or mode not in ROUNDED:
-        raise ValueError(f"{op}: rounding_mode is None, 'floor' or 'trunc', not {shown(mode)}")
+        raise ValueError(f"{op}: rounding_mode must be None, 'floor' or 'trunc', not {shown(mode)}")
     return ROUNDED[mode] + ("_" if op.endswith("_") else "")
 
 

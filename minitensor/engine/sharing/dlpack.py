@@ -81,7 +81,7 @@ def dlpack(
     if stream is not None:
         raise BufferError(f"__dlpack__: the host has no streams; stream must be None, not {shown(stream)}")
     if dl_device is not None and tuple(dl_device) != (CPU, 0):
-        raise BufferError(f"__dlpack__: the tensor is on the host, device ({CPU}, 0), not on {tuple(dl_device)}")
+        raise BufferError(f"__dlpack__: dl_device must be the host, ({CPU}, 0), not {tuple(dl_device)}")
     array = x._array.copy() if copy else lend_memory(x)
     is_versioned = _HAS_VERSIONS and max_version is not None and max_version[0] >= 1
     if not is_versioned and not array.flags.writeable:

@@ -187,7 +187,7 @@ class check_foreign_writes:
 
     def __init__(self, on: bool = True) -> None:
         if not isinstance(on, bool):
-            raise TypeError(f"check_foreign_writes: on is True or False, not {shown(on)}")
+            raise TypeError(f"check_foreign_writes: on must be True or False, not {shown(on)}")
         self._on, self._before = on, checking.on
         _switch(on)
 

@@ -173,7 +173,10 @@ def as_plain_array(op: str, array: Any) -> np.ndarray:
         TypeError, ValueError: as in :func:`from_numpy`.
     """
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"{op} shares the memory of a numpy array, not of {type(array).__name__}; to_tensor copies")
+        raise TypeError(
+            f"{op}: the argument must be a numpy array, whose memory is shared, not {type(array).__name__}; to_tensor "
+            "copies"
+        )
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(f"{op}: a tensor cannot keep the mask of a masked array; share its .data, without the mask")
     if type(array) not in (np.ndarray, np.memmap, np.matrix):
@@ -301,7 +304,7 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
     if share is False:
         return host_array(x._array) if type(x._array) is not np.ndarray else x._array.copy()
     if share is not True:
-        raise TypeError(f"numpy: share is True or False, not {shown(share)}")
+        raise TypeError(f"numpy: share must be True or False, not {shown(share)}")
     if gpu_of(x._array) is not None:
         raise TypeError(
             f"numpy(share=True): this tensor is on {Place(gpu_of(x._array))}, and numpy reads only memory of the "

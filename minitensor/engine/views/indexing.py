@@ -84,7 +84,7 @@ def _plain_entries(index: Any, array: np.ndarray) -> tuple[Any, bool]:
         elif isinstance(entry, (np.ndarray, bool, np.bool_)):
             advanced = True
             if isinstance(entry, np.ndarray) and entry.dtype.kind not in "biu":
-                raise TypeError(f"an index array holds integers or bools, not {entry.dtype.name}")
+                raise TypeError(f"an index array must hold integers or bools, not {entry.dtype.name}")
         elif entry is not None and entry is not Ellipsis:
             entry = _whole(entry)
         entries.append(entry)
@@ -117,7 +117,8 @@ def _whole(entry: Any) -> int:
         number = operator.index(entry)
     except (AttributeError, TypeError):
         raise TypeError(
-            f"an index is an integer, a slice, None, ..., or an array or list of integers or bools, not {shown(entry)}"
+            "an index must be an integer, a slice, None, ..., or an array or list of integers or bools, not "
+            f"{shown(entry)}"
         ) from None
     # Limit the number to numpy's range. No dimension is that long, so the index is out of range before and after.
     return max(-sys.maxsize, min(int(number), sys.maxsize))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.checks import shown
 from minitensor.engine.core.errors import devices_differ
 from minitensor.engine.core.history import Node, Operation, new_node, repeated
@@ -21,7 +22,7 @@ from minitensor.engine.creation.making import as_lengths, as_shape
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.dtypes import dtype_of
 from minitensor.engine.modes import modes, paused
-from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
+from minitensor.engine.operations.arguments import as_axis, need_tensor
 from minitensor.engine.operations.operands import cast, promote
 from minitensor.engine.views.parts import part_backward, part_jvp
 
@@ -139,12 +140,12 @@ def _split(op: str, x: Tensor, num_or_sections: Any, axis: int) -> list[Tensor]:
     axis = as_axis(op, axis, x._array.ndim)
     length = x._array.shape[axis]
     if not isinstance(num_or_sections, (list, tuple)):
-        num_or_sections = whole(op, num_or_sections)
+        num_or_sections = checks.integer(op, "num_or_sections", num_or_sections)
         if num_or_sections < 1 or length % num_or_sections:
             raise ValueError(f"{op}: a dimension of length {length} has no {num_or_sections} equal parts")
         lengths = [length // int(num_or_sections)] * int(num_or_sections)
     else:
-        lengths = [whole(op, n) for n in num_or_sections]
+        lengths = checks.integers(op, "num_or_sections", num_or_sections)
         if lengths.count(-1) == 1:
             lengths[lengths.index(-1)] = length - (sum(lengths) + 1)
         if sum(lengths) != length or min(lengths, default=-1) < 0:
@@ -193,7 +194,7 @@ def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
     if isinstance(shape, Tensor):
         shape = shape.tolist()
     if not isinstance(shape, (list, tuple)):
-        raise TypeError(f"{op}: a shape is a list of integers, not {shown(shape)}")
+        raise TypeError(f"{op}: a shape must be a list of integers, not {shown(shape)}")
     new = as_lengths(op, shape)
     missing = len(new) - len(old)
     new = [old[i - missing] if n == -1 and i >= missing else n for i, n in enumerate(new)]

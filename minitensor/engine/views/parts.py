@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.checks import shown
 from minitensor.engine.core.history import READ, Node, Operation, group_of, read_node
 from minitensor.engine.core.regions import PartGradient, Pick, memory_of, overlaps_itself, span
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape
 from minitensor.engine.device.arrays import address_of, restrided
-from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
+from minitensor.engine.operations.arguments import as_axis, need_tensor
 from minitensor.engine.views.making import view_of
 
 
@@ -57,14 +58,16 @@ def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
     need_tensor("slice", x)
     for given in (axes, starts, ends):
         if not isinstance(given, (list, tuple)):
-            raise TypeError(f"slice: axes, starts and ends are lists of integers, not {shown(given)}")
+            raise TypeError(f"slice: axes, starts and ends must be lists of integers, not {shown(given)}")
     if not len(axes) == len(starts) == len(ends):
         raise ValueError(
             f"slice: axes, starts and ends must be equally long; they have {len(axes)}, {len(starts)}, {len(ends)}"
         )
     index = [slice(None)] * x._array.ndim
     for axis, start, end in zip(axes, starts, ends, strict=True):
-        index[as_axis("slice", axis, x._array.ndim)] = slice(whole("slice", start), whole("slice", end))
+        index[as_axis("slice", axis, x._array.ndim)] = slice(
+            checks.integer("slice", "starts", start), checks.integer("slice", "ends", end)
+        )
     return part(x, Pick(tuple(index)), SLICE)
 
 
@@ -95,12 +98,12 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
     """
     need_tensor("diagonal", x)
     if x._array.ndim < 2:
-        raise ValueError(f"diagonal: x has at least two dimensions; its shape is {x.shape}")
+        raise ValueError(f"diagonal: x must have at least two dimensions, but its shape is {x.shape}")
     first, second = as_axis("diagonal", axis1, x._array.ndim), as_axis("diagonal", axis2, x._array.ndim)
     if first == second:
-        raise ValueError(f"diagonal: axis1 and axis2 must differ; both are {first}")
+        raise ValueError(f"diagonal: axis1 and axis2 must differ, but both are {first}")
     # Limit a huge offset, which numpy would refuse. Beyond the edges, every diagonal is empty.
-    offset = max(-x._array.shape[first], min(whole("diagonal", offset), x._array.shape[second]))
+    offset = max(-x._array.shape[first], min(checks.integer("diagonal", "offset", offset), x._array.shape[second]))
     return part(x, _Diagonal(offset, first, second), DIAGONAL)
 
 
@@ -133,9 +136,9 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     """
     need_tensor("as_strided", x)
     if not isinstance(stride, (list, tuple)):
-        raise TypeError(f"as_strided: stride is a list of integers, not {shown(stride)}")
-    lengths, steps = as_shape("as_strided", shape), tuple(whole("as_strided", s) for s in stride)
-    offset = whole("as_strided", offset)
+        raise TypeError(f"as_strided: stride must be a list of integers, not {shown(stride)}")
+    lengths, steps = as_shape("as_strided", shape), tuple(checks.integers("as_strided", "stride", stride))
+    offset = checks.integer("as_strided", "offset", offset)
     if len(lengths) != len(steps):
         raise ValueError(f"as_strided: shape {list(lengths)} and stride {list(steps)} must be equally long")
     size = x._array.itemsize

@@ -132,7 +132,7 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
     """
     need_tensor("resize_", x)
     if not isinstance(fill_zero, (bool, np.bool_)):
-        raise TypeError(f"resize_: fill_zero is True or False, not {shown(fill_zero)}")
+        raise TypeError(f"resize_: fill_zero must be True or False, not {shown(fill_zero)}")
     lengths = as_shape("resize_", shape)
     size = math.prod(lengths)
     if not x.stop_gradient:
@@ -191,10 +191,10 @@ def set_(
         )
     if source is None:
         if shape is not None or stride is not None or checks.integer("set_", "offset", offset) != 0:
-            raise ValueError("set_: shape, stride and offset need a source; there is none")
+            raise ValueError("set_: source must be given if shape, stride or offset is given")
         view = Tensor._made(np.zeros_like(x._array, order="C", shape=(0,)))
     elif not isinstance(source, Tensor):
-        raise TypeError(f"set_: source is a Tensor or None, not {type(source).__name__}")
+        raise TypeError(f"set_: source must be a Tensor or None, not {type(source).__name__}")
     elif gpu_of(source._array) is not gpu_of(x._array):
         raise devices_differ("set_", (x._array, source._array))
     else:
@@ -250,7 +250,7 @@ def apply_(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
 def _apply(op: str, x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
     need_tensor(op, x)
     if not callable(func):
-        raise TypeError(f"{op}: func is a function of a tensor, not {type(func).__name__}")
+        raise TypeError(f"{op}: func must be a function of a tensor, not {type(func).__name__}")
     if not x.stop_gradient and (not paused.threads or modes.grad):
         raise RuntimeError(
             f"{op}: this tensor requires a gradient, and the operations of a function may not be recorded. Nothing was "
@@ -259,10 +259,10 @@ def _apply(op: str, x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
     result = func(x)
     if not isinstance(result, Tensor):
         raise TypeError(
-            f"{op}: func returned {type(result).__name__}; it gets the whole tensor and must return a tensor"
+            f"{op}: func is called with the whole tensor and must return a Tensor, not {type(result).__name__}"
         )
     if result._array.shape != x._array.shape:
-        raise ValueError(f"{op}: func returned a tensor of shape {result.shape}; x has shape {x.shape}")
+        raise ValueError(f"{op}: func must return a tensor of the shape {x.shape} of x, not {result.shape}")
     return result
 
 
@@ -274,7 +274,7 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     """
     need_tensor("requires_grad_", x)
     if not isinstance(requires_grad, (bool, np.bool_)):
-        raise TypeError(f"requires_grad_: requires_grad is True or False, not {shown(requires_grad)}")
+        raise TypeError(f"requires_grad_: requires_grad must be True or False, not {shown(requires_grad)}")
     x.stop_gradient = not requires_grad
     return x
 

@@ -35,10 +35,10 @@ def _permutation(op: str, x: Tensor, perm: Any) -> tuple[int, ...]:
     try:
         axes = tuple(as_axis(op, p, ndim) for p in checks.elements(op, "perm", perm, "integers"))
     except TypeError:
-        raise TypeError(f"{op}: perm lists every dimension once, as in [1, 0]; it is {shown(perm)}") from None
+        raise TypeError(f"{op}: perm must list every dimension once, as in [1, 0], but it is {shown(perm)}") from None
     if sorted(axes) != list(range(ndim)):
         raise ValueError(
-            f"{op}: perm must list each of the {ndim} dimensions of shape {x.shape} once; it is {list(axes)}"
+            f"{op}: perm must list each of the {ndim} dimensions of shape {x.shape} once, but it is {list(axes)}"
         )
     return axes
 
@@ -79,7 +79,7 @@ def _axes_of_t(op: str, x: Tensor) -> tuple[int, ...]:
     need_tensor(op, x)
     ndim = x._array.ndim
     if ndim > 2:
-        raise ValueError(f"{op} takes a tensor of at most 2 dimensions; this one has shape {x.shape}. Use transpose.")
+        raise ValueError(f"{op}: x must have at most 2 dimensions, but its shape is {x.shape}. Use transpose.")
     return tuple(range(ndim))[::-1]
 
 

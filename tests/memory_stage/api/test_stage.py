@@ -164,7 +164,7 @@ def test_the_caller_chooses_the_number_of_steps(cell, shell):
 
 @pytest.mark.parametrize("steps", [0, -1, 2.5, "7", True, None])
 def test_an_invalid_number_of_steps_is_refused(steps):
-    with pytest.raises(ValueError, match="steps is the number of steps"):
+    with pytest.raises(ValueError, match="steps must be the number of steps"):
         stage.record("x = 1", steps=steps)
 
 

@@ -73,11 +73,11 @@ def test_each_variant_begins_with_the_random_state_and_policy_of_the_caller():
     [
         ({"a": "x = 1"}, {"verdicts": {"b": "right"}}, "'b'"),
         ({"a": "x = 1"}, {"policies": {"b": "2.5"}}, "'b'"),
-        ({"a": "x = 1"}, {"policies": {"a": "2.7"}}, "a policy is one of .*, not '2.7'"),
-        ({"a": "x = 1"}, {"steps": 0}, "steps is the number of steps"),
+        ({"a": "x = 1"}, {"policies": {"a": "2.7"}}, "a policy must be one of .*, not '2.7'"),
+        ({"a": "x = 1"}, {"steps": 0}, "steps must be the number of steps"),
         ({}, {}, "at least one program"),
-        ({7: "x = 1"}, {}, "a label is text, not 7"),
-        ({" ": "x = 1"}, {}, "a label is text"),
+        ({7: "x = 1"}, {}, "a label must be a str that is not blank, not 7"),
+        ({" ": "x = 1"}, {}, "a label must be a str that is not blank, not ' '"),
         ("x = 1", {}, "policies"),
         ("x = 1", {"policies": ["2.5", "2.5"]}, "each policy once"),
     ],
@@ -88,7 +88,7 @@ def test_unsuitable_arguments_of_compare_are_refused(programs, named, text):
 
 
 def test_a_function_is_not_a_program():
-    with pytest.raises(TypeError, match="given as text, not as a function"):
+    with pytest.raises(TypeError, match="given as a str, not as a function"):
         stage.compare({"a": lambda: None})
 
 

@@ -99,7 +99,7 @@ def test_a_report_is_in_the_language_that_the_call_requests():
 
 def test_a_language_that_does_not_exist_is_refused_before_the_program_runs():
     calls = []
-    with pytest.raises(ValueError, match="language is one of 'en', 'zh', not 'fr'"):
+    with pytest.raises(ValueError, match="language must be one of 'en', 'zh', not 'fr'"):
         mt.explain(lambda: calls.append(1), language="fr")
     assert calls == []
 

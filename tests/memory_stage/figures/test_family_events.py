@@ -112,7 +112,7 @@ def test_events_of_two_devices_are_refused_unless_one_device_is_chosen():
 @pytest.mark.parametrize("source, error, said", [
     (3, TypeError, "a MemoryLog, a recording or a list"),
     ("alloc", TypeError, "not 'alloc'"),
-    ([("alloc", 1, 2)], TypeError, "a memory event is a MemoryEvent"),
+    ([("alloc", 1, 2)], TypeError, "a memory event must be a MemoryEvent"),
     ([], ValueError, "no memory event to show"),
     ({}, ValueError, "at least one run"),
 ])  # fmt: skip

@@ -52,8 +52,8 @@ def test_python_and_the_page_write_the_same_text():
 
 
 @pytest.mark.parametrize("make, said", [
-    (lambda x: {"tensor": mt.zeros([37])}, "1 to 36 elements, not of 37"),
-    (lambda x: {"tensor": mt.zeros([0])}, "1 to 36 elements, not of 0"),
+    (lambda x: {"tensor": mt.zeros([37])}, "1 to 36 elements for the stride explorer, not 37"),
+    (lambda x: {"tensor": mt.zeros([0])}, "1 to 36 elements for the stride explorer, not 0"),
     (lambda x: {"tensor": x, "views": {"copy": x + 1}}, "'copy' has another storage"),
     (lambda x: {"tensor": x, "index": [4, 0]}, "has no element of index .4, 0."),
     (lambda x: {"tensor": x, "index": [1]}, "has no element of index .1."),
@@ -228,7 +228,7 @@ def test_programs_without_a_law_of_growth_are_refused():
 def test_an_error_of_a_program_and_an_unknown_batch_are_raised():
     with pytest.raises(TypeError):
         what_fits.show({"p": lambda batch: None})
-    with pytest.raises(ValueError, match=r"batch is one of .*, not 3"):
+    with pytest.raises(ValueError, match=r"batch must be one of .*, not 3"):
         what_fits.show({"p": allocating(mt.ones)}, batch=3)
 
 

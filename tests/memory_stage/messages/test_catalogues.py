@@ -196,9 +196,9 @@ def test_the_default_language_is_set_and_read_from_the_environment(monkeypatch):
 
 @pytest.mark.parametrize("wrong", ["fr", "", 3])
 def test_an_unknown_language_is_refused_and_changes_nothing(wrong):
-    with pytest.raises(ValueError, match="language is one of 'en', 'zh', not "):
+    with pytest.raises(ValueError, match="language must be one of 'en', 'zh', not "):
         stage.record("raise SystemExit", language=wrong)
-    with pytest.raises(ValueError, match="language is one of 'en', 'zh', not "):
+    with pytest.raises(ValueError, match="language must be one of 'en', 'zh', not "):
         set_language(wrong)
 
 

@@ -110,9 +110,9 @@ def test_a_block_is_explained_in_the_language_that_the_call_requests():
 
 def test_a_language_that_does_not_exist_is_refused_before_the_program_runs(tmp_path):
     calls: list[int] = []
-    with pytest.raises(ValueError, match="language is one of 'en', 'zh', not 'fr'"):
+    with pytest.raises(ValueError, match="language must be one of 'en', 'zh', not 'fr'"):
         memory_stage.explain(lambda: calls.append(1), language="fr")
-    with pytest.raises(ValueError, match="language is one of 'en', 'zh', not 'fr'"):
+    with pytest.raises(ValueError, match="language must be one of 'en', 'zh', not 'fr'"):
         memory_stage.explain(language="fr")
     refused = explained(tmp_path, "print('ran')", "--language", "fr")
     assert calls == [] and refused.returncode == 2 and refused.stdout == "" and "'fr'" in refused.stderr

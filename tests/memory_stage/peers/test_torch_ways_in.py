@@ -106,7 +106,7 @@ def test_a_generator_and_a_number_cannot_be_decorated():
         def batches():
             yield 1
 
-    with pytest.raises(TypeError, match="decorates a function, not 3"):
+    with pytest.raises(TypeError, match="must decorate a function, not 3"):
         memory_stage.explain()(3)
 
 

@@ -337,7 +337,7 @@ def test_a_with_block_is_watched_and_its_variables_are_searched_for_graphs():
     (fault,) = why.faults
     assert fault.kind == "leak" and "`total` keeps the graphs of 4 iterations" in fault.verdict
     assert "+" in str(why) and "total += loss.item()" in str(why)
-    with pytest.raises(TypeError, match="as a context manager takes only language"):
+    with pytest.raises(TypeError, match="used as a context manager takes only language"):
         memory_stage.explain(catch=True)
 
 

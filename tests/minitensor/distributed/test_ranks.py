@@ -87,7 +87,7 @@ def test_all_ranks_have_the_broadcast_values(said):
     for values, version, error in said["broadcast_4"]:
         assert values == numbers(2).tolist()
         assert version == 1
-        assert error == ["ValueError", "broadcast: src is a rank, from 0 to 3, not 4"]
+        assert error == ["ValueError", "broadcast: src must be a rank, from 0 to 3, not 4"]
 
 
 def test_backward_notices_that_an_all_reduce_overwrote_saved_values(said):

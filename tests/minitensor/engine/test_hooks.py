@@ -156,7 +156,7 @@ def test_a_hook_may_return_another_dtype_and_a_recorded_tensor():
 def test_a_hook_with_a_wrong_result_raises_an_error(wrong):
     w = leaf([1.0, 2.0])
     w.register_hook(wrong)
-    with pytest.raises(TypeError, match=r"hook returns None or a Tensor of shape \[2\]"):
+    with pytest.raises(TypeError, match=r"hook must return None or a Tensor of shape \[2\]"):
         (w * 2).backward()
     assert w.grad is None
 

@@ -251,14 +251,14 @@ def test_omitted_options_stay_unchanged():
 @pytest.mark.parametrize(
     ("option", "error", "message"),
     [
-        ({"precision": -1}, ValueError, "precision is at least 0, got -1"),
-        ({"threshold": -1}, ValueError, "threshold is at least 0, got -1"),
-        ({"edgeitems": 0}, ValueError, "edgeitems is at least 1, got 0"),
-        ({"linewidth": -1}, ValueError, "linewidth is at least 0, got -1"),
-        ({"precision": 3.5}, TypeError, "precision is an integer, got 3.5"),
-        ({"linewidth": "wide"}, TypeError, "linewidth is an integer, got 'wide'"),
-        ({"edgeitems": True}, TypeError, "edgeitems is an integer, got True"),
-        ({"sci_mode": 1}, TypeError, "sci_mode is True or False, got 1"),
+        ({"precision": -1}, ValueError, "precision must be at least 0, not -1"),
+        ({"threshold": -1}, ValueError, "threshold must be at least 0, not -1"),
+        ({"edgeitems": 0}, ValueError, "edgeitems must be at least 1, not 0"),
+        ({"linewidth": -1}, ValueError, "linewidth must be at least 0, not -1"),
+        ({"precision": 3.5}, TypeError, "precision must be an integer, not 3.5"),
+        ({"linewidth": "wide"}, TypeError, "linewidth must be an integer, not 'wide'"),
+        ({"edgeitems": True}, TypeError, "edgeitems must be an integer, not True"),
+        ({"sci_mode": 1}, TypeError, "sci_mode must be True or False, not 1"),
     ],
 )
 def test_an_invalid_option_is_refused_and_nothing_is_set(option, error, message):

@@ -741,8 +741,8 @@ def test_an_input_beside_the_overwritten_one_in_the_same_storage_counts_as_unwri
         (lambda ctx, x: (ctx.save_for_backward(1), x * 1)[1], TypeError, "save_for_backward.*int.*attribute"),
         (lambda ctx, x: (ctx.set_materialize_grads(1), x * 1)[1], TypeError, "True or False, not 1"),
         (lambda ctx, x: ctx.saved_tensor(), RuntimeError, "called in backward"),
-        (lambda ctx, x: None, ValueError, "forward returns a Tensor.*NoneType"),
-        (lambda ctx, x: (1, "a"), ValueError, "forward returns a Tensor.*tuple of int, str"),
+        (lambda ctx, x: None, ValueError, "forward must return a Tensor.*NoneType"),
+        (lambda ctx, x: (1, "a"), ValueError, "forward must return a Tensor.*tuple of int, str"),
         (lambda ctx, x: setattr(ctx, "x", x) or x * 1, RuntimeError, "ctx.x.*save_for_backward"),
     ],
 )

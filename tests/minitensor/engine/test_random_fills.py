@@ -201,9 +201,9 @@ WRONG = {
     "infinite bound": (lambda x: x.uniform_(0, math.inf), ["max", "inf"]),
     "rate of 0": (lambda x: x.exponential_(0), ["lam", "0"]),
     "scale below 0": (lambda x: x.cauchy_(0, -2), ["scale", "-2"]),
-    "probability of 2": (lambda x: x.bernoulli_(2), ["p is a probability", "2"]),
+    "probability of 2": (lambda x: x.bernoulli_(2), ["p must be a probability", "2"]),
     "probability of 0": (lambda x: x.geometric_(0), ["probs", "0"]),
-    "probability of nan": (lambda x: x.bernoulli_(math.nan), ["p is", "nan"]),
+    "probability of nan": (lambda x: x.bernoulli_(math.nan), ["p must be", "nan"]),
     "a word": (lambda x: x.normal_("a"), ["mean", "str"]),
     "negative seed": (lambda x: x.uniform_(seed=-1), ["seed", "-1"]),
 }

@@ -258,9 +258,9 @@ def misaligned() -> np.ndarray:
 
 
 REFUSED = [
-    (lambda: [1.0, 2.0], TypeError, "not of list; to_tensor copies"),
-    (lambda: np.float32(1), TypeError, "not of float32"),
-    (lambda: mt.ones([2]), TypeError, "not of Tensor"),
+    (lambda: [1.0, 2.0], TypeError, "not list; to_tensor copies"),
+    (lambda: np.float32(1), TypeError, "not float32"),
+    (lambda: mt.ones([2]), TypeError, "not Tensor"),
     (lambda: np.ma.array([1.0, 2.0], mask=[0, 1]), TypeError, r"masked.*\.data"),
     (lambda: np.rec.array([1.0, 2.0]), TypeError, r"recarray.*np\.asarray"),
     (lambda: np.ones(2, ">f8"), TypeError, "dtype >f8.*order.*to_tensor"),
@@ -297,5 +297,5 @@ def test_the_memory_of_a_gpu_is_not_shared_with_numpy():
     with pytest.raises(TypeError, match=r"gpu:sim.*x\.cpu\(\)"):
         x.numpy(share=True)
     assert x.cpu().numpy(share=True).tolist() == [1, 1]
-    with pytest.raises(TypeError, match="share is True or False, not 'no'"):
+    with pytest.raises(TypeError, match="share must be True or False, not 'no'"):
         x.numpy(share="no")

@@ -88,7 +88,7 @@ def test_the_number_of_threads_can_be_read_and_set():
     with low_limits():  # the fixture restores the number
         cpu.set_num_threads(5)
         assert cpu.get_num_threads() == 5
-        with pytest.raises(ValueError, match="n is 1 or more, not 0"):
+        with pytest.raises(ValueError, match="n must be 1 or more, not 0"):
             cpu.set_num_threads(0)
         for wrong in (2.0, True, "2", None):
             with pytest.raises(TypeError, match="n is an integer"):
@@ -96,7 +96,7 @@ def test_the_number_of_threads_can_be_read_and_set():
         assert cpu.get_num_threads() == 5
 
 
-@pytest.mark.parametrize(("reported", "wanted"), [("3", "3"), ("0", "is a number, 1 or more, not '0'")])
+@pytest.mark.parametrize(("reported", "wanted"), [("3", "3"), ("0", "must be a number, 1 or more, not '0'")])
 def test_the_environment_sets_the_number_of_threads(reported: str, wanted: str):
     program = "import minitensor as mt; print(mt.device.cpu.get_num_threads())"
     environment = {**os.environ, "MINITENSOR_NUM_THREADS": reported}

@@ -120,9 +120,9 @@ def test_a_batch_with_a_row_beyond_the_data_is_refused(v, share):
 
 @both
 def test_a_view_of_rows_that_are_not_consecutive_is_refused(v):
-    with pytest.raises(ValueError, match="the rows of a view are consecutive"):
+    with pytest.raises(ValueError, match="the rows of a batch must be consecutive"):
         list(v.Loader(six(v), batch_sampler=[[-1, 0]], share=True))
-    with pytest.raises(ValueError, match=r"the rows of a view are consecutive; this batch has the rows \[5, 0\]"):
+    with pytest.raises(ValueError, match=r"the rows of a batch must be consecutive; this batch has the rows \[5, 0\]"):
         list(v.Loader(six(v), batch_sampler=[[5, 0]], share=True))
     with pytest.raises(TypeError, match="views of the tensors of a TensorDataset; the data set is a list"):
         v.Loader([1, 2], share=True)
@@ -220,7 +220,7 @@ def test_workers_are_refused_with_advice(v):
         (lambda: io.DataLoader(six(PADDLE), batch_size=0), ValueError, "a positive value .* it is 0"),
         (lambda: io.DataLoader([1], batch_sampler=[[0]], shuffle=True), ValueError, "should not be set when batch_sam"),
         (lambda: io.random_split([1, 2], [0.5, 0.6]), ValueError, "are to sum to 2, or to 1 as shares"),
-        (lambda: io.DataLoader(six(PADDLE), share="yes"), TypeError, "share is True, False or None, not 'yes'"),
+        (lambda: io.DataLoader(six(PADDLE), share="yes"), TypeError, "share must be True, False or None, not 'yes'"),
     ],
 )
 def test_paddles_names_refuse_arguments_that_do_not_fit(make, error, words):

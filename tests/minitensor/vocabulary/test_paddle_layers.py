@@ -213,7 +213,7 @@ def test_a_training_loop_needs_no_garbage_collector():
 def test_invalid_uses_of_a_layer_are_refused():
     for make, words in (
         (lambda: nn.Linear(0, 2), "in_features must be at least 1, not 0"),
-        (lambda: nn.Conv2D(3, 4, 3, groups=2), "do not make 2 groups"),
+        (lambda: nn.Conv2D(3, 4, 3, groups=2), "must be multiples of groups"),
         (lambda: nn.Conv2D(3, 4, (3, 3, 3)), "one integer or two"),
         (lambda: nn.BatchNorm2D(3)(paddle.ones([2, 3])), "x has 4 dimensions"),
     ):

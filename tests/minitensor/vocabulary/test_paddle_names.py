@@ -128,9 +128,12 @@ def test_random_tensors_follow_the_seed(device):
 @pytest.mark.parametrize(
     "make, error, words",
     [
-        (lambda: paddle.linspace(0.0, 1.0, 0), ValueError, "num is at least 1"),
+        (lambda: paddle.linspace(0.0, 1.0, 0), ValueError, "num must be at least 1"),
         (lambda: paddle.linspace(0.0, float("inf"), 3), TypeError, "a finite number, not inf"),
-        (lambda: paddle.randint(3, 3), ValueError, "low must be below high; they are 3 and 3"),
+        (lambda: paddle.randint(3, 3), ValueError, "low must be below high, but they are 3 and 3"),
+        (lambda: paddle.randint("a"), TypeError, "low must be an integer, not 'a'"),
+        (lambda: paddle.randint(1, "a"), TypeError, "high must be an integer, not 'a'"),
+        (lambda: paddle.randint(0), ValueError, "^If high is None, low must be greater than 0, but received low = 0.$"),
         (lambda: paddle.eye(-1), ValueError, "negative length"),
         (lambda: paddle.assign(paddle.ones([1]), [0.0]), TypeError, "assign: output: x must be a Tensor, not list"),
         (lambda: paddle.zeros([0]).argmax(), ValueError, r"a tensor of shape \[0\] has no elements"),

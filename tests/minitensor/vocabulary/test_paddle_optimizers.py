@@ -168,11 +168,15 @@ def test_the_learning_rate_can_be_changed():
     [
         (lambda: paddle.optimizer.SGD(0.1, None), TypeError, "not NoneType"),
         (lambda: paddle.optimizer.SGD(0.1, paddle.ones([2])), TypeError, "a list of tensors"),
-        (lambda: paddle.optimizer.SGD(0.1, [np.ones(2)]), TypeError, "parameter 0 is a ndarray"),
+        (lambda: paddle.optimizer.SGD(0.1, [np.ones(2)]), TypeError, "parameter 0 must be a Tensor, not ndarray"),
         (lambda: paddle.optimizer.SGD(0.1, [leaf([1.0])] * 2), ValueError, "parameter 1 .* is listed twice"),
-        (lambda: paddle.optimizer.SGD("x", []), TypeError, "learning_rate is a number, not 'x'"),
+        (lambda: paddle.optimizer.SGD("x", []), TypeError, "learning_rate must be a number, not 'x'"),
         (lambda: paddle.optimizer.SGD(-1.0, []), ValueError, "from 0 on, not -1.0"),
-        (lambda: paddle.optimizer.Adam(beta1=1.0, parameters=[]), ValueError, "beta1 is a number from 0 on, below 1"),
+        (
+            lambda: paddle.optimizer.Adam(beta1=1.0, parameters=[]),
+            ValueError,
+            "beta1 must be a number from 0 on, below 1",
+        ),
         (lambda: paddle.optimizer.SGD(0.1, [], weight_decay=float("nan")), ValueError, "weight_decay"),
     ],
 )

@@ -136,7 +136,7 @@ def test_a_recurrent_layer_is_its_cell_over_the_sequence(kind, cell):
         out, state = layer.cell(x[:, t], state)
         steps.append(out.numpy())
     np.testing.assert_allclose(outputs.numpy(), np.stack(steps, 1), rtol=1e-6)
-    with pytest.raises(ValueError, match="num_layers is 1"):
+    with pytest.raises(ValueError, match="num_layers must be 1"):
         kind(3, 4, num_layers=2)
 
 

@@ -221,3 +221,25 @@ def test_errors_of_split_and_cat_name_the_argument_at_fault(call, message):
     with pytest.raises(RuntimeError) as raised:
         call(torch.ones(3))
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("torch.randint('a', (2,))", "randint(): argument 'high' (position 1) must be int, not str"),
+        ("torch.randint(1, 'a', (2,))", "randint(): argument 'high' (position 2) must be int, not str"),
+        ("torch.randint(high='a', size=(2,))", "randint(): argument 'high' must be int, not str"),
+        ("torch.randint(3)", "randint() takes (high, size) or (low, high, size)"),
+        ("torch.randint(1, 2, (2,), 3)", "randint() takes (high, size) or (low, high, size)"),
+        ("torch.randint(2, (2,), size=(3,))", "randint() takes (high, size) or (low, high, size)"),
+    ],
+)
+def test_an_error_about_a_bound_of_randint_names_the_argument_and_its_position(call, text):
+    with pytest.raises(TypeError) as raised:
+        eval(call)
+    assert str(raised.value) == text
+
+
+def test_the_bounds_of_randint_may_be_given_by_name():
+    assert torch.randint(high=1, size=(2,)).tolist() == [0, 0]
+    assert torch.randint(low=3, high=4, size=(2,)).tolist() == torch.randint(3, high=4, size=(2,)).tolist() == [3, 3]

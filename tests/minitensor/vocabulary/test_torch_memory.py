@@ -181,7 +181,7 @@ def test_torch_and_the_engine_share_the_number_of_threads():
     try:
         torch.set_num_threads(1)
         assert torch.get_num_threads() == cpu.get_num_threads() == 1
-        with pytest.raises(ValueError, match="set_num_threads: n is 1 or more, not 0"):
+        with pytest.raises(ValueError, match="set_num_threads: n must be 1 or more, not 0"):
             torch.set_num_threads(0)
     finally:
         torch.set_num_threads(before)

@@ -64,7 +64,7 @@ def test_the_log_is_bounded_and_counts_the_dropped_events():
     for _ in range(50):
         log.free(log.allocate(1000))
     assert (len(log.events), log.recorded, log.dropped) == (10, 101, 91)
-    with pytest.raises(ValueError, match="at least 1 event, not 0"):
+    with pytest.raises(ValueError, match="limit must be at least 1, not 0"):
         MemoryLog(CachingAllocator(GIB), limit=0)
 
 
