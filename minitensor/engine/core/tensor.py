@@ -445,9 +445,7 @@ class Tensor(metaclass=TensorType):
 
     def __index__(self) -> int:
         if self._array.dtype not in INTEGERS or self._array.size != 1:
-            raise TypeError(
-                f"an index must be one integer, but this tensor has shape {self.shape} and dtype {self.dtype.name}"
-            )
+            raise TypeError(f"an index must be one integer, not a {self.dtype.name} tensor of shape {self.shape}")
         return int(self._array.item())
 
     def tolist(self) -> Any:

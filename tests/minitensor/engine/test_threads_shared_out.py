@@ -91,7 +91,7 @@ def test_the_number_of_threads_can_be_read_and_set():
         with pytest.raises(ValueError, match="n must be 1 or more, not 0"):
             cpu.set_num_threads(0)
         for wrong in (2.0, True, "2", None):
-            with pytest.raises(TypeError, match="n is an integer"):
+            with pytest.raises(TypeError, match="n must be an integer"):
                 cpu.set_num_threads(wrong)
         assert cpu.get_num_threads() == 5
 

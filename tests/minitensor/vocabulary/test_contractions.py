@@ -78,7 +78,7 @@ def test_an_equation_that_does_not_fit_is_refused(equation, shapes, names):
 def test_einsum_refuses_operands_that_are_not_tensors_and_an_equation_that_is_not_text():
     with pytest.raises(TypeError, match="einsum: operands must be tensors, not list"):
         mt.einsum("i,i", mt.ones([2]), [1.0, 2.0])
-    with pytest.raises(TypeError, match="equation is a text"):
+    with pytest.raises(TypeError, match="equation must be a text"):
         mt.einsum(3, mt.ones([2]))
 
 

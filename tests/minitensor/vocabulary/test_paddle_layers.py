@@ -215,11 +215,11 @@ def test_invalid_uses_of_a_layer_are_refused():
         (lambda: nn.Linear(0, 2), "in_features must be at least 1, not 0"),
         (lambda: nn.Conv2D(3, 4, 3, groups=2), "must be multiples of groups"),
         (lambda: nn.Conv2D(3, 4, (3, 3, 3)), "one integer or two"),
-        (lambda: nn.BatchNorm2D(3)(paddle.ones([2, 3])), "x has 4 dimensions"),
+        (lambda: nn.BatchNorm2D(3)(paddle.ones([2, 3])), "x must have 4 dimensions"),
     ):
         with pytest.raises(ValueError, match=words):
             make()
-    with pytest.raises(TypeError, match="weight_attr or bias_attr is"):
+    with pytest.raises(TypeError, match="weight_attr or bias_attr must be"):
         nn.Linear(1, 1, weight_attr=3)
     with pytest.raises(TypeError, match=r"in_features must be an integer, not 2.5"):
         nn.Linear(2.5, 1)

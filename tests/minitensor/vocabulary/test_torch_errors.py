@@ -231,7 +231,7 @@ def test_errors_of_split_and_cat_name_the_argument_at_fault(call, message):
         ("torch.randint(high='a', size=(2,))", "randint(): argument 'high' must be int, not str"),
         ("torch.randint(3)", "randint() takes (high, size) or (low, high, size)"),
         ("torch.randint(1, 2, (2,), 3)", "randint() takes (high, size) or (low, high, size)"),
-        ("torch.randint(2, (2,), size=(3,))", "randint() takes (high, size) or (low, high, size)"),
+        ("torch.randint(1, 2, (2,), size=(3,))", "randint() takes (high, size) or (low, high, size)"),
     ],
 )
 def test_an_error_about_a_bound_of_randint_names_the_argument_and_its_position(call, text):
