@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # ---- the tests of one operation --------------------------------------------------------------------------------------
 
-#: Stands for the parameters of a test without any.
+#: Replaces the missing ``callspec`` of a test without parameters.
 NOTHING = SimpleNamespace(params={})
 PARAM = type(pytest.param())
 #: Folders and files of tests whose parameters are operations.
@@ -138,15 +138,15 @@ def fail_if_a_listener_is_left() -> None:
     events = sys.modules.get("minitensor.engine.events")  # not every test needs the engine
     if events is not None and (left := events.watch.listener) is not None:
         events.watch.listener = None
-        pytest.fail(f"the test is over, and its listener is left: {left!r}", pytrace=False)
+        pytest.fail(f"the test has not removed its listener: {left!r}", pytrace=False)
 
 
 def fail_if_anomaly_detection_is_left_on() -> None:
-    """Fail the test that leaves it on, and switch it off. Otherwise a gradient of a later test could be refused."""
+    """Fail the test that leaves anomaly detection on, and switch it off. Otherwise it could fail a later test."""
     errors = sys.modules.get("minitensor.torch.errors")
     if errors is not None and errors.anomaly.on:
         errors.anomaly.on = False
-        pytest.fail("the test is over, and anomaly detection is left on", pytrace=False)
+        pytest.fail("the test has not switched off anomaly detection", pytrace=False)
 
 
 # ---- the book and the browser ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ OTHER = {
     "memory_stage/api": "tests of `memory_stage/api.py` and of the command",
     "memory_stage/js": "tests of `memory_stage/web/js` that run in Node",
     "memory_stage/peers": "recordings of real PyTorch and Paddle",
-    "minitensor/conformance": "the whole package beside exact derivatives and recorded facts",
+    "minitensor/conformance": "the whole package, compared with exact derivatives and recorded facts",
     "minitensor/vocabulary": "the packages `paddle` and `torch`, most of them together",
 }
 #: Tools of the tests, which are packages with commands.
@@ -56,11 +56,11 @@ def test_a_misplaced_file_is_found(tmp_path, name, text):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_folder_of_tests_is_named_like_a_folder_of_its_package(package):
+def test_a_folder_of_tests_has_the_name_of_a_folder_of_its_package(package):
     folders = {path.name for path in (TESTS / package).iterdir() if path.is_dir() and path.name != "__pycache__"}
     of_package = {path.name for path in (ROOT / package).iterdir() if path.is_dir()}
     assert {name for name in folders - of_package if f"{package}/{name}" not in OTHER} == set()
 
 
-def test_every_exception_is_a_folder_of_tests():
+def test_every_listed_exception_is_a_folder_of_tests():
     assert [name for name in OTHER if not (TESTS / name).is_dir()] == []

@@ -1,4 +1,4 @@
-"""Imports of the packages: no circles, and the recorder uses an engine only through its protocol."""
+"""Test the imports of the packages: there are no circles, and the recorder imports only the protocol of engines."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_modules_do_not_import_each_other_in_a_circle():
     assert list(circles(graph())) == []
 
 
-def test_each_package_has_its_layers_and_every_part_of_it_has_one():
+def test_each_package_has_layers_and_each_of_its_modules_belongs_to_a_layer():
     covered = [each for each in contracts() if each["type"] == "layers" and "containers" in each]
     assert {container for each in covered for container in each["containers"]} == {*PACKAGES, "minitensor.engine"}
     assert all(each["exhaustive"] for each in covered)
@@ -132,23 +132,23 @@ def is_only_inside_functions(module: str, imported: str) -> bool:
 
 
 def test_the_recorder_imports_only_the_protocol_of_engines():
-    asked = {
+    imports = {
         (module, imported)
         for package in ("memory_stage.recorder", "memory_stage.sentences", "memory_stage.model")
         for module in (package, *graph().find_descendants(package))
         for imported in graph().find_modules_directly_imported_by(module)
     }
-    assert {each for each in asked if not each[1].startswith("memory_stage.")} == set()
+    assert {each for each in imports if not each[1].startswith("memory_stage.")} == set()
     router = "memory_stage.engines.router"
-    assert {imported for _, imported in asked if imported.startswith("memory_stage.engines.")} == {
+    assert {imported for _, imported in imports if imported.startswith("memory_stage.engines.")} == {
         router,
         "memory_stage.engines.events",
         "memory_stage.engines.protocol",
     }
-    assert {module for module, imported in asked if imported == router} == {"memory_stage.recorder.record"}
+    assert {module for module, imported in imports if imported == router} == {"memory_stage.recorder.record"}
 
 
-def test_every_event_of_minitensor_but_refusals_has_one_of_the_stage_with_the_same_fields():
+def test_an_event_of_minitensor_is_translated_to_an_event_of_the_stage_with_as_many_fields():
     apart = {engine_events.OperationRefused, engine_events.BackwardRefused, engine_events.AllocatorChanged}
     assert set(get_args(engine_events.Event)) == set(TRANSLATED) | apart
     for kind, stage_kind in TRANSLATED.items():
@@ -161,5 +161,5 @@ def test_every_event_of_minitensor_but_refusals_has_one_of_the_stage_with_the_sa
 def test_every_event_belongs_to_the_type_of_events_and_has_a_docstring(module: ModuleType):
     kinds = {each for each in vars(module).values() if isinstance(each, type) and hasattr(each, "_fields")}
     assert kinds == set(get_args(module.Event)) and len(kinds) > 10
-    without = [kind for kind in kinds if (kind.__doc__ or "").startswith(f"{kind.__name__}(")]  # as Python fills it in
+    without = [kind for kind in kinds if (kind.__doc__ or "").startswith(f"{kind.__name__}(")]  # made by Python
     assert without == []

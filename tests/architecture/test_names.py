@@ -1,4 +1,4 @@
-"""Names of classes and files are used once, no class is divided into a base class and its only subclass, and each
+"""Test that names of classes and files are used once, that no class has only one subclass in its folder, and that each
 module defines the names that it exports.
 
 The tables of exceptions only get shorter: a test fails if an entry is no longer needed.

@@ -1,4 +1,4 @@
-"""The README and the pages for contributors: their links and commands work, and the README fits on one screen."""
+"""Test that links and commands of the README and the pages for contributors work, and that the README is short."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_command_of_make_exists(paper: Path):
     assert [name for each in named if not re.search(rf"^{(name := ''.join(each))}:", makefile, re.MULTILINE)] == []
 
 
-def test_the_commands_that_name_a_file_name_one_that_exists():
+def test_the_files_in_the_commands_of_the_pages_exist():
     for paper in PAPERS:
         for path in re.findall(r"python (?:-m pytest )?((?:tools|tests|facts)/[\w/.]+)", paper.read_text("utf-8")):
             assert (ROOT / path).exists(), (paper, path)
@@ -60,12 +60,12 @@ def test_the_commands_that_name_a_file_name_one_that_exists():
             assert path.is_dir() or path.with_suffix(".py").is_file(), (paper, module)
 
 
-def test_the_steps_of_the_check_that_are_named_exist():
+def test_the_documented_steps_of_the_check_exist():
     (steps,) = re.findall(r"tools/check\.py ([a-z ]+)`", (ROOT / "CONTRIBUTING.md").read_text())
     assert set(steps.split()) <= set(check.STEPS)
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout")
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this folder is not a Git checkout")
 def test_the_pages_are_part_of_the_repository():
     tracked = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     assert {path.relative_to(ROOT).as_posix() for path in PAPERS} <= set(tracked)

@@ -1,4 +1,4 @@
-"""The reading path of the engine, the length of its files, and the reasons for long files."""
+"""Test the reading path of the engine, the length of its files, and the reasons for long files."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def length(path: str) -> int:
 
 
 def in_readme() -> list[tuple[str, int]]:
-    """Return the files to read in the order of the engine's README, with the lines that it gives for each."""
+    """Return the files to read in the order of the engine's README, each with the number of lines that it states."""
     return [(path, int(lines)) for path, lines in re.findall(r"\((\S+)\) \| (\d+) \|", README)]
 
 
 def in_package() -> list[tuple[str, int]]:
-    """Return the same from the docstring of the package."""
+    """Return the files to read and their numbers of lines from the docstring of the package."""
     return [(path, int(lines)) for path, lines in re.findall(r"^ +\d\. (\S+) +(\d+) ", minitensor.__doc__, re.M)]
 
 
-def test_a_file_is_short_or_has_its_reason():
+def test_a_file_is_short_or_is_listed_with_a_reason():
     assert len(CODE) > 500
     long = {path.relative_to(ROOT).as_posix() for path in CODE if len(path.read_text("utf-8").splitlines()) > MOST}
     assert {path for path in long if not path.endswith(tuple(LONGER))} == set()
@@ -67,7 +67,7 @@ def test_the_files_to_read_have_about_the_stated_lengths():
     assert {path: lines for path, lines in in_readme() if abs(lines - length(path)) > length(path) / 20} == {}
 
 
-def test_both_places_name_the_same_files_in_the_same_order():
+def test_the_readme_and_the_docstring_name_the_same_files_in_the_same_order():
     assert in_readme() == in_package()
 
 
@@ -79,7 +79,7 @@ def test_the_files_to_read_are_small_and_their_sum_is_stated():
         assert abs(int(said.replace(",", "")) - total) <= total / 50
 
 
-def test_the_path_ends_with_the_generated_function():
+def test_the_reading_path_ends_with_a_generated_function():
     program = 'print(minitensor.source("add_"))'
     assert program in README and program in minitensor.__doc__
     assert minitensor.source("add_").startswith("def add_(")
@@ -112,7 +112,7 @@ def test_one_write_can_be_followed_through_five_files():
 
 
 def test_the_functions_of_the_followed_write_are_those_that_run():
-    """They are in the traceback of a refused backward, and in the source of the in-place operation."""
+    """The functions are in the source of the in-place operation or in the traceback of a refused backward."""
     assert {"before_write", "after_write", "set_node"} <= set(re.findall(r"\w+", minitensor.source("add_")))
     x = minitensor.to_tensor([1.0, 2.0], stop_gradient=False) * 1
     z = x * x
@@ -137,14 +137,14 @@ def called_by_name(function: Callable[..., Any]) -> set[str]:
 def test_every_name_in_the_functions_of_the_followed_write_is_explained():
     backward = FUNCTIONS.backward(ROWS["sin"], in_place=False, on_tensors=False)
     names = called_by_name(FUNCTIONS["add_"]) | called_by_name(FUNCTIONS["sin"]) | called_by_name(backward)
-    # Names of Python and numpy, the three nouns, and names that explain themselves.
+    # Names of Python and numpy, the engine's main classes, and names that need no explanation.
     names -= {"getframe", "ndarray", "ref", "Node", "Leaf", "Storage", "Tensor", "FLOATS", "ONE", "OPERATION"}
     names -= {"sin", "cos", "empty_tensor", "quietly", "redirect"}
     text = README
     assert len(names) > 25 and names - set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", text)))) == set()
 
 
-def test_each_explained_name_is_in_its_file():
+def test_each_name_that_the_readme_explains_is_in_the_stated_file():
     _, _, table = README.partition(MORE)
     rows = re.findall(r"^\| (`.*?`) \| (.*) \|$", table.partition("\n\nThe rest")[0], re.M)
     for files, said in rows:

@@ -1,4 +1,4 @@
-"""Every silenced complaint of mypy has its code and a reason; `make check` runs mypy."""
+"""Test that every silenced complaint of mypy has its code and a reason. `make check` runs mypy."""
 
 from __future__ import annotations
 

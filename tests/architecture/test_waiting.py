@@ -1,4 +1,4 @@
-"""Tests wait for conditions: no assertion reads a page only once after an action, and no test pauses for a fixed time.
+"""Test that tests wait for conditions: they do not read a page only once after an action, or pause for a fixed time.
 
 A page changes some time after an action. An assertion that reads the page only once may therefore read the old state.
 """
@@ -35,8 +35,8 @@ PAUSE = re.compile(r"(time\.)?sleep|.*\bwait_for_timeout")
 #: Files that may pause, and why.
 PAUSING = {
     "tests/support/waiting.py": "the loop that waits",
-    "tests/support/distributed/programs.py": "a barrier of MPI that sleeps between two looks",
-    "tests/site/test_live_without_a_policy.py": "gives time to a request that must not come",
+    "tests/support/distributed/programs.py": "a barrier of MPI that sleeps between two checks",
+    "tests/site/test_live_without_a_policy.py": "waits for a request that must not be sent",
 }
 
 
@@ -142,7 +142,7 @@ def early_reads(text: str) -> list[int]:
 
 
 def boxes(text: str) -> list[int]:
-    """Return the lines that ask Playwright for a box once: it is None while the element is replaced."""
+    """Return the lines that ask Playwright for a box only once. The box is None while the element is replaced."""
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
     return [call.lineno for call in calls if call.attr == "bounding_box"]
 
@@ -157,7 +157,7 @@ def files() -> list[Path]:
     return sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 
 
-def test_no_assertion_reads_a_page_that_may_still_move():
+def test_no_assertion_reads_a_page_that_may_still_change():
     found = [
         f"{path.relative_to(ROOT)}:{line}" for path in files() for line in early_reads(path.read_text(encoding="utf-8"))
     ]
@@ -224,10 +224,10 @@ def test_a_planted_pause_is_found():
     assert pauses("import time\ntime.sleep(1)\npage.wait_for_timeout(300)\nprint('time.sleep(1)')") == [2, 3]
 
 
-# ---- the helper ------------------------------------------------------------------------------------------------------
+# ---- the helper `soon` -----------------------------------------------------------------------------------------------
 
 
-def test_a_value_is_read_until_it_is_as_expected():
+def test_soon_reads_a_value_until_it_is_as_expected():
     values = iter([1, 2, 3, 4])
     assert soon(values.__next__) == 3
     assert soon(lambda: next(values) > 3)
@@ -235,7 +235,7 @@ def test_a_value_is_read_until_it_is_as_expected():
     assert 2 in soon(lambda: seen.append(len(seen)) or seen)
 
 
-def test_an_error_while_reading_is_raised_if_it_stays(monkeypatch):
+def test_soon_raises_an_error_of_the_read_if_the_error_persists(monkeypatch):
     values = iter([[], [5]])
     assert soon(lambda: next(values)[0]) == 5  # an IndexError at first
     monkeypatch.setattr("tests.support.waiting.PATIENCE", 0.0)

@@ -20,19 +20,19 @@ def row(table: str, title: str) -> dict[str, str]:
     return dict(zip(heads[1:], found[1:], strict=True))
 
 
-def test_split_is_an_alias_in_pytorch_and_a_copy_in_paddle_and_here(records):
+def test_split_is_an_alias_in_pytorch_and_a_copy_in_paddle_and_minitensor(records):
     found = row(tables.operations_table(records), "`split`")
     assert found == {
         "NumPy 2.4.6": "alias", "Paddle 2.6.2, 3.3.1": "copy", "PyTorch 2.13.0": "alias", "minitensor": "copy",
     }  # fmt: skip
 
 
-def test_numpy_shares_with_pytorch_and_copies_in_paddle(records):
+def test_x_numpy_shares_memory_in_pytorch_and_copies_it_in_paddle(records):
     found = row(tables.numpy_table(records), "`x.numpy()`")
     assert found["PyTorch 2.13.0"] == "alias" and found["Paddle 3.3.1"] == found["minitensor"] == "copy"
 
 
-def test_a_write_that_no_version_counts_is_named(records):
+def test_the_table_of_targets_says_if_a_version_counts_the_write(records):
     found = row(tables.targets_table(records), "out=y")
     assert found["Paddle 3.3.1"] == "in place, not counted" and found["PyTorch 2.13.0"] == "in place, counted"
 

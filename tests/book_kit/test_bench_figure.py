@@ -83,13 +83,13 @@ def test_ratios_compare_with_one_library_and_targets_are_marked(record):
     assert red == [0.8, 0.4]
 
 
-def test_kinds_differ_without_colour(record):
+def test_the_bars_of_three_kinds_of_operations_differ_without_colour(record):
     (axes,) = bench_figure.dispatch(record).axes
     assert len({bar.get_hatch() for bar in axes.patches}) == 3
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["out of place", "in place", "view"]
 
 
-def test_a_curve_has_its_points_and_its_line(record):
+def test_a_curve_is_drawn_with_its_recorded_points_and_its_fitted_line(record):
     by_size, *_ = bench_figure.curves(record).axes
     line, points, *_ = by_size.lines
     given = record["subjects"]["curves"]["curves"][0]
@@ -99,7 +99,7 @@ def test_a_curve_has_its_points_and_its_line(record):
 
 
 @pytest.mark.parametrize("draw", ["article", "dispatch", "curves", "everything"])
-def test_every_figure_names_machine_versions_and_date(record, draw):
+def test_every_figure_names_the_machine_the_versions_and_the_date(record, draw):
     figure = getattr(bench_figure, draw)(record)
     figure.savefig(io.BytesIO(), format="svg")
     reported = figure.get_supxlabel()
@@ -116,12 +116,12 @@ def test_every_figure_names_machine_versions_and_date(record, draw):
         ("curves", "curves", "the record has no curves"),
     ],
 )
-def test_missing_measurements_are_not_drawn(record, draw, subject, message):
+def test_a_record_without_the_measurements_of_a_figure_is_refused(record, draw, subject, message):
     del record["subjects"][subject]
     with pytest.raises(ValueError, match=message):
         getattr(bench_figure, draw)(record)
 
 
-def test_a_library_that_was_not_compared_is_named(record):
+def test_a_library_that_the_record_does_not_compare_is_refused(record):
     with pytest.raises(ValueError, match="the record compares no operation with 'jax'"):
         bench_figure.dispatch(record, over="jax")

@@ -22,12 +22,12 @@ def test_every_article_has_claims_and_each_claim_has_a_proof():
 
 
 @pytest.mark.parametrize("claim, proof", RUN, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_program_gives_the_answer_written_beside_it(claim, proof):
+def test_a_program_returns_the_answer_that_is_written_beside_it(claim, proof):
     assert tables.shown(ROOT, proof) == proof["gives"]
 
 
 @pytest.mark.parametrize("claim, proof", RECORDED, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_recorded_answer_is_in_the_record_for_every_library_named(claim, proof):
+def test_a_recorded_answer_is_in_the_record_for_every_library_of_its_claim(claim, proof):
     assert len(tables.answers(ROOT, proof)) == len(proof["of"]) > 0
 
 

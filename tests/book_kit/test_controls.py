@@ -91,7 +91,7 @@ def test_a_page_offers_the_named_choices_each_with_its_own_figure(monkeypatch):
     assert "<code>add_</code>, twice the size" in shown
 
 
-def test_a_choice_of_the_page_stays_beside_its_button_at_every_width(monkeypatch, browser):
+def test_the_label_of_a_choice_stays_beside_its_button_at_every_width(monkeypatch, browser):
     monkeypatch.setenv("MINITENSOR_BOOK", "1")
     page = browser.new_page()
     page.set_content(controls.show(measured, CHOICES, on_page=ON_PAGE)._repr_mimebundle_()["text/html"])
@@ -102,7 +102,7 @@ def test_a_choice_of_the_page_stays_beside_its_button_at_every_width(monkeypatch
     page.close()
 
 
-def test_a_choice_of_the_page_shows_its_own_figure_alone(monkeypatch, browser):
+def test_a_choice_on_a_page_shows_only_its_figure(monkeypatch, browser):
     monkeypatch.setenv("MINITENSOR_BOOK", "1")
     page = browser.new_page()
     page.set_content(controls.show(measured, CHOICES, on_page=ON_PAGE)._repr_mimebundle_()["text/html"])
@@ -114,7 +114,7 @@ def test_a_choice_of_the_page_shows_its_own_figure_alone(monkeypatch, browser):
     page.close()
 
 
-def test_a_choice_of_the_page_that_is_not_offered_is_refused():
+def test_a_choice_on_a_page_with_an_unknown_value_is_refused():
     with pytest.raises(ValueError, match="operation must be one of"):
         controls.show(measured, CHOICES, on_page={"sine": {"operation": "sin"}})
 

@@ -15,7 +15,7 @@ from book_kit.data.progress import progress
 from minitensor import memory
 
 
-def test_the_package_contains_the_data_and_holds_out_a_fifth():
+def test_the_package_contains_the_data_and_holds_out_a_fifth_of_the_digits():
     scans, labels = digits()
     held, their_labels = digits(held_out=True)
     assert scans.shape == (1437, 1, 8, 8) and held.shape == (360, 1, 8, 8) and scans.dtype == np.float32
@@ -36,7 +36,7 @@ def test_the_data_equal_those_of_scikit_learn():
     np.testing.assert_allclose(photographs() * 255, pictures, rtol=1e-6)
 
 
-def test_without_scikit_learn_the_data_say_how_to_install_it(monkeypatch):
+def test_without_scikit_learn_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match="pip install scikit-learn"):
         digits()
@@ -56,14 +56,14 @@ def test_the_network_reads_97_of_100_held_out_digits(trained):
     assert trained[False][1] >= 0.97
 
 
-def test_activations_in_place_give_the_same_losses_bit_for_bit(trained):
+def test_a_network_with_in_place_activations_has_exactly_the_same_losses(trained):
     (losses, right), (in_place, as_right) = trained[False], trained[True]
     assert len(losses) == 8 * 45 and losses == in_place and right == as_right
     assert losses[-1] < 0.1 * losses[0]
 
 
 def step(inplace: bool, forward=None):
-    """Return the bytes of one step on 128 scans: those allocated between forward and backward, and the peak."""
+    """Return the bytes of a training step on 128 scans: allocated after forward, the peak, and all allocations."""
     mt.seed(0)
     network = LeNet(inplace)
     x, label = (mt.to_tensor(each[:128]) for each in digits())
@@ -75,13 +75,13 @@ def step(inplace: bool, forward=None):
 
 
 def unnamed(network, x):
-    """Train one step without names for intermediate results, so that each is freed after its last use."""
+    """Run the forward pass without names for intermediate results, so that each is freed after its last use."""
     x = F.max_pool2d(network.relu(network.norm1(network.conv1(x))), 2)
     x = F.max_pool2d(network.relu(network.norm2(network.conv2(x))), 2)
     return network.linear2(network.relu(network.linear1(x.flatten(1))))
 
 
-def test_activations_in_place_allocate_fewer_bytes():
+def test_in_place_activations_allocate_fewer_bytes():
     _, peak, made = step(inplace=False)
     _, peak_in_place, made_in_place = step(inplace=True)
     # the bytes of the outputs that ReLU would have allocated beside its inputs
@@ -90,14 +90,14 @@ def test_activations_in_place_allocate_fewer_bytes():
     assert peak - peak_in_place >= 0.5 * activations
 
 
-def test_without_names_in_place_holds_as_much_and_peaks_as_high():
+def test_in_place_activations_save_no_memory_if_no_name_keeps_intermediate_results():
     """The output of a normalization is freed as soon as ReLU has read it, so a step peaks elsewhere."""
     held, peak, _ = step(inplace=False, forward=unnamed)
     held_in_place, peak_in_place, _ = step(inplace=True, forward=unnamed)
     assert held == held_in_place and peak == peak_in_place < step(inplace=False)[1]
 
 
-def test_in_evaluation_in_place_saves_an_activation_at_the_peak():
+def test_in_evaluation_in_place_activations_lower_the_peak_by_one_activation():
     x = mt.to_tensor(digits()[0][:128])
 
     def peak(inplace):
@@ -110,7 +110,7 @@ def test_in_evaluation_in_place_saves_an_activation_at_the_peak():
     assert peak(False) - peak(True) >= 128 * 16 * 64 * 4
 
 
-# ---------- the bar ----------
+# ---------- the progress bar ----------
 
 
 def test_a_text_bar_shows_progress_and_leaves_one_line(capsys):
@@ -119,7 +119,7 @@ def test_a_text_bar_shows_progress_and_leaves_one_line(capsys):
     assert capsys.readouterr().out == f"training [{'=' * 30}] 4/4 loss 3\n"
 
 
-def test_on_a_terminal_the_line_is_overwritten(capsys, monkeypatch):
+def test_on_a_terminal_the_line_of_a_progress_bar_is_overwritten(capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     for _ in progress("ab"):
         pass
@@ -127,12 +127,12 @@ def test_on_a_terminal_the_line_is_overwritten(capsys, monkeypatch):
     assert out.split("\r")[1:] == [f"[{'=' * 15}{' ' * 15}] 1/2", f"[{'=' * 30}] 2/2\n"]
 
 
-def test_a_loop_without_a_known_end_has_no_bar():
+def test_a_progress_bar_for_a_generator_is_refused():
     with pytest.raises(TypeError, match="items must have a length, and a generator has none"):
         next(progress(x for x in "ab"))
 
 
-def test_in_a_notebook_the_bar_is_a_widget_and_then_a_line(monkeypatch, capsys):
+def test_in_a_notebook_the_progress_bar_is_a_widget_and_at_the_end_a_line(monkeypatch, capsys):
     import ipywidgets
     from IPython import core
 
@@ -151,7 +151,7 @@ def test_in_a_notebook_the_bar_is_a_widget_and_then_a_line(monkeypatch, capsys):
     assert list(loop) == [] and capsys.readouterr().out == f"training [{'=' * 30}] 2/2\n"
 
 
-def test_a_page_of_the_book_has_only_the_line(monkeypatch, capsys):
+def test_a_page_of_the_book_has_only_the_last_line_of_a_progress_bar(monkeypatch, capsys):
     """A widget's state would be a script in the page."""
 
     class Shell:

@@ -1,4 +1,4 @@
-"""Run the recorded messages and the programs beside them again, for each library that is installed."""
+"""Run the programs of the recorded error messages, and the replacements that the tables show, again."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from book_kit.tables.error_tables import MessageRow, core, said_now
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = error_tables.recorded(ROOT)
 STARTS = error_tables.starts(ROOT)
-#: The module that runs each library's programs: the library if it is installed, else minitensor under the library's
-#: name.
+#: The module that runs each library's programs. minitensor runs those of Paddle, and `minitensor.torch` those of
+#: PyTorch.
 HERE = {"minitensor": minitensor, "numpy": numpy, "paddle": minitensor, "torch": minitensor.torch}
 
 REPLACEMENTS = {program for row in ROWS for program in row.instead}
@@ -37,7 +37,7 @@ def names(row: MessageRow) -> dict:
     return {row.library: HERE[row.library]}
 
 
-def test_the_index_holds_messages_of_all_five_libraries():
+def test_the_record_contains_messages_of_all_five_libraries():
     counts = {library: len(of(library)) for library in ("torch", "paddle", "numpy", "cupy", "minitensor")}
     assert len(ROWS) >= 40 and min(counts.values()) >= 4, counts
 
@@ -47,11 +47,11 @@ def test_a_program_of_minitensor_raises_the_recorded_message(row):
     said = said_now(STARTS[row.library], row.program, names(row))
     kind, _, text = row.message.partition(": ")
     assert said is not None
-    assert core(said) == core(f"{kind.rpartition('.')[2]}: {text}"), "record: python facts/messages.py minitensor"
+    assert core(said) == core(f"{kind.rpartition('.')[2]}: {text}"), "run again: python facts/messages.py minitensor"
 
 
 @pytest.mark.parametrize("row", of("numpy"), ids=lambda row: row.program)
-def test_a_program_of_numpy_still_raises(row):
+def test_a_program_of_numpy_still_raises_an_error(row):
     """The error's words depend on numpy's version."""
     assert said_now(STARTS[row.library], row.program, names(row)) is not None
 
@@ -61,7 +61,7 @@ def test_a_program_of_numpy_still_raises(row):
     [(row, program) for row in of(*HERE) for program in row.instead],
     ids=lambda value: value if isinstance(value, str) else value.library,
 )
-def test_the_replacement_runs_without_a_message(row, program):
+def test_the_replacement_of_a_program_runs_without_an_error(row, program):
     said = said_now(STARTS[row.library], program, names(row))
     assert (said is not None) == (program in NOT_HERE), said
 
@@ -71,13 +71,13 @@ def test_every_message_has_a_replacement_unless_memory_ran_out():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.program)
-def test_the_programs_are_short_python(row):
+def test_the_programs_are_valid_python_of_at_most_six_lines(row):
     for program in (row.program, *row.instead):
         compile(program, "program", "exec")
         assert len(program.splitlines()) <= 6
 
 
-def test_the_programs_in_the_record_are_those_of_the_file(monkeypatch):
+def test_the_programs_in_the_record_are_in_the_list_of_programs(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "facts"))
     from message_programs import PROGRAMS
 

@@ -23,13 +23,13 @@ def halve(x):
 CASES = [(np.array([2.0, 4.0]),), (np.array([1.0]),)]
 
 
-def test_a_right_function_passes_and_leaves_the_cases_unchanged():
+def test_a_right_function_passes_and_the_cases_are_unchanged_afterwards():
     report = check(halve, CASES, against=halve)
     assert report.passed and str(report) == "Right. `halve` passes all 2 cases."
     assert CASES[0][0].tolist() == [2.0, 4.0]
 
 
-def test_an_unfinished_function_gets_a_report_with_input_expected_and_got():
+def test_an_unfinished_function_gets_a_report_with_the_input_and_both_results():
     def mine(x): ...
 
     report = check(mine, CASES, against=halve)
@@ -173,7 +173,7 @@ def test_a_case_given_as_a_context_manager_is_open_only_during_the_call():
     def fails(x):
         raise ValueError("in the answer")
 
-    that = {"it is closed before it is looked at": lambda *_: happened[-1] == "closed"}
+    that = {"the case is closed before the result is checked": lambda *_: happened[-1] == "closed"}
     assert check(answer, cases=[case], that=that).passed and happened == ["open", "call", "closed"]
     for wrong in (fails, None):
         happened.clear()
@@ -184,7 +184,7 @@ def test_an_answer_that_is_not_a_function_is_reported():
     assert check(None, CASES, against=halve).reason == "a function was expected, not None."
 
 
-def test_require_raises_with_the_report_where_check_reports():
+def test_require_raises_an_error_with_the_report_that_check_returns():
     def mine(x):
         return x
 
@@ -207,7 +207,7 @@ def test_a_badly_written_exercise_is_an_error_even_for_check(badly_written):
         check(halve, **badly_written)
 
 
-def test_no_value_outlives_its_check():
+def test_a_check_keeps_no_value_alive():
     class Tracked(np.ndarray):
         pass
 

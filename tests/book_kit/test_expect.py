@@ -25,7 +25,7 @@ def run(shell, capsys):
     return run
 
 
-def test_the_expected_error_is_shown_with_the_readers_lines_as_the_reader_counts_them(run):
+def test_the_expected_error_is_shown_with_lines_numbered_as_in_the_whole_cell(run):
     run("def ratio(a, b):\n    return a / b\n")
     passed, _, out = run("%%expect_error ZeroDivisionError by zero\n\nx = 5\nratio(x, 0)\ny = 6")
     assert passed
@@ -51,29 +51,29 @@ def test_no_error_fails_the_cell(run):
     assert str(error) == "this cell has to raise ValueError, but it raised nothing"
 
 
-def test_another_error_fails_the_cell_and_both_are_named(run):
+def test_another_error_fails_the_cell_and_both_errors_are_named(run):
     passed, error, _ = run("%%expect_error ValueError\n1 / 0")
     assert not passed and isinstance(error, AssertionError)
     assert str(error) == "this cell has to raise ValueError, but it raised ZeroDivisionError: division by zero"
 
 
-def test_another_message_fails_the_cell_and_both_are_named(run):
+def test_another_message_fails_the_cell_and_both_messages_are_named(run):
     passed, error, _ = run("%%expect_error ValueError no such thing\nint('a')")
     assert not passed and isinstance(error, AssertionError)
     assert "'no such thing'" in str(error) and "invalid literal" in str(error)
 
 
-def test_an_assertion_of_the_cell_itself_can_be_expected_and_does_not_excuse_a_missing_one(run):
+def test_an_expected_assertion_error_must_be_raised_by_the_cell_itself(run):
     assert run("%%expect_error AssertionError told\nassert False, 'told'")[0]
     assert not run("%%expect_error AssertionError\npass")[0]
 
 
-def test_a_subclass_counts_and_a_superclass_does_not(run):
+def test_a_subclass_of_the_expected_error_is_accepted_and_a_superclass_is_not(run):
     assert run("%%expect_error ArithmeticError\n1 / 0")[0]
     assert not run("%%expect_error ZeroDivisionError\nraise ArithmeticError")[0]
 
 
-def test_the_type_may_be_one_of_the_notebook_or_an_attribute_of_one(run):
+def test_the_expected_type_may_be_a_class_of_the_notebook_or_of_an_imported_module(run):
     run("import json\nclass Mine(Exception): pass")
     assert run("%%expect_error Mine\nraise Mine('x')")[0]
     assert run("%%expect_error json.JSONDecodeError line 1\njson.loads('{')")[0]
@@ -106,7 +106,7 @@ def test_no_path_is_shown_even_if_the_message_names_the_cell(run):
     assert "ValueError: this cell" in out
 
 
-def test_only_the_cells_frames_are_shown_and_of_many_the_innermost(run):
+def test_only_frames_of_cells_are_shown_and_of_many_frames_only_the_innermost(run):
     out = run("%%expect_error RecursionError\ndef f(): return f()\nf()")[2]
     assert out.count("in f") == 4 and "expect.py" not in out
     run("import json")
@@ -114,7 +114,7 @@ def test_only_the_cells_frames_are_shown_and_of_many_the_innermost(run):
     assert "json.loads" in out and "decoder.py" not in out
 
 
-def test_the_error_keeps_nothing_alive(run, shell):
+def test_an_expected_error_keeps_no_object_alive(run, shell):
     run("class Thing: pass\ndef lose(thing):\n    raise ValueError\n")
     gc.disable()
     try:
@@ -125,7 +125,7 @@ def test_the_error_keeps_nothing_alive(run, shell):
         gc.enable()
 
 
-def test_as_html_nothing_becomes_markup():
+def test_the_text_of_an_expected_error_does_not_become_markup():
     from book_kit.magics.expect import ExpectedError
 
     page = ExpectedError("-->  1  a < b", "ValueError: <script>")._repr_mimebundle_()["text/html"]

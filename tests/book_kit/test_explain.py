@@ -139,7 +139,7 @@ class Reader(HTMLParser):
         self.text += data
 
 
-def test_a_notebook_gets_a_table_and_a_terminal_text(monkeypatch):
+def test_a_report_is_a_table_in_a_notebook_and_text_in_a_terminal(monkeypatch):
     monkeypatch.setenv("MINITENSOR_BOOK", "1")
     report = mt.explain(program, catch=True)
     bundle = report._repr_mimebundle_()
@@ -226,7 +226,7 @@ def test_a_screen_reader_finds_a_table_at_every_width(page, width):
     assert table.get_by_role("row").nth(1).get_by_role("cell").nth(2).inner_text().endswith("copies 12 bytes")
 
 
-def test_nothing_is_cut_off(page):
+def test_no_text_of_a_report_is_cut_off(page):
     page.set_viewport_size({"width": 700, "height": 900})
     drawn(page)
     cut = page.evaluate(

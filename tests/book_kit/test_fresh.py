@@ -49,7 +49,7 @@ def error(code: str) -> str:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_program_notices_nothing_of_earlier_programs(change):
+def test_a_program_does_not_see_what_earlier_programs_changed(change):
     before = printed(CHANGES[change])
     assert before
     assert trace(change)["steps"]
@@ -57,7 +57,7 @@ def test_a_program_notices_nothing_of_earlier_programs(change):
     assert error(CHANGES[change]) == ""
 
 
-def test_a_request_leaves_python_in_its_earlier_state():
+def test_a_request_restores_the_earlier_state_of_python():
     asked = (builtins.input, sys.stdin, sys.stdout, sys.stderr, sys.gettrace(), sys.getrecursionlimit())
     trace("import sys\nsys.setrecursionlimit(5000)\nsys.settrace(None)\ninput()")
     now = (builtins.input, sys.stdin, sys.stdout, sys.stderr, sys.gettrace(), sys.getrecursionlimit())
@@ -70,8 +70,8 @@ def test_a_request_leaves_python_in_its_earlier_state():
     + ["import sys\nfor line in sys.stdin:\n    pass", "import sys\nsys.stdin.read()", "breakpoint()\nx = mt.ones([1])"]
     + ["import pdb\npdb.set_trace()\nx = 1"],
 )
-def test_a_program_that_asks_the_reader_gets_an_error(code, monkeypatch):
-    monkeypatch.setattr(sys, "breakpointhook", sys.__breakpointhook__)  # pytest replaces these functions itself
+def test_a_program_that_asks_for_input_gets_an_error(code, monkeypatch):
+    monkeypatch.setattr(sys, "breakpointhook", sys.__breakpointhook__)  # pytest replaces this hook
     assert error(code) == f"RuntimeError: {reset_state.NO_INPUT}"
 
 
@@ -127,12 +127,12 @@ def test_a_program_may_await():
 
 
 @pytest.mark.usefixtures("page_loops")
-def test_asyncio_run_runs():
+def test_a_program_in_a_page_may_call_asyncio_run():
     assert printed(f"{ASYNC}print(asyncio.run(work(x, 1)), x.tolist())") == "1 [1.0, 1.0]\n"
 
 
 @pytest.mark.usefixtures("page_loops")
-def test_a_loop_of_a_page_waits_as_long_as_it_should():
+def test_the_event_loop_of_a_page_waits_for_the_requested_time():
     async def slowly() -> list[int]:
         async def after(seconds: float, what: int) -> int:
             await asyncio.sleep(seconds)

@@ -36,7 +36,7 @@ def test_a_recorded_program_is_shown_as_a_stage_of_that_program(library, name, a
 
 
 @pytest.mark.skipif(run_here("torch"), reason="torch is installed here: the program runs")
-def test_a_recorded_stage_mentions_the_recording_and_its_version():
+def test_a_recorded_stage_says_that_it_is_recorded_and_with_which_version():
     shown = own_program.show(RECORD, "a recurrent state", "torch")
     bundle = shown._repr_mimebundle_()
     assert shown.where.startswith("Recorded with PyTorch 2.") and shown.where.endswith(", on its CPU.")
@@ -68,7 +68,7 @@ def test_a_recorded_stage_has_the_same_steps_in_each_language(library, name, ans
                 assert step["events"] == other_step["events"] and step["say"] != other_step["say"]
 
 
-def test_where_the_framework_is_installed_the_program_runs(monkeypatch, tmp_path):
+def test_a_program_runs_if_its_framework_is_installed(monkeypatch, tmp_path):
     framework = types.ModuleType("torch")
     framework.__version__, framework.__spec__ = "9.9.1+cpu", types.SimpleNamespace()
     monkeypatch.setitem(own_program.importlib.sys.modules, "torch", framework)
@@ -123,7 +123,7 @@ def test_the_first_program_fails_at_the_node_that_its_stage_mentions():
     assert "needs `state` at version 1 but finds version 2" in program["steps"][-1]["say"]
 
 
-def test_an_optimizer_between_two_backwards_is_named_by_its_parameter():
+def test_backward_after_an_optimizer_step_names_the_changed_parameter():
     (program,) = of("a step between two backwards")
     (error,) = raised(program)
     assert "[torch.FloatTensor [1]]" in error
@@ -137,7 +137,7 @@ def test_a_write_by_numpy_is_shown_though_it_raises_no_version():
     assert program["steps"][-1]["out"] == "tensor([20., 40., 60.])\n"
 
 
-def test_paddle_continues_with_the_new_weights():
+def test_backward_in_paddle_silently_uses_the_new_weights():
     (program,) = of("a step between two backwards", "paddle")
     assert not raised(program) and "`w.grad` is [-2, -4, -6]" in program["steps"][-1]["say"]
     (step,) = [step for step in program["steps"] if step["line"] == 6]

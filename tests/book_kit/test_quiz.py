@@ -53,7 +53,7 @@ def test_an_index_is_refused_as_an_answer():
         predict("q", PAIR, answer=1)
 
 
-def test_an_answer_equals_an_option_word_for_word():
+def test_an_answer_must_equal_an_option_word_for_word():
     options = {"1.0": "a float", "`1`": "an integer"}
     assert predict("q", options, answer="1").right == 1
     assert predict("q", options, answer="`1`").right == 1
@@ -147,7 +147,7 @@ def test_the_first_output_of_a_session_carries_the_assets_and_the_next_does_not(
     assert "<style>" not in second and "customElements.define" not in second
 
 
-def test_a_cell_that_carried_the_assets_carries_them_when_it_runs_again(monkeypatch):
+def test_a_cell_whose_output_carried_the_assets_carries_them_again_in_its_next_run(monkeypatch):
     runs = iter([("cell a", 1), ("cell a", 1), ("cell b", 2), ("cell a", 3), ("cell b", 4)])
     monkeypatch.setattr(embed, "_current_run", lambda: next(runs))
     assert [bool(page_assets("quiz.css", package=NOTEBOOK)) for _ in range(5)] == [True, False, False, True, False]
@@ -163,7 +163,7 @@ def test_in_colab_every_output_carries_the_assets(monkeypatch):
     assert page_assets("quiz.js", package=NOTEBOOK) and page_assets("quiz.js", package=NOTEBOOK)
 
 
-def test_an_import_needs_no_ipython_and_the_engine_no_notebook():
+def test_importing_book_kit_loads_no_ipython_and_importing_minitensor_no_book_kit():
     def modules_after(statement: str) -> str:
         program = f"import sys; {statement}; print(*sys.modules)"
         return subprocess.run(
@@ -179,7 +179,7 @@ def test_an_import_needs_no_ipython_and_the_engine_no_notebook():
 
 @pytest.fixture
 def show(open_page, tmp_path):
-    """Open a page that contains two questions in the form of a notebook's output. Return the page."""
+    """Return a function that opens a page with two questions, in the form of a notebook's output."""
     listening = []
 
     def show(theme: str = "", body: str = "", *, width: int = 1280, **look):
@@ -244,7 +244,7 @@ def answer(question, index: int) -> None:
     question.get_by_role("button", name="Check").click()
 
 
-def test_the_answer_can_be_opened_without_the_right_guess_and_then_every_option_is_explained(show):
+def test_opening_the_answer_without_the_right_guess_explains_every_option(show):
     first = show().locator("predict-first").first
     answer(first, 2)
     assert soon(first.locator(".mt-said:visible").count) == 1
@@ -375,14 +375,14 @@ LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 24, 30)"
         ("light", "", 'data-jp-theme-light="false"', DARK),
     ],
 )
-def test_the_page_overrules_the_system_in_light_and_dark(show, system, theme, body, ground):
+def test_the_theme_of_the_page_overrides_the_theme_of_the_system(show, system, theme, body, ground):
     page = show(theme, body, scheme=system)
     assert page.locator("predict-first").first.evaluate("e => getComputedStyle(e).backgroundColor") == ground
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("answered", [False, True])
-def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(show, scheme, answered):
+def test_axe_finds_no_fault_and_a_question_fits_the_width_of_a_phone(show, scheme, answered):
     page = show(scheme=scheme, width=360, height=700)
     if answered:
         answer(page.locator("predict-first").first, 0)

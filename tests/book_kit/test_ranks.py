@@ -72,7 +72,7 @@ def test_a_program_runs_on_the_requested_number_of_ranks(four):
         assert [each.printed for each in answers] == [f"{rank} {count}\n" for rank in range(count)]
 
 
-def test_names_stay_on_the_ranks(four):
+def test_names_that_a_cell_binds_on_the_ranks_exist_in_later_cells(four):
     four.run("mine = rank * 10")
     assert [each.value for each in four.run("mine + 1")] == [1, 11, 21, 31]
 
@@ -99,7 +99,7 @@ def test_without_mpi_the_recorded_answers_are_returned(four, tmp_path, monkeypat
 
 
 def without_checksums(printed: str) -> str:
-    """Keep only the first digit of each checksum, because the last bits of trained weights depend on the processor."""
+    """Replace each checksum by a number, because the last bits of trained weights depend on the processor."""
     seen: dict[str, str] = {}
     return re.sub(r"checksum \w+", lambda found: seen.setdefault(found[0], f"checksum {len(seen)}"), printed)
 
@@ -107,15 +107,15 @@ def without_checksums(printed: str) -> str:
 def test_the_chapters_record_matches_its_cells(four):
     """Every cell prints the recorded numbers, except for measured values."""
     programs = json.loads(RECORD.read_text(encoding="utf-8"))["programs"].values()
-    told_today = 0
+    with_output = 0
     for entry in programs:
         if "said" in entry:
             answers = four.run(entry["source"], entry["ranks"])
             assert [each.error for each in answers] == [None] * entry["ranks"]
             printed = [without_checksums(each.printed) for each in answers]
             assert printed == [without_checksums(each["printed"]) for each in entry["said"]]
-            told_today += any(each.printed for each in answers)
-    assert told_today >= 3
+            with_output += any(each.printed for each in answers)
+    assert with_output >= 3
 
 
 def test_a_killed_rank_is_named_and_no_process_remains(four):
@@ -131,8 +131,8 @@ def test_a_killed_rank_is_named_and_no_process_remains(four):
         four.run("rank")
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells in which order processes end")
-def test_the_first_of_several_ended_processes_is_known_even_if_asked_late():
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux reports in which order processes end")
+def test_the_process_that_ended_first_is_known_even_after_others_have_ended():
     programs = [subprocess.Popen(["sleep", "60"]) for _ in range(4)]
     ends = _Ends([each.pid for each in programs])
     assert ends.first_of([]) == []
@@ -173,7 +173,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_a_rank_that_does_not_end_is_named_and_none_outlives_its_notebook():
+def test_a_rank_that_does_not_finish_is_named_and_no_rank_outlives_its_notebook():
     if missing := ranks.why_not():
         pytest.skip(f"{missing}: pip install ipyparallel mpi4py mpich")
     program = subprocess.run([sys.executable, "-c", ONE_ALONE], stdout=subprocess.PIPE, text=True, check=False)
@@ -183,8 +183,7 @@ def test_a_rank_that_does_not_end_is_named_and_none_outlives_its_notebook():
     assert until(lambda: not any(map(is_running, pids))), [pid for pid in pids if is_running(pid)]
 
 
-# ---- without ranks
-# -------------------------------------------------------------------------------------------------------
+# ---- without ranks ---------------------------------------------------------------------------------------------------
 
 
 def test_a_cell_shows_the_record_and_says_that_it_is_recorded(without_mpi, written, shell, capsys):
@@ -237,7 +236,7 @@ def test_ranks_that_print_the_same_are_grouped(printed, right):
     assert joined(printed) == right
 
 
-def test_a_cell_that_expected_to_lose_a_rank_fails_if_it_loses_none(without_mpi, written, shell):
+def test_a_cell_that_expects_to_lose_a_rank_fails_if_it_loses_none_or_another(without_mpi, written, shell):
     ranks.start(4, recorded=written)
     with pytest.raises(AssertionError, match="has to lose rank 0, but all 2 ranks answered"):
         shell.run_cell_magic("ranks", "2 --loses 0", "print(rank)")
@@ -251,7 +250,7 @@ def test_invalid_arguments_of_the_magic_are_refused(shell, line):
         shell.run_cell_magic("ranks", line, "rank")
 
 
-def test_the_chapter_runs_from_its_record(without_mpi, monkeypatch, capsys):
+def test_the_chapter_about_ranks_runs_from_its_record(without_mpi, monkeypatch, capsys):
     """Every program of the chapter is recorded word for word, and the page says that it is a record."""
     monkeypatch.chdir(FOLDER)
     shell = InteractiveShell()

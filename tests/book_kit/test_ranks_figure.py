@@ -23,7 +23,7 @@ def rank(activations: float, computing: float, reducing: float) -> dict[str, flo
     }
 
 
-def test_bars_have_the_length_of_the_slowest_and_fullest_ranks_measurement():
+def test_a_bar_shows_the_rank_with_the_most_bytes_or_the_longest_time():
     measured = {1: [rank(4 * 2**20, 0.08, 0.0)], 2: [rank(2 * 2**20, 0.04, 0.01), rank(1 * 2**20, 0.05, 0.01)]}
     left, right = ranks_figure.cost(measured).axes
     widths = {(bar.get_y(), round(bar.get_x(), 6)): bar.get_width() for bar in left.patches}
@@ -34,7 +34,7 @@ def test_bars_have_the_length_of_the_slowest_and_fullest_ranks_measurement():
     assert [label.get_text() for label in left.get_yticklabels()] == ["1 rank", "2 ranks"]
 
 
-def test_the_legends_do_not_overlap_and_stay_on_the_paper():
+def test_the_legends_do_not_overlap_and_stay_inside_the_figure():
     figure = ranks_figure.cost({1: [rank(4 * 2**20, 0.08, 0.0)]})
     figure.canvas.draw()
     left, right = (axes.get_legend().get_window_extent() for axes in figure.axes)
@@ -43,12 +43,12 @@ def test_the_legends_do_not_overlap_and_stay_on_the_paper():
 
 
 @pytest.mark.parametrize("measured", [{}, {2: [rank(1.0, 1.0, 1.0)]}])
-def test_a_measurement_that_a_rank_lacks_is_not_drawn(measured):
+def test_missing_measurements_of_a_rank_are_refused(measured):
     with pytest.raises(ValueError, match="the measurements of every rank"):
         ranks_figure.cost(measured)
 
 
-def test_a_page_gets_a_drawing_with_words_and_colours_for_light_and_dark():
+def test_a_page_gets_a_drawing_with_a_label_and_with_colours_for_light_and_dark():
     figure = paper.bars({"in place": 1024, "normal": 2048}, title="Bytes <of> two")
     page = figure._repr_html_()
     assert 'role="img"' in page

@@ -51,7 +51,7 @@ def test_shown_code_takes_a_minute_for_20_lines_and_its_output_another(page):
     assert page(f"```{{code-cell}} ipython3\n---\ntags: [hide-cell]\n---\n{lines}```\n") == 5
 
 
-def test_exercises_are_counted_apart_and_a_project_not_at_all(page):
+def test_exercises_are_counted_separately_and_a_project_is_not_counted(page):
     exercise = "```{code-cell} ipython3\ncheck(f, **tests)\n```\n"
     page(exercise * 5)
     assert (minutes("03_views"), exercise_minutes("03_views")) == (5, 40)

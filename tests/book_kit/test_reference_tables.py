@@ -49,7 +49,7 @@ def test_a_row_has_the_rule_the_parameters_and_the_places(entries):
     assert entry(entries, "clamp_").same_as == "clip_" and entry(entries, "clip_").same_as == ""
 
 
-# By arithmetic, a copy counts 1 and one bit for each float32 1/32. The facts record the bytes of Paddle and PyTorch.
+# The unit is one copy of the input, so one bit for each float32 is 1/32. Paddle's and PyTorch's bytes are recorded.
 @pytest.mark.parametrize(
     "name, group, held, paddle, torch",
     [
@@ -83,14 +83,14 @@ def test_the_bytes_in_a_table_are_measured_by_the_meter():
     assert sample_calls.copies_held("gcd_") is None
 
 
-def test_no_operation_keeps_more_than_the_better_of_the_frameworks(entries):
+def test_no_operation_saves_more_bytes_than_it_does_in_the_better_framework(entries):
     for each in entries:
         recorded = [Fraction(text.split()[0]) for text in (each.paddle, each.torch) if text != "–"]
         if recorded and each.held != "–":
             assert Fraction(each.held) <= min(recorded), each.name
 
 
-def test_a_policy_refuses_the_operations_that_need_their_input(entries):
+def test_policy_2_5_refuses_exactly_the_operations_that_need_their_input(entries):
     refused = {each.name for each in entries if each.group not in ("metadata", "integers") and refuses(each)}
     assert refused == {each.name for each in entries if each.group in ("bits", "copy")}
 
@@ -99,14 +99,14 @@ def refuses(each) -> bool:
     return sample_calls.is_refused(each.name, "2.5")
 
 
-def test_changes_are_those_of_one_call():
+def test_the_changes_of_an_operation_are_those_of_one_call():
     assert sample_calls.changes("reshape_") == ("stays", "the same", "shape, strides")
     assert sample_calls.changes("cast_") == ("0 → 1", "another", "dtype")
     assert sample_calls.changes("apply_") == ("0 → 1", "the same", "–")
     assert sample_calls.changes("detach_") == ("stays", "the same", "stop_gradient")
 
 
-def test_every_table_has_as_many_cells_in_each_line(entries):
+def test_all_lines_of_a_table_have_the_same_number_of_cells(entries):
     made = [tables.in_place_table(entries), tables.changes_table([entry(entries, "cast_")])]
     made += [tables.short_table(entries), tables.left_out_table(), tables.differences_table(ROOT / "facts")]
     for table in made:
@@ -114,7 +114,7 @@ def test_every_table_has_as_many_cells_in_each_line(entries):
         assert len(bars) == 1
 
 
-def test_a_bar_in_a_cell_does_not_end_it():
+def test_a_vertical_bar_in_a_cell_does_not_end_the_cell():
     assert tables.markdown(["a"], [["x | y"]]).splitlines()[-1] == "| x \\| y |"
 
 
@@ -125,7 +125,7 @@ def test_the_differences_are_those_of_the_list():
     }
 
 
-def test_a_line_names_the_differences_that_cover_it(entries):
+def test_a_line_has_the_numbers_of_the_differences_of_its_operation(entries):
     groups = dict(tables.numbered_differences(ROOT / "facts"))
     assert all("`square_`" in groups[number].operations_text for number in entry(entries, "square_").differs)
     assert entry(entries, "square_").differs and not entry(entries, "sin_").differs

@@ -48,7 +48,7 @@ def test_the_totals_are_the_sums_of_the_rows():
     assert heads.startswith("| 程序 | Python 的报错 |") and "| 不报错 | 5 |" in last
 
 
-def test_each_recorded_program_has_its_line_and_a_diff():
+def test_each_recorded_program_is_explained_with_its_line_and_a_diff():
     records = PublicReports.read(FACTS / "public-reports.json").records.values()
     answers = {name: answer for record in records for name, answer in record["answers"].items()}
     assert {name for name, answer in answers.items() if not (answer["is named"] and answer["fixes"] == "edit")} == set()

@@ -73,7 +73,7 @@ def codes(table: str) -> set[str]:
     return {re.sub(r"generated_tensor_\d+", "", code) for _, code in re.findall(r"(`+)(.+?)\1", table)}
 
 
-def test_a_chinese_table_has_the_lines_code_and_links_of_the_english_one():
+def test_a_chinese_table_has_the_lines_code_and_links_of_the_english_table():
     english = list(tables())
     set_language("zh")
     try:

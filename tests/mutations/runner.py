@@ -163,7 +163,7 @@ class Tree:
                 text=True,
             )
         except subprocess.TimeoutExpired:
-            return [("broken", tests, f"no end after {SECONDS} s")]
+            return [("broken", tests, f"the tests did not end within {SECONDS} s")]
         entries = [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
         if not entries or not entries[0].get("package", "").startswith(str(self.folder)):
             return [("broken", tests, done.stdout[-1500:])]
@@ -172,7 +172,7 @@ class Tree:
             sound = "failed" in entry and not entry["message"].startswith(NO_CODE)
             found.append(("noticed" if sound else "broken", entry.get("failed") or entry["broken"], entry["message"]))
         if done.returncode == 4 and "ERROR: not found" in done.stdout:
-            return []  # the test was moved, and the others are still there
+            return []  # the test was moved or renamed; the other tests still run
         if not found and done.returncode not in (0, 5):
             return [("broken", tests, done.stdout[-1500:])]
         return found

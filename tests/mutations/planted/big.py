@@ -10,14 +10,14 @@ threads = partial(mutation, "minitensor/engine/device/threads.py")
 
 reuse(
     "buffer-kept-while-it-is-used",
-    "A buffer counts as kept while it is in use.",
+    "A buffer is put into the cache while it is in use.",
     "        memory = np.empty(nbytes, np.uint8)\n",
     "        memory = np.empty(nbytes, np.uint8)\n        buffer_cache.put(memory)\n",
     "buffer_reuse_stress",
 )  # fmt: skip
 reuse(
-    "buffer-kept-when-its-first-array-goes",
-    "A buffer is kept when the array of the tensor is freed, although views of it are alive.",
+    "buffer-kept-when-its-first-array-is-freed",
+    "A buffer is put into the cache when the tensor's array is freed, although views of the buffer are alive.",
     "    return np.ndarray(shape, dtype, np.asarray(Loan(memory)))",
     "    import weakref\n    array = np.ndarray(shape, dtype, memory)\n"
     "    weakref.finalize(array, buffer_cache.put, memory)\n    return array",
@@ -26,34 +26,34 @@ reuse(
 )  # fmt: skip
 reuse(
     "buffer-of-another-size",
-    "A larger buffer is returned for a request, too.",
+    "A request may get a larger buffer.",
     "memory.nbytes == nbytes and self",
     "memory.nbytes >= nbytes and self",
     "buffer_reuse::test_only_a_buffer_of_equal_size_serves_a_request",
 )  # fmt: skip
 reuse(
-    "newest-buffer-goes-first",
-    "If there are too many, the newest buffer is freed first.",
+    "newest-buffer-is-freed-first",
+    "If too many buffers are cached, the newest buffer is freed first.",
     "        for address in list(self._memory):\n",
     "        for address in reversed(list(self._memory)):\n",
     "buffer_reuse::test_no_more_than_the_limit_is_kept_and_the_oldest_buffers_are_freed_first",
 )  # fmt: skip
 reuse(
     "kept-beyond-the-peak",
-    "Kept buffers of other sizes stay when a new size is requested.",
+    "Cached buffers of other sizes are not freed when a new size is requested.",
     "        buffer_cache.trim(max(cpu_peaks.ever - cpu_meter.allocated - nbytes, 0))\n",
     "",
     "buffer_reuse::test_a_buffer_of_a_new_size_does_not_raise_the_peak_of_the_program",
 )  # fmt: skip
 reuse(
     "taken-buffer-stays-reserved",
-    "A reused buffer still counts as kept.",
+    "A reused buffer still counts as cached.",
     "                self._peaks.add_cached(-nbytes)\n                return memory",
     "                return memory",
     "buffer_reuse::test_a_freed_buffer_is_reused_for_the_next_result_of_the_same_size",
 )  # fmt: skip
 chunks(
-    "first-chunk-left-as-it-was",
+    "first-chunk-is-not-written",
     "The first chunk of a new result is not written.",
     "    np.copyto(parts.at(0)[1], first)\n",
     "",
@@ -68,7 +68,7 @@ chunks(
     "buffer_reuse_stress",
 )  # fmt: skip
 chunks(
-    "overlapping-operand-cut",
+    "overlapping-operand-in-chunks",
     "An operation whose operand overlaps the written memory is computed in chunks.",
     "        if any(may_share(array, out) and not same_layout(array, out) for array in arrays):\n",
     "        if False:\n",

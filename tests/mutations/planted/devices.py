@@ -10,21 +10,21 @@ moving = partial(mutation, "minitensor/engine/creation/moving.py")
 storage = partial(mutation, "minitensor/engine/core/storage.py")
 
 simulated(
-    "dead-device-array-keeps-its-block",
+    "freed-device-array-keeps-its-block",
     "A freed array of the simulated GPU does not return its block.",
     "            self.gpu.free(self._block)",
     "            pass",
     "devices::test_deleted_tensors_free_their_memory_on_the_gpu",
 )  # fmt: skip
 simulated(
-    "view-lies-where-its-owner-begins",
+    "view-has-the-address-of-its-owner",
     "A view on the simulated GPU has the address of its owner.",
     "return owner._block.address + _host_address(self.host) - _host_address(owner.host)",
     "return owner._block.address",
     "tests/minitensor/engine/device/test_cupy_device.py::test_memory_is_compared_by_address_on_a_device",
 )  # fmt: skip
 simulated(
-    "two-simulated-gpus-mix",
+    "array-of-another-simulated-gpu-is-accepted",
     "An array of one simulated GPU is accepted on another.",
     "            if type(each) is DeviceArray and each.gpu is gpu:",
     "            if type(each) is DeviceArray:",
@@ -46,21 +46,21 @@ simulated(
 )  # fmt: skip
 simulated(
     "overlapping-assignment-not-refused",
-    "An array is assigned to a part of itself that overlaps it, which a device leaves undefined.",
+    "A part of an array is assigned to an overlapping part, which has an undefined result on a device.",
     "            refuse_overlap(self.host[at], numbers)\n",
     "            pass\n",
     "tests/minitensor/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
 )  # fmt: skip
 places(
-    "list-stays-on-the-operands-device",
-    "After an operation with a list, new tensors are created on the device of its tensor.",
+    "device-of-the-operand-stays-current",
+    "After an operation on a tensor and a list, new tensors are created on the device of that tensor.",
     "    finally:\n        current.gpu = before",
     "    finally:\n        pass",
     "devices::test_numbers_arrays_and_lists_move_to_the_device_of_the_tensor",
 )  # fmt: skip
 places(
     "places-are-equal-by-name",
-    "Two simulated GPUs of the same name are one place.",
+    "The places of two simulated GPUs with the same name are equal.",
     "            return self.gpu is other.gpu",
     "            return str(self) == str(other)",
     "devices::test_tensors_of_an_earlier_simulated_gpu_stay_there_and_cannot_be_mixed_with_new_ones",
@@ -80,7 +80,7 @@ places(
     "devices::test_tensors_of_an_earlier_simulated_gpu_stay_there_and_cannot_be_mixed_with_new_ones",
 )  # fmt: skip
 moving(
-    "gradient-stays-where-it-was-moved",
+    "gradient-of-a-move-stays-on-the-target",
     "The gradient of a move stays on the target device.",
     "    return (placed_on(source, g),)",
     "    return (g,)",
@@ -124,7 +124,7 @@ storage(
 )  # fmt: skip
 mutation(
     "minitensor/engine/autograd/backward_pass.py",
-    "device-gradient-on-its-way-counted-on-the-host",
+    "intermediate-device-gradient-counted-on-the-host",
     "An intermediate gradient on a GPU is counted on the host, too.",
     "size = 0 if gpu_of(array) is not None else getattr(",
     "size = getattr(",
@@ -148,7 +148,7 @@ mutation(
 )  # fmt: skip
 mutation(
     "minitensor/engine/core/regions.py",
-    "lent-twice-taken-back-once",
+    "memory-lent-twice-is-writable-after-one-return",
     "Memory of a GPU that is lent twice may be written after the first borrower returns it.",
     "    _lent[key] -= 1\n    if _lent[key] == 0:\n        del _lent[key]",
     "    _lent.pop(key, None)",
@@ -172,7 +172,7 @@ mutation(
 )  # fmt: skip
 mutation(
     "minitensor/device/cuda.py",
-    "reserved-peak-begins-with-what-is-in-use",
+    "reserved-peak-reset-to-the-allocated-bytes",
     "The peak of a GPU's reserved bytes is reset to its allocated bytes.",
     "    counters.max_reserved = counters.reserved",
     "    counters.max_reserved = counters.allocated",
@@ -180,22 +180,22 @@ mutation(
 )  # fmt: skip
 mutation(
     "minitensor/engine/kernels/indexed.py",
-    "device-assigns-repeated-places-in-no-order",
-    "A GPU keeps an arbitrary one of two values for one place.",
+    "device-assigns-repeated-positions-in-no-order",
+    "Of two values that are assigned to one position, a GPU keeps an arbitrary one.",
     "        values = np.broadcast_to(values, stays.shape).reshape(-1)[stays]\n",
     "        pass\n",
     "tests/minitensor/engine/device/test_cupy_functions.py::test_of_several_values_written_to_one_position_every_device_keeps_the_last",
 )  # fmt: skip
 simulated(
-    "listed-places-take-what-overlaps",
-    "Listed places are assigned from overlapping memory, which a device leaves undefined.",
+    "listed-positions-assigned-from-overlapping-memory",
+    "Listed positions are assigned from overlapping memory, which has an undefined result on a device.",
     "            if lists_positions(at) or masks_in(at):\n                refuse_overlap(self.host, numbers)\n",
     "",
     "tests/minitensor/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
 )  # fmt: skip
 simulated(
     "scattered-values-may-overlap",
-    "Values are added to places of their own memory, which a device leaves undefined.",
+    "Values are added to positions in their own memory, which has an undefined result on a device.",
     "    refuse_overlap(array.host, np.asarray(numbers))\n",
     "",
     "tests/minitensor/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",

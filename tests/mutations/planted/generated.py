@@ -9,21 +9,21 @@ writing = partial(mutation, "minitensor/engine/saved/writing.py")
 history = partial(mutation, "minitensor/engine/core/history.py")
 
 templates(
-    "in-place-op-makes-no-version",
-    "An in-place operation writes without a new version.",
+    "in-place-op-raises-no-version",
+    "An in-place operation writes without raising the version.",
     "    storage.version {version}\n",
     "    version = storage.version\n",
     "in_place::test_each_operation_raises_the_version_by_1_also_under_no_grad_and_through_a_view",
 )  # fmt: skip
 templates(
-    "in-place-op-asks-no-savers",
+    "in-place-op-does-not-look-for-savers",
     "An in-place operation does not look for savers of the values that it overwrites.",
     "plan = None if storage.savers is None else {before}",
     "plan = None",
     "copy_on_write_policies::test_a_tensor_whose_bytes_are_all_preserved_stays_valid_after_any_later_write",
 )  # fmt: skip
 templates(
-    "in-place-op-tells-no-savers",
+    "in-place-op-does-not-notify-savers",
     "An in-place operation finds the savers and does not notify them.",
     "after_write(plan, storage, {name!r}, getframe(1))",
     "pass",
@@ -56,35 +56,35 @@ writing(
     "all_or_nothing_values::test_a_write_is_complete_or_does_not_happen_if_numpy_raises",
 )  # fmt: skip
 templates(
-    "first-operand-remembered-for-all",
+    "only-the-first-operand-is-registered",
     "A normal operation registers only with the storage of its first operand.",
     'REMEMBER.format(storage=f"{x}._storage")',
     'REMEMBER.format(storage=f"{text.x}._storage")',
     "copy_on_write_writers::test_second_derivatives_computed_from_preserved_bytes_are_right",
 )  # fmt: skip
 templates(
-    "other-operand-not-remembered-in-place",
+    "other-operand-not-registered-in-place",
     "An in-place operation saves its other operand without registering with its storage.",
     r":\n    remember({y}._storage, node)",
     r":\n    pass",
     "savers",
 )  # fmt: skip
 templates(
-    "output-not-remembered",
+    "output-not-registered",
     "A normal operation saves its output without registering with its storage.",
     '"storage.savers = [link]" if x == "out"',
     '"pass" if x == "out"',
     "savers",
 )  # fmt: skip
 templates(
-    "output-not-remembered-in-place",
+    "output-not-registered-in-place",
     "An in-place operation saves its output without registering with its storage.",
     'text.if_needed("out", "remember(storage, node)")',
     'text.if_needed("out", "pass")',
     "savers",
 )  # fmt: skip
 templates(
-    "more-saved-than-wanted",
+    "operand-saved-for-an-unwanted-gradient",
     "An operand is saved although the gradients that need it are not wanted.",
     'return f"{entry} if {condition} else None" if condition else entry',
     "return entry",
@@ -92,13 +92,13 @@ templates(
 )  # fmt: skip
 templates(
     "view-written-without-its-group",
-    "A write through a view gives the view a new value, and the rest of the group keeps its old one.",
+    "A write through a view gives only the view a new value. The rest of the group keeps the old value.",
     "        if {x}._history is None and (before is None or before.hooks is None):",
     "        if before is None or before.hooks is None:",
     "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 templates(
-    "retained-gradient-stays-behind",
+    "retained-gradient-stays-with-the-old-value",
     "After a write, the retained gradient stays with the old value.",
     "        if {x}._history is None and (before is None or before.hooks is None):",
     "        if {x}._history is None:",
@@ -113,27 +113,27 @@ templates(
 )  # fmt: skip
 templates(
     "freed-not-checked",
-    "A second backward does not report that the first freed the saved values.",
+    "A second backward does not report that the first backward freed the saved values.",
     """unpack += ["if node.saved is FREED:", "    raise freed(node)"]""",
     """unpack += ["if node.saved is FREED:", "    return (None,) * len(node.inputs)"]""",
     "grad::test_grad_frees_saved_values_unless_retain_graph_is_true",
 )  # fmt: skip
 templates(
-    "own-shape-mistaken",
+    "shape-of-the-input-mistaken",
     "A rule that uses the shape of its input receives the shape of the result.",
     'f"{text.node(x)}.shape", text.rules[x]',
     '"node.shape", text.rules[x]',
     "operations::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 templates(
-    "output-comes-back-without-history",
+    "saved-output-has-no-history",
     "Under create_graph the saved output counts as a constant.",
     'of = "node" if name == "out"',
     'of = "None" if name == "out"',
     "gradcheck::test_gradcheck_accepts_right_gradients",
 )  # fmt: skip
 templates(
-    "peak-not-followed",
+    "results-do-not-raise-the-peak",
     "Results of normal operations do not raise the peak.",
     "        if now > meter.peak:\n            meter.peak = now\n",
     "",
@@ -147,7 +147,7 @@ templates(
     "memory::test_an_operation_allocates_its_result_and_views_and_writes_allocate_nothing",
 )  # fmt: skip
 templates(
-    "other-dtype-not-fetched-to-the-target",
+    "other-dtype-not-converted-to-that-of-the-target",
     "The other operand of an in-place operation is not converted to the target's dtype.",
     "if {text.array[y]}.dtype is not {a}.dtype:",
     "if False:",

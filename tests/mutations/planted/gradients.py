@@ -9,8 +9,8 @@ walk = partial(mutation, "minitensor/engine/autograd/backward_pass.py")
 second = partial(mutation, "minitensor/engine/autograd/higher_order.py")
 
 walk(
-    "gradients-added-in-shared-memory",
-    "A gradient is added to in place although it shares its memory.",
+    "gradients-accumulated-in-shared-memory",
+    "A gradient is accumulated in place although another tensor shares its memory.",
     "if key in self._more or key not in self._sizes:",
     "if key not in self._sizes:",
     "autograd::test_gradients_share_no_memory_with_one_another_or_with_the_initial_gradient",
@@ -23,7 +23,7 @@ walk(
     "autograd::test_gradients_add_up_over_calls_and_over_paths",
 )  # fmt: skip
 walk(
-    "gradient-on-its-way-without-a-peak",
+    "intermediate-gradient-does-not-raise-the-peak",
     "A single gradient is counted but does not raise the peak.",
     "                if now > cpu_meter.peak:\n                    cpu_meter.peak = now\n            return more",
     "            return more",
@@ -44,7 +44,7 @@ walk(
     "hooks::test_a_hook_is_called_once_with_the_sum_of_the_gradients",
 )  # fmt: skip
 walk(
-    "hook-given-the-buffer",
+    "hook-receives-the-gradient-itself",
     "A hook receives the gradient itself, so writing into it changes later gradients.",
     "            answer = call_hook(hook, copy_to_tensor(g))",
     "            answer = call_hook(hook, Tensor._alias(g, Tensor._made(g)._storage))",
@@ -58,7 +58,7 @@ walk(
     "hooks::test_a_hook_with_a_wrong_result_raises_an_error",
 )  # fmt: skip
 walk(
-    "failed-backward-leaves-a-trace",
+    "failed-backward-sets-a-gradient",
     "A leaf gets a gradient before backward is complete.",
     "        if type(node) is Leaf:\n            arrived[node] = g\n",
     "        if type(node) is Leaf:\n            arrived[node] = g\n"
@@ -75,7 +75,7 @@ backward(
 )  # fmt: skip
 backward(
     "given-gradient-is-written",
-    "The initial gradient is added to in place.",
+    "Gradients are accumulated into the initial gradient in place.",
     "return node, given._array.astype(x._array.dtype)",
     "return node, given._array.astype(x._array.dtype, copy=False)",
     "backward_keeps_to_itself",
@@ -89,20 +89,20 @@ walk(
 )  # fmt: skip
 walk(
     "retained-graph-freed",
-    "retain_graph means its opposite.",
+    "retain_graph=True frees the graph, and retain_graph=False keeps it.",
     "if not retain_graph and node.op.saved_names:",
     "if retain_graph and node.op.saved_names:",
     "grad",
 )  # fmt: skip
 walk(
-    "gradients-in-flight-never-land",
+    "gradients-in-flight-stay-counted",
     "A used gradient stays counted until the end.",
     "        if not kept:\n            release(g)\n",
     "",
     "backward_keeps_to_itself",
 )  # fmt: skip
 backward(
-    "gradient-replaces-that-of-before",
+    "second-backward-replaces-the-gradients-tensor",
     "A second backward stores the sum in another tensor.",
     "            if node.saved is None or _is_cleared(node.saved):\n"
     "                new_gradients.append((node, _to_tensor(g, propagation, node)))",
@@ -111,36 +111,36 @@ backward(
     "autograd::test_the_next_backward_adds_in_place_to_the_existing_gradient",
 )  # fmt: skip
 backward(
-    "gradient-added-in-place-replaces",
+    "gradient-added-in-place-replaces-the-old-one",
     "A gradient that is added in place replaces the old one.",
     "    np.add(array, g, out=array)\n",
     "    np.copyto(array, g)\n",
     "memory::test_a_second_gradient_is_added_in_place_even_if_the_program_holds_the_first",
 )  # fmt: skip
 backward(
-    "emptied-gradient-added-to",
+    "backward-adds-to-a-cleared-gradient",
     "After clear_gradient the next backward adds to the cleared tensor.",
     "if node.saved is None or _is_cleared(node.saved):",
     "if node.saved is None:",
     "autograd::test_clear_grad_zeroes_the_gradient_and_the_next_backward_makes_a_new_tensor",
 )  # fmt: skip
 backward(
-    "emptied-gradient-forgets-what-was-written-since",
+    "write-into-a-cleared-gradient-is-lost",
     "A write into a cleared gradient is lost.",
     "return extra is not None and extra.emptied == gradient._storage.version",
     "return extra is not None and extra.emptied is not None",
     "autograd::test_backward_adds_to_values_written_into_a_cleared_gradient",
 )  # fmt: skip
 backward(
-    "savers-of-a-gradient-not-told",
-    "A saved gradient is added to without notifying its savers.",
+    "savers-of-a-gradient-not-notified",
+    "Backward adds to a saved gradient without notifying its savers.",
     "        plans[storage] = None if storage.savers is None else before_write(storage, array)",
     "        plans[storage] = None",
     "autograd::test_a_saved_gradient_is_stale_after_the_next_backward_except_under_copy_on_write",
 )  # fmt: skip
 backward(
-    "what-is-added-in-place-comes-first",
-    "Gradients are added in place before those that need new memory are made.",
+    "gradients-added-in-place-too-early",
+    "Gradients are added in place before the gradients that need new memory have been allocated.",
     "            additions.append((node, g))\n",
     "            additions.append((node, g * 0))\n            node.saved._array[...] += g\n",
     "devices::test_a_backward_that_runs_out_of_memory_changes_no_existing_gradient",
@@ -169,7 +169,7 @@ backward(
 )  # fmt: skip
 
 second(
-    "saved-tensor-comes-back-as-a-constant",
+    "second-order-saved-operand-is-a-constant",
     "Second order: a saved operand has no history.",
     "    tensor._node = source\n",
     "    tensor._node = None\n",

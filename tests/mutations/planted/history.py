@@ -9,7 +9,7 @@ writing = partial(mutation, "minitensor/engine/saved/writing.py")
 history = partial(mutation, "minitensor/engine/core/history.py")
 
 storage(
-    "storage-not-uncounted",
+    "freed-storage-stays-counted",
     "The bytes of a freed storage stay counted.",
     "_meter.allocated -= self.nbytes",
     "_meter.allocated -= 0",
@@ -23,8 +23,8 @@ storage(
     "memory::test_a_tensor_holds_its_elements_and_frees_them_at_once",
 )  # fmt: skip
 writing(
-    "setitem-makes-no-version",
-    "Writes that are not operations of the table (setitem, copy_, set_value) make no version.",
+    "setitem-raises-no-version",
+    "Writes that are not operations of the table (setitem, copy_, set_value) raise no version.",
     "        raise\n    storage.version += 1\n",
     "        raise\n",
     "writes::test_a_write_of_any_kind_is_one_version",
@@ -37,21 +37,21 @@ storage(
     "savers",
 )  # fmt: skip
 history(
-    "boxes-do-not-follow",
-    "A retained gradient leaves the old value and is not moved to the new one.",
+    "retained-gradient-not-moved-to-the-new-value",
+    "A retained gradient is removed from the old value but not added to the new value.",
     "        if new is not None:\n            new.add_hook(box)",
     "        pass",
     "retained::test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now",
 )  # fmt: skip
 history(
-    "hooks-follow-like-boxes",
+    "hooks-move-with-the-retained-gradient",
     "A hook is moved to the next value with the retained gradient.",
     "for box in [hook for hook in old.hooks if type(hook) is GradientBox]:",
     "for box in list(old.hooks):",
     "hooks::test_a_hook_gets_the_gradient_of_the_value_from_before_or_after_an_in_place_write",
 )  # fmt: skip
 history(
-    "what-was-overwritten-keeps-its-gradient",
+    "overwritten-part-keeps-its-gradient",
     "A write through a view does not reduce the gradient of the old value.",
     "return (rest if node.inputs[0] is not None else None), part",
     "return (g if node.inputs[0] is not None else None), part",
@@ -72,14 +72,14 @@ history(
     "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 history(
-    "group-does-not-move-on",
-    "A write through one member does not notify the others.",
+    "write-does-not-notify-the-group",
+    "A write through one member of a group does not notify the other members.",
     "    history.version += 1\n    if x._array is history.base:\n        if x._node is not None:",
     "    if x._array is history.base:\n        if x._node is not None:",
     "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 history(
-    "retaining-members-not-told",
+    "retaining-members-not-notified",
     "A write through a view does not notify other members that retain their gradient.",
     "        if member is not None and member._history is history:\n            current(member)",
     "        pass",
@@ -94,13 +94,13 @@ history(
 )  # fmt: skip
 history(
     "leaf-reshaped-loses-its-gradient-shape",
-    "A leaf that gets another shape under no_grad keeps its gradient in the old one.",
+    "The gradient of a leaf that gets another shape under no_grad keeps the old shape.",
     "back(gradient._array).copy()",
     "gradient._array.copy()",
     "leaves::test_under_no_grad_a_leaf_may_change_its_shape_and_stays_a_leaf",
 )  # fmt: skip
 history(
-    "old-leaf-sends-its-gradient-unrelaid",
+    "gradient-for-a-reshaped-leaf-in-the-old-order",
     "Results from before a leaf was reshaped send gradients in the old order.",
     "    (back,) = node.saved\n    return (back(g),)",
     "    (back,) = node.saved\n    return (g.reshape(node.inputs[0].shape),)",
@@ -121,7 +121,7 @@ history(
     "leaves::test_a_part_of_a_constant_may_become_a_separate_leaf",
 )  # fmt: skip
 history(
-    "written-part-passes-nothing-on-twice",
+    "second-order-written-part-gets-everything",
     "Second order: the gradient of a write gives the written part everything.",
     "        return region.split(u)[1]\n",
     "        return u\n",
@@ -151,14 +151,14 @@ modes(
     "modes",
 )  # fmt: skip
 modes(
-    "policy-not-put-back",
+    "policy-not-restored",
     "The policy is not restored at the end of its with-block.",
     "        modes.policy = self._before",
     "        pass",
     "modes::test_set_inplace_policy_works_as_a_function_and_as_a_context_manager",
 )  # fmt: skip
 storage(
-    "peak-of-everything-else-not-followed",
+    "other-tensors-do-not-raise-the-peak",
     "Tensors from other sources than operations of the table do not raise the peak.",
     "    if now > cpu_meter.peak:\n        cpu_meter.peak = now\n    return storage",
     "    return storage",

@@ -30,7 +30,7 @@ context(
     "py_layer::test_a_write_of_backward_into_a_saved_tensor_is_refused",
 )  # fmt: skip
 context(
-    "layer-saves-without-being-remembered",
+    "layer-saves-without-registering",
     "A layer saves tensors without registering with their storages.",
     "                remember(x._storage, self.node)",
     "                pass",
@@ -67,7 +67,7 @@ layer(
 )  # fmt: skip
 layer(
     "layer-freed-not-checked",
-    "A layer's second backward does not report that the first freed the saved values.",
+    "A second backward through a layer does not report that the first backward freed the saved values.",
     "    if node.saved is FREED:\n        raise freed(node)\n    found: PyLayerContext = node.saved[-1]",
     "    found: PyLayerContext = node.saved[-1]",
     "py_layer::test_backward_runs_twice_if_the_graph_is_retained_or_nothing_was_saved",

@@ -26,7 +26,7 @@ cross_entropy(
     FUNCTIONS,
 )
 cross_entropy(
-    "negative-labels-pass",
+    "negative-labels-are-accepted",
     "A negative label is accepted as a class.",
     "largest(given.view(_UNSIGNED[given.dtype]), None, False).item() < classes",
     "largest(given, None, False).item() < classes",
@@ -50,7 +50,7 @@ mutation(
 )
 mutation(
     "minitensor/engine/operations/rules/on_arrays.py",
-    "selection-of-the-others",
+    "selection-by-bits-selects-0",
     "A selection by bits selects 0 instead of the other number.",
     "np.multiply(array.view(bits), np.logical_not(condition), out=chosen)",
     "np.multiply(array.view(bits), condition, out=chosen)",
@@ -64,14 +64,14 @@ optimizer(
     f"{OPTIMIZERS}::test_pieces_and_strides_make_no_difference",
 )
 optimizer(
-    "step-is-no-write",
+    "optimizer-step-is-no-write",
     "An update of a parameter does not count as a write.",
     "write(storage, array, self._op, frame, update, numbers[step, key], arrays, buffers[key], piece)",
     "update(numbers[step, key], arrays, buffers[key], piece)",
     OPTIMIZERS,
 )
 optimizer(
-    "step-asks-no-savers",
+    "optimizer-step-notifies-no-savers",
     "An update does not notify savers of the parameter.",
     "write(storage, array, self._op, frame, update, numbers[step, key], arrays, buffers[key], piece)",
     "update(numbers[step, key], arrays, buffers[key], piece)\n                storage.version += 1",

@@ -60,14 +60,14 @@ arithmetic(
 )  # fmt: skip
 arithmetic(
     "clip-multiplies-by-a-mask",
-    "The gradient of elements that clip cut off is multiplied by 0, so an infinite one becomes nan.",
+    "The gradient of elements that clip cut off is multiplied by 0, so an infinite gradient becomes nan.",
     'marks={"passed": "inside(x, min, max)"}, x="where(passed, g, 0)")',
     'marks={"passed": "inside(x, min, max)"}, x="g * passed")',
     "infinite::test_inf_and_nan_in_elements_that_an_operation_does_not_read_change_no_gradient",
 )  # fmt: skip
 mutation(
     "minitensor/engine/table/activations.py",
-    "relu-lets-everything-pass",
+    "relu-passes-every-gradient",
     "relu does not stop the gradient of negative elements.",
     'x="where(out > 0, g, 0)"',
     'x="where(out > 0, g, g)"',
@@ -114,7 +114,7 @@ mutation(
     "indexed_writes::test_the_gradient_agrees_with_central_differences",
 )  # fmt: skip
 on_arrays(
-    "clip-passes-its-bounds",
+    "clip-has-slope-1-at-its-lower-bound",
     "The slope of clip at its lower bound is 1.",
     "return np.logical_and(x > min, x < max)",
     "return np.logical_and(x >= min, x < max)",
@@ -164,7 +164,7 @@ on_tensors(
     "infinite::test_the_derivative_of_x_to_the_power_0_is_0_for_x_and_the_mixed_one_is_1_over_x",
 )  # fmt: skip
 on_tensors(
-    "second-order-clip-lets-everything-pass",
+    "second-order-clip-passes-every-gradient",
     "Second order: clip lets every gradient pass.",
     "return constant(on_arrays.inside(x._array, min, max))",
     "return constant(on_arrays.inside(x._array, None, None))",

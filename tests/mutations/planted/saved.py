@@ -19,14 +19,14 @@ keeping(
 )  # fmt: skip
 keeping(
     "own-input-not-refused-under-25",
-    'Under "2.5" an operation that needs its own input continues.',
+    'Under "2.5" an operation that needs its own input is not refused.',
     '    if modes.policy == "2.5":\n        raise needs_own_input(op, x, *nodes)\n    return copy_of(x._array)',
     "    return copy_of(x._array)",
     "in_place::test_policy_2_5_refuses_only_operations_that_need_their_own_input",
 )  # fmt: skip
 keeping(
     "marks-not-refused-under-25",
-    'Under "2.5" an operation that needs bits of its own input continues.',
+    'Under "2.5" an operation that needs bits of its own input is not refused.',
     'if x is not None and modes.policy == "2.5":',
     "if False:",
     "in_place::test_policy_2_5_refuses_only_operations_that_need_their_own_input",
@@ -75,7 +75,7 @@ writing(
     "copy_on_write_policies::test_the_policy_of_the_write_and_not_of_the_save_decides_if_values_are_preserved",
 )  # fmt: skip
 writing(
-    "nothing-is-ever-lost",
+    "savers-not-notified-of-overwritten-bytes",
     "A saver is never notified that its bytes were overwritten.",
     "for node, k in plan.lost:",
     "for node, k in ():",
@@ -96,7 +96,7 @@ saving(
     "copy_on_write_policies::test_a_write_beside_saved_cells_is_reported_as_such",
 )  # fmt: skip
 saving(
-    "preserved-bytes-not-put-back",
+    "preserved-bytes-not-restored",
     "Backward reads the current values although the old ones were preserved.",
     "        array = restored(array, version.patches)",
     "        pass",
@@ -110,28 +110,28 @@ saving(
     "savers",
 )  # fmt: skip
 writing(
-    "second-saved-tensor-slips-to-the-first",
+    "second-saved-state-stored-for-the-first",
     "The state of a node's second saved tensor is stored for its first.",
     "    entries[k] = saved\n",
     "    entries[0] = saved\n",
     "copy_on_write_policies::test_the_policy_of_the_write_and_not_of_the_save_decides_if_values_are_preserved",
 )  # fmt: skip
 writing(
-    "half-preserved-counts-as-alike",
+    "savers-with-different-patches-treated-alike",
     "Savers of the same view are treated alike although different bytes were preserved for them.",
     "key = address_of(array_saved), array_saved.shape, array_saved.strides, array_saved.dtype, id(patches)",
     "key = address_of(array_saved), array_saved.shape, array_saved.strides, array_saved.dtype",
     "copy_on_write::test_operations_that_saved_different_versions_each_read_their_own_numbers",
 )  # fmt: skip
 writing(
-    "stale-savers-are-preserved-for",
-    "Under copy on write bytes are preserved for a saver that is stale already.",
+    "bytes-preserved-for-a-stale-saver",
+    "Under copy on write, bytes are preserved for a saver that is already stale.",
     "        if is_intact(saved):\n            array_saved",
     "        if type(saved[2]) is not Lost:\n            array_saved",
     "copy_on_write_policies::test_three_writes_under_any_policies_preserve_the_values_or_the_first_loss_is_reported",
 )  # fmt: skip
 writing(
-    "spoiled-patches-are-held",
+    "patches-of-a-stale-saver-not-freed",
     "Bytes preserved for a saver that became stale are not freed.",
     "    for node, k in plan.spoiled:",
     "    for node, k in ():",
@@ -145,7 +145,7 @@ writing(
     "stale::test_the_error_names_both_lines_both_versions_and_two_ways_out",
 )  # fmt: skip
 writing(
-    "one-group-is-told-for-all",
+    "only-one-saver-gets-the-preserved-values",
     "Only one of several tensors that saved the same cells gets the preserved values.",
     "    for node, k in group.members:\n        array, storage, _ = saved",
     "    for node, k in group.members[:1]:\n        array, storage, _ = saved",
@@ -167,7 +167,7 @@ patches(
     "copy_on_write_random::test_under_copy_on_write_every_saved_value_is_unchanged",
 )  # fmt: skip
 patches(
-    "patch-put-back-shifted",
+    "patch-restored-from-its-own-beginning",
     "A patch that begins before the saved tensor is restored from its own beginning.",
     "memory[first:last] = self.values.reshape(-1)[first - shift : last - shift]",
     "memory[first:last] = self.values.reshape(-1)[: last - first]",
@@ -181,8 +181,8 @@ patches(
     "copy_on_write::test_a_second_write_to_the_same_cells_preserves_nothing",
 )  # fmt: skip
 patches(
-    "part-of-a-view-taken-for-all",
-    "A patch counts as the whole saved tensor although it ends before it.",
+    "partial-patch-counts-as-complete",
+    "A patch counts as the whole saved tensor although it ends before the tensor ends.",
     "or cells.begin < self.cells.begin or cells.end > self.cells.end:",
     "or cells.begin < self.cells.begin:",
     "savers",
@@ -202,7 +202,7 @@ cells(
     "copy_on_write_random::test_under_copy_on_write_every_saved_value_is_unchanged",
 )  # fmt: skip
 cells(
-    "what-lies-between-meets",
+    "overlapping-ranges-count-as-shared-cells",
     "Two sets of cells count as overlapping if their ranges overlap, although they share no cell.",
     "return bool((self.marked(begin, end) & other.marked(begin, end)).any())",
     "return True",

@@ -11,14 +11,14 @@ changes = partial(mutation, "minitensor/memory/changes.py")
 recording = partial(mutation, "minitensor/memory/recording.py")
 
 sharing(
-    "memory-behind-is-taken-for-the-same",
+    "adjacent-memory-behind-counts-as-shared",
     "Memory that begins at the end of shared memory counts as a part of it.",
     "    if first and _by_address[first - 1].end > begin:",
     "    if first and _by_address[first - 1].end >= begin:",
     "sharing::test_sharing_that_would_split_a_memory_into_two_storages_is_refused",
 )  # fmt: skip
 sharing(
-    "memory-in-front-is-taken-for-the-same",
+    "adjacent-memory-in-front-counts-as-shared",
     "Memory that ends at the beginning of shared memory counts as a part of it.",
     "bisect_left(_by_address, end, key=_begin)]",
     "bisect_right(_by_address, end, key=_begin)]",
@@ -54,7 +54,7 @@ sharing(
 )  # fmt: skip
 foreign_writes(
     "first-copy-serves-all",
-    "An operation that reads a foreign write is compared with the values before it.",
+    "An operation after a foreign write is compared with the values before that write.",
     "        if copy is None or copy.changed(array).any():",
     "        if copy is None:",
     "foreign_writes::test_each_of_two_operations_is_checked_against_the_values_it_read",
@@ -74,14 +74,14 @@ foreign_writes(
     "foreign_writes::test_turning_the_check_on_or_off_keeps_the_list_of_savers_for_copy_on_write",
 )  # fmt: skip
 foreign_writes(
-    "bytes-told-from-the-start-of-the-tensor",
+    "changed-bytes-counted-from-the-tensor",
     "The bytes that changed are counted from the tensor, not from its storage.",
     "byte = at - byte_bounds(storage.buffer)[0]",
     "byte = at - address_of(array)",
     "foreign_writes::test_the_error_counts_bytes_from_the_beginning_of_the_storage_not_of_the_view",
 )  # fmt: skip
 dlpack(
-    "no-copy-asked-for-is-a-copy",
+    "copy-false-makes-a-copy",
     "A consumer that refuses copies gets a copy.",
     "array = x._array.copy() if copy else lend_memory(x)",
     "array = x._array.copy() if copy is not None else lend_memory(x)",
@@ -96,7 +96,7 @@ dlpack(
 )  # fmt: skip
 changes(
     "write-through-a-view-counts-everything",
-    "A write through a view counts as one of its whole storage.",
+    "A write through a view counts as a write to its whole storage.",
     "        return x._array.nbytes",
     "        return x._storage.nbytes",
     "memory_events::test_the_bytes_of_a_write_are_those_of_its_elements",
@@ -109,7 +109,7 @@ changes(
     "memory_events::test_the_events_of_a_few_lines_equal_an_expected_list",
 )  # fmt: skip
 changes(
-    "gradient-on-its-way-is-an-allocation",
+    "intermediate-gradient-is-an-allocation",
     "An intermediate gradient counts as an allocation, although it has no storage.",
     'return MemoryChange("cpu", nbytes, False)',
     'return MemoryChange("cpu", nbytes, True)',
@@ -132,7 +132,7 @@ mutation(
     "memory_profile::test_the_bytes_of_every_line_equal_those_counted_by_hand",
 )  # fmt: skip
 recording(
-    "gradients-on-their-way-lie-on-one-another",
+    "intermediate-gradients-have-one-address",
     "Two intermediate gradients have the same address.",
     "            self._in_flight += nbytes\n",
     "",
@@ -146,7 +146,7 @@ recording(
     "memory_events::test_freed_storages_are_not_reported_as_living",
 )  # fmt: skip
 recording(
-    "meta-write-is-told-each-time",
+    "change-of-shape-reported-as-a-version",
     "An operation that changes only the shape is reported as a new version.",
     "        if memory.version != x._storage.version:\n",
     "        if True:\n",
@@ -163,7 +163,7 @@ mutation(
 mutation(
     "minitensor/engine/device/counters.py",
     "later-peak-replaces-a-higher-one",
-    "Resetting one peak of the host forgets how high the other was.",
+    "Resetting one peak of the host lowers the other peak.",
     "        self.reserved = max(self.reserved, peak + self.cached)",
     "        self.reserved = peak + self.cached",
     "memory_measure::test_the_peaks_of_allocated_and_reserved_bytes_of_the_host_are_reset_separately",
@@ -171,14 +171,14 @@ mutation(
 mutation(
     "minitensor/device/cpu.py",
     "both-peaks-reset-with-one",
-    "Resetting the peak of allocated bytes also resets that of reserved bytes.",
+    "Resetting the peak of allocated bytes also resets the peak of reserved bytes.",
     "    cpu_peaks.settle()\n    cpu_peaks.allocated = 0\n",
     "    cpu_peaks.settle()\n    cpu_peaks.allocated = cpu_peaks.reserved = 0\n",
     "memory_measure::test_the_peaks_of_allocated_and_reserved_bytes_of_the_host_are_reset_separately",
 )  # fmt: skip
 mutation(
     "minitensor/memory/snapshots.py",
-    "replaced-gpu-is-not-told",
+    "replaced-gpu-not-reported",
     "A snapshot leaves out a replaced simulated GPU that still has tensors.",
     "for gpu in (current.gpu, current.simulated, *used) if",
     "for gpu in (current.gpu, current.simulated) if",

@@ -33,7 +33,7 @@ regions(
     "part_gradients",
 )  # fmt: skip
 regions(
-    "part-added-where-the-sum-lies-otherwise",
+    "offsets-of-a-view-used-in-column-order",
     "The offsets of a view are used for a gradient in column order.",
     "if self.dense and g.flags.c_contiguous else None",
     "if self.dense else None",
@@ -69,7 +69,7 @@ regions(
 )  # fmt: skip
 regions(
     "overlapping-view-covers-everything",
-    "A view that shows some cells twice and others never counts as showing all.",
+    "A view that shows some cells twice and other cells never counts as a view of all cells.",
     " and not overlaps_itself(view)",
     "",
     "savers",
@@ -82,14 +82,14 @@ regions(
     "members",
 )  # fmt: skip
 views(
-    "view-has-a-history-of-its-own",
+    "view-does-not-join-its-group",
     "A view does not join the group of its base.",
     "        out._history = history\n        out._seen = history.version\n",
     "        out._history = None\n",
     "views::test_a_gradient_passes_through_a_write_into_a_view",
 )  # fmt: skip
 views(
-    "view-under-no-grad-takes-part",
+    "view-under-no-grad-joins-its-group",
     "A view taken under no_grad joins the group, and a write through it is recorded.",
     "if node is None or not paused.threads or modes.grad:",
     "if True:",
@@ -103,14 +103,14 @@ views(
     "members",
 )  # fmt: skip
 views(
-    "retained-gradient-lost-on-the-way-to-another-shape",
+    "reshape-loses-a-retained-gradient",
     "A reshaped tensor loses its retained gradient.",
     "            move_boxes(node, x._node)\n",
     "",
     "retained::test_a_retained_gradient_has_the_shape_the_tensor_has_now",
 )  # fmt: skip
 regions(
-    "gradient-where-the-part-does-not-look",
+    "gradient-outside-of-the-part",
     "The gradient of a part is not 0 outside of the part.",
     "whole = np.zeros(shape, g.dtype, like=g)",
     "whole = np.ones(shape, g.dtype, like=g)",
@@ -131,7 +131,7 @@ parts(
     "views::test_as_strided_stays_inside_the_memory_of_its_tensor",
 )  # fmt: skip
 transposing(
-    "transpose-turned-the-same-way-back",
+    "gradient-of-a-transpose-permuted-like-the-value",
     "The gradient of a transpose is permuted like the value, instead of back.",
     "        back[p] = i",
     "        back[i] = p",
@@ -191,7 +191,7 @@ mutation(
 )  # fmt: skip
 mutation(
     "minitensor/engine/core/tensor.py",
-    "retaining-member-not-noted",
+    "retaining-member-not-registered",
     "A view that retains its gradient is not registered with its group.",
     "            self._history.note_retaining(self)",
     "            pass",

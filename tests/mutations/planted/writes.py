@@ -37,28 +37,28 @@ indexing(
     "writes::test_elements_overwritten_with_a_constant_have_gradient_zero_and_not_none",
 )  # fmt: skip
 indexing(
-    "view-of-a-leaf-takes-set-value",
+    "set-value-writes-a-leaf-through-a-view",
     "set_value writes a leaf through a view of it.",
     "        if not x.is_leaf:\n            raise leaf_written(\"set_value\", x, is_view=True)\n",
     "",
     "members",
 )  # fmt: skip
 indexing(
-    "an-index-takes-everything",
+    "indexed-write-counts-as-a-whole-write",
     "x[index] = value at an advanced index counts as a write of all of x.",
     "assign, x._array, plain, numbers, index=plain)",
     "assign, x._array, plain, numbers)",
     "copy_on_write::test_a_write_preserves_the_cells_that_it_overwrites",
 )  # fmt: skip
 writing(
-    "setitem-asks-no-savers",
-    "x[index] = value, set_value and steps do not look for savers of the overwritten values.",
+    "setitem-does-not-look-for-savers",
+    "x[index] = value, set_value and optimizer steps do not look for savers of the overwritten values.",
     "plan = None if storage.savers is None else before_write(storage, array, None, index)",
     "plan = None",
     "copy_on_write_policies::test_the_policy_of_the_write_and_not_of_the_save_decides_if_values_are_preserved",
 )  # fmt: skip
 indexing(
-    "set-value-asks-no-savers",
+    "set-value-does-not-look-for-savers",
     "set_value does not look for savers of the overwritten values.",
     'write(x._storage, x._array, "set_value", None, overwrite, x._array, numbers)',
     "overwrite(x._array, numbers)\n    x._storage.version += 1",
@@ -72,7 +72,7 @@ indexing(
     "leaves::test_a_write_through_a_view_of_a_leaf_is_refused",
 )  # fmt: skip
 indexing(
-    "setitem-tells-no-views",
+    "setitem-notifies-no-views",
     "x[index] = value does not notify the other members of the group.",
     "    history.version += 1\n    current(x)",
     "    current(x)",
@@ -87,7 +87,7 @@ indexing(
 )  # fmt: skip
 indexing(
     "shape-of-a-value-is-not-checked",
-    "x[index] = value continues with a value that does not fit.",
+    "x[index] = value does not refuse a value of an unsuitable shape.",
     "        fits = False",
     "        fits = True",
     "stored_values",
@@ -114,7 +114,7 @@ operands(
     "dtypes::test_an_in_place_operation_keeps_the_dtype_or_is_refused",
 )  # fmt: skip
 operands(
-    "cast-gives-its-gradient-in-the-wrong-dtype",
+    "gradient-of-a-cast-has-the-wrong-dtype",
     "The gradient of a cast has the dtype of the result.",
     "    return (converted(g, source),)",
     "    return (g,)",
@@ -152,7 +152,7 @@ mutation(
 )  # fmt: skip
 mutation(
     "minitensor/engine/kernels/elementwise.py",
-    "negative-powers-found-on-the-way",
+    "negative-powers-found-too-late",
     "An integer power in place fails after writing half of the elements.",
     "    if a.dtype not in FLOATS and (out is not None or type(a) is not ndarray) and (b < 0).any():",
     "    if False:",
