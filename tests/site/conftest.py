@@ -29,7 +29,7 @@ def book(building: str) -> Path:
 
 @pytest.fixture(scope="session")
 def serve_folder() -> Iterator[Callable[[Path], str]]:
-    """Serve a folder on a free port of this machine; return its address, ending in a slash."""
+    """Return a function that serves a folder on a free port, and returns an address that ends in a slash."""
     servers = []
 
     def start(folder: Path) -> str:
@@ -58,10 +58,10 @@ def idle_tabs() -> dict[bool, list[Page]]:
 
 @contextmanager
 def visits(browser: Browser, idle: dict[bool, list[Page]]) -> Iterator[Callable[..., Visit]]:
-    """Open addresses as in a fresh profile, record their requests, and block every other host.
+    """Yield a function that opens an address as in a fresh profile, records its requests, and blocks other hosts.
 
-    A new profile with a new process takes three times as long as a page. Therefore visits reuse the tab of an earlier
-    visit that stored nothing.
+    A new profile has a new process, whose start takes three times as long as opening a page. Therefore visits reuse the
+    tab of an earlier visit, from which everything stored was deleted.
     """
     begun: list[tuple[Visit, bool]] = []
 
@@ -100,7 +100,7 @@ def visit(browser: Browser, idle_tabs: dict[bool, list[Page]]) -> Iterator[Calla
 def opened(
     request: pytest.FixtureRequest, browser: Browser, idle_tabs: dict[bool, list[Page]], site: str
 ) -> Iterator[Visit]:
-    """Return a visit of the page that the parameter names, for all tests that leave the page unchanged."""
+    """Return a visit of the page that the parameter names. All tests of the page share it."""
     with visits(browser, idle_tabs) as open_address:
         yield open_address(f"{site}{request.param}.html")
 
@@ -116,7 +116,7 @@ def on_a_phone(
 
 @pytest.fixture(scope="module")
 def on_page(browser: Browser, site: str) -> Iterator[Callable[..., tuple[Visit, list[Stage]]]]:
-    """Return a page of the book and its stages. Each page is opened once, so that its Python is loaded once."""
+    """Return a function that opens a page and returns its visit and stages. It opens each page, and its Python, once."""
     kept: dict[str, Visit] = {}
     with visits(browser, {True: [], False: []}) as open_address:
 

@@ -85,7 +85,7 @@ def test_every_claim_of_the_articles_has_a_place_in_the_book(book):
     assert missing == []
 
 
-def test_every_claim_is_on_the_page_with_its_verdict(book):
+def test_the_page_of_errata_has_every_claim_with_its_verdict(book):
     rows = chapter(book, "D_errata").select("section section table tbody tr")
     assert [row.select("td")[1].get_text() for row in rows] == [claim["verdict"] for claim in CLAIMS]
     assert all(row.select("td")[3].get_text(strip=True) for row in rows)
@@ -98,7 +98,7 @@ NOT_PROSE = ["a", "code", "pre", "h1", "h2", "h3", "h4", "table", "script", "sty
 
 @cache
 def prose(book: Path, name: str) -> list[tuple[str, str | None]]:
-    """Return the texts of a chapter in order, each with the anchor of its term's link, if it has one."""
+    """Return the texts of a chapter in order, each with the anchor of its term if it is a link to a term, else None."""
     found: list[tuple[str, str | None]] = []
     for text in chapter(book, name).find("article").find_all(string=True):
         if type(text) is not NavigableString or not text.strip():
@@ -134,7 +134,7 @@ def place_of(term: dict) -> str:
 
 
 @pytest.mark.parametrize("name", READ)
-def test_the_first_use_of_each_term_leads_to_the_glossary_and_no_other(book, name):
+def test_only_the_first_use_of_each_term_links_to_the_glossary(book, name):
     for term in GLOSSARY:
         if term.get("everyday") and f"chapters/{name}" < term["page"]:
             continue
@@ -144,14 +144,14 @@ def test_the_first_use_of_each_term_leads_to_the_glossary_and_no_other(book, nam
             assert set(leading[1:]) <= {None}, term["name"]
 
 
-def test_the_chapters_use_most_of_the_terms(book):
+def test_the_chapters_link_every_term_that_has_forms(book):
     linked = {place for name in READ for _, place in prose(book, name) if place}
     assert {place_of(term) for term in GLOSSARY if term["forms"]} == linked
 
 
 @pytest.mark.parametrize("term", GLOSSARY, ids=lambda term: term["name"])
 def test_a_term_is_taught_where_the_glossary_says(book, term):
-    """Before that place, its first use on a page links to the glossary, so no term is used before it is explained."""
+    """On earlier pages the first use of the term links to the glossary, so each term is explained where it is used."""
     section = soup(book / f"{term['page']}.html").find("section", id=term["place"])
     assert section is not None
     words = section.get_text().lower()
@@ -183,7 +183,7 @@ def test_the_glossary_has_every_term_with_its_chinese_and_a_meaning(book):
 # ---- the sources -----------------------------------------------------------------------------------------------------
 
 
-def test_every_source_is_on_the_page_with_its_use_and_the_pages_that_cite_it(book):
+def test_the_page_of_references_has_every_source_with_its_use_and_the_citing_pages(book):
     entries = parse_file(str(ROOT / "references.bib")).entries
     rows = chapter(book, "F_references").select("section section tbody tr")
     assert len(rows) == len(entries)
@@ -193,7 +193,7 @@ def test_every_source_is_on_the_page_with_its_use_and_the_pages_that_cite_it(boo
         assert entry.fields["kind"] in {"documentation", "source", "discussion", "article"}, key
 
 
-# ---- their form ------------------------------------------------------------------------------------------------------
+# ---- the tables of the appendices ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", appendices())

@@ -30,13 +30,13 @@ TEXT = "\n\n".join(
     ]
 )  # fmt: skip
 MARKS = 5
-STEPS = {"Three lines": [(0, 0), (0, 1), (0, 2)], "A pair": [(0, 1), (1, 1)]}  # of the marks, from 0
-READ_AT = "0.3"  # of the window's height: a paragraph that begins here has been reached
+#: The (variant, step) of each mark, counted from 0, by the title of its stage.
+STEPS = {"Three lines": [(0, 0), (0, 1), (0, 2)], "A pair": [(0, 1), (1, 1)]}
 TO = "([number, part]) => scrollTo(0, scrollY + document.querySelectorAll('.names-step')[number]"
 TO += ".getBoundingClientRect().top - part * innerHeight)"
 AT = "stage => [stage.at.variant, stage.at.step]"
 IS_CURRENT = "number => document.querySelectorAll('.names-step')[number].matches('.current')"
-# The page has been in the same place for longer than `REST` in beside.js.
+# Resolves when the page has not scrolled for longer than `REST` in beside.js.
 RESTED = """new Promise(done => {
     let place = scrollY, since = performance.now();
     const look = () => {
@@ -59,7 +59,7 @@ LISTEN = """stage => {
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory, serve_folder):
-    """Return the folder and the address of the built book."""
+    """Build a small book; return the folder of its pages, and the address of its page."""
     book = write(tmp_path_factory.mktemp("beside"), TEXT)
     status, log = built(book)
     assert status == 0, log
@@ -68,7 +68,7 @@ def small(tmp_path_factory, serve_folder):
 
 
 class Reader:
-    """A page whose reader scrolls, clicks and steps."""
+    """Scroll a page, click in it and step its stages as a reader does."""
 
     def __init__(self, seen) -> None:
         self.seen, self.page = seen, seen.page
@@ -83,7 +83,7 @@ class Reader:
         return self.at()
 
     def go(self, number: int, part: float = 0.3) -> None:
-        """Scroll until a paragraph begins at this part of the window."""
+        """Scroll until the paragraph of a mark begins at this part of the window's height."""
         self.page.evaluate(TO, [number, part])
 
     def is_current(self, number: int) -> bool:
@@ -95,7 +95,7 @@ class Reader:
 
 @pytest.fixture
 def reader(small, visit):
-    """Return a wide page."""
+    """Open the page in a wide window."""
     seen = visit(small[1], width=1440)
     yield Reader(seen)
     assert seen.undisturbed
@@ -115,12 +115,14 @@ def test_the_text_and_its_stage_are_two_columns_and_the_stage_stays_in_view(read
     assert reader.seen.overflow() == 0
 
 
-def test_nothing_is_empty_below_the_text_but_the_room_for_the_stage(reader):
-    """The stage is measured again each time it changes, with the page at any place."""
+def test_the_empty_space_below_the_text_is_not_as_high_as_the_stage(reader):
+    """The page measures a stage after each of its changes, wherever the reader has scrolled to."""
     for number in range(MARKS):
         reader.go(number)
         assert soon(reader.is_current, number)
-    reader.page.set_viewport_size({"width": 1440, "height": 880})  # measures both again, far below their tops
+    reader.page.set_viewport_size(
+        {"width": 1440, "height": 880}
+    )  # the page measures both stages again, scrolled far below their tops
     reader.page.evaluate("scrollTo(0, document.body.scrollHeight)")
     empty = """block => {
         const bottom = element => element.getBoundingClientRect().bottom;
@@ -154,7 +156,7 @@ def test_a_click_on_a_paragraph_or_its_mark_shows_its_step(reader):
     assert reader.at_rest() == [0, 1]
 
 
-def test_the_keyboard_on_a_mark_shows_its_step(reader):
+def test_a_mark_that_gets_the_focus_by_tab_shows_its_step(reader):
     marks = reader.page.locator("button.step-mark")
     reader.go(0)
     assert soon(reader.at) == [0, 0]
@@ -165,8 +167,8 @@ def test_the_keyboard_on_a_mark_shows_its_step(reader):
         assert reader.at_rest() == [0, number]
 
 
-def test_a_step_that_the_reader_chose_stays_while_the_page_scrolls_to_it(reader):
-    """The browser scrolls to a mark that gets the focus, and other paragraphs cross the line that is read."""
+def test_the_step_of_a_focused_mark_stays_while_the_page_scrolls_to_the_mark(reader):
+    """The browser scrolls to a mark that gets the focus, and other paragraphs pass the place where steps change."""
     marks = reader.page.locator("button.step-mark")
     marks.nth(1).focus()
     for key, number in (("Tab", 2), ("Shift+Tab", 1), ("Tab", 2)):
@@ -177,7 +179,7 @@ def test_a_step_that_the_reader_chose_stays_while_the_page_scrolls_to_it(reader)
         assert reader.at_rest() == [0, number]
 
 
-def test_a_step_that_the_reader_chose_stays_until_the_reader_scrolls_on(reader):
+def test_the_step_of_a_clicked_paragraph_stays_until_the_reader_scrolls_to_another_one(reader):
     reader.go(0, 0.2)
     assert soon(reader.at) == [0, 0]
     reader.page.locator(".names-step").nth(2).click(position={"x": 150, "y": 5})
@@ -188,7 +190,7 @@ def test_a_step_that_the_reader_chose_stays_until_the_reader_scrolls_on(reader):
     assert soon(reader.at) == [0, 1]
 
 
-def test_the_readers_own_step_stays_until_the_reader_scrolls_to_another_paragraph(reader):
+def test_a_step_chosen_in_the_stage_stays_until_the_reader_scrolls_to_another_paragraph(reader):
     reader.go(0)
     assert soon(reader.is_current, 0)
     reader.press("next")
@@ -206,7 +208,7 @@ def test_the_readers_own_step_stays_until_the_reader_scrolls_to_another_paragrap
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_a_step_chosen_by_keyboard_stays_while_the_page_scrolls_to_the_stage(reader, motion):
+def test_a_step_chosen_in_the_stage_by_keyboard_stays_while_the_page_scrolls_to_the_stage(reader, motion):
     reader.page.emulate_media(reduced_motion=motion)
     reader.go(0)
     assert soon(reader.at) == [0, 0]
@@ -275,7 +277,7 @@ def test_the_step_of_each_paragraph_is_announced_once(reader):
         reader.go(number)
         assert soon(reader.at) == [0, number]
         drawn(reader.page)
-    reader.go(3)  # its announcement comes after any of the ones before
+    reader.go(3)  # this step is announced after all earlier ones
     assert soon(reader.page.evaluate, "heard") == [*said, pair[1]]
     reader.go(0)
     assert soon(reader.at) == [0, 0]
@@ -283,7 +285,7 @@ def test_the_step_of_each_paragraph_is_announced_once(reader):
     assert soon(reader.page.evaluate, "heard") == [*said, pair[1], said[1]]
 
 
-def test_a_program_that_the_reader_has_changed_is_not_followed(reader):
+def test_scrolling_does_not_step_a_program_that_the_reader_has_changed(reader):
     reader.go(0)
     assert soon(reader.is_current, 0)
     reader.stage.evaluate("stage => { stage.trace = structuredClone(stage.data) }")
@@ -292,7 +294,7 @@ def test_a_program_that_the_reader_has_changed_is_not_followed(reader):
     assert reader.at_rest() == shown
 
 
-def test_a_followed_step_takes_no_longer_than_50_milliseconds(reader):
+def test_showing_the_step_of_a_paragraph_takes_at_most_50_milliseconds(reader):
     fastest = """stage => Math.min(...[0, 1, 2, 0, 1, 2].map(step => {
         const start = performance.now();
         stage.follow(0, step, false);
@@ -303,7 +305,7 @@ def test_a_followed_step_takes_no_longer_than_50_milliseconds(reader):
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_assistive_technology_can_follow_the_page(small, visit, width):
+def test_axe_finds_nothing_on_a_page_with_marks(small, visit, width):
     seen = visit(small[1], width=width)
     Reader(seen).go(1)
     assert seen.violations() == []
@@ -339,7 +341,7 @@ def test_without_scripts_each_paragraph_has_the_still_picture_of_its_step(small,
         assert seen.overflow() == 0
 
 
-# whether each picture refers to its own patterns: a browser does not draw those of a hidden picture with the same names
+# For each reference to a pattern: true if the same picture has it. Browsers draw no pattern of a hidden picture.
 PATTERNS = """stills => stills.flatMap(still => [...still.outerHTML.matchAll(/url\\(#([^)]+)\\)/g)].map(
     ([, id]) => document.getElementById(id).closest('figure') === still))"""
 
@@ -369,7 +371,7 @@ def test_a_downloaded_notebook_has_the_still_pictures(small):
     assert json.loads(source.read_text(encoding="utf-8"))["nbformat"] == 4
 
 
-def test_the_marks_make_a_page_at_most_15_percent_heavier(small, visit, tmp_path, serve_folder):
+def test_the_marks_add_at_most_15_percent_to_the_bytes_of_a_page(small, visit, tmp_path, serve_folder):
     plain = write(tmp_path, TEXT.replace("{step}", ""))
     status, log = built(plain)
     assert status == 0, log

@@ -1,4 +1,4 @@
-"""Compare the slides with PyTorch's names with the answers that `facts/class_deck.py` recorded in real PyTorch."""
+"""Compare the slides in PyTorch's names to the answers that `facts/class_deck.py` recorded in real PyTorch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def deck(book):
 
 @pytest.fixture(scope="module")
 def variants(deck):
-    """Return the programs of the stages, each by the title of its stage and its own label."""
+    """Return the programs of the stages, by the title of the stage and the label of the variant."""
     traces = [json.loads(stage.script.string) for stage in deck.body.select("memory-stage")]
     return {
         f"{trace['title']}: {each['label']}" if each["label"] else trace["title"]: each
@@ -37,7 +37,7 @@ def variants(deck):
 
 
 def drawn(memory):
-    """Return the named tensors of a picture, as the record has them."""
+    """Return the named tensors of a picture in the form of the record."""
     named = {name: memory.tensors[key] for name, key in memory.names.items() if " " not in name}
     found = {}
     for name, tensor in named.items():
@@ -74,7 +74,7 @@ def differences(recorded, shown):
 
 
 @pytest.mark.parametrize("key, other", [("numbers", [0.0] * 6), ("version", 0), ("strides", [1, 3]), ("bytes", 0)])
-def test_a_picture_that_shows_something_else_is_noticed(key, other):
+def test_a_picture_that_differs_from_the_record_is_reported(key, other):
     recorded = STAGES["Two tensors, six numbers"]["lines"]["3"]
     shown = {**recorded, "x": {**recorded["x"], key: other}}
     assert list(differences(recorded, shown)) == [("x", key, recorded["x"][key], other)]
@@ -115,7 +115,7 @@ def test_the_slide_of_an_error_has_the_program_and_the_message_of_pytorch(deck):
         assert slide.select_one(".message").get_text() == recorded["message"]
 
 
-def test_every_question_has_the_right_option_of_pytorch(deck):
+def test_the_right_option_of_every_question_is_the_answer_of_pytorch(deck):
     compared = set()
     for question in deck.questions:
         words = " ".join(question.select_one(".mt-question").get_text().split())

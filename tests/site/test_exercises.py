@@ -8,7 +8,7 @@ from tests.support.chapters.chapter import in_order
 from tests.support.waiting import soon
 from tools import live
 
-# The beginning of the line, by the features of the page.
+# The beginning of the text in the box of an exercise, which depends on whether pages have Python.
 WHERE = "Check runs your answer" if live.is_requested() else "This page runs no Python."
 
 
@@ -49,7 +49,7 @@ def test_an_answer_begins_with_the_code_of_its_cell_and_is_stored(box):
     assert soon(box.page.evaluate, "localStorage.length") == 0
 
 
-def test_tab_leads_out_of_the_box_and_axe_finds_nothing(box):
+def test_tab_leads_out_of_the_box_and_the_page_fits_a_phone(box):
     text = box.get_by_role("textbox")
     text.focus()
     text.press("Tab")

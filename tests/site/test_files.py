@@ -44,11 +44,11 @@ def test_a_page_has_no_inline_script(book):
         assert handler.findall(re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)) == [], page
 
 
-def test_a_page_names_the_script_of_the_buttons_if_it_has_python_and_programs(book):
+def test_a_page_names_the_script_for_buttons_only_if_it_has_python_and_programs(book):
     runs = re.compile(r"<(memory-stage|exercise-box|play-ground)\b")
     for page in pages_of(book):
         text = page.read_text(encoding="utf-8")
-        has_room = page.parent.name != "slides"  # a stage on a slide is shown, and linked to on its page
+        has_room = page.parent.name != "slides"  # a slide has no space for the buttons
         assert ("live.js" in text) == (live.is_requested() and has_room and bool(runs.search(text))), page
 
 
@@ -63,7 +63,7 @@ def test_each_chapter_offers_its_executed_notebook(book):
         assert counts and counts == list(range(1, len(counts) + 1))
 
 
-#: The description of a page, from its first paragraph, or from its front matter with the attributes in another order.
+#: Matches the description of a page. Its attributes have another order if the page states it in the front matter.
 DESCRIPTION = r'<meta (?=[^>]*\bname="description")[^>]*\bcontent="([^"]{20,300})"'
 
 

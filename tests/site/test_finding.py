@@ -108,8 +108,8 @@ PASTED = {
         "chapters/08_leaves.html#what-a-leaf-is",
     ),
     "of memory, in Chinese": ("显存不足", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
-    "its end alone": ("version 1; expected version 0", "chapters/07_what_backward_needs.html#which-line-was-it"),
-    "of a second backward, what was remembered": (
+    "only its end": ("version 1; expected version 0", "chapters/07_what_backward_needs.html#which-line-was-it"),
+    "of a second backward, as a reader remembers it": (
         "backward a second time",
         "chapters/08_leaves.html#an-update-that-comes-too-early",
     ),
@@ -129,7 +129,7 @@ NOT_OURS = [
 
 @pytest.fixture(scope="module")
 def tab(browser):
-    """One tab of the browser, for tests that leave nothing behind."""
+    """Return one tab of the browser for tests that store nothing in it."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     yield context.new_page()
     context.close()
@@ -175,7 +175,7 @@ def test_every_cause_leads_to_a_place_that_exists(book):
 
 
 def test_every_cause_has_its_section_in_the_error_index(door):
-    """The finder links to it under its own title."""
+    """The error door links to this section by its title."""
     index = door.page.evaluate("Object.values(bookMessages.causes).map(({ title, index }) => [title, index])")
     assert [title for title, _ in index] == [cause["title"] for cause in CAUSES.values()]
     seen = door.page.context.new_page()
@@ -188,11 +188,11 @@ def test_every_cause_has_its_section_in_the_error_index(door):
     assert headings == {place: title.replace("`", "") for title, place in index}
 
 
-# Ways in which readers paste a message: all of it, or the part on the screen.
+# Functions from a message to the text that a reader pastes: for example the whole message, or only its beginning.
 
 
 def first_half(message: str) -> str:
-    """Return the first half of a message, or all of a short one, whose half would be too little."""
+    """Return the first half of a message, or the whole message if it has at most eight words."""
     words = message.split()
     return message if len(words) <= 8 else " ".join(words[: (len(words) + 1) // 2])
 
@@ -218,7 +218,7 @@ def test_every_recorded_message_leads_to_its_cause(door, part):
     assert [(text, cause) for (text, cause), got in zip(asked, found, strict=True) if got != cause] == []
 
 
-def test_the_door_leads_on_to_the_programs_in_the_error_index(door):
+def test_the_error_door_links_to_the_programs_in_the_error_index(door):
     paste(door, "assignment destination is read-only")
     address = door.get_by_role("link", name="appendix B").get_attribute("href")
     assert address.endswith("chapters/B_error_index.html#the-array-is-read-only")
@@ -328,7 +328,7 @@ def search(page, query: str) -> list[str]:
 
 
 @pytest.mark.parametrize("query", ["OOM", "CUDA OOM", "out of memory", "内存不足", "显存溢出", "爆显存"])
-def test_a_memory_that_ran_out_leads_to_the_allocator_and_not_to_arrays(tab, site, query):
+def test_a_search_for_out_of_memory_finds_the_allocator_and_not_arrays(tab, site, query):
     tab.goto(f"{site}404.html")
     cause, *places = search(tab, query)
     assert cause.endswith("fifteen_confusions.html#where-did-my-memory-go")
@@ -336,12 +336,12 @@ def test_a_memory_that_ran_out_leads_to_the_allocator_and_not_to_arrays(tab, sit
 
 
 @pytest.mark.parametrize("query", ASKED)
-def test_the_first_place_found_answers_the_question(tab, site, query):
+def test_the_first_result_of_a_search_answers_the_question(tab, site, query):
     tab.goto(f"{site}404.html")
     assert page_of(search(tab, query)[0]) in ASKED[query]
 
 
-def test_a_change_through_another_tensor_also_finds_what_a_tensor_is(tab, site):
+def test_a_search_for_a_change_through_another_tensor_also_finds_what_a_tensor_is(tab, site):
     tab.goto(f"{site}404.html")
     found = [urlsplit(address) for address in search(tab, "tensor changed when I changed the other one")[:3]]
     place = ("chapters/01_what_a_tensor_is.html", "three-things-that-look-like-one")
@@ -349,7 +349,7 @@ def test_a_change_through_another_tensor_also_finds_what_a_tensor_is(tab, site):
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_a_word_also_in_chinese_finds_the_page_about_it(tab, site, word):
+def test_a_word_in_english_or_chinese_finds_the_page_about_it(tab, site, word):
     tab.goto(f"{site}404.html")
     assert WORDS[word] & {page_of(address) for address in search(tab, word)[:6]}
 
@@ -358,7 +358,7 @@ def page_of(address: str) -> str:
     return PurePosixPath(urlsplit(address).path).stem
 
 
-def test_an_excerpt_is_prose_and_the_words_are_marked(site, visit):
+def test_an_excerpt_is_prose_with_the_searched_words_marked(site, visit):
     seen = visit(f"{site}index.html", width=1440)
     search(seen.page, "slice view shares storage")
     excerpts = seen.page.locator(".hits p").all_inner_texts()
@@ -368,7 +368,7 @@ def test_an_excerpt_is_prose_and_the_words_are_marked(site, visit):
     assert seen.page.locator(".hits mark").count() > 5
 
 
-def test_the_hits_are_marked_on_the_page_until_escape(site, visit):
+def test_the_searched_words_are_marked_on_the_found_page_until_escape(site, visit):
     seen = visit(f"{site}index.html", width=1440)
     search(seen.page, "clone detach history")
     seen.page.locator(".hits a").first.click()
@@ -461,7 +461,7 @@ def test_a_librarys_name_for_a_term_finds_the_term(tab, site):
     assert dict(zip(NAMED, found, strict=True)) == NAMED
 
 
-def test_a_search_for_no_term_shows_no_term(tab, site):
+def test_a_search_without_a_term_of_the_glossary_shows_no_term(tab, site):
     tab.goto(f"{site}404.html")
     search(tab, "why does my numpy array change?")
     assert tab.locator("#search-results .cause").count() == 0

@@ -1,4 +1,4 @@
-"""Test that the first page opens with its question and its picture, and that the four ways in follow."""
+"""Test that the first page begins with a question and its picture, and that four links into the book follow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.site.measures import SHIFT
 from tests.support.waiting import box_of, drawn
 
 WINDOWS = [(1440, 900), (1280, 720), (390, 844)]
-# The boxes of what a reader has to see before scrolling, by name.
+# The boxes of the parts that a reader has to see before scrolling, by name.
 OPENING = """() => {
     const { shadowRoot } = document.querySelector('memory-stage');
     const parts = {
@@ -43,7 +43,7 @@ def test_the_question_and_the_whole_picture_are_in_view_before_the_reader_scroll
 @pytest.mark.parametrize("edition", ["", "zh/"], ids=["en", "zh"])
 @pytest.mark.parametrize("size", WINDOWS, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_nothing_moves_while_the_page_opens(site, visit, size, edition):
-    """The place of the stage has the height that the drawn stage needs.
+    """The page reserves the height of the stage before the stage is drawn.
 
     On a busy machine, a font sometimes arrives after the stage, and a sentence breaks at another word. A wrong height
     moves the page at every opening, so the best of three openings is measured.
@@ -61,7 +61,7 @@ def test_nothing_moves_while_the_page_opens(site, visit, size, edition):
     assert min(shifts) < 0.02, shifts
 
 
-def test_the_picture_opens_where_the_question_is_answered(site, visit):
+def test_the_picture_opens_at_the_step_that_answers_the_question(site, visit):
     seen = visit(f"{site}index.html")
     sentence = seen.page.locator("memory-stage .sentence").inner_text()
     assert "y sees the new numbers" in sentence
@@ -71,7 +71,7 @@ def test_the_picture_opens_where_the_question_is_answered(site, visit):
     assert seen.page.locator(".opening").inner_text() == "Line 3 names only v. Why did y change?"
 
 
-def test_four_ways_in_follow_the_picture(site, visit):
+def test_four_links_into_the_book_follow_the_picture(site, visit):
     seen = visit(f"{site}index.html")
     ways = seen.page.locator(".ways a")
     assert ways.count() == 4

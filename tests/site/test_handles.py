@@ -1,4 +1,4 @@
-"""Test that a reader can change a program where no Python runs: the prepared variants and figures are handles."""
+"""Test the controls of a page without Python: lists of prepared variants of a program, and figures with sliders."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 
 from tests.support.waiting import box_of, drawn, soon
 
-#: Chapters in which a number, a slice or a call is the lesson.
+#: Chapters with stages whose variants differ in a number, a slice or a call.
 WITH_VARIANTS = ["02_three_kinds_of_operation", "03_views", "05_counting_bytes", "10_views_meet_gradients"]
 WITH_FIGURES = ["05_counting_bytes", "06_the_allocator"]
 PROGRAM = "stage => stage.shadowRoot.querySelector('.code').innerText"
-# The list of variants is in the line of the program, on top of everything at its middle.
+# True if nothing covers the middle of the list of variants, which is in a line of the program.
 IS_REACHED = """list => {
     const { left, top, width, height } = list.getBoundingClientRect();
     return list.getRootNode().elementFromPoint(left + width / 2, top + height / 2) === list;
@@ -71,13 +71,13 @@ def pull(page, control):
 
 
 def has_changed(figure, before):
-    """Return True as soon as both the choices and the picture of a figure are others than before."""
+    """Return True as soon as both the choices and the picture of a figure differ from the earlier ones."""
     choices, picture = before
     return soon(lambda: figure.evaluate(CHOICES) != choices and figure.evaluate(PICTURE) != picture)
 
 
 @pytest.mark.parametrize("name", WITH_FIGURES)
-def test_a_figure_is_moved_with_keys_and_with_a_pointer(site, visit, name):
+def test_a_slider_of_a_figure_is_moved_with_keys_and_with_a_pointer(site, visit, name):
     page = visit(f"{site}chapters/{name}.html").page
     drawn(page)
     moved = 0

@@ -31,7 +31,7 @@ def looks_right(browser, site: str, name: str, look: Look) -> None:
 
 @pytest.mark.parametrize("number", range(SAMPLE))
 def test_a_sample_of_other_layouts_has_no_fault(browser, site, number):
-    """The test draws the look itself, because all processes of a run have to collect the same tests."""
+    """The test chooses its look by lot when it runs, because all processes of a run have to collect the same tests."""
     draw = random.Random(f"{SEED} {number}")
     look = Look.choose(draw, place=PLACES_OF_SAMPLE[number % len(PLACES_OF_SAMPLE)])
     chapters = [f"chapters/{name}" for name in in_order()]
@@ -54,7 +54,7 @@ PLANTED = {
         STAGES + " stage.$('.pic').style.marginTop = '-90px';",
         "overlaps",
     ),
-    "widths of letters that are assumed": (
+    "letters whose widths are assumed": (
         Look(font="DejaVu"),
         STAGES
         + """{
@@ -63,7 +63,7 @@ PLANTED = {
         }""",
         "touches",
     ),
-    "the same in a notebook": (
+    "letters whose widths are assumed, in a notebook": (
         Look("JupyterLab"),
         STAGES
         + """{
@@ -72,7 +72,7 @@ PLANTED = {
         }""",
         "touches",
     ),
-    "a bar for the thumb through which the text is seen": (
+    "a transparent bar of controls on a phone": (
         Look(window=(390, 844)),
         STAGES + " stage.$('.time').style.background = 'transparent';",
         "overlaps",

@@ -1,4 +1,4 @@
-"""Test the links of a page if the address of the repository is known, and the notebooks there."""
+"""Test a page's links to Binder, Colab and its source, the notebooks for Colab, and the preview pictures."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_a_page_can_be_opened_in_binder_and_colab_and_edited(links):
     assert by_text["Edit"].geturl() == f"https://github.com/someone/in-place/edit/main/{source}"
 
 
-def test_at_another_host_only_the_link_for_editing_remains(links):
+def test_a_repository_that_is_not_on_github_has_only_the_link_for_editing(links):
     made = links.repository_links("https://git.example.org/someone/in-place", "main", "index", "index.md")
     assert [link.text for link in made] == ["Edit"]
 
 
-def test_without_the_address_a_page_has_no_such_link(book):
+def test_without_the_address_of_the_repository_a_page_has_none_of_these_links(book):
     page = (book / "chapters" / "04_aliases.html").read_text(encoding="utf-8")
     assert "Download as notebook" in page
     assert not any(text in page for text in ("Open in", ">Edit<"))
@@ -65,7 +65,7 @@ def test_the_notebooks_of_an_edition_run_in_its_own_folder(tmp_path, monkeypatch
 
 
 def test_the_facts_that_a_page_cites_are_beside_the_pages(book):
-    """No other file of the folder is copied."""
+    """The build copies the cited files of the folder ``facts``, and no other file."""
     pages = {page: page.read_text(encoding="utf-8") for page in (book / "chapters").glob("*.html")}
     cited = {path for text in pages.values() for path in re.findall(r'href="\.\./(facts/[\w./-]+)"', text)}
     assert {"facts/tensors.json", "facts/views.json", "facts/aliases.json"} <= cited
@@ -74,14 +74,14 @@ def test_the_facts_that_a_page_cites_are_beside_the_pages(book):
         assert (book / path).read_bytes() == (ROOT / path).read_bytes()
 
 
-def test_the_picture_of_a_shared_address_exists(book):
+def test_the_preview_picture_of_the_book_exists(book):
     card = (book / "_static" / "card.png").read_bytes()
     width, height = (int.from_bytes(card[at : at + 4], "big") for at in (16, 20))
     assert card.startswith(b"\x89PNG") and (width, height) == (1200, 630)
 
 
 def test_each_chapter_with_a_stage_has_a_card_if_the_address_is_known(book, tmp_path):
-    """The head of a page that knows the address of the book names the book's card; then the chapter's replaces it."""
+    """If the address of the book is known, a page names the card of the book, which a card of the chapter replaces."""
     head = '<meta property="og:image" content="https://example.org/_static/card.png">\n'
     head += '<meta property="og:image:alt" content="the book">\n</head>'
     (tmp_path / "chapters").mkdir()

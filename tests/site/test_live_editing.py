@@ -33,7 +33,7 @@ def test_every_stage_of_a_page_can_be_edited(name, site, visit):
 
 
 @pytest.mark.parametrize("lacks", ["Worker", "WebAssembly", "DecompressionStream"])
-def test_a_browser_without_the_features_has_no_button(lacks, site, browser):
+def test_a_browser_that_lacks_a_needed_feature_shows_no_button(lacks, site, browser):
     with browser.new_context() as context:
         context.add_init_script(f"delete globalThis.{lacks}")
         page = context.new_page()
@@ -49,11 +49,11 @@ def test_a_page_opened_from_the_disk_explains_once_why_there_is_no_button(book, 
     assert why.startswith("Opened from the disk, a page cannot load Python. Served by make book LIVE=1, it lets you")
     stage = seen.page.locator("memory-stage").first
     stage.evaluate("stage => stage.go(1)")
-    assert stage.evaluate("stage => stage.at.step") == 1  # everything else is loaded
+    assert stage.evaluate("stage => stage.at.step") == 1  # everything else works
 
 
 @pytest.mark.parametrize("name", [THREE, ALIASES, CONFUSIONS, f"zh/{THREE}"])
-def test_the_page_records_the_same_as_the_book(on_page, name):
+def test_a_program_run_in_the_page_is_recorded_as_in_the_book(on_page, name):
     _, stages = on_page(name)
     for stage in stages[:6]:
         book = stage.said
@@ -107,7 +107,7 @@ def test_each_variant_of_a_comparison_can_be_edited(on_page):
     for number, label in enumerate(labels):
         stage.choose("Variant", label)
         stage.write(f"x = mt.ones([{number + 2}])")
-    stage.choose("Policy", "2.5: refuse")  # only of the last one
+    stage.choose("Policy", "2.5: refuse")  # changes only the last variant
     stage.choose("Device", "GPU, simulated, as PyTorch")
     stage.run()
     assert [variant.get("policy", "2.6") for variant in stage.data["variants"]] == ["2.6"] * (len(labels) - 1) + ["2.5"]
@@ -178,8 +178,8 @@ def test_an_open_editor_is_accessible_and_fits_a_phone(site, visit, scheme):
     assert seen.violations() == []
 
 
-def test_a_number_of_the_program_is_stepped_and_typed_and_the_page_records_it(on_page):
-    """The line is the same in each variant, so each has the new number; the step and the focus stay."""
+def test_a_number_in_a_program_is_changed_by_arrow_keys_or_typing_and_the_page_records_it(on_page):
+    """All variants have this line, so the number changes in each of them. The step and the focus do not change."""
     visit, stages = on_page(THREE)
     element = stages[1].element
     element.evaluate("stage => { stage.wake?.(); stage.choose(1); }")

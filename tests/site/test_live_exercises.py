@@ -11,7 +11,7 @@ from tests.support.site.words import said
 from tests.support.waiting import soon
 
 LEAVES, BYTES, ENGINE = "08_leaves", "05_counting_bytes", "16_an_engine_in_an_afternoon"
-DATA = "13_data_in_place"  # its tests also count bytes
+DATA = "13_data_in_place"  # the tests of its exercises also count bytes
 MARKUP = "<img src=x onerror=alert(1)><b>bold</b>"
 
 

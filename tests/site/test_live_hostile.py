@@ -29,7 +29,7 @@ REACHES = [
 @pytest.mark.parametrize("program", REACHES, ids=[each.split("\n")[0] for each in REACHES])
 def test_a_program_reaches_neither_the_page_nor_another_host(on_page, program):
     visit, stages = on_page(ALIASES)
-    stages[0].run("x = mt.ones([2])")  # Python is loaded by now
+    stages[0].run("x = mt.ones([2])")  # loads Python
     before = len(visit.finished)
     kept = visit.page.evaluate("JSON.stringify(localStorage)")
     stages[0].run(program)

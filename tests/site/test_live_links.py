@@ -10,7 +10,7 @@ from tests.support.waiting import soon, wait_for_script
 pytestmark = needs_python
 
 
-def test_a_link_carries_a_program_and_runs_nothing(site, visit):
+def test_a_link_with_a_program_shows_it_and_runs_nothing(site, visit):
     seen = visit(f"{site}{ALIASES}.html", width=1440)
     stage = Stage(seen.page, seen.page.locator("memory-stage").first)
     stage.edit("x = mt.ones([7])\n# \u4f60\u597d <b>")
@@ -53,7 +53,7 @@ def test_a_link_that_changes_only_a_policy_opens_the_program_of_that_policy(site
 
 
 @pytest.mark.parametrize("tail", ["%00", "AAAA", "eJw", "a/b/c", "x" * 200_000])
-def test_an_unreadable_link_is_reported_and_does_nothing(site, visit, tail):
+def test_an_unreadable_link_is_reported_and_opens_no_editor(site, visit, tail):
     seen = visit(f"{site}{ALIASES}.html")
     name = seen.page.locator("memory-stage").first.get_attribute("id")
     seen.page.evaluate("hash => { location.hash = hash }", f"{name}/edit/{tail}")

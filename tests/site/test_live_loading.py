@@ -25,7 +25,7 @@ WATCH = """() => {
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A new profile without stored files."""
+    """Open a new profile without stored files."""
     with browser.new_context() as context:
         context.set_default_timeout(PAGE_PATIENCE)
         yield context

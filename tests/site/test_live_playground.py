@@ -99,7 +99,7 @@ def test_a_program_runs_with_the_chosen_policy_and_device(playground):
 
 
 @needs_python
-def test_explain_is_made_of_texts(playground):
+def test_the_report_of_explain_shows_the_code_of_a_program_as_text(playground):
     playground.open()
     playground.write(f"x = mt.ones([2])\nx.add_(1.0)  # {MARKUP}\nraise ValueError('{MARKUP}')")
     playground.press("Explain")
@@ -127,7 +127,7 @@ def test_the_programs_of_the_book_are_offered_and_run_as_in_the_book(playground,
             playground.press("Run")
             says = [step["say"] for step in playground.shown["variants"][0]["steps"]]
             assert len(says) == len(variant["steps"])
-    assert playground.kept is None  # nothing was written
+    assert playground.kept is None  # no program was typed, so none is stored
 
 
 @needs_python

@@ -37,7 +37,7 @@ def test_the_button_ends_a_loop_and_the_page_continues(on_page):
     assert stage.errors == []
 
 
-def test_a_loop_is_ended_after_a_limit(on_page):
+def test_a_loop_is_ended_after_20_seconds(on_page):
     _, stages = on_page(ALIASES)
     stages[0].run("while True:\n    pass")
     assert "it ran for 20 seconds" in stages[0].status
@@ -73,7 +73,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("program", SAID)
-def test_a_function_that_a_page_lacks_raises_an_explained_error(on_page, program):
+def test_a_program_that_a_page_cannot_run_raises_an_explained_error(on_page, program):
     _, stages = on_page(ALIASES)
     stages[0].run(program)
     assert [SAID[program] in error for error in stages[0].errors] == [True], stages[0].status
@@ -90,7 +90,7 @@ def test_long_and_unusual_programs_run(on_page):
 
 
 def test_integers_have_64_bits_except_those_that_numpy_creates(on_page):
-    """The playground's page says this too. numpy chooses the integers of the second half on 32 bits."""
+    """The page of the playground says the same. Here the second line prints the dtype that numpy chooses: 32 bits."""
     _, stages = on_page(ALIASES)
     ours = "mt.to_tensor([1]), mt.arange(3), mt.ones([2]).argmax(), mt.randint(0, 5, [2]), mt.ones([2]).argsort()"
     ours += ", torch.tensor([1]), torch.arange(2), torch.randint(5, (2,)), torch.ones(2).nonzero(), torch.full((1,), 2)"
@@ -154,7 +154,7 @@ def test_a_program_that_wants_more_memory_gets_an_error_and_the_next_one_runs(on
     assert stages[0].errors == []
 
 
-def test_the_first_of_many_steps_are_shown_and_the_last_of_many_lines(on_page):
+def test_of_a_long_program_the_first_steps_and_the_last_printed_lines_are_shown(on_page):
     _, stages = on_page(ALIASES)
     stage = stages[0]
     stage.run("x = mt.zeros([2])\nfor i in range(20_000):\n    x.add_(1.0)\nprint(x.tolist())")

@@ -38,7 +38,7 @@ def from_text(found):
             pass
 """.replace("TEXT", TEXT)
 
-#: Name -> program. All except `NEVER` succeed if nothing is removed; otherwise they would prove nothing.
+#: Name -> program. All except those in `NEVER` succeed in an unprotected worker; otherwise they would prove nothing.
 HOSTILE = {
     "fetch": f"import js\njs.fetch('{U}')",
     "a module by its name": f"import importlib\nimportlib.import_module('js').fetch('{U}')",
@@ -91,7 +91,7 @@ HOSTILE = {
     "a browser": f"import webbrowser\nif not webbrowser.open('{U}'):\n    raise OSError",
     "a shell": f"import os\nif os.system('curl {U}'):\n    raise OSError",
 }
-#: The objects of these programs do not exist in a worker, or a page receives no event of their requests.
+#: Programs whose success no test can see: a worker lacks their object, or a page receives no event of their requests.
 NEVER = {"WebSocket", "a worker", "importScripts", "another realm", "a listener", "what listeners inherit"}
 NEVER |= {"what modules hold", "what the collector knows", "what classes lead to", "C that begins a worker", "a socket"}
 NEVER |= {"urllib", "a browser", "a shell"}
@@ -128,7 +128,7 @@ FORGET = """async () => {
 
 
 class Plain(SimpleHTTPRequestHandler):
-    """A host that sends files without a policy, and each kind of worker."""
+    """Send the book's files without a policy, and send each kind of worker."""
 
     protocol_version = "HTTP/1.1"
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {".mjs": "text/javascript", ".wasm": "application/wasm"}

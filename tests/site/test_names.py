@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.waiting import soon, wait_for_script
 
-# The highlighted things, as the page asks its stages for them.
+# Records which names the page asks its stages to highlight.
 LISTEN = """() => {
     window.asked = [];
     for (const stage of document.querySelectorAll("memory-stage")) {
@@ -64,12 +64,12 @@ def test_a_tapped_name_is_highlighted_until_another_place_is_tapped(browser, sit
     context.close()
 
 
-def test_a_word_that_no_near_program_binds_is_not_a_link(chapter):
+def test_a_word_that_no_nearby_program_binds_is_not_marked_as_a_name(chapter):
     texts = {text for text in chapter.page.locator("code.points").all_inner_texts()}
     assert "y" in texts and texts.isdisjoint({"id", "clone", "gather", "index_select", "expand"})
 
 
-def test_names_stay_words_of_the_text_and_axe_finds_nothing(chapter):
+def test_a_name_in_the_text_has_no_role_and_axe_finds_nothing(chapter):
     assert chapter.page.locator("code.points[role]").count() == 0
     chapter.page.locator("code.points").first.focus()
     assert chapter.violations() == [] and chapter.complaints == []

@@ -1,4 +1,4 @@
-"""Test that a page first starts only the stages near the reader, and the others for Tab, links, print or a search."""
+"""Test that a page first starts only the stages near the reader, and starts the others for Tab, links or printing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.waiting import box_of, drawn, soon, wait_for_script
 LONG = "chapters/fifteen_confusions"
 ASLEEP = "() => [...document.querySelectorAll('memory-stage, memory-figure')].filter(one => !one.shadowRoot).length"
 ALL_AWAKE = f"() => ({ASLEEP})() === 0"
-# Where each stage that has started or has been drawn is, in px from the window: 0 for one in the window.
+# The distance in px of each started stage or figure from the window, 0 for one in the window.
 STARTED_AT = """() => [...document.querySelectorAll('memory-stage, memory-figure')].filter(one => one.shadowRoot).map(
     one => {
         const { top, bottom } = one.getBoundingClientRect();
@@ -21,7 +21,7 @@ STILLS_AT = STARTED_AT.replace("memory-stage, memory-figure", "figure.step-still
 )
 NEAR = 600  # px, as in lazy-elements.js and step-stills.js
 PUSHED = 400  # px by which a stage that starts may move the ones below it
-# Notes how many stages are started in one task: the number of new shadow roots until the next timer.
+# Counts the most stages that one task starts: the number of new shadow roots until the next timer.
 COUNT_IN_A_TASK = """() => {
     globalThis.most = 0;
     let now = 0;
@@ -74,7 +74,7 @@ def test_at_load_only_the_stages_near_the_reader_are_drawn(site, visit, name, wi
     assert max(page.evaluate(STILLS_AT), default=0) <= NEAR + PUSHED
 
 
-def test_stages_start_one_after_the_other(opened_page):
+def test_each_stage_starts_in_a_separate_task(opened_page):
     opened_page.evaluate(COUNT_IN_A_TASK)
     opened_page.evaluate("document.body.style.zoom = 0.1")  # brings many stages near at once
     opened_page.keyboard.press("Shift")
@@ -116,6 +116,6 @@ def test_printing_shows_all_stages_and_afterwards_they_are_at_their_key_steps(op
     assert elsewhere == 0
 
 
-def test_the_other_stages_start_after_the_first_touch_of_the_page(opened_page):
+def test_the_other_stages_start_after_the_readers_first_input(opened_page):
     opened_page.keyboard.press("Shift")
     wait_for_script(opened_page, ALL_AWAKE)

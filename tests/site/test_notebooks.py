@@ -49,7 +49,7 @@ def test_a_double_click_opens_a_chapter_as_a_notebook_with_words_for_the_marks_o
 
 
 def in_thread(task):
-    """Return the result of a coroutine. A browser that is open in this thread has the thread's event loop."""
+    """Run a coroutine in another thread, because an open browser uses the event loop of this thread."""
     with ThreadPoolExecutor(1) as threads:
         return threads.submit(asyncio.run, task).result()
 
@@ -72,7 +72,7 @@ MYST = re.compile(r"\{[a-z-]+\}`.*|^(?::{3,}|`{3,}\{).*", re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_an_open_notebook_shows_no_myst_and_is_saved_with_it(page):
+def test_an_open_notebook_shows_no_myst_syntax_and_saving_restores_the_syntax(page):
     notebook = jupytext.reads(page.read_text(encoding="utf-8"), fmt="md:myst")
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -81,7 +81,7 @@ def test_an_open_notebook_shows_no_myst_and_is_saved_with_it(page):
             assert with_marks(shown) == cell.source
 
 
-def test_words_for_myst():
+def test_a_notebook_shows_words_for_citations_dropdowns_and_includes():
     source = "As {cite}`4-guide` says.\n\n:::{dropdown} A `hint`\nText.\n:::\n\n"
     source += "```{literalinclude} ../a/b.py\n:start-at: x\n```"
     shown = with_words(source)

@@ -1,7 +1,7 @@
 """Test every page of the book in a browser: its requests, its layout, its stages and questions.
 
-A page is opened once from the server on a wide screen, and once from the disk on a phone. The tests that leave it
-unchanged run first.
+A page is opened once from the server on a wide screen, and once from the disk on a phone. The tests that do not change
+the page run first.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ READ = [*pages(), *CHINESE]
 PAGES = [*READ, "search", "zh/search"]
 OWN_ELEMENTS = ("memory-stage", "predict-first")
 KILOBYTE = 1000
-HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # without and with mathematics
+HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # of a page without and with mathematics
 MEASURES = {"": range(66, 76), "zh": range(36, 49)}  # characters a line; some in a Chinese line are half as wide
 STAGE_WIDTH = 1180  # pixels, if there is space
 STILLS = re.compile('<noscript class="step-still">.*?</noscript>', re.DOTALL)
 FIGURES = re.compile("<memory-figure.*?</memory-figure>", re.DOTALL)
-MOST_FIGURES = 0.08  # of a page's weight
-MOST_STILLS = 0.15  # of a page's weight without the pictures of its paragraphs' steps
-ALONE = "memory-stage:not(.beside memory-stage)"  # stages without a text beside them
-UNACCOMPANIED = "memory-stage:not(.beside:not(.tall) memory-stage)"  # stages above or below their text
-STAGE_HEIGHT = 840  # pixels in a window of 900, which also shows some of the page, with all folds closed
-MOST_EMPTY = 0.1  # of a picture's height, if the stage is untouched
+MOST_FIGURES = 0.08  # the share of a page's compressed bytes that its figures may have
+MOST_STILLS = 0.15  # the bytes of the pictures beside paragraphs, as a share of all other bytes of the page
+ALONE = "memory-stage:not(.beside memory-stage)"  # stages whose paragraphs name no step, in one column
+UNACCOMPANIED = "memory-stage:not(.beside:not(.tall) memory-stage)"  # all stages that have no text beside them
+STAGE_HEIGHT = 840  # the largest height of a stage with all folds closed, in a window of 900 pixels
+MOST_EMPTY = 0.1  # the share of a picture's height that may be empty before a reader steps the stage
 TO_LINE = "Step the stage to line {line}"
 INKS = "pictures => pictures.map(picture => getComputedStyle(picture).getPropertyValue('--ink').trim())"
 SCREENSHOTS = ROOT / "_build" / "screenshots"
@@ -87,12 +87,12 @@ def test_a_page_has_few_bytes(opened, site, book):
     assert stills <= MOST_STILLS * (weight - stills)
     figures = own - len(gzip.compress(FIGURES.sub("", text).encode()))
     assert figures <= MOST_FIGURES * weight
-    assert weight > own + 40 * KILOBYTE  # type and style alone weigh more, so the scale works
+    assert weight > own + 40 * KILOBYTE  # fonts and styles have more than 40 KB, so they are counted
     assert weight <= HEAVIEST[has_mathematics], f"{weight / KILOBYTE:.0f} KB compressed"
 
 
 @each_page_to_read
-def test_a_stage_without_javascript_is_a_picture_and_every_sentence(opened, visit):
+def test_without_javascript_a_stage_shows_a_picture_and_the_sentence_of_every_step(opened, visit):
     seen = visit(opened.address, scripts=False)
     stages = seen.page.locator("memory-stage")
     assert stages.count() == opened.page.locator("memory-stage").count()
@@ -128,17 +128,17 @@ def test_a_page_prints(opened):
         titles = [title for title in opened.page.locator("h1").all() if title.is_visible()]
         assert len(titles) == 1
         assert not opened.page.locator(".bd-sidebar-primary").is_visible()
-        assert opened.page.pdf(page_ranges="1").startswith(b"%PDF")  # lays out all of it, and paints one sheet
+        assert opened.page.pdf(page_ranges="1").startswith(b"%PDF")  # lays out the whole page, and paints one sheet
     finally:
         opened.page.emulate_media(media="null")
 
 
-# ---- wider, with every stage at rest
+# ---- in wider windows, while no stage has been stepped
 
 
 @pytest.mark.parametrize("width", [1440, 3840])
 @each_page_to_read
-def test_text_has_a_limited_width_and_a_stage_is_wider(opened, width):
+def test_lines_of_text_have_a_readable_length_and_every_lone_stage_has_the_full_width(opened, width):
     opened.resize(width, 900)
     lines = opened.page.evaluate(LINES)
     if len(lines) > 10:  # an appendix has hardly any text
@@ -150,7 +150,7 @@ def test_text_has_a_limited_width_and_a_stage_is_wider(opened, width):
 
 
 @each_page_to_read
-def test_an_untouched_picture_is_complete_and_shows_the_key_step(opened):
+def test_before_a_reader_steps_a_stage_it_shows_its_key_step_without_large_empty_areas(opened):
     opened.resize(1440, 900)
     stages = opened.page.locator("memory-stage")
     assert [(title, empty) for title, empty in stages.evaluate_all(VOIDS) if empty > MOST_EMPTY] == []
@@ -161,12 +161,12 @@ def test_an_untouched_picture_is_complete_and_shows_the_key_step(opened):
         assert shown == " ".join(opens["steps"][opens["key"]]["say"].replace("`", "").split())
 
 
-# ---- the following tests move the stages and leave the page dark, so they are last -----------------------------------
+# ---- tests that step the stages or make the page dark, and therefore run last ----------------------------------------
 
 
 @pytest.mark.parametrize("opened", pages(), indirect=True)
 def test_no_two_texts_of_a_page_overlap_or_touch_and_none_is_cut_off(opened):
-    """`test_layout.py` checks other looks. Scrolling past a stage moves it to the step of the paragraph beside it."""
+    """`test_layout.py` checks other looks. Scrolling to a paragraph shows its step, so this test changes the stages."""
     look = Look()
     opened.page.evaluate("document.querySelectorAll('details').forEach(box => { box.open = false })")
     opened.resize(*look.window)
@@ -200,8 +200,8 @@ def test_every_step_of_every_stage_fits_one_screen(opened):
     for width, height in ((1280, 720), (1440, 900), (1920, 1080)):
         opened.resize(width, height)
         stages = opened.page.locator("memory-stage")
-        # A stage has the same width in all windows and folds what a low window cannot show. Its highest moment is
-        # determined in two windows and used in the third.
+        # A stage is as wide at 1920 pixels as at 1440, so the same step is the tallest one. The slow search for the
+        # tallest step is therefore left out at 1920.
         moments = [at for _, _, at in found[1440]] if width == 1920 else None
         found[width] = stages.evaluate_all(HEIGHTS, moments)
         assert [(title, most) for title, most, _ in found[width] if most > height] == []
@@ -217,7 +217,7 @@ def test_a_page_is_accessible_after_every_stage_was_stepped_to_its_end_by_keyboa
     assert theme(opened) == "light"
     picture(opened, "light")
     assert opened.overflow() == 0
-    kinds = set()  # all stages have the same keys, so one program and one comparison suffice
+    kinds = set()  # all keys are tried on one program and on one comparison, because other stages have the same keys
     for stage in opened.page.locator("memory-stage").all():
         kind = stage.locator(".chooser select").count() > 0
         step_to_the_end(opened.page, stage, every_key=kind not in kinds)
@@ -233,7 +233,7 @@ def test_a_page_turns_dark_with_the_readers_system_and_stays_readable(opened):
     picture(opened, "dark")
     assert opened.overflow() == 0
     assert opened.complaints == []
-    assert opened.violations(all_else=False) == []  # everything else was tested in the light
+    assert opened.violations(all_else=False) == []  # everything else was tested with light colours
 
 
 def test_a_page_opened_in_dark_mode_is_dark(site, visit):
@@ -263,7 +263,9 @@ def test_on_a_phone_the_link_to_the_next_page_stays_in_view(on_a_phone):
     on_a_phone.resize(390, 900)
     outputs = on_a_phone.page.locator("div.output:has(> memory-stage)")
     assert outputs.count() == on_a_phone.page.locator("memory-stage").count()
-    assert set(outputs.evaluate_all(OVERFLOWS)) <= {"visible"}  # objects that a stage keeps in view are not clipped
+    assert set(outputs.evaluate_all(OVERFLOWS)) <= {
+        "visible"
+    }  # an output that clips would hide the buttons that a stage keeps in view
     for stage in on_a_phone.page.locator("memory-stage").all():
         assert stage.evaluate(NEXT_IN_VIEW) == []
 

@@ -16,11 +16,11 @@ from tests.support.waiting import drawn
 from tools import pdf
 
 NAMES = ["index", "chapters/08_leaves"]
-LEAST_FULL = 0.5  # of a sheet followed by another one of the same page, from its top to its lowest line
-FOOT = 60  # points: the page number is below
+LEAST_FULL = 0.5  # the share of a sheet above its lowest line, if the page continues on another sheet
+FOOT = 60  # points from the lower edge, where the page number is
 STAGE_DATA = r'<memory-stage[^>]*>.*?<script type="application/json">(.*?)</script>'
 
-# Parts of what a page says about its buttons, and what it says on paper about an exercise, in each language.
+# Texts about buttons, which only a screen shows, and the text that only paper shows below an exercise, by language.
 ON_SCREEN = {
     "": ("Edit this program", "Check runs", "runs no Python", "Here you can write", "built without Python", "MB, once"),
     "zh": ("修改这个程序", "“检查”会", "不能运行 Python", "可以在这里编写", "MB，只加载一次"),
@@ -33,7 +33,7 @@ ON_PAPER = {
 
 @pytest.fixture(scope="module")
 def paper(book, tmp_path_factory):
-    """Return a PDF of two pages of the book, made in a separate process, because Playwright can run once in each."""
+    """Make a PDF of two pages of the book in a separate process, because a process can run Playwright only once."""
     target = tmp_path_factory.mktemp("paper") / "book.pdf"
     command = [sys.executable, "tools/pdf.py", str(book), "--to", str(target), "--pages", *NAMES]
     done = subprocess.run(command, cwd=pdf.ROOT, capture_output=True, text=True)
@@ -75,14 +75,14 @@ def test_a_stage_prints_its_key_step_its_table_and_all_its_steps_as_text(book, p
         missing = [words for words in (trace["title"], *reported, *table) if "".join(words.split()) not in text]
         assert missing == [], trace["title"]
         key = "".join(reported[opens["key"]].split())
-        assert text.count(key) >= 2, f"{trace['title']}: the telling step is printed among the others only"
+        assert text.count(key) >= 2, f"{trace['title']}: the key step is printed only in the list of all steps"
 
 
 def test_no_sheet_is_nearly_empty(paper):
     starts = {paper.get_destination_page_number(entry) for entry in paper.outline if not isinstance(entry, list)}
     for number, sheet in enumerate(paper.pages):
         if number + 1 in {*starts, len(paper.pages)}:
-            assert len(sheet.extract_text()) >= pdf.LEAST, f"sheet {number + 1} holds a paragraph alone"
+            assert len(sheet.extract_text()) >= pdf.LEAST, f"sheet {number + 1} has only one paragraph"
         else:
             assert lowest_line(sheet) >= LEAST_FULL, f"sheet {number + 1}"
 
@@ -91,7 +91,7 @@ def test_no_sheet_is_nearly_empty(paper):
     "name", ["chapters/08_leaves", "chapters/playground", "chapters/your_own_program", "zh/chapters/08_leaves"]
 )
 def test_paper_mentions_no_button(name, site, visit):
-    """Python in the page changes its functions on a screen, but not on paper."""
+    """A page with Python has further buttons on a screen, and its text on paper mentions none of them."""
     seen = visit(f"{site}{name}.html")
     seen.page.emulate_media(media="print")
     drawn(seen.page)

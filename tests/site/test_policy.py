@@ -1,4 +1,4 @@
-"""Test the server's policy: a page may use its own files and no other host. `test_pages` tests each page."""
+"""Test the server's policy: a page may use its own files and no other host. `test_pages.py` tests each page."""
 
 from __future__ import annotations
 

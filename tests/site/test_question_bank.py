@@ -49,7 +49,7 @@ def whole_bank(request, book, chapters, predictions):
 
 @pytest.fixture(scope="module")
 def proved(chapters, predictions):
-    """Return each question that a stage proves, with the program that it steps and the line of the proof."""
+    """Return each question whose answer a stage proves, with the stage's program and the line that proves it."""
     found = []
     asked = [(page, question) for page in chapters for question in page.questions]
     for each, (page, question) in zip(predictions, asked, strict=True):
@@ -111,7 +111,7 @@ def test_the_right_option_is_the_answer_that_the_page_shows(chapters, prediction
     assert [re.sub(r"\s", "", text) for text in right] == [re.sub(r"\s", "", text) for text in shown]
 
 
-def test_every_question_that_names_a_picture_has_it_on_its_page(chapters):
+def test_every_stage_that_a_question_names_is_on_the_page_of_the_question(chapters):
     named = 0
     for page in chapters:
         traces = [json.loads(each.script.string) for each in page.body.select("memory-stage") if each.script]
@@ -136,7 +136,7 @@ def test_every_question_has_a_picture_with_a_caption_and_a_sentence(whole_bank):
         assert each.picture.line.strip() and "{line}" in each.picture.caption, each.name
 
 
-def test_a_question_has_a_program_of_its_picture_only_if_no_stage_proves_it(predictions, proved):
+def test_only_a_question_that_no_stage_proves_has_a_separate_program_for_its_picture(predictions, proved):
     of_stage = {each.key for each, _, _ in proved}
     assert len(of_stage) > 30
     examples = {each.key for each in predictions if each.picture.caption == CAPTIONS["example"]}
@@ -202,6 +202,6 @@ def test_the_whole_bank_keeps_the_rules_of_both_formats(whole_bank, tmp_path):
 
 
 @needs_readers
-def test_programs_of_others_read_the_whole_bank(whole_bank, tmp_path):
+def test_three_third_party_programs_read_the_whole_bank(whole_bank, tmp_path):
     write_bank(tmp_path, whole_bank)
     assert list(differences(tmp_path, tmp_path, whole_bank)) == []

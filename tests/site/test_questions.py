@@ -29,7 +29,7 @@ def test_without_scripts_the_answer_names_the_stage_and_the_line_that_show_it(si
 
 
 def outputs_above_questions(html: str) -> list[str]:
-    """Return the texts that cells with a question print: one may be the answer. Notes on stderr are left out."""
+    """Return the texts that cells with a question print to stdout, because such a text may give the answer away."""
     cells = BeautifulSoup(html, "html.parser").select(".cell_output:has(predict-first)")
     return [printed.get_text() for cell in cells for printed in cell.select(".output.stream")]
 

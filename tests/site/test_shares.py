@@ -1,4 +1,4 @@
-"""Test that the picture is the greater part of every stage, with large cells and few controls, as a page opens."""
+"""Test that each stage of a page that has just opened is mostly picture, with large cells and few controls."""
 
 from __future__ import annotations
 

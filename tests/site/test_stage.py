@@ -1,4 +1,4 @@
-"""Test links to a moment of a stage."""
+"""Test links to a step of a stage, the scrolling of its program, and its legend."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.support.waiting import box_of, drawn, scrolled, soon
 
-# Where the program of a stage has scrolled to. At its end, the browser decides what is at the top.
+# Whether a program scrolls, begins with a whole line and shows its current line. At the end, any line may be cut.
 TOP_LINE = """stage => {
     const box = stage.shadowRoot.querySelector('.code');
     const now = box.querySelector('.now');
@@ -26,7 +26,7 @@ MOMENT = "stage => [stage.variant.id, stage.at.step]"
 
 @pytest.fixture
 def second_moment(site, visit):
-    """Show a stage of chapter 4 with several variants, in the second one, at its last step but one."""
+    """Open chapter 4, and show its first stage at the last step but one of the second variant."""
     seen = visit(f"{site}chapters/04_aliases.html")
     drawn(seen.page)  # all stages of the page, so that nothing moves under a click
     scrolled(seen.page)

@@ -69,7 +69,7 @@ PAPERS = [
 ]
 PAPERS += [f"{code}/slides/{name}" for code in EDITIONS for name in OWN_PAPERS]
 WORDS_A_MINUTE = 150  # of a calm speaker
-CHARACTERS_A_MINUTE = 250  # of one who speaks Chinese
+CHARACTERS_A_MINUTE = 250  # of a calm speaker of Chinese
 SMALLEST = 18  # pixels of code on a wall of 1280 by 720
 
 
@@ -103,7 +103,7 @@ def test_the_page_and_the_notes_have_the_same_minutes(book):
 
 
 @pytest.mark.parametrize("name", NOTES)
-def test_the_notes_give_each_slide_its_minutes_which_its_words_fit(book, name):
+def test_the_notes_give_each_slide_minutes_that_suffice_for_its_words(book, name):
     notes, minute, late = read(book / f"slides/{name}.html"), 0, []
     slides = [None, None, *notes.select("section")]  # two slides are shown before the class begins
     for number, section in enumerate(slides[2:], 3):
@@ -121,7 +121,7 @@ def test_the_notes_give_each_slide_its_minutes_which_its_words_fit(book, name):
 
 
 @pytest.mark.parametrize("code", EDITIONS)
-def test_the_class_of_an_edition_has_the_minutes_of_the_english_class_which_its_words_fit(book, code):
+def test_a_translated_class_has_the_minutes_of_the_english_one_and_they_suffice_for_its_words(book, code):
     sections = read(book / f"{code}/slides/notes.html").select("section")
     english = read(book / "slides/notes.html").select("section")
     assert [section["data-minutes"] for section in sections] == [section["data-minutes"] for section in english]
@@ -163,12 +163,12 @@ def test_each_part_of_the_class_is_a_slide_of_its_kind(book, deck):
 
 
 @pytest.mark.parametrize("deck", DECKS)
-def test_the_second_slide_is_the_opening_of_the_page_and_the_last_one_has_sentences_to_take_home(book, deck):
+def test_the_second_slide_is_the_opening_stage_and_the_last_one_has_sentences_to_take_home(book, deck):
     _, second, *_, last = read(book / f"{deck}.html").select(".slides > section")
     shown = json.loads(second.script.string)
     page = read(book / f"{deck.rpartition('slides/')[0]}chapters/teaching.html")
     assert [each.script.string for each in page.select("memory-stage")].count(second.script.string) == (
-        deck != "slides/torch"  # whose program has other names
+        deck != "slides/torch"  # this deck has the program in PyTorch's names
     )
     assert second.find("memory-stage")["step"] == "1" and shown["ask"]
     assert len(last.select("li")) == len(CLASS["remember"]["home"])
@@ -257,7 +257,7 @@ def test_the_keys_of_a_remote_turn_slides_from_an_opened_answer_and_from_a_stage
         assert soon(lambda shown=shown: slides.page.evaluate(SHOWS) == shown)
 
 
-def test_another_program_of_a_stage_opens_at_its_first_step(slides):
+def test_choosing_another_variant_on_a_slide_shows_its_first_step(slides):
     several = "stage => stage.data.variants.length > 1"
     stages = slides.page.locator(".slides memory-stage")
     number = next(n for n in range(stages.count()) if stages.nth(n).evaluate(several))
@@ -269,7 +269,7 @@ def test_another_program_of_a_stage_opens_at_its_first_step(slides):
     assert soon(stage.evaluate, "stage => stage.at.variant === 1 && stage.at.step === 0")
 
 
-def test_questions_on_slides_have_the_numbers_of_the_sheet_and_their_options_its_letters(slides):
+def test_questions_on_slides_are_numbered_and_options_lettered_as_on_the_sheet(slides):
     kinds = slides.page.locator(".slides .question .mt-kind")
     assert kinds.all_text_contents() == [f"Question {number}" for number in range(1, kinds.count() + 1)]
     before = "all => all.map(each => getComputedStyle(each, '::before').content)"
@@ -329,7 +329,7 @@ def test_a_question_leads_to_the_slide_of_its_stage(slides):
 
 
 def answered(page):
-    """Bring the question of the present slide into each state that a class sees, and yield its name."""
+    """Bring the question of the present slide into each state that a class sees, and yield the name of the state."""
     yield "opened"
     question = page.locator(".slides > section.present predict-first")
     if question.count():
@@ -344,7 +344,7 @@ def answered(page):
             question.locator("summary").click()
 
 
-# The second wall has more room for the same stage, so the last step of each variant is enough there.
+# The larger wall has more space for the same stage, so the last step of each variant is enough on it.
 @pytest.mark.parametrize(("size", "every_step"), [((1280, 720), True), ((1920, 1080), False)], ids=str)
 @pytest.mark.parametrize("deck", DECKS)
 def test_every_slide_fits_the_wall_in_every_state_and_its_code_is_large(site, visit, deck, size, every_step):
@@ -367,15 +367,15 @@ def test_every_slide_fits_the_wall_in_every_state_and_its_code_is_large(site, vi
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_slides_and_sheet_are_accessible(site, visit, name):
+def test_each_page_of_the_class_is_accessible(site, visit, name):
     seen = visit(f"{site}{name}.html")
     assert seen.violations() == []
     seen.page.emulate_media(color_scheme="dark")
-    assert seen.violations(all_else=False) == []  # everything else was tested in the light
+    assert seen.violations(all_else=False) == []  # everything else was tested with light colours
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_slides_and_sheet_open_from_the_disk_and_fit_a_phone(book, visit, name):
+def test_each_page_of_the_class_opens_from_the_disk_and_fits_a_phone(book, visit, name):
     seen = visit((book / f"{name}.html").as_uri(), width=390)
     assert (seen.foreign, seen.complaints, seen.overflow()) == ([], [], 0)
 
@@ -463,7 +463,7 @@ def test_the_table_of_learning_paths_has_every_chapter_and_its_question(book):
     assert int(exercises) == sum(int(minutes) for *_, minutes in chapters)
 
 
-def test_every_chapter_is_on_a_learning_path_or_follows_from_one():
+def test_the_learning_paths_link_the_main_chapters():
     text = Chapter.read("learning_paths").text
     assert {name for name in in_order() if f'"{name}.md"' in text} >= {
         name for name in in_order() if name[:2] in ("01", "03", "04", "05", "06", "07", "08", "09", "11")

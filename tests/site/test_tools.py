@@ -47,7 +47,7 @@ def test_the_server_uses_the_next_port_if_one_is_in_use(tmp_path):
 
 @pytest.fixture
 def clone(tmp_path):
-    """A checkout in which nothing was set up."""
+    """Return a checkout in which nothing is installed."""
     settings = [f"{package}/pyproject.toml" for package in environment.PACKAGES]
     for name in ("tools/environment.py", "pyproject.toml", "requirements.txt", *settings):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -56,7 +56,7 @@ def clone(tmp_path):
 
 
 def set_up(clone: Path, as_if: str) -> subprocess.CompletedProcess[str]:
-    """Run the set-up under an unsuitable Python."""
+    """Run the set-up in a Python that the statement ``as_if`` makes unsuitable."""
     code = f"import runpy, sys; {as_if}; runpy.run_path('tools/environment.py', run_name='__main__')"
     return subprocess.run([sys.executable, "-c", code], cwd=clone, capture_output=True, text=True)
 

@@ -35,7 +35,7 @@ MAY_STAY = "pre, code, .citation-list, [role=doc-bibliography], [lang=en], .in-e
 SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}[A-Za-z][a-z'’]*")
 #: Three English words in a row are a label or a title, not a name.
 WORDS = re.compile(r"(?<![\w.`])(?:(?:[A-Za-z][a-z'’]+|a)[ ,;:]+){2,}[A-Za-z][a-z'’]+")
-#: Names and licences that are longer.
+#: Longer names, which may stay English.
 NAMES = {"SIL Open Font License"}
 #: Keys of the data of a stage or a figure whose values are code, names, or messages that a program raised.
 NOT_SHOWN = {
@@ -53,7 +53,7 @@ MESSAGES = " ".join(
     for name in ("messages.json", "anomaly.json", "leaves.json", "view-gradients.json")
 )
 
-#: Questions, and the page of which a section has to be found first.
+#: Search texts, and the page with the section that has to be the first result.
 QUESTIONS = {
     "zh": {
         "叶子节点为什么不能写": "chapters/08_leaves",
@@ -105,7 +105,7 @@ each_parsed = pytest.mark.parametrize("parsed", TRANSLATED, indirect=True)
 
 @pytest.mark.parametrize("page", TRANSLATED)
 def test_a_page_has_the_anchors_of_the_english_page(book, page):
-    """A page that is behind keeps the anchors that it was translated with."""
+    """An outdated page is skipped: it has the anchors of the English page from which it was translated."""
     code, _, english = page.partition("/")
     edition = next(edition for edition in EDITIONS if edition.code == code)
     if not edition.changed(english):
@@ -183,7 +183,7 @@ def is_allowed(sentence: str) -> bool:
 
 
 def english_left(shown: BeautifulSoup | Tag) -> list[str]:
-    """Return the English sentences of a page or of a part of it; what may stay English is removed from it."""
+    """Return the English sentences of a page or a part of it, after removing the parts that may stay English."""
     for part in shown.select(MAY_STAY):
         part.decompose()
     found = [left.group() for line in shown.get_text("\n").splitlines() for left in SENTENCE.finditer(line)]
@@ -268,7 +268,7 @@ def test_no_english_sentence_is_left_in_the_outputs_of_a_page(parsed):
 
 
 def without_messages(printed: str) -> str:
-    """Return the lines that a program prints before a message: of an exception, a warning, or of minitensor."""
+    """Remove messages of exceptions, warnings and minitensor from printed text. A message ends at an empty line."""
     lines, kept = printed.splitlines(), []
     for number, line in enumerate(lines):
         if MESSAGE.search(line):
@@ -300,7 +300,7 @@ def test_english_words_in_data_attributes_and_drawings_are_found(markup, left):
 
 
 @pytest.mark.parametrize("page", TRANSLATED)
-def test_a_page_is_undisturbed_accessible_and_fits_in_light_dark_and_on_a_phone(visit, site, page):
+def test_a_page_has_no_errors_is_accessible_in_light_and_dark_and_fits_a_phone(visit, site, page):
     seen = visit(f"{site}{page}.html")
     seen.read_through()
     assert seen.undisturbed
@@ -325,14 +325,14 @@ def test_a_term_leads_once_to_the_glossary_of_its_language(book, parsed):
         assert link["title"] == MEANINGS[place]
 
 
-def test_the_pages_of_an_edition_link_most_of_the_terms(book):
+def test_the_pages_of_an_edition_link_every_term_that_has_forms_in_its_language(book):
     for edition in EDITIONS:
         pages = [BeautifulSoup(text(book, f"{edition.code}/{page}"), "html.parser") for page in edition.pages()]
         linked = {link["href"].partition("#")[2] for shown in pages for link in shown.select("a.term")}
         assert {anchor(term) for term in GLOSSARY if len(forms(term, edition.code)) > 0} == linked
 
 
-def test_the_switch_stays_at_the_section(visit, site):
+def test_the_switch_of_languages_leads_to_the_same_section(visit, site):
     page = f"{EDITIONS[0].code}/chapters/01_what_a_tensor_is"
     seen = visit(f"{site}{page}.html#on-a-gpu", width=1400)
     seen.page.locator("#chapters .languages a").first.click()
@@ -347,7 +347,7 @@ def test_the_switch_stays_at_the_section(visit, site):
     ("code", "query", "page"),
     [(code, query, page) for code, queries in QUESTIONS.items() for query, page in queries.items()],
 )
-def test_a_question_finds_its_page_first(visit, site, code, query, page):
+def test_the_first_result_of_a_chinese_search_is_on_the_expected_page(visit, site, code, query, page):
     seen = visit(f"{site}{code}/search.html?q={query}")
     first = seen.page.locator(".hits > li > a").first
     expect(first).to_be_visible()

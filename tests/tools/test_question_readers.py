@@ -1,4 +1,4 @@
-"""Test that three foreign programs read the question bank: Pyslet runs QTI, and two others read QTI or Moodle XML."""
+"""Test that three third-party programs read the question bank: Pyslet runs QTI, two others read QTI or Moodle XML."""
 
 from __future__ import annotations
 
