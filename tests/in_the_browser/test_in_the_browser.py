@@ -10,9 +10,7 @@ from playwright.sync_api import Browser
 from tests.in_the_browser.driving import Python, python_in
 from tools import live
 
-pytestmark = pytest.mark.skipif(
-    not live.is_requested(), reason="needs what a page's Python is made of: make test LIVE=1"
-)
+pytestmark = pytest.mark.skipif(not live.is_requested(), reason="needs the files of Python in a page: make test LIVE=1")
 SHARE = [f"tests/minitensor/engine/test_{name}.py" for name in ("views", "dtypes", "sharing", "copy_on_write_policies")]
 SHARE += ["tests/minitensor/vocabulary/test_torch_gradients.py"]
 

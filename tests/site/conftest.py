@@ -116,7 +116,7 @@ def on_a_phone(
 
 @pytest.fixture(scope="module")
 def on_page(browser: Browser, site: str) -> Iterator[Callable[..., tuple[Visit, list[Stage]]]]:
-    """Return a function that opens a page and returns its visit and stages. It opens each page, and its Python, once."""
+    """Return a function that opens a page with its Python, once, and returns the visit and the stages of the page."""
     kept: dict[str, Visit] = {}
     with visits(browser, {True: [], False: []}) as open_address:
 

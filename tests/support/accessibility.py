@@ -89,8 +89,8 @@ ASK = """async ([rules, options]) => {
 def violations(page: Page, *, contrast: bool = True, all_else: bool = True) -> list[str]:
     """Return axe-core's findings on the current page, one line for each element.
 
-    The contrast of colours does not depend on the width of the window, and everything else does not depend on the
-    colours.
+    Contrast does not depend on the width of the window, so a second width may leave it out. Everything else does not
+    depend on colours, so a second colour scheme may leave that out.
     """
     if not page.evaluate("'axe' in globalThis"):
         page.evaluate(SCRIPT)

@@ -8,4 +8,4 @@ from _ext.book_pages.built_page import PLAN
 from tools.build import ROOT
 
 CLASS = json.loads((ROOT / PLAN).read_text(encoding="utf-8"))
-CAPTIONS = CLASS["bank"]  # of the pictures in the question bank
+CAPTIONS = CLASS["bank"]  # the captions of pictures in the question bank

@@ -8,7 +8,7 @@ bank uses, and rules of the specification that no schema can express.
 On 27 November 2026 these rules were compared, by reading, with the schema (IMS QTI 2.1, final release of 31 July
 2012, as QTIWorks distributes it): the children and attributes of `assessmentItem`, `outcomeDeclaration`,
 `correctResponse`, `value`, `itemBody`, `rubricBlock`, `choiceInteraction`, `simpleChoice`, the response rules and the
-elements of HTML; of `responseDeclaration`, `img`, `extendedTextInteraction` and `modalFeedback` the attributes alone.
+elements of HTML; and only the attributes of `responseDeclaration`, `img`, `extendedTextInteraction`, `modalFeedback`.
 One rule was too loose: the schema requires a child of `itemBody`. Elsewhere
 the rules are as strict or stricter: the schema also allows pictures in `pre` and `code`, text in `simpleChoice`,
 `rubricBlock` and `modalFeedback`, and further elements and attributes. No validator has run the schema on the items,

@@ -39,8 +39,9 @@ class _Warnings(logging.Handler):
 def run_items(package: zipfile.ZipFile) -> dict[str, Any]:
     """Return the findings of Pyslet, which runs QTI 2.1, about each item of a package.
 
-    Those are the elements that it does not know, its warnings, and for each option the score and the feedback of a
-    candidate who chooses it. Pyslet reads an item with a free answer, but it cannot show the block for the scorer.
+    The findings are the elements that Pyslet does not know, its warnings, and for each option the score and the
+    feedback of a candidate who chooses it. Pyslet reads an item with a free answer, but cannot show the block for the
+    scorer.
     """
     found = {}
     for name in package.namelist():

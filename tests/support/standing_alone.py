@@ -12,7 +12,7 @@ ELSEWHERE = re.compile(
     r"\b(?:above|below|as before|(?:this|the last|the next) (?:page|chapter|section|step)|"
     r"the (?:first|second|third|last|next) (?:program|question)|steps? \d)\b|\) again\."
 )
-#: A first word that continues something.
+#: First words that continue an earlier text.
 CONTINUES = re.compile(r"^(?:Again|Now|Then|Each of the two|The (?:two|network))\b")
 LINE = re.compile(r"\blines? (\d+)(?: (?:and|to|or) (\d+))?")
 

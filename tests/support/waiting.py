@@ -1,7 +1,7 @@
-"""Wait for a condition of something that still moves: a page after a click, a process that ends, a file that grows.
+"""Wait until a condition holds for something that changes: a page after a click, a process, a file that grows.
 
 A busy machine makes everything late, so a test neither pauses for a fixed time nor reads a page once after an action.
-It reads again until the condition holds. `tests/architecture/test_waiting.py` finds the others.
+It reads again until the condition holds. `tests/architecture/test_waiting.py` finds tests that do not.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class soon:
 
     The name is a word of the assertion. The value can be compared with ``==``, ``<``, ``<=``, ``>``, ``>=`` and ``in``,
     or asserted itself. For other conditions, pass a function: ``assert soon(lambda: "x" not in page.content())``. A
-    read that raises an error is repeated, because the page may be on its way to another. After a failure it shows the
+    read that raises an error is repeated, because the page may be loading another one. A failed assertion shows the
     last value.
     """
 

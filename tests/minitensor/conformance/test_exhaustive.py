@@ -129,7 +129,7 @@ def refuses(code, names: dict) -> bool:
 
 def test_the_judge_notices_bytes_that_are_not_freed():
     judge = Judge(World, Plan.of("2.6"))
-    judge.held = itertools.count(step=8).__next__  # the counter of bytes rises by 8 at every reading
+    judge.allocated = itertools.count(step=8).__next__  # the counter of bytes rises by 8 at every reading
     outcome = judge.run(nth(0, LENGTH))
     assert (outcome.verdict, outcome.kind) == ("wrong", "memory")
     outcome = judge.run(next(program for n in range(total(1)) if (program := nth(n, 1))[0].writes))

@@ -33,7 +33,7 @@ WORD = re.compile(r"[^\W\d_][\w'’-]*")
 
 
 def pages() -> list[str]:
-    """Return the first page and the chapters as files without a suffix, in the order of the contents."""
+    """Return all pages of the book as paths without a suffix, in the order of the contents."""
     return list(contents(ROOT))
 
 
@@ -48,7 +48,7 @@ def appendices() -> list[str]:
 
 
 def guides() -> list[str]:
-    """Return the names of the pages beside the chapters, without a number or a letter."""
+    """Return the names of the other pages, which begin with a small letter."""
     return [name for name in _names() if name[0].islower()]
 
 
@@ -84,12 +84,12 @@ class Chapter:
 
     @property
     def words(self) -> int:
-        """Return the words between the cells, without code blocks, tables and directives."""
+        """Return the number of words between the cells, without code blocks, tables, headings and directives."""
         lines = FENCE.sub("", self.prose).splitlines()
         return sum(len(WORD.findall(line)) for line in lines if not line.startswith(("|", "#")))
 
     def section(self, title: str) -> str:
-        """Return the Markdown under a heading, up to the next one; empty if there is none."""
+        """Return the Markdown under a heading, up to the next one of level 1 or 2; empty without such a heading."""
         pattern = rf"^##+ {re.escape(title)}\s*$(.*?)(?=^##? |\Z)"
         found = re.search(pattern, self.prose, re.MULTILINE | re.DOTALL)
         return found.group(1).strip() if found else ""

@@ -38,7 +38,7 @@ def repeated(numbers: np.ndarray, rows: int | None) -> np.ndarray:
 
 
 class Case:
-    """One recorded case, which can run here."""
+    """One recorded case, which can run in minitensor."""
 
     def __init__(self, framework: str, recorded: dict[str, Any]):
         self.framework, self.recorded = framework, recorded

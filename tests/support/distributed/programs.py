@@ -1,9 +1,9 @@
-"""Programs for four ranks. Each rank writes the results of each program into a file.
+"""Programs for two or four ranks. Rank 0 writes the results that all ranks returned into a file.
 
     mpiexec -n 4 python -m tests.support.distributed.programs FILE
 
 A program receives the communicator of its ranks and returns a value for JSON. One job runs all programs, because
-starting a job takes longer than they do.
+starting a job takes longer than running them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def ranks(count: int) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
 
 
 def error_of(call: Callable[[], Any]) -> list[str]:
-    """Return the error of a call: its type and its words."""
+    """Return the type and the message of the error that a call raises."""
     try:
         call()
     except Exception as error:
@@ -264,11 +264,11 @@ def shares_of_several_sizes(comm):
     return [float(np.abs(a - b).max()) for a, b in pairs]
 
 
-# ---------- the rank that differs ----------
+# ---------- one rank with other parameters ----------
 
 
 def extra_write(rank: int) -> Callable[[int, Any], None]:
-    """Train with one rank that halves a weight in place after the second step."""
+    """Return a function for ``train`` that halves a weight in place after the second step, on one rank only."""
 
     def after(step: int, net: Any) -> None:
         if step == 1 and dist.get_rank() == rank:
@@ -320,7 +320,7 @@ def main(file: str) -> None:
             except BaseException:
                 traceback.print_exc()
                 sys.stderr.flush()
-                world.Abort(1)  # the others would wait
+                world.Abort(1)  # otherwise the other ranks would wait forever
     wait_for_all(world)
     everyone = world.gather(results)
     if world.rank == 0:

@@ -24,8 +24,8 @@ Moment = Callable[[str], None]
 def rss() -> int:
     """Return the resident bytes of the process; 0 on systems other than Linux.
 
-    The C library returns the free memory inside its heap to the system first. Its amount after the imports would differ
-    with the length of a path.
+    Before, the C library returns the free memory of its heap to the system. After the imports, the amount of this
+    memory depends even on the lengths of paths.
     """
     if sys.platform != "linux":
         return 0
@@ -136,7 +136,7 @@ def measured(name: str) -> list[tuple[str, int, int, int, int]]:
 
 
 def steps(device: str, count: int = 1000) -> list[tuple[int, int, int]]:
-    """Train a small network without the garbage collector; yield step, allocated bytes and bytes of the process."""
+    """Train a small network without the garbage collector; return some steps with allocated and resident bytes."""
     gc.collect()
     gc.disable()
     mt.set_device(device)

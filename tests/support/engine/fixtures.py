@@ -33,12 +33,12 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def default_modes() -> Iterator[None]:
-    """Restore the modes, because a test that fails inside `no_grad`, say, must not affect the next one."""
+    """Set the default modes before and after a test, so that no test changes the modes of the next one."""
     mt.set_inplace_policy("2.6")
     mt.seed(0)
     yield
     gc.enable()
-    assert mt.is_grad_enabled(), "a test left grad mode off"
+    assert mt.is_grad_enabled(), "a test did not turn grad mode on again"
     mt.set_inplace_policy("2.6")
 
 

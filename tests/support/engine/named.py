@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 #: Phrases in errors of numpy and Python, which appear if the engine does not check its input.
-INNER_VOICES = [
+INTERNAL_PHRASES = [
     "ufunc",
     "core dimension",
     "inhomogeneous",
@@ -42,8 +42,8 @@ def expect_named(
     text = str(raised.value)
     for name in given:
         assert re.search(name, text), f"{name!r} is missing in: {text}"
-    for voice in INNER_VOICES:
-        assert voice not in text, text
+    for phrase in INTERNAL_PHRASES:
+        assert phrase not in text, text
 
 
 def label(value: object) -> str:

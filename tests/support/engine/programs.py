@@ -1,7 +1,7 @@
 """Collect programs and compare their gradients with central differences.
 
-Every program runs with its leaves a little larger and a little smaller, and backward must give the slope. A program
-that can overwrite a saved value may be refused, but it must never give a wrong number.
+Every program runs with its leaves a little larger and a little smaller, and backward must return the slope between
+these results. A program that overwrites a saved value may be refused, but must never return a wrong number.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REFUSABLE: list[Program] = []
 
 
 def right(program: Program) -> Program:
-    """Register a program for which backward must give the derivative."""
+    """Register a program for which backward must return the derivative."""
     RIGHT.append(program)
     return program
 

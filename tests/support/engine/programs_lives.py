@@ -25,7 +25,7 @@ def a_copy_between_writes_keeps_its_values(w):
 
 
 @right
-def expanding_copies(w):
+def expand_returns_a_copy(w):
     b = w * 1
     e = b.expand([3, 4])
     e[0].sin_()
@@ -34,7 +34,7 @@ def expanding_copies(w):
 
 
 @right
-def a_condition_from_the_old_value(w, u):
+def a_comparison_before_a_write_is_not_changed_by_it(w, u):
     b = w * 1
     condition = b > 1.0
     b.scale_(3.0)
@@ -73,7 +73,7 @@ def vectors_and_matrices(w, u):
 
 
 @right
-def arguments_in_every_order(w):
+def positional_arguments_of_in_place_operations(w):
     b = w * 1
     b.scale_(2.0, 1.0, False)
     b.scale_(3.0, 2.0)
@@ -87,7 +87,7 @@ def arguments_in_every_order(w):
 
 
 @right
-def copies_are_members(w):
+def a_shallow_copy_shares_memory_and_history(w):
     b = w * 1
     c = copy.copy(b)
     c.sin_()
@@ -99,7 +99,7 @@ def copies_are_members(w):
 
 
 @right
-def the_founder_dies_first(w):
+def a_computed_tensor_is_freed_before_its_views(w):
     b = w * 1
     v = b[0:2]
     del b
@@ -111,7 +111,7 @@ def the_founder_dies_first(w):
 
 
 @right_or_refused
-def only_the_elements_are_alive(w):
+def only_the_views_of_unbind_are_alive(w):
     a, b, c, d = (w * 1).unbind()
     a.multiply_(b)
     b.sin_()
@@ -121,7 +121,7 @@ def only_the_elements_are_alive(w):
 
 
 @right
-def a_writer_dies_and_a_reader_lives(w):
+def a_written_view_is_freed_before_another_view_is_read(w):
     a = w * 1
     v, c = a[0:2], a[1:3]
     del a
@@ -170,7 +170,7 @@ def gradients_are_requested_between_writes(w):
 
 
 @right
-def weights_that_are_gradients(w):
+def gradients_are_requested_before_a_write(w):
     (slope,) = mt.grad((w * w).sum(), w)
     assert slope.stop_gradient
     del slope

@@ -1,4 +1,4 @@
-"""Programs that write through views of views, of several leaves, of stored values, and with other shapes and strides.
+"""Programs that write through views of views, from several leaves, at indices, and with other shapes and strides.
 
 Their parameters are leaves of four different numbers.
 """
@@ -40,7 +40,7 @@ def a_view_multiplies_a_part_of_its_base(w):
 
 
 @right
-def a_reversed_founder(w):
+def a_clone_of_a_reversed_view(w):
     b = (w * 1)[::-1].clone()
     b[::2].sin_()
     b[::-1][1:3].scale_(2.0)
@@ -57,7 +57,7 @@ def transposed_and_added_to_itself(w):
 
 
 @right_or_refused
-def everything_with_itself(w):
+def in_place_operations_with_operands_that_overlap_the_target(w):
     a = w * 1
     a.multiply_(a)
     a.divide_(a[::-1])
@@ -137,7 +137,7 @@ def a_stored_view_of_another_leaf(w, u):
 
 
 @right
-def storing_what_overlaps(w):
+def values_that_overlap_the_target_are_stored(w):
     b = w * 1
     b[1:] = b[:-1]
     b[::-1] = b
@@ -156,7 +156,7 @@ def rows_become_columns(w):
 
 
 @right
-def one_element_named_often(w, u):
+def an_index_repeats_an_element(w, u):
     b = w * 1
     b[[2, 2, 2, 0]] = u
     c = b[[1, 1, 2]]
@@ -185,7 +185,7 @@ def values_with_leading_ones(w, u):
 
 
 @right
-def sums_at_an_index(w):
+def augmented_assignment_at_an_index(w):
     b = w * 1
     b[1:] += b[:-1]
     b[[0, 2]] *= b[[3, 1]]
@@ -207,7 +207,7 @@ def empty_selections_are_written(w):
 
 
 @right
-def members_and_founders_change_their_shapes(w):
+def a_base_and_its_views_change_their_shapes(w):
     b = w * 1
     v = b[0:4]
     v.reshape_([2, 2])

@@ -27,7 +27,7 @@ CONDITION = np.array([[True, False, True], [False, False, True]])
 class Sample:
     """A call of an operation: ``name(*arrays, **arguments)`` should give ``reference(*arrays)``.
 
-    The arrays are the operands of the row, in order; in place, the one at ``target`` is overwritten.
+    The arrays are the operands of the row, in order. The in-place operation overwrites the array at ``target``.
     """
 
     name: str

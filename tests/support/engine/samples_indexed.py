@@ -22,7 +22,7 @@ Operation = Callable[..., mt.Tensor]
 
 @dataclass(frozen=True)
 class Case:
-    """A call: ``call(operation, *tensors)`` should give ``reference(*arrays)``; in place, in the first tensor."""
+    """A call: ``call(operation, *tensors)`` should equal ``reference(*arrays)``. In place it writes tensor 0."""
 
     name: str
     what: str
@@ -255,7 +255,7 @@ for _beta, _alpha in ((1.0, 1.0), (0.5, -2.0), (0, 1.5)):
          lambda c, x, y, b=_beta, a=_alpha: b * c + a * product(x, y), CUBE, CUBE[:, :, :2],
          CUBE[:, :2] * 0.5)  # fmt: skip
 
-# ---------- one operand, used in the tests of every row, too ----------
+# ---------- one operand: samples, which the tests of all rows use ----------
 
 for _name, _kept in (("tril", lambda i, j, d: j - i <= d), ("triu", lambda i, j, d: j - i >= d)):
     for _diagonal in (0, 1, -1, 5):

@@ -220,5 +220,5 @@ def check(program: Program) -> None:
         np.testing.assert_array_equal(program.result(moved), program.result(arrays))
         for kind in ("first", "recorded", "second"):
             for k, (had, has) in enumerate(zip(getattr(want, kind), getattr(got, kind), strict=True)):
-                equal(has, had, np.full(had.size, True), f"{kind} order, input {k}, {poison} where nobody reads")
-        equal(got.second_g, want.second_g, np.full(size, True), f"second order, g, {poison} where nobody reads")
+                equal(has, had, np.full(had.size, True), f"{kind} order, input {k}, {poison} in unread numbers")
+        equal(got.second_g, want.second_g, np.full(size, True), f"second order, g, {poison} in unread numbers")

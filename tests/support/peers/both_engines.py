@@ -26,12 +26,12 @@ from tests.support.vocabulary.aliases.generator import Line, program
 
 SAME, UNKNOWN = "the same", "unknown"
 KINDS = {
-    "the version of a gradient": "torch adds to `.grad` in its memory and raises the version; here it is another sum",
-    "the stride of one element": "where a dimension has one element, any stride reads the same",
-    "the layout of a result": "of operands that are laid out differently, the result follows another one of them",
-    "a write of cells that overlap": "torch fills a tensor of which several elements are one cell; here it is refused",
-    "gradients before an error": "torch's backward may have reached a leaf before it raises; here it raises first",
-    "saves more": "`std`, `log_softmax` and the like save in torch what is computed anew here",
+    "the version of a gradient": "torch adds to `.grad` in place and raises its version; minitensor makes a new sum",
+    "the stride of one element": "along a dimension with one element, every stride reads the same element",
+    "the layout of a result": "if operands have different layouts, the engines choose that of another operand",
+    "a write of cells that overlap": "torch fills a tensor whose elements share a cell; minitensor refuses the write",
+    "gradients before an error": "torch's backward may have reached a leaf before it raises; minitensor raises before",
+    "saves more": "`std`, `log_softmax` and others save values in torch that minitensor computes again",
 }
 #: Operations that write one number or one row everywhere, so that torch accepts the write.
 _FILLS = ("fill_(", "zero_(", "masked_fill_(", "index_fill_(", "] = ", "] += ", "] -= ", "] *= ", "] /= ")
@@ -50,7 +50,7 @@ def _seen(memory: Memory) -> dict[str, Any]:
     numbers: dict[str, int] = {}
     for name, id_ in sorted(memory.names.items()):
         if " " in name:
-            continue  # held only by the running line
+            continue  # a value to which only the running line refers
         tensor = memory.tensors[id_]
         storage = memory.storages[tensor["storage"]]
         place = numbers.setdefault(storage["id"], len(numbers))
@@ -61,7 +61,7 @@ def _seen(memory: Memory) -> dict[str, Any]:
 
 
 def _elements(seen: dict[str, Any]) -> list[Any]:
-    """Return the shape and the numbers in reading order."""
+    """Return the shape, and the numbers in row-major order."""
     cells = [seen["offset"]]
     for n, stride in zip(seen["shape"], seen["strides"], strict=True):
         cells = [cell + i * stride for cell in cells for i in range(n)]

@@ -196,7 +196,7 @@ for step in range(2):
         {4: "    with torch.no_grad(): w -= 0.1 * w.grad"},
         written=False,
     ),
-    "what a function written by hand keeps as an attribute": Classic(
+    "an input that a function written by hand stores as an attribute": Classic(
         """\
 class Square(torch.autograd.Function):
     @staticmethod

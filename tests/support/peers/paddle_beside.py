@@ -28,14 +28,14 @@ from tests.support.stage.replay import Memory, after_each_line
 
 SAME, UNKNOWN = "the same", "unknown"
 KINDS = {
-    "no version": "`set_value`, `copy_`, `assign` to itself and what backward adds to a gradient raise none in Paddle",
-    "a version for a shape": "`reshape_`, `flatten_`, `unsqueeze_` write nothing, and raise the version in Paddle",
+    "no version": "in Paddle `set_value`, `copy_`, `assign` to itself and sums in a gradient raise no version",
+    "a version for a shape": "`reshape_`, `flatten_`, `unsqueeze_` write nothing, but raise the version in Paddle",
     "no view groups": "in Paddle a write through a view is unknown to the history of its base",
-    "saves other things": "which tensors an operation saves is Paddle's own choice",
+    "saves other things": "an operation saves other tensors in Paddle",
     "refuses other things": "Paddle writes a leaf before it refuses, and refuses no view of one",
-    "copies and shares": "which operations copy: `split`, `unbind`, `.T`, `astype`, a slice of everything",
-    "one element": "where a dimension has one element, or there is none, any stride reads the same",
-    "the last digit": "numbers that differ by their rounding",
+    "copies and shares": "`split`, `unbind`, `.T`, `astype` or a slice of everything copies in one engine only",
+    "one element": "along a dimension with at most one element, every stride reads the same",
+    "the last digit": "numbers that differ only by rounding",
 }
 
 
@@ -139,9 +139,7 @@ def _kind(text: str, what: str, theirs: Any, ours: Any) -> str:
 
 if __name__ == "__main__":
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
-        sys.exit(
-            "This package's own engine needs numpy 2, and Paddle 2.6 numpy 1: they cannot be compared in one process."
-        )
+        sys.exit("minitensor needs numpy 2, and Paddle 2.6 needs numpy 1: they cannot be compared in one process.")
     first, last = (int(each) for each in (sys.argv[1:] + ["0"])[:2])
     numbers = range(first, last) if last else range(first)
     kinds: dict[int, tuple[str, Any]] = {}

@@ -1,7 +1,7 @@
 """Paddle programs with common mistakes that raise or compute a wrong gradient silently, and the repairs.
 
-Each begins with the leaf ``w`` with the numbers ``START``, and has its result in ``loss``. The right gradient is
-determined by running it again with other numbers.
+Each program begins with a leaf ``w`` that has the numbers ``START``, and binds its result to ``loss``. Tests run it
+again with slightly different numbers to find the right gradient.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ SILENT = {
         written=False,
         fails=False,
     ),
-    "a function of one's own": Classic(
+    "a PyLayer": Classic(
         "class Square(paddle.autograd.PyLayer):\n"
         "    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return x * x\n"
         "    @staticmethod\n    def backward(ctx, g):\n        return g * 2 * ctx.saved_tensor()[0]\n"
@@ -183,7 +183,7 @@ SILENT = {
         written=False,
         fails=False,
     ),
-    "under no_grad": Classic(
+    "a write under no_grad": Classic(
         "a = w * 2\nwith paddle.no_grad():\n    a.scale_(5.0)\nloss = a.sum()\nloss.backward()\n",
         4,
         ("The write is not in the history",),
@@ -195,7 +195,7 @@ SILENT = {
 
 
 def source(classic: Classic) -> str:
-    """Return the program with its leaf in line 1."""
+    """Return the whole program: the line that creates the leaf, and the lines of ``classic``."""
     return _LEAF + classic.program
 
 

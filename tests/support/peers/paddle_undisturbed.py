@@ -68,8 +68,8 @@ if __name__ == "__main__":
     other = []
     for seed in range(first, first + count):
         plain, seen = both(seed)
-        counts["crash, watched or not"] += plain == seen == CRASHED
-        counts["that note an error"] += isinstance(plain, list) and bool(plain[0])
+        counts["crash with and without the recorder"] += plain == seen == CRASHED
+        counts["record an error"] += isinstance(plain, list) and bool(plain[0])
         other += [] if plain == seen and (plain == CRASHED or isinstance(plain, list)) else [seed]
     print(
         json.dumps({"paddle": paddle.__version__, "programs": count, **counts, "other when watched": other}, indent=1)

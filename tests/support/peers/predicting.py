@@ -2,7 +2,7 @@
 
     python -m tests.support.peers.predicting 2000      in an environment with torch
 
-A line of a program that fails does not end the program. At the end of the program, backward runs from every tensor.
+If a line of a program fails, the program continues. At the end, backward runs from every tensor.
 """
 
 from __future__ import annotations

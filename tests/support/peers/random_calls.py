@@ -120,7 +120,7 @@ class Calls:
         return [self.tensor() for _ in range(self.rng.choice([1, 2]))] if chance < 0.5 else self.rng.choice(PLAIN)
 
     def next(self) -> Call:
-        """Return another call."""
+        """Return the next random call."""
         is_method = self.rng.random() < 0.5
         name = self.rng.choice(self.methods if is_method else self.functions)
         first = self.tensor() if is_method or self.rng.random() < 0.9 else self.argument()
@@ -135,8 +135,8 @@ class Difference:
 
     Attributes:
         call: the call.
-        kind: "we answer", "we refuse" or "values".
-        text: the error of the one that refuses, or both values.
+        kind: "we answer" if only minitensor returns a value, "we refuse" if only it raises, or "values".
+        text: the error of the library that raises, or both values.
     """
 
     call: Call

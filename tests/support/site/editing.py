@@ -1,4 +1,4 @@
-"""Helpers for tests of the pages' programs, edited and run in the reader's browser."""
+"""Helpers for tests that edit and run the programs of a page in the browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools import live
 
 #: A mark for tests that press a button which needs Python.
 needs_python = pytest.mark.skipif(
-    not live.is_requested(), reason="needs what a page's Python is made of: make test LIVE=1"
+    not live.is_requested(), reason="needs the files of Python in a page: make test LIVE=1"
 )
 THREE = "chapters/02_three_kinds_of_operation"
 ALIASES = "chapters/04_aliases"
@@ -25,7 +25,7 @@ PYTHON = "pyodide"  # parts of the names of files that a click loads
 
 @dataclass
 class Stage:
-    """A stage of a page, used as its reader does."""
+    """A stage of a page, used as a reader uses it."""
 
     page: Page
     element: Locator

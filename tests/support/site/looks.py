@@ -97,8 +97,8 @@ SETTLE = """async size => {
 
 @cache
 def notebook(name: str, template: str, scheme: str) -> str:
-    """Return the HTML that nbconvert makes of an executed chapter, with the scripts that in Jupyter the output
-    of the first cell loads.
+    """Return the HTML that nbconvert makes of an executed chapter. In Jupyter, the output of the first cell loads the
+    scripts of stages; here they are added to the HTML.
     """
     from nbconvert import HTMLExporter
 

@@ -18,8 +18,8 @@ VOIDS = """stages => stages.map(stage => {
     }
     return [stage.data.title, empty / box.height];
 })"""
-# For each stage, the largest height of code, sentence, controls, bytes and picture together over all steps of all
-# variants (every fourth step of a loop of hundreds), and its moment; or the height at given moments.
+# For each stage, the largest height of code, sentence, controls, bytes and picture together in any step of any variant
+# (or every fourth step of a long one), and the variant and step with this height; or the height at given moments.
 HEIGHTS = """(stages, moments) => { scrollTo(0, 0); return stages.map((stage, number) => {
     const height = ([v, k]) => {
         if (stage.at.variant !== v) stage.choose(v);
@@ -38,7 +38,7 @@ HEIGHTS = """(stages, moments) => { scrollTo(0, 0); return stages.map((stage, nu
     });
     return most;
 }) }"""
-# The heights of whole stages. A picture gets no lower while it is stepped, so they are the largest so far.
+# The heights of whole stages. A picture never becomes lower while a reader steps, so they are the largest so far.
 WHOLE = "stages => stages.map(stage => [stage.data.title, stage.offsetHeight])"
 # For each stage the share of its area that the picture takes, the height of its lowest cell, and its visible controls,
 # with those that the page has put into its slots.
@@ -96,7 +96,7 @@ OVERFLOWS = "outputs => outputs.map(output => getComputedStyle(output).overflow)
 
 # ---- questions
 
-# The program line at the stage's step, and whether one of its buttons has the focus.
+# The line of the stage's step, the tag of the control that has the focus in the stage, and the label of the variant.
 NOW = """stage => [
     stage.shadowRoot.querySelector(".code .now")?.dataset.line,
     stage.shadowRoot.activeElement?.tagName,
@@ -111,5 +111,5 @@ SHIFT = """() => new Promise(done => {
     const sum = list => list.getEntries().reduce((total, { value = 0 }) => total + value, 0);
     const observer = new PerformanceObserver(list => done(sum(list)));
     observer.observe({ type: 'layout-shift', buffered: true });
-    observer.observe({ type: 'navigation', buffered: true });  // one, so there is an answer without shifts, too
+    observer.observe({ type: 'navigation', buffered: true });  // one entry, so `done` is called without shifts, too
 })"""

@@ -26,7 +26,7 @@ from chapter_files import replace_sources, with_words
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/\S*\?token=(\w+)")
 STARTING = 300  # seconds; generous, because the machine may be busy
 KERNEL = "book"
-#: Without it, JupyterLab asks whether it may fetch news.
+#: Without these settings, JupyterLab asks whether it may fetch news.
 SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
 
 
@@ -172,7 +172,7 @@ IS_DRAWN = """() => {
     const isDrawn = one => one.shadowRoot?.querySelector('svg') && one.getBoundingClientRect().height > 0;
     return shown.length >= outputs.length && lives.every(isDrawn);
 }"""
-#: JupyterLab opens with a list of files, which in a narrower window leaves no place for a notebook.
+#: Pixels of the narrowest window with JupyterLab's list of files. A narrower one has no space for list and notebook.
 FILES_FROM = 1000
 SET_SIDEBAR = "isOpen => { jupyterapp.shell[isOpen ? 'expandLeft' : 'collapseLeft']?.(); }"
 SET_THEME = "theme => jupyterapp.commands.execute('apputils:change-theme', { theme })"

@@ -1,4 +1,4 @@
-"""Use the playground as its reader does."""
+"""Use the playground as a reader does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, expect
 
 
 class Playground:
-    """Use the playground as its reader does."""
+    """The playground on an opened page, with the actions of a reader."""
 
     def __init__(self, seen) -> None:
         self.seen, self.page, self.place = seen, seen.page, seen.page.locator("play-ground")

@@ -1,4 +1,4 @@
-"""A book of one page, with the configuration and the extension of the real one."""
+"""Write and build a book of one page, with the configuration and the extension of the real book."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from playwright.sync_api import ElementHandle, Locator, Page
 
 from tests.support.waiting import soon, until
 
-# The type of the focused input, if it is in the stage. The focus is searched for through shadow roots.
+# The kind of the focused control if it is in the stage: 'next' or the name of its element. Searches in shadow roots.
 FOCUSED_TYPE = """stage => {
     let focused = document.activeElement;
     while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
@@ -77,9 +77,9 @@ def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_k
     if every_key:
         shown = by_key
     assert by_key == shown[: len(by_key)], "a key shows another step than the slider"
-    assert [at for at, _, _ in shown] == list(range(first, last + 1)), "a step does not lead where it should"
+    assert [at for at, _, _ in shown] == list(range(first, last + 1)), "the positions of the slider are not consecutive"
     for position, (_, _, sentence) in enumerate(shown[1:], first + 1):
-        assert sentence, f"step {position} says nothing"
+        assert sentence, f"step {position} has no sentence"
     names = [name for _, name, _ in shown]
     assert len(set(names)) == len(names), f"steps with the same name: {names}"
     page.keyboard.press("Home")

@@ -24,7 +24,7 @@ REPORT_REFUSED = """() => {
         refused.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`);
     });
 }"""
-# The data that a page has stored. A page without an address has none.
+# Deletes the data that a page has stored. A page without an address may not even ask for it.
 FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* nothing is kept */ } }"
 
 
@@ -32,7 +32,7 @@ FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { 
 class Visit:
     page: Page
     address: str
-    whole: bool = True  # start every stage of the page, as when a reader has scrolled through
+    whole: bool = True  # start every stage of the page, as scrolling through the page does
     foreign: list[str] = field(default_factory=list)  # requests to any other host: all of them blocked
     failed: list[str] = field(default_factory=list)  # answers that are errors
     complaints: list[str] = field(default_factory=list)  # console errors and uncaught exceptions
@@ -62,7 +62,7 @@ class Visit:
             self.page.goto("about:blank")
             self.page.mouse.move(0, 0)  # nothing of the next page is under the mouse at the start
             self.page.unroute("**/*", self._pass_own_host_only)
-        except Error:  # it has crashed, or one of its scripts never ends
+        except Error:  # the page has crashed, or one of its scripts never ends
             self.page.context.close()
             return False
         for event, note in self._listeners():

@@ -120,7 +120,7 @@ def _array_alone(s, m):
 
 
 @rule(r"Writes through the array do not raise the version")
-def _no_version_will_tell(s, m):
+def _array_writes_raise_no_version(s, m):
     return bool(s.after.arrays)
 
 
@@ -239,7 +239,7 @@ def _tensor_gone(s, m):
 
 
 @rule(r"Line \d+ frees tensors that nothing names any more")
-def _lets_go(s, m):
+def _frees_unnamed_tensors(s, m):
     return bool(s.before.tensors.keys() - s.after.tensors.keys())
 
 
@@ -268,7 +268,7 @@ def _reserved(s, m):
 
 
 @rule(r"Line \d+ returns <B> of reserved memory that held no tensor: ([\d,.]+(?: \w+)?) stay reserved")
-def _given_back(s, m):
+def _reserved_memory_is_returned(s, m):
     return is_amount(m[1], s.before.reserved - s.after.reserved)
 
 
@@ -343,7 +343,7 @@ def _will_change(s, m):
 
 
 @rule(r"Neither version nor history will record a write through <N>")
-def _will_not_tell(s, m):
+def _writes_are_not_recorded(s, m):
     return named_now(s, m[1]) is not None
 
 
@@ -427,7 +427,7 @@ def _last_name(s, m):
     r"(?:<N>|Line \d+) removes the last name of a (?:tensor|numpy array)",
     r"(?:<N>|Line \d+) removes a name",
 )
-def _a_name_less(s, m):
+def _removes_a_name(s, m):
     return any(s.after.names.get(name) != key for name, key in s.before.names.items()) or "numpy" in m[0]
 
 
@@ -562,7 +562,7 @@ def _has_history(s, m):
 
 
 @rule(r"The write joins the history they share, so <N> gets a new state, too")
-def _moves_on(s, m):
+def _gets_a_new_state(s, m):
     return s.named(m[1]).group != 0
 
 
@@ -577,8 +577,8 @@ def _moves_on(s, m):
 )
 def _stale(s, m):
     found = savers(s, m[1])
-    told_same = any(word in m[0] for word in ("None of the bytes", "No byte"))
-    return any(not each.intact and (each.unchanged or not told_same) for each in found)
+    says_unchanged = any(word in m[0] for word in ("None of the bytes", "No byte"))
+    return any(not each.intact and (each.unchanged or not says_unchanged) for each in found)
 
 
 @rule(
@@ -655,17 +655,17 @@ def _done(s, m):
 
 
 @rule(r"(?:I|i)ts local names are deleted")
-def _own_names(s, m):
+def _deletes_local_names(s, m):
     return True
 
 
 @rule(r"<N> yields, and line (\d+) continues(?:: <N> names the yielded value)?")
-def _hands_over(s, m):
+def _yields(s, m):
     return m[3] is None or named_now(s, m[3]) is not None
 
 
 @rule(r"<N> resumes where it waited(?:, with <A>)?")
-def _goes_on(s, m):
+def _resumes(s, m):
     return m[1].rpartition(".")[2] in s.after.running and all(
         named_now(s, name) is not None for name in code_in(m[2] or "")
     )
@@ -733,7 +733,7 @@ def _passes(s, m):
 
 
 @rule(r"<L> needs <N> at version (\d+) but finds version (\d+), so `backward` raises")
-def _finds(s, m):
+def _finds_another_version(s, m):
     found = savers(s, m[0])
     return any(not each.intact for each in found) and int(m[2]) < int(m[3])
 
@@ -742,7 +742,7 @@ def _finds(s, m):
 
 
 @rule(r"(?:A|a)nother thread writes <S>(?:, that of <N>)?: version (\d+) to version (\d+)")
-def _elsewhere(s, m):
+def _other_thread_writes(s, m):
     number, name, before, after = m.groups()
     old = s.before.storages.get(number)
     return (
@@ -753,12 +753,12 @@ def _elsewhere(s, m):
 
 
 @rule(r"(?:A|a)nother thread writes <S>, version (\d+)")
-def _elsewhere_briefly(s, m):
+def _other_thread_writes_briefly(s, m):
     return version_reached(s, m[1], m[2])
 
 
 @rule(r"(?:A|a)nother thread allocates <S>(?:, that of <N>)?: <B>", r"(?:A|a)nother thread allocates <S>()?, <B>")
-def _made_elsewhere(s, m):
+def _other_thread_allocates(s, m):
     return is_new(s, m[1], m[3]) and (not m[2] or on(named_now(s, m[2]), m[1]))
 
 

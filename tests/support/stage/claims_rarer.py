@@ -103,7 +103,7 @@ def _overwritten(s, m):
 
 
 @rule(r"An earlier backward freed the tensors that (<L>) saved, so this one raises")
-def _let_go(s, m):
+def _freed_by_an_earlier_backward(s, m):
     op_and_line = re.search(r"`([^`]+)` \(line (\d+)\)", m[0])
     return any((op, str(line), False) == (op_and_line[1], op_and_line[2], keeps) for op, line, keeps in s.after.nodes)
 
@@ -130,7 +130,7 @@ def _no_byte_saved(s, m):
 
 
 @rule(r"None of its bytes were overwritten: only the version moved")
-def _only_older(s, m):
+def _only_outdated(s, m):
     return any(not each.intact and each.unchanged for each in s.after.saved)
 
 
@@ -138,7 +138,7 @@ def _only_older(s, m):
     r"(<L>(?: and <L>)?) lost saved numbers; for (<L>(?: and <L>)?) only the version moved: `backward` "
     r"refuses both"
 )
-def _gone_and_older(s, m):
+def _some_overwritten_and_some_outdated(s, m):
     gone, _, older = m[0].partition("; for ")
     return any(not each.unchanged for each in savers(s, gone)) and all(
         each.unchanged and not each.intact for each in savers(s, older)
@@ -199,12 +199,12 @@ def _raises_the_version_only(s, m):
 
 
 @rule(r"<N> changes neither shape nor strides of <N>")
-def _as_they_were(s, m):
+def _layout_is_unchanged(s, m):
     return s.was(m[2]).cells == s.named(m[2]).cells
 
 
 @rule(r"Line \d+ changes how <N> reads its storage")
-def _looks_otherwise(s, m):
+def _reads_its_storage_differently(s, m):
     was, now = s.was(m[1]), s.named(m[1])
     return was.storage == now.storage and was.cells != now.cells
 
@@ -242,8 +242,8 @@ def _new_tensors(s, m):
     looks = [s.named(name) for name in code_in(m[1])]
     new = re.search(r"new storages? ([\d, and]+)", reported)
     for look in looks:
-        is_told_new = new is not None and look.storage in re.findall(r"\d+", new[1])
-        if is_told_new != (look.storage not in s.before.storages):
+        is_said_to_be_new = new is not None and look.storage in re.findall(r"\d+", new[1])
+        if is_said_to_be_new != (look.storage not in s.before.storages):
             return False
     return all(s.after.names[name] not in s.before.tensors for name in code_in(m[1]))
 
@@ -264,13 +264,13 @@ def _borrowed(s, m):
 
 
 @rule(r"The borrowed memory still belongs to its owner", r"Storage (\d+) is released: its memory was borrowed")
-def _goes_on_without(s, m):
+def _owner_keeps_its_memory(s, m):
     gone = s.before.storages.keys() - s.after.storages.keys()
     return s.after.allocated == s.before.allocated and any(s.before.storages[n].counted == 0 for n in gone)
 
 
 @rule(r"<N> copies the numbers into a separate numpy array")
-def _array_of_its_own(s, m):
+def _separate_array(s, m):
     return s.after.arrays == s.before.arrays
 
 
@@ -280,7 +280,7 @@ def _no_tensor(s, m):
 
 
 @rule(r"<N> copies the numbers of <N> as \w+ to a new <S>, <B>, at version (\d+)")
-def _given_anew(s, m):
+def _copied_with_another_dtype(s, m):
     was, now = s.was(m[2]), s.named(m[2])
     return is_new(s, m[3], m[4]) and on(now, m[3]) and version_is(s, m[3], m[5]) and was.numbers == now.numbers
 
@@ -292,7 +292,7 @@ def _needs_more(s, m):
 
 
 @rule(r"<N> moves <N> to (?:the storage of <N>, )?storage (\d+): nothing is copied")
-def _lets_look(s, m):
+def _moves_to_another_storage(s, m):
     return on(s.named(m[2]), m[4]) and m[4] in s.before.storages
 
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def strict_recorder(monkeypatch):
-    """Let an error inside a recorder fail the test, and not only end the recording."""
+    """Let an error inside the recorder fail the test. By default such an error only ends the recording."""
     monkeypatch.setattr(record, "STRICT", True)
 
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
-    """A separate IPython shell with the magics loaded."""
+    """Return a separate IPython shell in which the magics are loaded."""
     from IPython.core.interactiveshell import InteractiveShell  # the recorder's tests run without IPython
 
     InteractiveShell.clear_instance()

@@ -34,7 +34,7 @@ class _Drawn:
         return self.random.choice(STARTS)
 
     def some(self, *lines: str) -> str:
-        """Return some of these lines in their order, or an empty text if there are no lines."""
+        """Return randomly chosen lines in their order, or an empty text if none is chosen."""
         kept = [line for line in lines if self.random.random() < 0.7]
         return "".join(f"{line}\n" for line in kept)
 

@@ -116,7 +116,7 @@ def differences(reported: Any, seen: dict[str, Any]) -> Iterator[str]:
             yield f"{name}: version is {storage['version']}, not {real['version']}"
         for kind, number in (("tensor", entry["id"]), ("storage", "s" + entry["storage"])):
             if same.setdefault(number, real[kind]) != real[kind]:
-                yield f"{name}: {kind} {number} stands for two"
+                yield f"{name}: {kind} {number} of the trace is two objects"
         if storage["length"] <= SMALL:
             texts = [storage["values"][str(i)] for i in range(storage["length"])]
             wanted = [text_of(number) for number in real["cells"]]
@@ -129,18 +129,18 @@ def differences(reported: Any, seen: dict[str, Any]) -> Iterator[str]:
                 if text is not None and text != text_of(number):
                     yield f"{name}: cell {cell} is {text}, not {text_of(number)}"
     if len(set(same.values())) < len(same):
-        yield "two ids for one tensor or storage"
+        yield "the trace has two ids for one tensor or storage"
     left, right = list(reported.kept_by()), list(seen["kept"])
     for one in right:
         if one in left:
             left.remove(one)
         else:
-            yield f"saved by the engine and not told: {one} of {seen['kept']}; told: {reported.kept_by()}"
+            yield f"the engine saved {one} of {seen['kept']}; the trace has {reported.kept_by()}"
             break
 
 
 def cells_of(real: dict[str, Any]) -> list[int]:
-    """Return the cells of the storage that a tensor reads, in reading order."""
+    """Return the cells of the storage that a tensor reads, in row-major order."""
     cells = [real["offset"] or 0]
     for n, stride in zip(real["shape"], real["strides"], strict=True):
         cells = [cell + i * stride for cell in cells for i in range(n)]

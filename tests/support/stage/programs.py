@@ -114,7 +114,7 @@ y = step(x)
 z = step(x * 2) + step(x)
 """
 
-PROGRAMS["locals let go"] = """\
+PROGRAMS["locals that are rebound or deleted"] = """\
 def f(a):
     b = a + 1
     b = b + 1
@@ -505,7 +505,7 @@ except RuntimeError:
 y.sum().backward()
 """
 
-PROGRAMS["a saver that dies first"] = """\
+PROGRAMS["a saved tensor that is freed before a write"] = """\
 x = mt.to_tensor([1., 2.], stop_gradient=False)
 a = x * 1
 y = a * a
@@ -638,7 +638,7 @@ del v
 gone = r() is None, s() is None
 """
 
-PROGRAMS["memory recorded meanwhile"] = """\
+PROGRAMS["a program that records its memory"] = """\
 with mt.memory.record() as log:
     x = mt.ones([4])
     y = x * 2

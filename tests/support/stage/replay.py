@@ -67,7 +67,7 @@ class Memory:
             self.saved = {id_: save for id_, save in self.saved.items() if save["node"] in self.nodes}
 
     def kept_by(self) -> list[tuple]:
-        """Return one entry for each saved tensor: operation, the reason if it is stale, and the bytes preserved."""
+        """Return for each saved tensor its operation, why it is stale ("" if it is not), and its preserved bytes."""
         return sorted(
             (
                 self.nodes[save["node"]]["op"],
@@ -106,7 +106,7 @@ def _flat(numbers) -> list:
 
 
 def _cells(tensor: mt.Tensor) -> list[int]:
-    """Return the cells of the storage that a tensor reads, in reading order."""
+    """Return the cells of the storage that a tensor reads, in row-major order."""
     ask = mt.Tensor.__dict__
     cells = [ask["offset"].__get__(tensor) if tensor._array.size else 0]
     for n, stride in zip(tensor._array.shape, ask["strides"].__get__(tensor), strict=True):

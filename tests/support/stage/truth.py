@@ -1,8 +1,8 @@
 """Observe the real state of memory after each step of a recording, and judge if the step's sentence is true.
 
-Only the numbers of storages come from the recorder. Everything else is read from the engine's
-storages, tensors and nodes in the interpreter, from the variables of the program and of its running functions, and from
-the meters of the devices.
+Only the identifying numbers of storages come from the recorder. Everything else is read from the engine's storages,
+tensors and nodes in the interpreter, from the variables of the program and of its running functions, and from the
+meters of the devices.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class Witness:
                     yield from self._below(f"{path}.{name}", each, depth - 1)
 
 
-_frozen = 0  # the number of open `existing_objects_ignored`, which is faster than a query of gc
+_frozen = 0  # how many contexts of `existing_objects_ignored` are active; a query of gc would be slower
 
 
 @contextmanager
@@ -232,7 +232,7 @@ def existing_objects_ignored() -> Iterator[None]:
 
 @contextmanager
 def watched(namespace: dict[str, Any], file: str) -> Iterator[Witness]:
-    """Return a witness of the recording inside the ``with`` block."""
+    """Yield a witness of the recording inside the ``with`` block."""
     witness = Witness(namespace, file)
     finish, begin = Steps.finish, Recorder.begin
 
@@ -271,7 +271,7 @@ class Said:
         return self.after.storages.get(number)
 
     def named(self, name: str) -> Look | None:
-        """Return the tensor of a name now or, if the line that bound it continues, after the next step."""
+        """Return the tensor of a name after the step."""
         key = self.after.names.get(name)
         return self.after.tensors.get(key) if key is not None else None
 

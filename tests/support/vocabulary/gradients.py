@@ -1,9 +1,9 @@
 """Run the programs of facts/gradients.json in minitensor and compare `.grad` with the record.
 
-An observation contains the gradient and whether it requires a gradient. If the program kept an earlier gradient in a
-variable, the observation also has the numbers of that one, and says if the object and the address are still the same.
-Versions are compared in PyTorch's vocabulary, relative to the first observation of the gradient, because their start
-only shows whether PyTorch made a copy.
+An observation contains the gradient and whether it requires a gradient. If the program stored an earlier gradient in a
+variable, the observation also has the numbers of that gradient, and whether `.grad` is still the same object at the
+same address. Versions are compared in PyTorch's vocabulary, relative to the first observation of the gradient, because
+the first version only shows whether PyTorch made a copy.
 
 An intended difference has a named kind with a pattern and a reason. A question whose difference does not match the
 pattern of its kind fails.
@@ -37,10 +37,10 @@ Steps = list[dict[str, Any]]
 #: The properties that are not compared under Paddle's names, with the reasons.
 OF_PADDLE = {
     "version": "every write raises the version; Paddle adds to a gradient without raising it",
-    "kept version": "the same",
+    "kept version": "as for version",
     "same object": "Paddle creates a new object at every access to `x.grad`",
-    "x.grad is x.grad": "the same",
-    "one object": "the same",
+    "x.grad is x.grad": "as for same object",
+    "one object": "as for same object",
     "wants gradient": "a gradient has stop_gradient=True; in Paddle the gradient of a leaf has False",
     "strides": "Paddle 2.6.2 has no such attribute",
 }
@@ -91,7 +91,7 @@ DELIBERATE = {
             "paddle: a hook that returns the same tensor each time",
         ),
     ),
-    "no circle of a leaf and its gradient": Kind(
+    "no reference cycle of a leaf and its gradient": Kind(
         "`backward(create_graph=True)` would keep both in memory, of which PyTorch warns. It is refused; the error "
         "suggests `torch.autograd.grad`",
         r"error: none, here NotImplementedError",
@@ -112,7 +112,7 @@ DELIBERATE = {
         r"error: none, here RuntimeError",
         ("paddle: a gradient saved by a product, then added to",),
     ),
-    "`set_to_zero` is heard as a keyword, too": Kind(
+    "`set_to_zero` is accepted as a keyword, too": Kind(
         "Paddle accepts the argument by position only, and fills the gradient with zeros",
         r"emptied: grad \[0.0, 0.0\], here None|\w+( \w+)?: (kept|same memory) .*",
         ("paddle: x.clear_gradient, none",),
@@ -132,8 +132,8 @@ DELIBERATE = {
         ),
     ),
     "`del x.grad`": Kind("in Paddle the process dies", r".*", ("paddle: del x.grad",)),
-    "whose memory a gradient takes over": Kind(
-        "if nothing else refers to the memory of a gradient, it may be taken over or copied",
+    "a gradient may take over memory": Kind(
+        "if nothing else refers to the memory of an arriving gradient, `.grad` may take it over or have a copy",
         r"noted: where it arrived .*",
         ("torch: an arriving gradient that nobody keeps",),
     ),
@@ -228,7 +228,7 @@ def main() -> int:
     wrong = {question: less for question, less in found.items() if less}
     for question, less in wrong.items():
         print(question, *less, sep="\n    ")
-    print(f"{len(found) - len(wrong) - len(ON_PURPOSE)} the same, {len(wrong)} otherwise, {len(ON_PURPOSE)} on purpose")
+    print(f"{len(found) - len(wrong) - len(ON_PURPOSE)} the same, {len(wrong)} different, {len(ON_PURPOSE)} on purpose")
     return len(wrong)
 
 

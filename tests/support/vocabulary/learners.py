@@ -72,7 +72,7 @@ def answer(library: str, program: str) -> dict[str, Any]:
 
 
 def differences(question: str) -> dict[str, str]:
-    """Return the differences from the most similar version; an empty list if the result equals that of a version."""
+    """Return the differences from the most similar version; an empty dict if the result equals that of a version."""
     library, _, name = question.partition(": ")
     name = name.replace("\\n", "\n")
     here = answer(library, RECORDS[VERSIONS[library][0]][name]["program"])

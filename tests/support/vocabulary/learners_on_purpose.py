@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-_SIMULATED = "where no CUDA device is, a simulated one answers"
+_SIMULATED = "without a CUDA device, a simulated one answers"
 _LAYERS = "the layer, loss or schedule is not part of minitensor"
 _TYPES = "a number that the dtype cannot hold is refused, and the error names it"
 _MASKS = "a mask holds bools: tensors of bytes, which PyTorch deprecates, only index"
@@ -26,10 +26,10 @@ _LOAD = "an empty or a missing file raises ValueError"
 _AGAIN = "recompute gives gradients to all tensors that its function uses, in every backward, and checks later writes"
 _COUNT = "versions count the writes of a storage, so the version of a copy begins at 0"
 _COUNT_MOVED = (
-    "a version belongs to the storage: a tensor that gets another storage has that one's version, and its former views "
-    "keep theirs. In PyTorch the views of a tensor share one number, whatever their storages are"
+    "a version belongs to the storage: a tensor that gets another storage has the version of that storage, and its "
+    "former views have that of the old one. In PyTorch a tensor and its views share one number, whatever their storages"
 )
-_OTHER_WORDS = "the error has words of its own, which name the function, the argument and what is allowed"
+_OTHER_WORDS = "the error has another message, which names the function, the argument and what is allowed"
 _SHAPE_SAVED = (
     "the error has the shape that was saved and the name of the write; PyTorch has the present shape, and T1 for `t_`"
 )
@@ -59,7 +59,7 @@ ON_PURPOSE: dict[str, str] = {
     r"torch: warnings: .*(huber|binary_cross|LogSoftmax|lr_scheduler|RNN|Upsample|Transformer|clip_grad_norm)": _LAYERS,
     r"torch: warnings: .*(torch.range|size_average|reduce=|init.xavier_uniform|init.normal|volatile|symeig)": _DROPPED,
     r"torch: warnings: .*(add\(y, 2, y\)|add_\(2, y\)|torch.qr|torch.cross|meshgrid)": _DROPPED,
-    r"torch: warnings: .*set_detect_anomaly": "a module says whose it is",
+    r"torch: warnings: .*set_detect_anomaly": "the name of a module begins with minitensor",
     r"torch: warnings: float\(": "float(x) of a tensor that needs a gradient gives no warning",
     r"torch: warnings: import numpy": "an operator may combine a tensor and a NumPy array",
     r"torch: warnings: x.sum\(\).backward\(create_graph=True\)": "refused: use autograd.grad",
@@ -75,7 +75,7 @@ ON_PURPOSE: dict[str, str] = {
     r"torch: in place .*x.real": _FUNCTION,
     r"torch: in place .*inference_mode": "inference_mode does the same as no_grad, and its tensors are ordinary ones",
     r"torch: missing names: x.foo = 1": "a tensor has no __dict__, so it refuses new attributes",
-    r"torch: missing names: (torch.tensor|dir\(torch\))": "a Python function, and other names in the module",
+    r"torch: missing names: (torch.tensor|dir\(torch\))": "it is a Python function, and the module has other names",
     r"torch: missing names: x\['a'\]": "an index of a wrong type raises IndexError",
     r"torch: (missing names|calls): .*(cuda|gpu|accelerator)|paddle: warnings: .*(cuda|gpu)": _SIMULATED,
     r"torch: missing names: torch.device\('foo'\)": "minitensor has only the devices cpu and cuda",
@@ -89,10 +89,10 @@ ON_PURPOSE: dict[str, str] = {
     r"paddle: whole numbers: (i.norm|.*relu|.*softmax)": "integers are converted to float32, and Paddle refuses them",
     r"paddle: whole numbers: (-b|bool\(b\)|.*dtype=float)": _OWN,
     r"paddle: deep copies: not a leaf": "a deep copy would lose its history; use detach()",
-    r"paddle: deep copies: (a state dict|a parameter)": "other names of the two classes",
+    r"paddle: deep copies: (a state dict|a parameter)": "the two classes have other names",
     r"paddle: modules: (batch norm of the old kind|layer norm|dropout)": _LAYERS,
     r"paddle: modules: batch norm": "the gradient of one row is 0, and no warning is repeated in training",
-    r"paddle: modules: a double input": "dtypes promote",
+    r"paddle: modules: a double input": "dtypes are promoted",
     r"paddle: modules: a wrong shape": "a state that does not fit is refused, and nothing is loaded",
     r"paddle: modules: loaded": "every write raises the version, also set_value",
     r"paddle: warnings: F.(mse_loss|l1_loss)": "a loss refuses to broadcast, because that is usually a mistake",

@@ -42,7 +42,7 @@ def answers(library: str, question: str) -> tuple[list[Any], Any]:
 
 
 def alike(then: Any, here: Any, gradients: int = 0) -> bool:
-    """True if two answers agree, of which the last ``gradients`` entries are gradients. Any two errors agree."""
+    """True if two answers agree. The last ``gradients`` entries of each are gradients. Any two errors agree."""
     if isinstance(then, str) or isinstance(here, str):
         return isinstance(then, str) and isinstance(here, str)
     results = len(then) - gradients
@@ -144,7 +144,7 @@ KINDS = (
         r".*\b(logcumsumexp|nanmedian|erfc|rad2deg|sgn|logaddexp|huber_loss|interpolate)\(",
         missing_here,
     ),
-    Kind("functions with only PyTorch's names here",
+    Kind("functions that minitensor has only under PyTorch's names",
          r"paddle: .*\bL\.(logspace|vstack|hstack)\(", missing_here),
     Kind(
         "IEEE 754 leaves the sign of the larger of 0.0 and -0.0 open, and numpy's depends on the processor",
@@ -170,7 +170,7 @@ KINDS = (
     Kind("cumprod's and prod's gradients are exact beside 0, nan and inf: the frameworks divide",
          r"(torch|paddle): (rows|\[\], nan): L.(cumprod|prod)\("),
     Kind("the median of an empty tensor is nan, without a history", r"torch: (\[|integer \[0\]).*: L.median\(x\)$"),
-    Kind("among equal elements the position is that of the first", r"torch: rows: L.kthvalue"),
+    Kind("kthvalue returns the position of the first of equal elements", r"torch: rows: L.kthvalue"),
     Kind("these functions convert integers to float32; PyTorch keeps the dtype",
          r"torch: int.*: F.(relu6|hardtanh|threshold|soft.*|log_softmax)\("),
     Kind("functions of integers have float32 results; Paddle's atan2 has float64", r"paddle: integer.*: L.atan2"),
@@ -190,7 +190,7 @@ KINDS = (
          r"paddle: .*\[0.*: L.gather", refused_here),
     Kind("add_n adds tensors of one shape; Paddle returns a sum in the shape of the last",
          r"paddle: .* and .*: L.add_n", refused_here),
-    Kind("distances of nothing have an empty gradient", r"paddle: .*0.*: L.cdist",
+    Kind("the distances of empty tensors have an empty gradient", r"paddle: .*0.*: L.cdist",
          lambda then, here: not isinstance(then, str) and _alike(then[0], here[0], True)),
     Kind("an integer has neither nan nor a fraction", r"paddle: int.*: L.(masked_fill|pow|logsumexp|diag)\(",
          refused_here),

@@ -41,7 +41,7 @@ class Mark:
 
 
 def marks(svg: str) -> list[Mark]:
-    """Yield every box and every text of a picture, without patterns."""
+    """Return every box and every text of a picture, without those of patterns."""
     return list(_marks(ElementTree.fromstring(svg), 0.0, 0.0, None))
 
 

@@ -20,7 +20,7 @@ HOSTILE = '<img src=x onerror="window.hacked=1"></script><b>$x$`'
 
 
 def log_of(kind: str) -> MemoryLog:
-    """Return the handwritten log of a training step: 13 or 17 events, with a second segment before the peak."""
+    """Return a log of one training step, "normal" or in place, with a second segment before the peak."""
     log = MemoryLog(CachingAllocator(1 << 20, "torch/32"))
     x = log.allocate(16 * KIB, name="x", op="randn", line=1)
     log.allocate(8 * KIB, name="w", op="randn", line=2)

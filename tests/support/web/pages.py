@@ -50,7 +50,7 @@ def trace(name: str) -> dict:
 
 
 def element(data: dict, fallback: str = "", attributes: str = "") -> str:
-    """Return the HTML of a stage. "<" is escaped, the only character that could end the script element early."""
+    """Return the HTML of a stage. "<" is escaped, because only this character could end the script element early."""
     script = f'<script type="application/json">{json.dumps(data).replace("<", chr(92) + "u003c")}</script>'
     return f"<memory-stage {attributes}>{script}{fallback}</memory-stage>"
 

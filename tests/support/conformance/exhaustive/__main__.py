@@ -36,13 +36,13 @@ def main() -> int:
     parser.add_argument(
         "--policy",
         action="append",
-        help="2.5, 2.6 or copy_on_write; as READS:WRITES[,WRITES...] different ones for statements that read and, in "
-        "turns, for those that write. May be given several times; the three policies by default",
+        help="2.5, 2.6 or copy_on_write; or READS:WRITES[,WRITES...], one policy for statements that only read, and "
+        "policies used in turn for statements that write. May be given several times; default: each of the three",
     )
     parser.add_argument("--limit", type=int, help="that many programs, spread evenly, instead of all")
-    parser.add_argument("--only", type=int, help="the program of this number alone")
+    parser.add_argument("--only", type=int, help="judge only the program with this number")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--record", type=Path, help="a JSON file for the counts, beside those that it has already")
+    parser.add_argument("--record", type=Path, help="a JSON file to which the counts are added")
     chosen = parser.parse_args()
 
     plans = chosen.policy or list(POLICIES)

@@ -4,9 +4,9 @@ A number from 0 to ``count(length) - 1`` identifies a program of some length. ``
 without generating the others, and two numbers never give the same program.
 
 The shapes are chosen so that most statements fit one another: ``a`` and ``x`` are [2, 2], ``b`` and the rows are [2],
-and ``v``, ``w``, ``y``, ``z``, ``d`` are either. If two shapes do not fit, the engine and the reference must both
-refuse. The functions are bounded and no number is 0 or 1, so that a wrong number remains visible in every gradient that
-depends on it.
+and ``v``, ``w``, ``y``, ``z``, ``d`` have one of these shapes. If two shapes do not fit, the engine and the reference
+must both refuse. The functions are bounded and no number is 0 or 1, so that a wrong number remains visible in every
+gradient that depends on it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """References with one planted mistake each. The judge must notice each of them when it replaces the engine.
 
-Every fault is a mistake that an engine could make. ``noticed_by`` is the kind of disagreement that it has to cause, and
-``plan`` has the policies. If the judge misses one of them, it cannot find that mistake in the engine either.
+Every fault is a mistake that an engine could make. ``noticed_by`` is the kind of disagreement that it has to cause
+under the policies of ``plan``. If the judge misses a fault, it cannot find that mistake in the engine either.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ViewsShareNoHistory(World):
         return seen
 
 
-class DetachKeepsTheFamily(World):
+class DetachKeepsTheGroup(World):
     """Gradients flow through a detached alias, which they must not."""
 
     plan, noticed_by = "2.6", "stop_gradient"
@@ -72,7 +72,7 @@ class ViewsOfLeavesMayBeWritten(World):
         return [reason for reason in super().unwritable(target) if reason is not LEAF or hasattr(target, "directions")]
 
 
-class LossesAreNotNoticed(World):
+class StaleValuesAreRead(World):
     """Backward continues with overwritten values, and computes the derivative at the current values."""
 
     plan, noticed_by = "2.6", "accepted"
@@ -94,7 +94,7 @@ class OnlyTheFirstWriteIsPreserved(World):
         return derivative * 1.001 if missed else derivative
 
 
-class TheSaveDecides(World):
+class PolicyOfTheSaveDecides(World):
     """The policy at the time of saving decides about a write, instead of the policy at the time of the write."""
 
     plan, noticed_by = "copy_on_write:2.6", "accepted"
@@ -108,7 +108,7 @@ class TheSaveDecides(World):
         return saved
 
 
-class EveryVersionSaysLost(World):
+class EveryErrorSaysThatBytesWereLost(World):
     """The error says that bytes were overwritten although only the version of their storage changed."""
 
     plan, noticed_by = "2.6", "error"
@@ -121,7 +121,7 @@ class EveryVersionSaysLost(World):
             raise
 
 
-class OnlyTheVersionMatters(World):
+class NoErrorSaysThatBytesWereLost(World):
     """The error always says that no bytes were overwritten."""
 
     plan, noticed_by = "2.6", "error"

@@ -85,7 +85,7 @@ class Judge:
     def __init__(self, engine: Callable, plan: Plan) -> None:
         self.engine, self.plan = engine, plan
         cpu = getattr(getattr(engine(), "device", None), "cpu", None)
-        self.held = cpu.memory_allocated if cpu else lambda: 0  # an engine with a planted fault has no byte counter
+        self.allocated = cpu.memory_allocated if cpu else lambda: 0  # engines with a planted fault do not count bytes
         self.weights = [self._weights(World()), self._weights(engine())]
 
     @staticmethod
@@ -98,7 +98,7 @@ class Judge:
         return made
 
     def run(self, program: Program) -> Outcome:
-        outcome, before = Outcome(), self.held()
+        outcome, before = Outcome(), self.allocated()
         sides = {"mt": World()}, {"mt": self.engine()}
         try:
             self._perform(program, sides, outcome.refusals)
@@ -108,9 +108,9 @@ class Judge:
         if any(kind not in FREE for kind in outcome.refusals):
             outcome.verdict = "refused"
         sides[1].clear()
-        if self.held() != before:
+        if self.allocated() != before:
             outcome.verdict, outcome.kind = "wrong", "memory"
-            outcome.message = f"{self.held() - before} bytes are still allocated after the last name is gone"
+            outcome.message = f"{self.allocated() - before} bytes are still allocated after the last name is gone"
         return outcome
 
     def _perform(self, program: Program, sides: tuple[dict, dict], refusals: list[str]) -> None:
@@ -121,9 +121,9 @@ class Judge:
                 world.set_inplace_policy(policy)
                 engine.set_inplace_policy(policy)
                 in_force = policy
-            held = self.held()
+            held = self.allocated()
             _both(lambda side, code=s.code: exec(code, side), sides, refusals)
-            kept = self.held() - held
+            kept = self.allocated() - held
             if s.writes and kept > world.may_hold:
                 raise Wrong("memory", f"`{s.text}` keeps {kept} bytes, and needs {world.may_hold}")
         names = _compared(*sides)
@@ -191,7 +191,7 @@ def _compared(ours: dict, theirs: dict) -> list[str]:
 
 
 def _same_numbers(kind: str, names: list[str], expected: list, actual: list) -> None:
-    """Compare two tensors. None, which the engine returns if there is no gradient, counts as zeros."""
+    """Compare named tensors of both sides. None, which the engine returns for a missing gradient, counts as zeros."""
     for name, ours, theirs in zip(names, expected, actual, strict=True):
         wanted = ours.numpy()
         found = np.zeros_like(wanted) if theirs is None else theirs.numpy()

@@ -2,8 +2,8 @@
 
 The reasons are computed from two lists that the reference keeps for each storage: its writes, and the saved tensors
 that are still alive. A refusal in backward has one of two kinds: (a) bytes of a saved tensor were overwritten after
-saving; (b) only the version of their storage changed, because other bytes were written. The cells alone decide which,
-and the engine's error has to agree in its words, its lines and its versions.
+saving; (b) only other bytes of its storage were written, which changed the version. The written cells decide the kind,
+and the engine's error has to name the kind, the lines and the versions correctly.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def _joined(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return numpy's answer, which is the same for the same shapes, or raise ValueError."""
+    """Return the broadcast shape, which is cached, or raise ValueError if the shapes do not fit."""
     shape = _joined(*shapes)
     if shape is None:
         raise ValueError(f"shapes {shapes} do not fit")
@@ -68,7 +68,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def broadcast_to(v: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return ``v`` itself if it has this shape."""
+    """Broadcast ``v`` to a shape. If it has this shape already, ``v`` itself is returned."""
     return v if v.shape == shape else np.broadcast_to(v, shape)
 
 
@@ -96,7 +96,7 @@ def _sigmoid(v: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-v))
 
 
-# by name: functions that return the value, the slope, and True inside the domain
+# by name: functions that return the value, the slope, and True inside the domain; None if the domain is everything
 UNARY = {
     "neg": (lambda v: -v, lambda v: -np.ones_like(v), None),
     "abs": (np.abs, np.sign, _smooth_or_zero),

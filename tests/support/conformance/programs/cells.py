@@ -55,8 +55,8 @@ class Storage:
     """One value per cell; ``version`` counts the writes; ``written[c]`` is the version that last wrote cell ``c``.
 
     ``harmful`` lists in rising order the versions made by writes that did not preserve needed values. ``settled`` is
-    True once the memory order was compared, so that it can no longer follow the engine. ``is_gradient`` is True if
-    backward created the storage for a tensor's ``grad``.
+    True after the memory order was compared with the engine's and may no longer be adapted to it. ``is_gradient`` is
+    True if backward created the storage for a tensor's ``grad``.
     """
 
     def __init__(self, values: np.ndarray):
@@ -72,7 +72,7 @@ class Storage:
 class Accepted(NamedTuple):
     """Numbers of the engine that agree with those of some cells at one version of their storage.
 
-    The same numbers need no second comparison until the cells are written.
+    The same numbers need no second comparison until the storage is written.
     """
 
     cells: np.ndarray | None = None
@@ -87,7 +87,7 @@ class Accepted(NamedTuple):
         return cls(tensor.cells, tensor.storage.version, actual.dtype, actual.shape, actual.tobytes())
 
     def covers(self, tensor, actual: np.ndarray) -> bool:
-        """True if ``actual`` is what was compared with ``tensor``, which has not been written since."""
+        """True if these numbers were already compared with ``tensor``, whose storage was not written since."""
         return (
             self.cells is tensor.cells
             and self.version == tensor.storage.version

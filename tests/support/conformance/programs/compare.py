@@ -50,7 +50,11 @@ class Invalid(Exception):
 
 @dataclass
 class Outcome:
-    """The result of one program. ``verdict`` is right, refused, ended, idle (no gradient was requested) or wrong."""
+    """The result of one program.
+
+    ``verdict`` is right, refused, wrong, idle (no gradient was requested), ended (a statement would have left the
+    domain of its operation) or invalid.
+    """
 
     program: list[str]
     verdict: str = "right"
@@ -292,16 +296,16 @@ def run_program(engine, rng: Random, policy: str, statements: int, dtypes: tuple
 
     def perform():
         for text in writer.opening():
-            take(duel, outcome, text)
+            run_statement(duel, outcome, text)
         for _ in range(statements):
             text = writer.statement()
             tags = writer.tags
             outcome.attempted += tags
-            if take(duel, outcome, text):
+            if run_statement(duel, outcome, text):
                 outcome.tags += tags
         closing = writer.closing()
         for text in closing:
-            take(duel, outcome, text)
+            run_statement(duel, outcome, text)
         if not closing:
             outcome.verdict = "idle"
 
@@ -316,13 +320,13 @@ def replay(engine, program: list[str], policy: str, tolerance: float) -> Outcome
 
     def perform():
         for text in program:
-            take(duel, outcome, text)
+            run_statement(duel, outcome, text)
 
     judged(engine, duel, outcome, perform)
     return outcome
 
 
-def take(duel: Duel, outcome: Outcome, text: str) -> bool:
+def run_statement(duel: Duel, outcome: Outcome, text: str) -> bool:
     """Run one more statement; return True if it was executed."""
     outcome.program.append(text)
     done = duel.step(text)

@@ -20,8 +20,8 @@ STEP = 1e-5
 
 
 def smooth_program(rng: Random, statements: int) -> list[str]:
-    """Return a program without detach, no_grad and similar statements. If it leaves the domain of an operation, it ends
-    before.
+    """Return a program without detach, no_grad and similar statements. It ends before a statement that leaves the
+    domain of its operation.
     """
     world = World()
     env = {"mt": world, "np": np}

@@ -1,7 +1,7 @@
 """References with one planted mistake each. The comparison must notice each of them when it replaces the engine.
 
 Every fault is a mistake that an engine could make or that a framework makes. ``noticed_by`` is the kind of disagreement
-that it has to cause. If the comparison misses one of them, it cannot find that mistake in the engine either.
+that it has to cause. If the comparison misses a fault, it cannot find that mistake in the engine either.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class ViewsShareNoHistory(World):
     noticed_by = "gradient"
 
     def make_view(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
-        group = self.found(tensor.storage)
+        group = self.new_group(tensor.storage)
         group.tangents[:] = tensor.group.tangents
         group.wants, group.record = tensor.group.wants, tensor.group.record
         return CellTensor(self, tensor.storage, group, cells)
 
 
-class DetachKeepsTheFamily(World):
+class DetachKeepsTheGroup(World):
     """Gradients flow through a detached alias, which they must not."""
 
     noticed_by = "stop_gradient"
@@ -38,7 +38,7 @@ class DetachKeepsTheFamily(World):
         return CellTensor(self, tensor.storage, tensor.group, tensor.cells)
 
 
-class NoGradViewsTakePart(World):
+class NoGradViewsPassGradients(World):
     """Gradients flow through a view that was taken under no_grad, which they must not."""
 
     noticed_by = "stop_gradient"
@@ -67,7 +67,7 @@ class NoGradWritesAreRecorded(World):
         super().write(target, cells, result, True if not self.grad_enabled and target.group.wants else recording)
 
 
-class EveryRepeatedIndexCounts(World):
+class FirstOfRepeatedIndicesCounts(World):
     """If setitem repeats an index, the derivative is that of the first value."""
 
     noticed_by = "gradient"
@@ -119,7 +119,7 @@ class ChecksAfterTheWrite(World):
             raise
 
 
-class LeavesMayBeWritten(World):
+class ViewsOfLeavesMayBeWritten(World):
     """A leaf is protected, but a view of it is not."""
 
     noticed_by = "accepted"
@@ -142,7 +142,7 @@ class ReadsWhatItOverwrote(World):
         return Dual(np.where(first, result.v, self.dual(x).v), result.t)
 
 
-class BackwardForgetsWhatWasThere(World):
+class BackwardReplacesTheGradient(World):
     """A second backward replaces the gradient instead of adding to it."""
 
     noticed_by = "gradient"
@@ -214,7 +214,7 @@ class VersionsDecideUnderCopyOnWrite(World):
         target.storage.harmful = list(range(1, target.storage.version + 1))
 
 
-class PolicyOfTheSave(World):
+class PolicyOfTheSaveDecides(World):
     """The policy at the time of saving decides about a write, instead of the policy at the time of the write."""
 
     noticed_by = "unjustified"
@@ -231,7 +231,7 @@ class PolicyOfTheSave(World):
             for s in r.saves:
                 if not getattr(r, "preserving", True) and s.storage.version > s.version:
                     self.stale_versions = {(s.storage.version, s.version, c.STALE_BYTES.reason)}
-                    self.speak(c.STALE_BYTES)
+                    self.raise_as_engine(c.STALE_BYTES)
         return super().differentiate(outputs, seeds, retain_graph)
 
 
@@ -255,7 +255,7 @@ class ShapeOperationsCount(World):
         tensor.storage.version += 1
 
 
-class InPlaceGivesAnother(World):
+class InPlaceReturnsAnotherTensor(World):
     """An in-place operation returns another tensor on the same storage."""
 
     noticed_by = "sharing"
@@ -265,7 +265,7 @@ class InPlaceGivesAnother(World):
         return CellTensor(self, target.storage, target.group, target.cells)
 
 
-class SplitGivesViews(World):
+class SplitReturnsViews(World):
     """The results of split share memory with its input, as in PyTorch."""
 
     noticed_by = "sharing"

@@ -24,6 +24,7 @@ from .moves_wrong import Mistakes
 from .tensor import CellTensor
 from .vocabulary import World
 
+#: The methods that generate statements, and how often each is chosen relative to the others.
 MOVES = {
     "unary": 9,
     "unary_": 13,
@@ -171,7 +172,7 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
         return None
 
     def closing(self) -> list[str]:
-        """Return a backward from up to six tensors that need a gradient, each with a random gradient to start with."""
+        """Return calls of backward for up to six tensors that need a gradient, each with a random initial gradient."""
         wanting = self.floats(lambda t: t.group.wants)
         chosen = self.rng.sample(wanting, min(6, len(wanting)))
         return [self.backward_from(name, "retain_graph=True") for name in chosen]

@@ -111,7 +111,7 @@ def new_shape(rng: Random, count: int) -> list[int]:
 
 
 def axes(rng: Random, ndim: int):
-    """Return the text of one axis, of several, or None for all."""
+    """Return one axis, a list of axes, or None for all axes."""
     if ndim == 0 or rng.random() < 0.35:
         return None
     if ndim > 1 and rng.random() < 0.2:

@@ -45,7 +45,7 @@ class Histories:
         return f"{name} = {x}.detach()"
 
     def cut(self) -> str | None:
-        """Set stop_gradient = True on a result, which then leaves its group."""
+        """Set stop_gradient = True on a result, which removes it from its group."""
 
         def allowed(t: CellTensor) -> bool:
             return t.group.wants and t.group.leaf is None and t not in self.world.retained
@@ -57,8 +57,8 @@ class Histories:
         return self.rng.choice((f"{x}.stop_gradient = True", f"{x}.detach_()"))
 
     def begin(self) -> str | None:
-        """Set stop_gradient = False. On the first tensor of a group this makes the whole group a leaf, on others only
-        the view.
+        """Set stop_gradient = False. On the first tensor of a group this makes the whole group a leaf, on another
+        tensor it makes only this view a leaf.
         """
 
         def allowed(t: CellTensor) -> bool:
@@ -81,7 +81,7 @@ class Histories:
         self.tags.add("another policy from now on")
         return f"mt.set_inplace_policy('{self.rng.choice(self.policies)}')"
 
-    # ---- watching gradients ------------------------------------------------------------------------------------------
+    # ---- gradients ---------------------------------------------------------------------------------------------------
 
     def hook(self) -> str | None:
         x = self.any_float()

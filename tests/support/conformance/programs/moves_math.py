@@ -47,7 +47,7 @@ class Mathematics:
         return self.perhaps_named(self.rng.choice((f"{x}.{name}_()", f"{x}.{name}_()", f"mt.{name}_({x})")))
 
     def with_numbers(self, names: tuple[str, ...]) -> tuple[str, str, dict]:
-        """Return an operation with numbers as arguments: its name, the arguments as text, and as a dictionary."""
+        """Return the name of an operation with numbers as arguments, the arguments as text, and as a dictionary."""
         name, params = self.rng.choice(names), {}
         if name == "scale":
             params = {"scale": ix.number(self.rng)}
@@ -184,7 +184,7 @@ class Mathematics:
         call = self.rng.choice((f"{x} @ {y}", f"mt.matmul({x}, {y})", f"{x}.matmul({y})"))
         return f"{self.fresh_name()} = {call}"
 
-    # ---- more, and fewer ---------------------------------------------------------------------------------------------
+    # ---- reductions, choices and joins -------------------------------------------------------------------------------
 
     def reduction(self) -> str | None:
         name, x = self.rng.choice(REDUCTIONS), self.any_float()

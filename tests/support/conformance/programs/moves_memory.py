@@ -39,7 +39,7 @@ class Memory:
         if len(set(names)) < len(names):
             return None
         if call == ".unbind(0)" and self.rng.random() < 0.3:
-            call = ""  # a loop over the tensor takes the same views
+            call = ""  # unpacking the tensor itself creates the same views
         return f"{', '.join(names)} = {x}{call}"
 
     def view_call(self, name: str, t: CellTensor) -> str | None:
@@ -113,7 +113,7 @@ class Memory:
     # ---- copies ------------------------------------------------------------------------------------------------------
 
     def copy(self) -> str | None:
-        """Copy with an operation of Paddle's vocabulary whose PyTorch namesake is a view."""
+        """Copy with clone, or with an operation whose namesake in PyTorch returns a view."""
         x, name = self.any_float(), self.rng.choice(("clone", "split", "chunk", "expand", "broadcast_to"))
         shape = list(self.at(x).cells.shape)
         self.tags.add(name)

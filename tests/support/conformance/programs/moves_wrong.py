@@ -29,7 +29,7 @@ class Mistakes:
         return x + self.rng.choice(calls)
 
     def wrong_shape(self) -> str | None:
-        """Use an operand in place whose shape cannot be broadcast to that of the target."""
+        """Call an in-place operation with an operand whose shape cannot be broadcast to that of the target."""
         x = self.any_float()
         shape = self.at(x).cells.shape
         y = self.pick(self.floats(lambda t: not fits(shape, t) or np.broadcast_shapes(shape, t.cells.shape) != shape))
@@ -37,7 +37,7 @@ class Mistakes:
         return None if y is None else f"{x}.{name}_({y})"
 
     def wrong_fit(self) -> str | None:
-        """Use operands that do not broadcast."""
+        """Use two operands whose shapes cannot be broadcast together."""
         x = self.any_float()
         y = self.pick(self.floats(lambda t: not fits(self.at(x).cells.shape, t)))
         name = self.rng.choice(("add", "multiply", "maximum"))

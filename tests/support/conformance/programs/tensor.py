@@ -27,7 +27,7 @@ class CellTensor(Views, Elements):
         self.emptied_at: int | None = None  # for a gradient: the version after clear_gradient wrote zeros
         self.noise = 0.0  # for a gradient: the size of the terms that cancelled in it
         self.settled_cells: np.ndarray | None = None  # the cells at the time when the layout was compared
-        self.accepted = self.accepted_gradient = c.NOTHING  # numbers of the engine that agree
+        self.accepted = self.accepted_gradient = c.NOTHING  # numbers of the engine that were compared and agree
         self.folded = False  # True for a view of a tensor whose elements share memory
         self.directions: dict[int, int] = {}  # for a leaf, or if gradients are retained: the direction of each cell
         if group.first is None:

@@ -75,13 +75,13 @@ class World:
     def fresh(self, result: Dual, wants: bool = False) -> CellTensor:
         """Return a tensor on a new storage, in a new group."""
         storage = c.Storage(result.v.ravel().copy())
-        tensor = CellTensor(self, storage, self.found(storage), storage.cells.reshape(result.v.shape))
+        tensor = CellTensor(self, storage, self.new_group(storage), storage.cells.reshape(result.v.shape))
         if wants:
             tensor.group.tangents[:] = result.t.reshape(tensor.group.tangents.shape)
             tensor.group.wants = True
         return tensor
 
-    def found(self, storage: c.Storage) -> c.Group:
+    def new_group(self, storage: c.Storage) -> c.Group:
         self.groups.append(c.Group(storage))
         return self.groups[-1]
 
@@ -123,13 +123,13 @@ class World:
     def refuse(self, must: list[c.Refusal], may: list[c.Refusal] = ()) -> None:
         """Raise ``Refused`` if the engine must refuse, or if it may refuse and did."""
         if self.strict and (must or may):
-            self.speak([*must, *may][0])
+            self.raise_as_engine([*must, *may][0])
         if must:
             raise c.Refused([*must, *may])
         if may and self.engine_error is not None:
             raise c.Refused(list(may))
 
-    def speak(self, refusal: c.Refusal) -> None:
+    def raise_as_engine(self, refusal: c.Refusal) -> None:
         """Raise the error that an engine would raise."""
         now, then, reason = min(self.stale_versions, default=(0, 0, ""))
         words = "doesn't stop gradient can't use inplace strategy, or its shape"
@@ -146,14 +146,14 @@ class World:
         taken under no_grad.
         """
         detached = tensor.group.wants and not self.grad_enabled
-        group = self.found(tensor.storage) if detached else tensor.group
+        group = self.new_group(tensor.storage) if detached else tensor.group
         view = CellTensor(self, tensor.storage, group, cells)
         view.folded = tensor.folded or c.overlaps_itself(tensor.cells)
         return view
 
     def alias(self, tensor: CellTensor) -> CellTensor:
         """Return a detached alias: the first tensor of another group on the same storage."""
-        alias = CellTensor(self, tensor.storage, self.found(tensor.storage), tensor.cells)
+        alias = CellTensor(self, tensor.storage, self.new_group(tensor.storage), tensor.cells)
         alias.folded = tensor.folded
         return alias
 
@@ -193,11 +193,11 @@ class World:
         return dtype if is_float(dtype) or integers_stay else np.dtype("float32")
 
     def foresee(self, name: str, operands: list, params: dict) -> None:
-        """Evaluate an operation and keep the result for the statement that is about to perform it."""
+        """Evaluate an operation, and store the result for the statement that will perform it."""
         self.foreseen = name, operands, params, self.grad_enabled, self.evaluate(name, operands, params)
 
     def was_foreseen(self, name: str, operands: list, params: dict) -> bool:
-        """True if the last operation that was foreseen is this one."""
+        """True if the last call of ``foresee`` evaluated this operation."""
         if self.foreseen is None or self.foreseen[0] != name or self.foreseen[3] != self.grad_enabled:
             return False
         given, told = self.foreseen[1:3]
@@ -275,8 +275,8 @@ class World:
         return [c.LEAF] * leaf + [c.OVERLAP] * overlaps
 
     def doubtful(self, target: CellTensor) -> list[c.Refusal]:
-        """True for a view of a tensor whose elements share memory. The engine may refuse to write it even if its own
-        elements do not.
+        """Return the refusals that the engine may raise. It may refuse to write a view of a tensor whose elements share
+        memory, even if the elements of the view do not.
         """
         return [c.OVERLAP] * target.folded
 
@@ -343,7 +343,7 @@ class World:
             noise += np.abs(terms).sum(0)
         if not retain_graph:
             for r in records:
-                # Also if backward is refused, because it is not specified which values a failed backward frees.
+                # A refused backward may free values too, because its effect on them is not specified.
                 r.freed = True
         self.refuse([], may)
         return derivative, noise, records

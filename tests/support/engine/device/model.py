@@ -52,6 +52,7 @@ def paddle_rules(nbytes: int) -> Wanted:
 
 
 RULES = {"torch": torch_rules, "paddle": paddle_rules, "torch/32": small_torch_rules}
+#: Profiles that allocate from the end of a free piece.
 TAKES_THE_END = {"paddle"}
 
 

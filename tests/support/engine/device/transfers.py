@@ -14,7 +14,7 @@ assert samples_functions  # imported because it registers samples
 
 
 def crossed(work: Callable[[], object]) -> tuple[int, int, int]:
-    """Return how many arrays ``work`` copies to the device and to the host, and for how many numbers it waits."""
+    """Return how many arrays ``work`` copies to the device, how many to the host, and for how many numbers it waits."""
     transfers = current.simulated.transfers
     before = transfers.to_device, transfers.to_host, transfers.waits
     work()
@@ -40,7 +40,7 @@ def forward_and_backward(sample: Sample, in_place: bool) -> tuple[int, int, int]
 
 
 def only_backward(case: Case, in_place: bool) -> tuple[int, int, int]:
-    """Return the transfers of the backward of an indexed operation, whose forward copies its index."""
+    """Return the transfers of the backward of an indexed operation. Its forward is not counted: it copies the index."""
     tensors = samples_indexed.tensors(case)
     for tensor in tensors:
         tensor.stop_gradient = False

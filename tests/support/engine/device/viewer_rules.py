@@ -113,14 +113,14 @@ def expect_steps_back(data: dict[str, Any], device: int) -> None:
     expect_inside(blocks, segments)
     for event in reversed(data["device_traces"][device]):
         if event["action"] == "alloc":
-            assert blocks.pop(event["addr"], None) is not None, "a block that is made must be there afterwards"
+            assert blocks.pop(event["addr"], None) is not None, "an allocated block must exist after this event"
         elif event["action"] == "free_completed":
-            assert event["addr"] not in blocks, "a block that is freed must not be there afterwards"
+            assert event["addr"] not in blocks, "a freed block must not exist after this event"
             blocks[event["addr"]] = event["size"]
         elif event["action"] == "segment_alloc":
-            assert segments.pop(event["addr"], None) == event["size"], "a segment that comes must be there afterwards"
+            assert segments.pop(event["addr"], None) == event["size"], "a reserved segment must exist after this event"
         elif event["action"] == "segment_free":
-            assert event["addr"] not in segments, "a segment that goes must not be there afterwards"
+            assert event["addr"] not in segments, "a released segment must not exist after this event"
             segments[event["addr"]] = event["size"]
         expect_inside(blocks, segments)
 

@@ -1,6 +1,6 @@
 """Run random programs of aliases and in-place writes, and compare them with PyTorch's recorded results.
 
-    generator.py   generates the programs, of which each is identified by a seed and a number
+    generator.py   generates the programs; a seed and a number identify each
     running.py     runs a program line by line, in PyTorch or minitensor, and records the state of every name
     judging.py     compares the results and names the kind of each difference
     __main__.py    does this from the command line

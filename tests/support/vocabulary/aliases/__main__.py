@@ -26,11 +26,11 @@ def main(arguments: list[str]) -> int:
             unknown.append((len(judged.lines), number, judged))
         if arguments:
             show(number, judged)
-    print(f"{len(numbers):,} programs. One that differs may do so in several ways.")
+    print(f"{len(numbers):,} programs. A program may differ in several ways.")
     for verdict, count in counts.most_common():
         print(f"{count:6,}  {verdict}")
     if unknown and not arguments:
-        print("\nThe shortest of no kind:")
+        print("\nThe shortest program without a kind:")
         show(*min(unknown, key=lambda one: one[:2])[1:])
     return len(unknown)
 

@@ -243,7 +243,7 @@ class Writer:
             change, shape = "unsqueeze_(0)", (1, *target.shape)
         leaves = {name.memory for name in self.names.values() if name.leaf and name.wants}
         self.say(f"{target.name}.{change}")
-        if not (target.wants and target.memory in leaves):  # otherwise both refuse the line
+        if not (target.wants and target.memory in leaves):  # otherwise both libraries refuse the line
             self.call(replace(target, shape=shape))
 
     def gradient(self) -> None:
@@ -280,7 +280,7 @@ class Writer:
 
     def detach_in_place(self) -> None:
         target = self.pick([name for name in self.names.values() if not name.leaf])
-        if target.view:  # refused in both
+        if target.view:  # both libraries refuse detach_ on a view
             self.say(f"{target.name}.detach_()")
             return
         self.say(f"{target.name}.detach_()", f"{target.name} = {target.name}.detach()", "detach_")

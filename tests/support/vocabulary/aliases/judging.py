@@ -33,9 +33,9 @@ KINDS = {
     "needs less": "`log_softmax` and `std` save less in minitensor, so more may be overwritten",
     "a gradient of its own memory": "the result of `grad` may be expanded in PyTorch, so that it cannot be written",
     "saved, then detached": "PyTorch refuses to use a saved tensor after `detach_`; minitensor uses its numbers",
-    "expanded": "a write through a tensor whose elements share memory is refused before anything is written; PyTorch "
-    "lets some through",
-    "all or nothing": "a backward that raises changes no gradient; PyTorch has changed some by then",
+    "expanded": "minitensor refuses every write through a tensor whose elements share memory; PyTorch accepts some of "
+    "these writes",
+    "all or nothing": "in minitensor, a backward that raises changes no gradient; in PyTorch it may have changed some",
     "another reason": "both refuse the same line, which has several faults, and report different ones",
     "a leaf that is none": "after requires_grad_ on its base, PyTorch refuses a write into a view as if it were a "
     "leaf, although its `is_leaf` is false",

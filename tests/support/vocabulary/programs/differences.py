@@ -36,7 +36,7 @@ def without_the_flag_of_gradients(vocabulary: str, program: str, answer: Answer)
 
 
 def without_additions_to_errors(vocabulary: str, program: str, answer: Answer) -> Answer:
-    """Return the answer with only the first line of each error that the program prints."""
+    """Return the answer without printed lines that end with a full stop, as do those that minitensor adds to errors."""
     if "print(error)" not in program:
         return answer
     return {**answer, "out": "\n".join(line for line in answer.get("out", "").splitlines() if not line.endswith("."))}

@@ -22,7 +22,7 @@ MODULES_LEFT_OUT = {
     "minitensor.torch": "the other vocabulary",
 }
 _BY_RECORDER = "the recorder calls it while a program runs, with values of the engine"
-_NAMED_TUPLE = "an event is a named tuple, whose fields Python does not let anybody set"
+_NAMED_TUPLE = "an event is a named tuple, whose fields cannot be set"
 #: Callables that are not called, by name or group, with the reasons.
 LEFT_OUT = {
     "minitensor.explain": "belongs to the package memory_stage",
@@ -443,7 +443,7 @@ def _doubling(base: Any, multiply: Callable[[Any, Any], Any], contexts: list[Any
             ctx.save_for_backward(x)
             if contexts is not None:
                 contexts.append(ctx)
-            return multiply(x, 2)  # `mul` names itself in its error if x is not a tensor
+            return multiply(x, 2)  # the error of `multiply` contains its name if x is not a tensor
 
         @staticmethod
         def backward(ctx: Any, gradient: Any) -> Any:

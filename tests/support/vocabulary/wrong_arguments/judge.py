@@ -43,7 +43,7 @@ def _is_own(frame_code: CodeType) -> bool:
     return "/minitensor/" in frame_code.co_filename or frame_code.co_filename.startswith("<minitensor")
 
 
-def innermost(traceback: TracebackType | None) -> list[tuple[CodeType, int, int]]:
+def frames_of(traceback: TracebackType | None) -> list[tuple[CodeType, int, int]]:
     """Return code, instruction and line of each frame of a traceback, outermost first."""
     frames = []
     while traceback is not None:
@@ -61,7 +61,7 @@ def fault_of(error: BaseException, names: set[str]) -> str:
     if isinstance(error, RefusedByCallback):
         return ""
     text, kind = str(error), type(error).__name__
-    frames = innermost(error.__traceback__)
+    frames = frames_of(error.__traceback__)
     code, at, line = frames[-1]
     where = f"{code.co_filename.partition('/minitensor/')[2] or code.co_filename}:{line} in {code.co_name}"
     own = [frame for frame in frames if _is_own(frame[0])]

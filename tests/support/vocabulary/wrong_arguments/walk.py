@@ -154,7 +154,7 @@ class Walk:
         report.examples.setdefault(kind, report.faults[-1])
 
     def follow(self, result: Any) -> None:
-        """Use the result as a program does: call a layer, enter a context, iterate a loader, take a step."""
+        """Use the result as a program does: call a layer, enter a context, iterate a loader, call ``step``."""
         if isinstance(result, (Tensor, np.ndarray, str, bytes, int, float, type(None), tuple, list, dict)):
             return
         if hasattr(result, "__enter__") and hasattr(result, "__exit__"):
@@ -169,7 +169,7 @@ class Walk:
                 pass
 
     def run(self, calls: int, first: int = 0) -> Report:
-        """Make ``calls`` calls."""
+        """Make ``calls`` calls, the first of which has the number ``first``, and return the report."""
         report = Report()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
