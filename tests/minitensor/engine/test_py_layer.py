@@ -304,7 +304,7 @@ SAME = [
 
 
 def outcome(program: list[tuple[int, int, int]], form: int) -> tuple[object, ...]:
-    """Run a program with the operations (form 0) or the layers (form 1); return its gradients or the type of its error."""
+    """Run a program with the operations (form 0) or the layers (form 1); return its gradients or its error type."""
     w = leaf([0.3, -0.5, 0.8, 0.1])
     pool = [w, w * 1, w * 0.5]
     for op, i, j in program:
