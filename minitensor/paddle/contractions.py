@@ -296,7 +296,7 @@ def diff(x: Tensor, n: int = 1, axis: int = -1, name: str | None = None) -> Tens
     ``n`` shorter along ``axis``.
 
     Raises:
-        ValueError: if ``n`` is below 0.
+        ValueError: if ``n`` is below 1.
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """

@@ -189,7 +189,9 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
             "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
             "data or make it writable before converting it to a tensor."
         )
-    return as_torch(borrow("from_numpy", as_plain_array("from_numpy", ndarray)))
+    shared = as_torch(borrow("from_numpy", as_plain_array("from_numpy", ndarray)))
+    result_strides.register_strides(shared._array)
+    return shared
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:

@@ -36,6 +36,8 @@ def like(op: str, x: Any, make: Callable[[tuple[int, ...], np.dtype], np.ndarray
     given = order_of(op, named.get("memory_format"), x._array.ndim)
     outward = given or result_strides.order_of([x._array], x._array.shape)[::-1]
     numbers = make(tuple(x._array.shape[d] for d in outward), dtype).transpose(np.argsort(outward))
+    if given is None:
+        numbers = result_strides.like_first(numbers, [x._array])
     return placed(op, numbers, device, named.get("requires_grad", False))
 
 

@@ -15,9 +15,9 @@ from minitensor.engine import checks
 from minitensor.engine.checks import shown
 from minitensor.engine.core.history import is_protected
 from minitensor.engine.core.layout_rules import strided
-from minitensor.engine.core.regions import Pick, writeable
+from minitensor.engine.core.regions import Pick, steps_of, writeable
 from minitensor.engine.core.tensor import Tensor as BaseTensor
-from minitensor.engine.device.arrays import broadcast_shapes, host_array, like
+from minitensor.engine.device.arrays import broadcast_shapes, host_array, like, restrided
 from minitensor.engine.dtypes import INDICES
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.operations.operands import NUMBERS
@@ -151,7 +151,10 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     if not any(map(_is_advanced, entries)):
         plain, op = _basic(x, entries)
         pick = Pick(plain)
-        return views.new_view(x, pick(x._array), op, pick)
+        array = pick(x._array)
+        if None in plain and array.size:  # numpy gives a new dimension the stride 0
+            array = restrided(array, array.shape, tuple(step * array.itemsize for step in steps_of(array)))
+        return views.new_view(x, array, op, pick)
     try:
         out = as_torch(engine.getitem(x, entries))
     except IndexError as error:

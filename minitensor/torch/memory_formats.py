@@ -9,10 +9,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minitensor.engine.core.layout_rules import strided
-from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.torch.grad_fn import name_grad_fn
-from minitensor.torch.result_strides import arrange, copied_in_order
+from minitensor.torch.result_strides import arrange, copied_in_order, is_channels_last, register_strides
 from minitensor.torch.tensor import Tensor
 
 
@@ -94,31 +92,17 @@ def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tens
 
 def laid_out(out: Tensor, order: Sequence[int]) -> Tensor:
     """Return ``out``, a new tensor, with its dimensions in memory in ``order``, outermost first."""
-    # A copy has the same strides, also for dimensions of length 1. numpy ignores these when it tests if an array is
-    # contiguous, so that the array itself does not announce its layout.
-    strided.exist = True
-    return arrange(out, lambda array, _: copied_in_order(array, order))
+    return arrange(out, lambda array, _: register_strides(copied_in_order(array, order)))
 
 
 def converted(input: Tensor, out: Tensor, memory_format: Any) -> Tensor:
     """Return ``out``, the result of ``to`` on ``input``, in the format. Without a change, it is ``input`` itself."""
     order = order_of("to", memory_format, input._array.ndim)
-    if order is None or (out is input and _suggested(input) is memory_format):
+    if order is None:
+        return out
+    if out is input and is_channels_last(input._array) == (memory_format is channels_last):
         return out
     return laid_out(name_grad_fn(out.clone(), "ToCopyBackward0") if out is input else out, order)
-
-
-def _suggested(x: BaseTensor) -> MemoryFormat:
-    """Return the format that PyTorch sees in the strides of ``x``; dimensions of length 1 count, too."""
-    shape, strides = x._array.shape, x._array.strides
-    if len(shape) != 4 or strides[1] == 0 or 0 in shape:
-        return contiguous_format
-    least = 0
-    for d in (1, 3, 2, 0):
-        if strides[d] < least or (d == 0 and least == strides[1]):
-            return contiguous_format
-        least = strides[d] * shape[d]
-    return channels_last
 
 
 def with_memory_format(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

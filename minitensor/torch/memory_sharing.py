@@ -191,9 +191,11 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
             "cannot resize variables that require grad\n"
             "The elements that it loses or gains would have no gradient. Use reshape, an index or torch.cat."
         )
-    before, version = input._array.shape, input._storage.version
-    engine.resize_(input, list(size_of("resize_", sizes)))
-    if input._array.shape != before and input._storage.version == version:
+    shape, version = list(size_of("resize_", sizes)), input._storage.version
+    if shape == list(input._array.shape):
+        return input
+    engine.resize_(input, shape)
+    if input._storage.version == version:
         count_as_write(input, "resize_")
     return input
 

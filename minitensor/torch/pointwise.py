@@ -16,6 +16,7 @@ from minitensor.torch.dtypes import BY_NUMPY, dtype, float32
 from minitensor.torch.grad_fn import name_grad_fn
 from minitensor.torch.operands import promoted_dtype
 from minitensor.torch.promotion import result_type
+from minitensor.torch.result_strides import arrange, like_operands
 from minitensor.torch.scalars import check_range
 from minitensor.torch.tensor import Tensor, as_torch
 
@@ -47,7 +48,8 @@ def _add(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -
     """Return ``input`` plus ``value`` times the product (``op`` "mul") or quotient ("div") of the other operands."""
     value, common = _check_arguments(f"addc{op}", input, tensor1, tensor2, value)
     if common is None:
-        return TABLE["add"](input, TABLE[op](tensor1, tensor2), alpha=value)
+        out = TABLE["add"](input, TABLE[op](tensor1, tensor2), alpha=value)
+        return arrange(out, like_operands, input, tensor1, tensor2)
     wide = [to(each, common) for each in (input, tensor1, tensor2)]
     result = promoted_dtype([input, tensor1, tensor2])
     out = TABLE["add"](wide[0], TABLE[op](*wide[1:]), alpha=value)

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minitensor.engine.core.layout_rules import Rule, contiguous, register_layout
+import numpy as np
+
+from minitensor.engine.core.layout_rules import Rule, register_layout
+from minitensor.engine.core.layout_rules import strided as strided_tensors
 from minitensor.engine.core.storage import new_storage
-from minitensor.engine.device.arrays import owner_of, strided
+from minitensor.engine.device.arrays import owner_of, restrided, strided
 from minitensor.engine.table import ROWS
 
 Array = Any
@@ -21,6 +24,7 @@ Tensor = Any
 
 #: The dimensions of images in the memory format ``channels_last``, from the innermost to the outermost.
 _BY_PIXELS = (1, 3, 2, 0)
+_NUMBER = np.zeros(())
 
 
 # ---------- orders of dimensions ----------
@@ -124,12 +128,67 @@ def _strides_in_order(shape: Sequence[int], order: Sequence[int]) -> list[int]:
     return strides
 
 
+def _in_usual_order(result: Array, order: Sequence[int]) -> Array:
+    """Return ``result`` with its dimensions in the order ``order``, innermost first, and the strides of a new tensor:
+    itself, a view or a copy.
+    """
+    result = in_order(result, order)
+    return _with_strides(result, _strides_in_order(result.shape, order)) if 1 in result.shape else result
+
+
 def copied_in_order(array: Array, outward: Sequence[int]) -> Array:
     """Return a copy of ``array`` with its dimensions in memory in the order ``outward``, outermost first."""
     return array.transpose(outward).copy().transpose(sorted(range(len(outward)), key=outward.__getitem__))
 
 
+def view_strides(array: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
+    """Return the strides, in bytes, of a view of ``array`` in another shape; None if that needs a copy.
+
+    As in PyTorch, each group of dimensions that is contiguous in itself is divided anew, from the last dimension to the
+    first. numpy decides in the same way, but gives dimensions of length 1 other strides.
+
+    Args:
+        array: has at least one element.
+        shape: the lengths of as many elements.
+    """
+    old, strides = array.shape or (1,), array.strides or (array.itemsize,)
+    new, at = [0] * len(shape), len(shape) - 1
+    base, ours, theirs = strides[-1], 1, 1  # the last stride of the group, and the elements of both shapes in it
+    for d in range(len(old) - 1, -1, -1):
+        ours *= old[d]
+        if d > 0 and (old[d - 1] == 1 or strides[d - 1] == ours * base):
+            continue  # the group goes on
+        while at >= 0 and (theirs < ours or shape[at] == 1):
+            new[at] = theirs * base
+            theirs *= shape[at]
+            at -= 1
+        if theirs != ours:
+            return None
+        base, ours, theirs = strides[d - 1], 1, 1
+    return tuple(new)
+
+
+def register_strides(array: Array) -> Array:
+    """Return ``array``, the array of a new view. If numpy ignores that its strides are unusual, because they belong to
+    dimensions of length 1, set ``strided.unusual``.
+    """
+    if not strided_tensors.unusual and 1 in array.shape and array.flags.c_contiguous:
+        usual = _strides_in_order(array.shape, range(array.ndim)[::-1])
+        strided_tensors.unusual = _strides_of(array) != usual
+        strided_tensors.exist |= strided_tensors.unusual
+    return array
+
+
 # ---------- rules ----------
+
+
+def contiguous(result: Array, operands: Sequence[Array]) -> Array:
+    """Return ``result`` in C order (last index fastest), with the strides of a new tensor: itself, a copy or a view."""
+    if not result.flags.c_contiguous:
+        result = result.copy()
+    if 1 not in result.shape:
+        return result
+    return _with_strides(result, _strides_in_order(result.shape, range(result.ndim)[::-1]))
 
 
 def like_operands(result: Array, operands: Sequence[Array]) -> Array:
@@ -137,21 +196,25 @@ def like_operands(result: Array, operands: Sequence[Array]) -> Array:
     if result.ndim < 2:
         return contiguous(result, operands)
     first = operands[0]
-    is_dense = all(x.shape == result.shape and x.strides == first.strides for x in operands) and _is_dense(first)
-    if is_dense:
-        order = sorted(range(first.ndim), key=lambda d: (first.strides[d], -d))
-    else:
-        order = order_of(operands, result.shape)
-    result = in_order(result, order)
-    if 1 not in result.shape:
-        return result
-    if not is_dense:
-        return _with_strides(result, _strides_in_order(result.shape, order))
-    if first.flags.c_contiguous:
-        return _with_strides(result, _strides_in_order(result.shape, range(first.ndim)[::-1]))
-    if _is_contiguous_by_pixels(first):
-        return _with_strides(result, _strides_in_order(result.shape, _BY_PIXELS))
-    return _with_strides(result, _strides_of(first))
+    if all(x.shape == result.shape for x in operands):
+        if all(x.flags.c_contiguous for x in operands):
+            return contiguous(result, operands)
+        if all(map(_is_contiguous_by_pixels, operands)):
+            return _in_usual_order(result, _BY_PIXELS)
+        if all(x.strides == first.strides for x in operands) and _is_dense(first):
+            result = in_order(result, sorted(range(first.ndim), key=lambda d: (first.strides[d], -d)))
+            return _with_strides(result, _strides_of(first)) if 1 in result.shape else result
+    return _in_usual_order(result, order_of(operands, result.shape))
+
+
+def beside_number(result: Array, operands: Sequence[Array]) -> Array:
+    """Lay out an elementwise result of two operands. If only one is passed, the other is a number."""
+    return like_operands(result, [*operands, _NUMBER][:2])
+
+
+def without_numbers(result: Array, operands: Sequence[Array]) -> Array:
+    """Lay out the elementwise result of an operation in which a number is an argument and not an operand."""
+    return like_operands(result, [x for x in operands if x.ndim] or operands)
 
 
 def like_first(result: Array, operands: Sequence[Array]) -> Array:
@@ -178,7 +241,7 @@ def picked(result: Array, source: Array, axes: Sequence[int], index: Sequence[Ar
     for each in index:
         own = _broadcast_strides(each, result.shape[before : before + new])
         operands.append((0,) * before + own + (0,) * (result.ndim - before - new))
-    return in_order(result, _sort(operands, result.shape))
+    return _in_usual_order(result, _sort(operands, result.shape))
 
 
 def _is_contiguous_by_pixels(array: Array) -> bool:
@@ -188,27 +251,35 @@ def _is_contiguous_by_pixels(array: Array) -> bool:
     return array.ndim == 4 and bool(array.transpose(_BY_PIXELS[::-1]).flags.c_contiguous)
 
 
-def _is_channels_last(array: Array) -> bool:
-    """True if ``array`` is [images, channels, height, width], and the channels are innermost in memory."""
-    if array.ndim != 4 or 1 in (array.shape[1], *array.shape[2:]):
+def is_channels_last(array: Array) -> bool:
+    """True if PyTorch sees the strides of ``array`` as those of images with the channels innermost in memory.
+
+    The shape of images is [images, channels, height, width]. The strides of dimensions of length 1 count, too.
+    """
+    shape, strides = array.shape, array.strides
+    if array.ndim != 4 or strides[1] == 0 or 0 in shape:
         return False
-    order = sorted(range(4), key=lambda d: array.strides[d])
-    return order == [1, 3, 2, 0] and all(array.strides)
+    least = 0
+    for d in _BY_PIXELS:
+        if strides[d] < least or (d == 0 and least == strides[1]):
+            return False
+        least = strides[d] * shape[d]
+    return True
 
 
 def images(result: Array, operands: Sequence[Array]) -> Array:
     """Lay out images with the channels innermost if the first operand has this layout, else contiguously."""
-    return in_order(result, _BY_PIXELS) if _is_channels_last(operands[0]) else contiguous(result, operands)
+    return _in_usual_order(result, _BY_PIXELS) if is_channels_last(operands[0]) else contiguous(result, operands)
 
 
 def all_images(result: Array, operands: Sequence[Array]) -> Array:
     """Lay out joined images with the channels innermost if all operands have this layout, else contiguously."""
-    return images(result, operands) if all(map(_is_channels_last, operands)) else contiguous(result, operands)
+    return images(result, operands) if all(map(is_channels_last, operands)) else contiguous(result, operands)
 
 
 def any_images(result: Array, operands: Sequence[Array]) -> Array:
     """Lay out the result of a convolution with the channels innermost if the images or the weights have this layout."""
-    return images(result, [x for x in operands[:2] if _is_channels_last(x)] or operands)
+    return images(result, [x for x in operands[:2] if is_channels_last(x)] or operands)
 
 
 def by_columns(result: Array, operands: Sequence[Array]) -> Array:
@@ -216,13 +287,41 @@ def by_columns(result: Array, operands: Sequence[Array]) -> Array:
     return in_order(result, (0, 1)) if result.ndim == 2 else result
 
 
+def attended(result: Array, operands: Sequence[Array]) -> Array:
+    """Lay out the result of an attention. PyTorch has a faster function for queries, keys and values of four dimensions
+    whose last one is contiguous, which keeps the memory order of the queries.
+    """
+    is_fast = all(x.ndim == 4 and x.strides[-1] == x.itemsize for x in operands)
+    return like_first(result, operands) if is_fast else contiguous(result, operands)
+
+
+def stacked(dim: int) -> Rule:
+    """Return the rule for tensors that are stacked along ``dim``: they are joined along this dimension, which is then
+    divided.
+    """
+
+    def lay_out(result: Array, operands: Sequence[Array]) -> Array:
+        shape = result.shape
+        if dim == len(shape) - 1 or not all(map(is_channels_last, operands)):
+            return contiguous(result, operands)
+        joined = result.reshape(*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2 :])
+        joined = images(joined, operands)
+        strides = view_strides(joined, shape)
+        assert strides is not None, "to divide a dimension needs no copy"
+        return restrided(joined, shape, strides)
+
+    return lay_out
+
+
 #: Layout rules of operations that differ from the defaults in :func:`rule_of`. The names are the engine's, or PyTorch's
 #: for operations that are not one row of the derivative table.
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("fill", "zero", "masked_fill", "tril", "triu", "softmax", "log_sigmoid"), contiguous),
     **dict.fromkeys(("sum", "mean", "max", "min", "prod", "cumsum", "cumsum_reversed", "cumprod"), contiguous),
-    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "isclose", "binary_cross_entropy"), like_operands),
-    **dict.fromkeys(("argsort", "cast", "index_fill", "index_put"), like_first),
+    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), beside_number),
+    **dict.fromkeys(("isclose", "binary_cross_entropy"), like_operands),
+    **dict.fromkeys(("pow", "lerp"), without_numbers),
+    **dict.fromkeys(("argsort", "cast", "index_fill", "index_put", "nan_to_num"), like_first),
     "batch_norm": images,
     "conv2d": any_images,
     "concat": all_images,

@@ -24,6 +24,7 @@ from minitensor.torch.arguments import as_dim, need_int, need_ints, need_tensor,
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_fn import name_grad_fn
+from minitensor.torch.result_strides import arrange, register_strides, stacked
 from minitensor.torch.tensor import Tensor, as_result, as_torch
 from minitensor.torch.views import EXPAND, SELECT, SLICE, SPLIT, SPLIT_SIZES, UNBIND, View, new_view
 
@@ -241,6 +242,12 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return as_torch(engine.diagonal(input, offset, first, second))
 
 
+def _strided(input: Tensor, shape: Sequence[int], steps: Sequence[int], offset: int) -> Tensor:
+    out = as_torch(engine.as_strided(input, shape, steps, offset))
+    register_strides(out._array)
+    return out
+
+
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Return a view of the storage with any shape, strides and offset (in elements).
 
@@ -250,7 +257,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     try:
         offset = input.offset if storage_offset is None else storage_offset
         shape, steps = need_ints("as_strided", "size", size), need_ints("as_strided", "stride", stride, 2)
-        return as_torch(engine.as_strided(input, shape, steps, offset))
+        return _strided(input, shape, steps, offset)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
 
@@ -321,7 +328,8 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                 f"{list(x._array.shape)} at entry {i}"
             )
-    return as_torch(joining.stack(given, as_dim(dim, len(first) + 1)))
+    dim = as_dim(dim, len(first) + 1)
+    return arrange(as_torch(joining.stack(given, dim)), stacked(dim), *given)
 
 
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
@@ -445,7 +453,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
         shape, steps = rearranging.window_strides("unfold", whole, dimension, size, step)
         if whole is not input:
             shape, steps = shape[1:], steps[1:]
-        return as_torch(engine.as_strided(input, shape, steps, input.offset))
+        return _strided(input, shape, steps, input.offset)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
 

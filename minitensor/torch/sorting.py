@@ -7,6 +7,7 @@ functions have other arguments and results.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,10 @@ def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
         return as_result(roll(input.reshape(-1), shifts, 0).reshape(input._array.shape))
     dim = as_dim_of_some("roll", dims, input._array.ndim)
     length = input._array.shape[dim]
-    return _pick(input, dim, np.roll(np.arange(length), shifts % (length or 1)), "roll")
+    shift = shifts % (length or 1)
+    out = _pick(input, dim, np.roll(np.arange(length), shift), "roll")
+    # PyTorch joins two parts. If one of them is empty, it does not see that they are images.
+    return result_strides.arrange(out, result_strides.images, input) if shift else out
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
@@ -144,8 +148,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     order = argsort(input, dim, largest)
     if input._array.ndim == 0 and k == 1:
         return Largest(name_grad_fn(TABLE["clone"](input), "TopkBackward0"), order)
-    if input._array.ndim and k < length:
-        order = TABLE["clone"](order.narrow(dim, 0, k)).contiguous()
+    if input._array.ndim:
+        order = (TABLE["clone"](order.narrow(dim, 0, k)) if k < length else order).contiguous()
     return Largest(name_grad_fn(_gather(input, as_dim(dim, input._array.ndim), order), "TopkBackward0"), order)
 
 
@@ -334,4 +338,14 @@ def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
     if count < 0:
         raise RuntimeError(f"order must be non-negative but got {count}")
     dim = as_dim(dim, input._array.ndim)
-    return as_torch(rearranging.diff("diff", input, count, dim))
+    if count == 0:
+        return result_strides.arrange(TABLE["clone"](input), result_strides.like_first, input)
+    for _ in range(min(count, input._array.shape[dim])):  # further differences would be empty
+        later = input._array[(slice(None),) * dim + (slice(1, None),)]
+        out = as_torch(rearranging.diff("diff", input, 1, dim))
+        input = result_strides.arrange(out, partial(_like_array, later))
+    return input
+
+
+def _like_array(operand: np.ndarray, result: np.ndarray, _: Any) -> np.ndarray:
+    return result_strides.like_operands(result, [operand])

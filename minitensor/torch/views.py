@@ -14,7 +14,9 @@ import numpy as np
 
 from minitensor.engine.checks import shown
 from minitensor.engine.core.history import Node, is_protected, new_node, repeated
+from minitensor.engine.core.layout_rules import strided
 from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import restrided
 from minitensor.engine.dtypes import DType
 from minitensor.engine.events import TensorWritten, watch
 from minitensor.engine.modes import modes, paused
@@ -26,6 +28,7 @@ from minitensor.torch.arguments import as_dim, need_ints, need_tensor, sizes_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype, dtype_of
 from minitensor.torch.errors import leaf_written, warn
 from minitensor.torch.memory_formats import contiguous
+from minitensor.torch.result_strides import register_strides, view_strides
 from minitensor.torch.tensor import Tensor, as_torch
 
 
@@ -71,7 +74,7 @@ EXPAND = View("expand", lambda u, shape: repeated(u, shape), _expand_backward)
 
 def new_view(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
     """Return ``array``, a view of the array of ``x``, as a tensor on the storage of ``x``; autograd records ``op``."""
-    return as_torch(view_of(x, array, op, saved))
+    return as_torch(view_of(x, register_strides(array), op, saved))
 
 
 # ---------- the same elements in the same order ----------
@@ -97,10 +100,13 @@ def _complete(count: int, sizes: list[int]) -> tuple[int, ...]:
 
 
 def _on_same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
-    if array.flags.c_contiguous or array.size == 0:
+    """Return ``array`` in another shape on the same memory, with PyTorch's strides; None if that needs a copy."""
+    if array.size == 0 or (array.flags.c_contiguous and not strided.unusual):
         return array.reshape(shape)
-    reshaped = array.reshape(shape)
-    return reshaped if np.may_share_memory(reshaped, array) else None
+    strides = view_strides(array, shape)
+    if strides is None:
+        return None
+    return restrided(array, shape, strides) if 1 in shape else array.reshape(shape)
 
 
 def _bytes_as(input: Tensor, wanted: dtype) -> Tensor:
@@ -247,15 +253,16 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return view(input, (*shape[:dim], *lengths, *shape[dim + 1 :]))
 
 
-def _shape_without_ones(x: Tensor, dim: Any) -> tuple[int, ...]:
-    shape = x._array.shape
+def _without_ones(x: Tensor, dim: Any) -> np.ndarray:
+    array = x._array[...]  # a view, because `squeeze` returns an array without such dimensions itself
+    shape = array.shape
     if dim is None:
-        return tuple(n for n in shape if n != 1)
+        return array.squeeze()
     found = [as_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else [dim])]
     dims = set(found)
     if len(dims) < len(found):
         raise RuntimeError(f"squeeze(): a dim appears multiple times in the list of dims {list(dim)}")
-    return tuple(n for i, n in enumerate(shape) if not (i in dims and n == 1))
+    return array.squeeze(tuple(d for d, n in enumerate(shape) if n == 1 and d in dims))
 
 
 def _choose_by_dim(dim: Any, of_all: View, of_one: View, of_several: View) -> View:
@@ -268,15 +275,24 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     Raises:
         IndexError: if ``input`` has no such dimension.
     """
-    shape = _shape_without_ones(input, dim)
-    op = _choose_by_dim(dim, SQUEEZE, SQUEEZE_DIM, SQUEEZE_DIMS)
-    return new_view(input, input._array.reshape(shape), op, shape)
+    array = _without_ones(input, dim)
+    return new_view(input, array, _choose_by_dim(dim, SQUEEZE, SQUEEZE_DIM, SQUEEZE_DIMS), array.shape)
 
 
-def _shape_with_one(x: Tensor, dim: Any) -> tuple[int, ...]:
-    shape = list(x._array.shape)
-    shape.insert(as_dim(dim, len(shape) + 1), 1)
-    return tuple(shape)
+def _with_one(array: np.ndarray, dim: int) -> np.ndarray:
+    """Return a view with another dimension of length 1 at ``dim``, with PyTorch's stride.
+
+    Raises:
+        IndexError: if the result has no such dimension.
+    """
+    shape, strides = list(array.shape), list(array.strides)
+    dim = as_dim(dim, len(shape) + 1)
+    step = shape[dim] * strides[dim] if dim < len(shape) else array.itemsize
+    shape.insert(dim, 1)
+    if not strided.unusual or not array.size:
+        return array.reshape(shape)
+    strides.insert(dim, step)
+    return restrided(array, tuple(shape), tuple(strides))
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
@@ -285,8 +301,8 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     Raises:
         IndexError: if the result has no such dimension.
     """
-    shape = _shape_with_one(input, dim)
-    return new_view(input, input._array.reshape(shape), UNSQUEEZE, shape)
+    array = _with_one(input._array, dim)
+    return new_view(input, array, UNSQUEEZE, array.shape)
 
 
 # ---------- the same elements in another order ----------
@@ -401,7 +417,7 @@ def _reshape(x: Tensor, op: View, array: np.ndarray, saved: tuple[int, ...]) -> 
     if is_protected(x) and (not paused.threads or modes.grad):
         raise leaf_written(op.name, x, is_view=not x.is_leaf)
     count_as_write(x, op.name)
-    reshaped(x, array, op, (saved,))
+    reshaped(x, register_strides(array), op, (saved,))
     return x
 
 
@@ -433,9 +449,8 @@ def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
         IndexError: if ``input`` has no such dimension.
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
-    shape = _shape_without_ones(input, dim)
-    op = _choose_by_dim(dim, SQUEEZE_, SQUEEZE_DIM_, SQUEEZE_DIMS_)
-    return _reshape(input, op, input._array.reshape(shape), shape)
+    array = _without_ones(input, dim)
+    return _reshape(input, _choose_by_dim(dim, SQUEEZE_, SQUEEZE_DIM_, SQUEEZE_DIMS_), array, array.shape)
 
 
 def unsqueeze_(input: Tensor, dim: int) -> Tensor:
@@ -445,5 +460,5 @@ def unsqueeze_(input: Tensor, dim: int) -> Tensor:
         IndexError: if the result has no such dimension.
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
-    shape = _shape_with_one(input, dim)
-    return _reshape(input, UNSQUEEZE_, input._array.reshape(shape), shape)
+    array = _with_one(input._array, dim)
+    return _reshape(input, UNSQUEEZE_, array, array.shape)

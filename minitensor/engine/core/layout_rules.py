@@ -22,15 +22,18 @@ class Strided:
     Attributes:
         exist: True once any tensor is not contiguous. Until then, all results are contiguous, and operations test only
             this attribute: to test the flags of an array takes 5% of the time of a small addition.
+        unusual: True once any tensor is contiguous, but has strides of dimensions of length 1 that a new tensor does
+            not have. No element depends on them, so only vocabularies that show such strides set this attribute.
     """
 
-    __slots__ = ("exist",)
+    __slots__ = ("exist", "unusual")
 
     exist: bool
+    unusual: bool
 
 
 strided = Strided()
-strided.exist = False
+strided.exist = strided.unusual = False
 
 
 #: For each leaf whose gradient keeps the memory order of the leaf: the dimensions from the outermost to the innermost.

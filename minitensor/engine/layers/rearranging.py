@@ -171,10 +171,10 @@ def diff(op: str, x: Tensor, n: int, axis: int) -> Tensor:
     """Return the differences of neighbours along ``axis``, taken ``n`` times. Bools are compared by "not equal".
 
     Raises:
-        ValueError: if ``n`` is below 0.
+        ValueError: if ``n`` is below 1.
     """
-    if n < 0:
-        raise ValueError(f"{op}: n must be at least 0, not {n}")
+    if n < 1:
+        raise ValueError(f"{op}: n must be at least 1, not {n}")
     difference = FUNCTIONS["not_equal" if x._array.dtype == np.bool_ else "subtract"]
     for _ in range(min(n, x._array.shape[axis])):  # further differences would be empty
         length = x._array.shape[axis]

@@ -257,8 +257,10 @@ class Compiler(Mapping[str, Callable[..., Any]]):
 
         In every vocabulary, the results of contiguous operands are contiguous. By some rules, all results are.
         """
-        arrays = ["r"] if self._layout(form) is contiguous else ARRAYS[: len(form.row.operands)]
-        return "not strided.exist or " + " and ".join(f"{a}.flags.c_contiguous" for a in arrays)
+        if self._layout(form) is contiguous:
+            return "not strided.exist or r.flags.c_contiguous"
+        tests = ["not strided.unusual", *(f"{a}.flags.c_contiguous" for a in ARRAYS[: len(form.row.operands)])]
+        return "not strided.exist or " + " and ".join(tests)
 
     def _operation(self, form: Form) -> Operation:
         """Return the operation for the nodes of ``form``. Its backward is compiled on the first call."""

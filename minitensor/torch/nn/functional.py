@@ -145,7 +145,8 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     scaled = _mul(input, beta)
     small = _where(FUNCTIONS["gt"](scaled, threshold), 0.0, scaled)
     soft = _div(FUNCTIONS["log1p"](FUNCTIONS["exp"](small)), beta)
-    return name_grad_fn(_where(FUNCTIONS["gt"](scaled, threshold), input, soft), "SoftplusBackward0")
+    out = _where(FUNCTIONS["gt"](scaled, threshold), input, soft)
+    return name_grad_fn(result_strides.arrange(out, result_strides.like_operands, input), "SoftplusBackward0")
 
 
 def _activation(name: str, text: str, torch_name: str) -> Callable[..., Tensor]:
@@ -343,7 +344,9 @@ def _dropped(op: str, input: Tensor, p: float, training: bool, inplace: bool, ha
         check_target(input, "mul_")
     mask = as_torch(input).new_empty(shape).bernoulli_(1 - p)
     mask = mask.div_(1 - p) if p < 1 else mask
-    return FUNCTIONS["mul_" if inplace else "mul"](input, mask)
+    if inplace:
+        return FUNCTIONS["mul_"](input, mask)
+    return result_strides.arrange(FUNCTIONS["mul"](input, mask), result_strides.like_operands, input)
 
 
 __all__ = sorted([

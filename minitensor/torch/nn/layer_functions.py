@@ -110,7 +110,8 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     if not isinstance(approximate, str) or approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return name_grad_fn(as_torch(activations.gelu(input, approximate == "tanh")), "GeluBackward0")
+    out = as_torch(activations.gelu(input, approximate == "tanh"))
+    return name_grad_fn(result_strides.arrange(out, result_strides.like_operands, input), "GeluBackward0")
 
 
 @autocasts
@@ -263,7 +264,7 @@ def scaled_dot_product_attention(
         ValueError: if shapes do not fit, or both a mask and ``is_causal`` are given.
     """
     out = attention.attend(query, key, value, attn_mask, dropout_p, is_causal)
-    out = result_strides.arrange(as_torch(out), result_strides.like_first, query)
+    out = result_strides.arrange(as_torch(out), result_strides.attended, query, key, value)
     return name_grad_fn(out, "ScaledDotProductFlashAttentionForCpuBackward0")
 
 
@@ -289,7 +290,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         out = image_patches.unfold(input, kernel_size, stride, padding, dilation)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
-    return name_grad_fn(as_torch(out), "Im2ColBackward0")
+    return name_grad_fn(result_strides.arrange(as_torch(out), result_strides.contiguous), "Im2ColBackward0")
 
 
 def fold(
