@@ -321,7 +321,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), beside_number),
     **dict.fromkeys(("isclose", "binary_cross_entropy"), like_operands),
     **dict.fromkeys(("pow", "lerp"), without_numbers),
-    **dict.fromkeys(("argsort", "cast", "index_fill", "index_put", "nan_to_num"), like_first),
+    **dict.fromkeys(("argsort", "cast", "index_fill", "index_put", "nan_to_num", "hardtanh", "relu6"), like_first),
     "batch_norm": images,
     "conv2d": any_images,
     "concat": all_images,

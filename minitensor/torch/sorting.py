@@ -149,7 +149,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if input._array.ndim == 0 and k == 1:
         return Largest(name_grad_fn(TABLE["clone"](input), "TopkBackward0"), order)
     if input._array.ndim:
-        order = (TABLE["clone"](order.narrow(dim, 0, k)) if k < length else order).contiguous()
+        order = TABLE["clone"](order.narrow(dim, 0, k)) if k < length else order
+        order = result_strides.arrange(order, result_strides.contiguous)
     return Largest(name_grad_fn(_gather(input, as_dim(dim, input._array.ndim), order), "TopkBackward0"), order)
 
 

@@ -289,10 +289,10 @@ def overlaps_itself(array: np.ndarray) -> bool:
 
 
 def steps_of(array: np.ndarray) -> tuple[int, ...]:
-    """Return the strides in elements, with PyTorch's values where the elements do not determine them.
+    """Return the strides in elements, with the frameworks' values where the elements do not determine them.
 
     numpy gives the stride 0 to a new dimension of length 1, and to all dimensions of an array without elements. In
-    PyTorch, such a stride is the length of the next dimension times its stride, as in a contiguous tensor.
+    Paddle and PyTorch, such a stride is the length of the next dimension times its stride, as in a contiguous tensor.
     """
     shape, size = array.shape, array.itemsize
     steps = [step // size for step in array.strides]

@@ -66,10 +66,15 @@ def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None
     return reshaped if np.may_share_memory(reshaped, array) else None
 
 
+def _viewed(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return a view of ``array`` in another shape; None where Paddle copies: also a number that gets dimensions."""
+    return None if shape and not array.ndim else _same_memory(array, shape)
+
+
 def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tensor:
     """Return the elements in another shape: a view if the memory layout allows that, else a copy.
 
-    ``reshape(3, 1)`` is ``reshape([3, 1])``.
+    As in Paddle, a tensor without dimensions is copied if it gets any. ``reshape(3, 1)`` is ``reshape([3, 1])``.
 
     Args:
         shape: integers. One may be -1 and is then computed. As in Paddle, 0 keeps the length of the dimension, unless
@@ -93,14 +98,14 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
                     break  # numpy would take any negative length for -1
             else:
                 # If numpy copied, the base of the result is the copy.
-                if array.base is whole or array.base is whole.base is not None:
+                if (array.base is whole or array.base is whole.base is not None) and (whole.ndim or not shape):
                     return view_of(x, array, RESHAPE, None)
     need_tensor("reshape", x)
     return _in_shape(x, _full_shape("reshape", x, shape))
 
 
 def _in_shape(x: Tensor, lengths: tuple[int, ...]) -> Tensor:
-    same = _same_memory(x._array, lengths)
+    same = _viewed(x._array, lengths)
     if same is not None:
         return view_of(x, same, RESHAPE, (lengths,))
     out = Tensor._made(x._array.copy().reshape(lengths), "reshape", (x,))
@@ -133,7 +138,7 @@ def view(x: Tensor, shape_or_dtype: Any, *more: Any, name: str | None = None) ->
     if more:
         shape_or_dtype = [shape_or_dtype, *more]
     lengths = _full_shape("view", x, shape_or_dtype)
-    array = _same_memory(x._array, lengths)
+    array = _viewed(x._array, lengths)
     if array is None:
         raise ValueError(
             f"The Tensor can not be viewed, please call reshape. Its shape {x.shape} with strides {x.strides} "
@@ -211,8 +216,11 @@ def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
         IndexError: if the result does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """
-    shape = _unsqueeze_shape("unsqueeze", x, axis)
-    return view_of(x, x._array.reshape(shape), UNSQUEEZE, (shape,))
+    need_tensor("unsqueeze", x)
+    array = x._array
+    for each in axis if isinstance(axis, (list, tuple)) else (axis,):
+        array = array[(slice(None),) * as_axis("unsqueeze", each, array.ndim + 1) + (None,)]
+    return view_of(x, array if array is not x._array else array[...], UNSQUEEZE, None)
 
 
 def unsqueeze_(x: Tensor, axis: Any, name: str | None = None) -> Tensor:

@@ -70,13 +70,16 @@ class Views:
     def reshape(self, shape) -> Views:
         return self.viewed_or_copied(self.shaped(np.reshape, shape))
 
+    def needs_copy(self, cells: np.ndarray) -> bool:
+        """True if no strides give the shape, or if a tensor without dimensions gets some, which Paddle copies."""
+        return not self.holds(cells) or (self.cells.ndim == 0 and cells.ndim > 0)
+
     def viewed_or_copied(self, cells: np.ndarray) -> Views:
-        """Return a view if there are strides for the shape, otherwise a copy."""
-        return self.make_view(cells) if self.holds(cells) else self.copied(cells.shape)
+        return self.copied(cells.shape) if self.needs_copy(cells) else self.make_view(cells)
 
     def view(self, shape) -> Views:
         cells = self.shaped(np.reshape, shape)
-        if not self.holds(cells):
+        if self.needs_copy(cells):
             self.world.refuse([c.MISFIT])
         return self.make_view(cells)
 
