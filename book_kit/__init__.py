@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-# Frames of this package are not the reader's program, so an error or a report never names a line in it.
+# Frames of this package are not the reader's program, so errors and reports never name a line of this package.
 engine_packages.own.add("book_kit")
 engine_packages.clear()
 

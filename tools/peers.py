@@ -24,7 +24,7 @@ from tools import environment  # noqa: E402
 
 FOLDER = ROOT / ".venv-peers"
 
-#: Packages that the tests with peers need, out of those in `requirements.txt`.
+#: Packages of `requirements.txt` that the tests with peers need, beside numpy.
 NEEDED = ("anywidget", "ipython", "ipywidgets", "mini-racer", "pytest")
 
 
@@ -35,18 +35,18 @@ class Peer:
     Attributes:
         name: the name of its environment.
         package: the package to install, with its version.
-        places: indexes to install from, in addition to the usual ones.
-        instead: packages that replace the versions with which this project is usually tested.
-        of: the peer whose tests run, if they are not this peer's own.
-        only: words of which the name of a test file has to contain one; if there are none, all files run.
-        commands_for: test files that run in this project's environment, with the commands of the peer on the path.
+        indexes: URLs of package indexes to install from, in addition to PyPI.
+        instead: packages that replace the versions with which this project is usually tested, and further packages.
+        tests_of: the name of the peer whose tests also run with this one; empty if this peer has separate tests.
+        only: words, one of which the name of a test file must contain; empty to run all files.
+        commands_for: test files that run in this project's environment, and find the peer's commands on the PATH.
     """
 
     name: str
     package: str
-    places: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
-    of: str = ""
+    tests_of: str = ""
     only: tuple[str, ...] = ()
     commands_for: tuple[str, ...] = ()
 
@@ -56,24 +56,25 @@ class Peer:
         if self.commands_for:
             return [str(ROOT / file) for file in self.commands_for]
         folder = ROOT / "tests" / "memory_stage" / "peers"
-        files = sorted(glob.glob(str(folder / f"test_{self.of or self.name}_*.py")))
+        files = sorted(glob.glob(str(folder / f"test_{self.tests_of or self.name}_*.py")))
         return [file for file in files if not self.only or any(word in file for word in self.only)]
 
 
-#: A separate index has the packages without CUDA, which are ten times smaller.
+#: PyTorch's index of packages without CUDA, which are ten times smaller.
 CPU = ("https://download.pytorch.org/whl/cpu",)
+#: Words in the names of the test files about ``memory-stage explain``.
 EXPLAINED = ("whole_run", "kinds", "ways_in")
 
 PEERS = {
     "torch": Peer("torch", "torch==2.13.0+cpu", CPU),
-    # Other versions of PyTorch, from the oldest supported one on, run only the tests of whole runs.
-    "torch210": Peer("torch210", "torch==2.10.0+cpu", CPU, of="torch", only=EXPLAINED),
-    "torch211": Peer("torch211", "torch==2.11.0+cpu", CPU, of="torch", only=EXPLAINED),
-    "torch212": Peer("torch212", "torch==2.12.0+cpu", CPU, of="torch", only=EXPLAINED),
-    "torch214": Peer("torch214", "torch==2.14.1+cpu", CPU, of="torch", only=EXPLAINED),
+    # Other versions of PyTorch, from the oldest supported one on, run only the tests of ``memory-stage explain``.
+    "torch210": Peer("torch210", "torch==2.10.0+cpu", CPU, tests_of="torch", only=EXPLAINED),
+    "torch211": Peer("torch211", "torch==2.11.0+cpu", CPU, tests_of="torch", only=EXPLAINED),
+    "torch212": Peer("torch212", "torch==2.12.0+cpu", CPU, tests_of="torch", only=EXPLAINED),
+    "torch214": Peer("torch214", "torch==2.14.1+cpu", CPU, tests_of="torch", only=EXPLAINED),
     "paddle": Peer("paddle", "paddlepaddle==3.3.1"),
-    # It has no package for Python 3.13, and it needs numpy 1.
-    "paddle26": Peer("paddle26", "paddlepaddle==2.6.2", instead=("numpy==1.26.4", "setuptools"), of="paddle"),
+    # Paddle 2.6.2 has no package for Python 3.13, and it needs numpy 1.
+    "paddle26": Peer("paddle26", "paddlepaddle==2.6.2", instead=("numpy==1.26.4", "setuptools"), tests_of="paddle"),
     # nbgrader grades notebooks. Pyslet runs QTI 2.1, onyx2moodle converts it, and moodle-xml-parser reads Moodle XML.
     # hadolint checks a Dockerfile, and repo2docker writes one from the folder `binder`. nbgrader installs Notebook 7.
     "class": Peer(
@@ -115,11 +116,11 @@ def run(peer: Peer) -> int:
         print(f"{peer.name}: skipped, because {peer.package} cannot be installed here (see the lines above)")
         return 0
     print(f"{peer.name}: {peer.package}", flush=True)
-    environment = dict(os.environ)
+    variables = dict(os.environ)
     if peer.commands_for:
-        environment["PATH"] = os.pathsep.join([str(python.parent), environment.get("PATH", "")])
+        variables["PATH"] = os.pathsep.join([str(python.parent), variables.get("PATH", "")])
     tester = sys.executable if peer.commands_for else str(python)
-    return subprocess.run([tester, "-m", "pytest", "-q", *peer.tests], cwd=ROOT, env=environment).returncode
+    return subprocess.run([tester, "-m", "pytest", "-q", *peer.tests], cwd=ROOT, env=variables).returncode
 
 
 def create_environment(peer: Peer) -> Path | None:
@@ -141,13 +142,13 @@ def create_environment(peer: Peer) -> Path | None:
 
 def install(python: Path, peer: Peer, wanted: list[str]) -> bool:
     """Install packages into the environment of a peer. Return False if pip fails."""
-    places = [part for place in peer.places for part in ("--extra-index-url", place)]
+    indexes = [part for index in peer.indexes for part in ("--extra-index-url", index)]
     quick = ["--retries", "1", "--timeout", "20", "--no-compile", "--quiet", "--disable-pip-version-check"]
-    return subprocess.run([str(python), "-m", "pip", "install", *quick, *places, *wanted]).returncode == 0
+    return subprocess.run([str(python), "-m", "pip", "install", *quick, *indexes, *wanted]).returncode == 0
 
 
 def needed() -> list[str]:
-    """Return the other required packages, in the versions with which this project is tested."""
+    """Return the packages that the tests need beside the peer's own, in the versions that this project pins."""
     pinned = environment.pinned(ROOT / "requirements.txt")
     return [line for line in pinned if name_of(line) in (*NEEDED, "numpy")]
 

@@ -23,14 +23,14 @@ class SharedMemory:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._end: Callable[[], None] | None = None
-        #: Maps the engine's key of a storage to a weak reference, the numbers of its copied cells, and their bits.
+        #: Maps the engine's key of a storage to a weak reference, the indexes of its copied cells, and their bits.
         self._copies: dict[Key, tuple[Callable[[], Storage | None], Any, np.ndarray]] = {}
         self._ended: set[Key] = set()  # storages that are no longer shared and are compared for the last time
 
     def open(self) -> None:
         """Copy all shared storages, and each further storage as soon as it becomes shared.
 
-        The line that shares a storage may write it, too.
+        A storage is copied at once, because the line that shares it may also write it.
         """
         self._end = self._engine.when_shared(self.copy)
         for storage in self.storages():
@@ -44,7 +44,7 @@ class SharedMemory:
             self._end = None
 
     def copy(self, storage: Storage, shown: set[int] | None = None) -> None:
-        """Copy ``storage``; of a large storage, copy only the cells ``shown``."""
+        """Copy ``storage``; of a large storage, copy only the cells with the indexes ``shown``."""
         flat = self._engine.bits(storage)
         if flat is None:
             return
@@ -76,7 +76,7 @@ class SharedMemory:
         return found
 
     def changed(self, storage: Storage, shown: set[int]) -> np.ndarray:
-        """Return the numbers of the cells that differ from the copy, and update the copy."""
+        """Return the indexes of the cells that differ from the copy, and update the copy."""
         indexes, bits = self._copy_of(storage)
         flat = self._engine.bits(storage)
         if bits is None or flat is None:
@@ -105,7 +105,7 @@ class SharedMemory:
                 _at(bits, written)[...] = _at(flat, written)
 
     def _copy_of(self, storage: Storage) -> tuple[Any, np.ndarray | None]:
-        """Return the numbers of a storage's copied cells and their bits; None if there is no copy."""
+        """Return the indexes of a storage's copied cells and their bits; None if there is no copy."""
         key = self._engine.key(storage)
         ref, indexes, bits = self._copies.get(key, (_none, None, None))
         alive = ref()

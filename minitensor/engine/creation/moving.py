@@ -32,7 +32,7 @@ CPU, CUDA = (
 )
 
 
-def moved(x: Tensor, gpu: Any) -> Tensor:
+def move_to(x: Tensor, gpu: Any) -> Tensor:
     """Return ``x`` itself if it is on ``gpu`` already, else a copy on ``gpu``."""
     source = gpu_of(x._array)
     if source is gpu:
@@ -47,7 +47,7 @@ def moved(x: Tensor, gpu: Any) -> Tensor:
 
 def cpu(x: Tensor) -> Tensor:
     """Return ``x`` on the host: itself, or a copy of its shape and dtype, which gradients pass through."""
-    return moved(x, None)
+    return move_to(x, None)
 
 
 def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
@@ -61,7 +61,7 @@ def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
     """
     if isinstance(device_id, (int, *NUMPY_INTEGERS)):
         device_id = f"gpu:{integer('cuda', 'device_id', device_id)}"
-    return moved(x, device_named("cuda", "gpu" if device_id is None else device_id))
+    return move_to(x, device_named("cuda", "gpu" if device_id is None else device_id))
 
 
 def to(x: Tensor, *where: Any, device: Any = None, dtype: Any = None, blocking: bool | None = None) -> Tensor:
@@ -85,7 +85,7 @@ def to(x: Tensor, *where: Any, device: Any = None, dtype: Any = None, blocking: 
         elif not isinstance(each, bool):  # Paddle's third argument, ``blocking``, is ignored
             device = each
     if device is not None:
-        x = moved(x, device_named("to", device))
+        x = move_to(x, device_named("to", device))
     if dtype is not None and dtype_of(dtype).numpy is not x._array.dtype:
         x = x.astype(dtype)
     return x

@@ -33,7 +33,7 @@ def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
 
 
 def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
-    """Check None, an integer or a tuple of integers; and a bool."""
+    """Check ``axis``: None, an integer or several integers; and ``keepdim``: a bool."""
     if hasattr(axis, "tolist"):
         axis = axis.tolist()
     if axis is not None:

@@ -1,6 +1,6 @@
 """Sums, products, powers and similar operations.
 
-``each`` declares an operation and its in-place form; ``x=`` and ``y=`` are the rules for these operands.
+``each`` declares an operation and its in-place form; ``x=`` and ``y=`` are the gradient rules of these operands.
 """
 
 import numpy as np
@@ -23,9 +23,9 @@ each("divide", np.divide, "x y", "Elementwise quotient; rounded down with roundi
    floats=True, x="g / y", y="-g * out / y", aliases=("div",), signature="x, y, name=None, *, rounding_mode=None",
    prologue="if rounding_mode is not None: return redirect(rounded('divide{_}', rounding_mode), x, y)")  # fmt: skip
 each("pow", kernels.power, "x y", "Elementwise power.", x="power_slope(g, x, y)", y="power_log(g, x, out)")
-each("maximum", np.maximum, "x y", "The larger of two elements; at a tie the gradient goes to y.",
+each("maximum", np.maximum, "x y", "The larger of two elements; at a tie y gets the gradient.",
    x="where(x > y, g, 0)", y="where(y >= x, g, 0)")  # fmt: skip
-each("minimum", np.minimum, "x y", "The smaller of two elements; at a tie the gradient goes to y.",
+each("minimum", np.minimum, "x y", "The smaller of two elements; at a tie y gets the gradient.",
    x="where(x < y, g, 0)", y="where(y <= x, g, 0)")  # fmt: skip
 each("scale", kernels.scale, "x", "scale * x + bias, or scale * (x + bias) with bias_after_scale=False.",
    arguments=("scale=1.0", "bias=0.0", "bias_after_scale=True"), prepare=kernels.scale_arguments,

@@ -9,16 +9,17 @@ from minitensor.engine.table.rows import each, op
 
 each("exp", np.exp, "x", "e to the power of x.", floats=True, x="g * out")
 each("expm1", np.expm1, "x", "exp(x) - 1, exact near 0.", floats=True, x="g * (out + 1)")
-each("exp2", np.exp2, "x", "2 to the power of x.", floats=True, x="g * out * 0.6931471805599453", namespaces="")
+each("exp2", np.exp2, "x", "2 to the power of x.", floats=True,
+   x="g * out * 0.6931471805599453", namespaces="")  # log(2)  # fmt: skip
 each("log", np.log, "x", "Natural logarithm.", floats=True, x="g / x")
 each("log2", np.log2, "x", "Logarithm to base 2.", floats=True, x="g / (x * 0.6931471805599453)")  # log(2)
 each("log10", np.log10, "x", "Logarithm to base 10.", floats=True, x="g / (x * 2.302585092994046)")  # log(10)
 each("log1p", np.log1p, "x", "log(1 + x), exact near 0.", floats=True, x="g / (1 + x)")
 each("sigmoid", elementwise.sigmoid, "x", "1 / (1 + exp(-x)).", floats=True, x="g * out * (1 - out)", namespaces="TmF")
 each("logit", functions.logit, "x", "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first clipped to eps "
-   "and 1 - eps, and the gradient is 0 outside; without, it is nan outside 0 and 1.",
+   "and 1 - eps, and the gradient is 0 outside this range; without eps, it is nan where x is not between 0 and 1.",
    arguments=("eps=None",), prepare=functions.logit_arguments,
-   refuses=("ValueError: for eps outside 0 and 0.5.",),
+   refuses=("ValueError: for eps that is not between 0 and 0.5.",),
    floats=True, x="logit_gradient(g, x, eps)")  # fmt: skip
 
 # ---------- trigonometric functions ----------
@@ -61,7 +62,7 @@ each("copysign", np.copysign, "x y", "The absolute value of x with the sign of y
    marks={"kept": "copysign(sign(x), y) * sign(x) > 0", "turned": "copysign(sign(x), y) * sign(x) < 0"},
    x="where(kept, g, where(turned, -g, 0))", y="zeros_like(g)")  # fmt: skip
 each("ldexp", functions.ldexp, "x y", "x * 2 ** y.", floats=True,
-   x="ldexp(g, y)", y="g * out * 0.6931471805599453")  # fmt: skip
+   x="ldexp(g, y)", y="g * out * 0.6931471805599453")  # log(2)  # fmt: skip
 each("xlogy", functions.xlogy, "x y", "x * log(y), and 0 where x is 0.", floats=True,
    marks={"zero": "logical_and(x == 0, y <= 0)"}, x="where(zero, 0, g) * log(where(zero, 1, y))", y="g * x / y",
    namespaces="")  # fmt: skip

@@ -37,7 +37,7 @@ from minitensor.engine.core.regions import Pick, writeable
 from minitensor.engine.core.storage import new_storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
-from minitensor.engine.creation.moving import moved, placed_on
+from minitensor.engine.creation.moving import move_to, placed_on
 from minitensor.engine.device.arrays import add_at, as_array, broadcast_shapes, gpu_of, host_array, like, may_share
 from minitensor.engine.device.places import Place
 from minitensor.engine.dtypes import FLOATS, INTEGERS
@@ -235,7 +235,7 @@ def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
         TypeError: if ``other`` is not a tensor, array or number.
     """
     if isinstance(other, Tensor) and isinstance(x, Tensor):
-        other = moved(other, gpu_of(x._array))
+        other = move_to(other, gpu_of(x._array))
     store_at(x, (), other, "copy_")
     return x
 

@@ -46,12 +46,12 @@ empty_cache = engine.empty_cache
 
 
 def is_available() -> bool:
-    """Return True: without a CUDA device, there is the simulated GPU."""
+    """Return True, because a simulated GPU replaces a missing CUDA device."""
     return True
 
 
 def device_count() -> int:
-    """Return 1: there is one CUDA device or, without it, the simulated GPU."""
+    """Return 1, for the CUDA device or the simulated GPU that replaces it."""
     return 1
 
 
@@ -84,7 +84,7 @@ manual_seed_all = manual_seed
 def move(x: Tensor, device: Any) -> Tensor:
     """Return ``x`` itself if it is on ``device``, else a copy on it, through which gradients flow."""
     gpu = device_named("to", engine_place(device))
-    return x if gpu_of(x._array) is gpu else as_torch(moving.moved(x, gpu))
+    return x if gpu_of(x._array) is gpu else as_torch(moving.move_to(x, gpu))
 
 
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:

@@ -31,7 +31,7 @@ def test_no_operation_writes_read_only_memory(given):
         moment.expect_unchanged()
         drawn = mt.rand([2]).tolist()
         mt.seed(3)
-        assert drawn == mt.rand([2]).tolist(), "no random number was drawn"
+        assert drawn == mt.rand([2]).tolist(), "the refused operation drew a random number"
 
 
 WRITES = {
@@ -46,7 +46,7 @@ WRITES = {
     "copy_": lambda x: x.copy_(0.0),
     "a detached alias": lambda x: x.detach().add_(1.0),
     "apply_": lambda x: x.apply_(lambda y: y + 1),
-    "what it was set to": lambda x: mt.zeros([1], "float64").set_(x).add_(1.0),
+    "a tensor set to it": lambda x: mt.zeros([1], "float64").set_(x).add_(1.0),
     "resize_": lambda x: x.detach().resize_([2]),
     "cast_": lambda x: x.detach().cast_("float32"),
     "set_": lambda x: x.detach().set_(mt.zeros([1])),
@@ -60,7 +60,7 @@ def test_nothing_else_writes_read_only_memory(write: str):
     with pytest.raises(RuntimeError, match=r"whose memory is read-only.*Nothing was written"):
         WRITES[write](x)
     assert array.tolist() == [[1, 2], [3, 4]] and x.inplace_version == 0
-    if write != "apply_":
+    if write != "apply_":  # a tensor that requires a gradient refuses apply_ for another reason
         x.stop_gradient = False
         with mt.no_grad(), pytest.raises(RuntimeError, match=r"whose memory is read-only.*Nothing was written"):
             WRITES[write](x)
@@ -78,7 +78,7 @@ def test_no_optimizer_writes_read_only_memory(make):
 
 
 def test_a_read_only_tensor_is_read_only_in_numpy():
-    backing = bytes(np.arange(3.0).tobytes())
+    backing = np.arange(3.0).tobytes()
     lent = mt.from_numpy(np.frombuffer(backing)).numpy(share=True)
     assert not lent.flags.writeable
     with pytest.raises(ValueError, match="WRITEABLE"):
@@ -97,7 +97,7 @@ def test_read_only_memory_can_be_read_by_everything():
     w = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]], "float64", stop_gradient=False)
     ((w.T @ w).exp().sum() * w.reshape([-1])[0]).backward()
     assert x.grad.tolist() == w.grad.tolist() and x.clone().numpy().flags.writeable
-    assert mt.from_numpy(read_only([1.0])).t_().reshape_([1, 1]).shape == [1, 1], "nothing is written"
+    assert mt.from_numpy(read_only([1.0])).t_().reshape_([1, 1]).shape == [1, 1], "only the shape changes"
 
 
 def test_read_only_memory_and_overlapping_elements_have_different_errors():

@@ -1,4 +1,4 @@
-"""Fixtures: default modes, the host as device, and the same random numbers for every test."""
+"""Fixtures: the default modes and a seed for every test, and the devices that a test runs on."""
 
 from __future__ import annotations
 

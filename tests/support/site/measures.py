@@ -1,11 +1,11 @@
-"""Scripts that measure and query a page of the book."""
+"""Scripts in JavaScript that measure and query a page of the book."""
 
 from __future__ import annotations
 
 # ---- stages
 
-# Empty rows of a picture: runs of more than 24 px without anything drawn, less the gap between two storages or two
-# lines of text.
+# The share of a picture's height that is empty. Only gaps of more than 24 px count, because those between two storages
+# or two lines of text are smaller.
 VOIDS = """stages => stages.map(stage => {
     const svg = stage.shadowRoot.querySelector('.pic svg'), box = svg.getBoundingClientRect();
     const drawn = [...svg.querySelectorAll('rect, path, circle, text')].filter(el => !el.closest('defs'))

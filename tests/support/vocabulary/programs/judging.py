@@ -1,4 +1,4 @@
-"""Judge whether a program does in minitensor what it does in the framework, and whether a difference is listed."""
+"""Judge whether a program does the same in minitensor as in the framework, or differs in a listed way."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ VERSIONS = {"torch": ("torch 2.13.0",), "paddle": ("paddle 2.6.2", "paddle 3.3.1
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdict on a program, and the version from which minitensor differs least.
+    """The verdict on a program.
 
     Attributes:
         verdict: "the same", "differs in a listed way", "on purpose", "not yet" or "unexpected".
         reason: the listed reason of the difference; an empty text if there is none.
-        found: the differences from that version that no listed kind explains, by the place in the record.
+        version: the version of the framework from which minitensor differs least.
+        found: maps a place in the record of that version to its difference, if no listed kind explains it.
         ours: what the program did in minitensor.
     """
 
