@@ -30,7 +30,7 @@ NOT_THERE = {
         "test_a_text_with_a_syntax_error_is_not_explained_and_the_answer_has_the_line[too many ": SMALL_STACK,
     },
     "tests/memory_stage/recorder/test_record.py": {
-        "test_endless_recursion_is_an_error_of_the_program_at_its_line": (
+        "test_endless_recursion_is_reported_as_an_error_at_the_line_of_the_program": (
             "pytest uses too much of a page's small stack; tests/site has this test"
         )
     },

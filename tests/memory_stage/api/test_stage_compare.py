@@ -87,7 +87,7 @@ def test_unsuitable_arguments_of_compare_are_refused(programs, named, text):
         stage.compare(programs, **named)
 
 
-def test_a_function_is_not_a_program():
+def test_compare_refuses_a_function_in_place_of_the_text_of_a_program():
     with pytest.raises(TypeError, match="given as a str, not as a function"):
         stage.compare({"a": lambda: None})
 

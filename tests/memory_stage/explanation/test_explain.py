@@ -86,7 +86,7 @@ def test_a_mask_that_an_operation_saves_takes_one_bit_for_each_element():
     assert row.rules == ("x: where(passed, g, 0)", "passed: inside(x, min, max)")
 
 
-def test_an_advanced_index_is_saved_and_a_basic_one_is_not():
+def test_an_advanced_index_is_saved_and_a_basic_index_is_not():
     def program():
         x = leaf() * 1
         x[0] = 1.0

@@ -134,7 +134,7 @@ def test_the_backward_of_a_custom_function_is_a_step_with_its_gradients():
     assert begins < ends and "it sends [3, 12] to `a@0`" in said[ends]
 
 
-def test_a_write_to_a_tensor_saved_by_a_custom_function_is_reported_because_paddle_compares_no_version():
+def test_a_write_to_a_tensor_that_a_custom_function_of_paddle_saved_is_reported_as_silent():
     source = CUBE + "a.scale_(10.0)\ny.sum().backward()\n"
     said = sentences_of(recorded(source))
     (write,) = [each for each in said if each.startswith("`scale_` writes")]

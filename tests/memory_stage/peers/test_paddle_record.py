@@ -26,7 +26,7 @@ def sentences_of(source: str) -> list[str]:
     return stages.sentences_of(recorded(source))
 
 
-def test_a_write_increments_the_version_of_every_name_on_the_storage():
+def test_a_write_through_a_view_raises_the_version_of_the_storage():
     said = sentences_of("a = paddle.ones([4])\nv = a[1:3]\nv.scale_(10.)")
     assert said[1].startswith("`a[1:3]` makes a tensor on 2 of the 4 cells of storage 1")
     assert said[2] == "`scale_` writes 2 cells of storage 1 through `v`: version 1. `a` sees the new numbers, too."
@@ -98,7 +98,7 @@ def test_the_step_of_an_optimizer_increments_no_version():
     assert step.endswith("`multiply` (line 3) saved them: `backward` will silently use the new ones.")
 
 
-def test_an_operation_on_a_leaf_is_refused_after_writing():
+def test_paddle_refuses_an_in_place_operation_on_a_leaf_only_after_the_write():
     shown = recorded("x = paddle.to_tensor([1., 2.], stop_gradient=False)\nx.scale_(2.)")
     steps = shown.data["variants"][0]["steps"]
     assert steps[-1]["say"].endswith(
@@ -107,7 +107,7 @@ def test_an_operation_on_a_leaf_is_refused_after_writing():
     assert isinstance(shown.error, ValueError)
 
 
-def test_bytes_equal_paddles_counter():
+def test_the_recorded_bytes_equal_paddles_counter():
     shown = recorded("a = paddle.ones([256])\nb = a * 2\nc = b[0:8]\ndel a\ndel b\ndel c")
     assert [step["allocated"] for step in shown.data["variants"][0]["steps"]] == [1024, 2048, 2048, 1024, 1024, 0]
 

@@ -42,21 +42,21 @@ def test_recording_a_program_of_minitensor_does_not_import_paddle():
 
 
 @pytest.mark.parametrize("source", ["x = paddle.ones([2])\ny = x * x", "x = paddle.ones([2])\nx.reshape([3])"])
-def test_every_function_is_restored(source):
+def test_every_function_of_paddle_is_restored_after_a_recording(source):
     stage.record("x = paddle.ones([1])", {"paddle": paddle})  # Paddle imports some modules only now
     before = attributes()
     stage.record(source, {"paddle": paddle})
     assert changed_attributes(before, attributes()) == []
 
 
-def test_every_function_is_restored_after_an_interrupt():
+def test_every_function_of_paddle_is_restored_after_an_interrupt():
     before = attributes()
     with pytest.raises(KeyboardInterrupt):
         stage.record("x = paddle.ones([2])\nraise KeyboardInterrupt", {"paddle": paddle})
     assert changed_attributes(before, attributes()) == []
 
 
-def test_every_function_is_restored_after_an_interrupt_of_the_patching(monkeypatch):
+def test_every_function_of_paddle_is_restored_after_an_interrupt_of_the_patching(monkeypatch):
     from memory_stage.engines.paddle import monkeypatches
 
     before, made = attributes(), []

@@ -198,7 +198,7 @@ def test_a_write_through_data_raises_no_version_of_the_tensor():
     assert "not notice" in " ".join(sentences(variant))
 
 
-def test_numpy_and_dlpack_write_without_a_version():
+def test_writes_of_numpy_to_shared_memory_raise_no_version():
     variant, error = run(
         "m = np.arange(4.0)\nt = torch.from_numpy(m)\nm[1] = 7\nu = torch.from_dlpack(m)\nu.mul_(2)\n"
         "x = torch.ones(2)\nn = x.numpy()\nn[0] = 5"

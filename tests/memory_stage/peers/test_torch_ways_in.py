@@ -124,7 +124,7 @@ def shell():
     interactive.clear_instance()
 
 
-def test_a_cell_is_explained_by_the_extension_of_the_package(shell, capsys):
+def test_the_extension_memory_stage_explains_a_cell(shell, capsys):
     passed = shell.run_cell(
         "%%explain\nlosses = []\nw = torch.ones(2, requires_grad=True)\nw.exp()", store_history=True
     )

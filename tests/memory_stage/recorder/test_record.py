@@ -542,7 +542,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("name", ENDLESS)
-def test_endless_recursion_is_an_error_of_the_program_at_its_line(name):
+def test_endless_recursion_is_reported_as_an_error_at_the_line_of_the_program(name):
     source, line = ENDLESS[name]
     limit = sys.getrecursionlimit()
     shown = stage.record(source, {"mt": mt, "np": np})

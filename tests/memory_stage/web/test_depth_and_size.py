@@ -24,7 +24,7 @@ def words(name: str, step: int, **options) -> str:
 # ---------- depths ----------
 
 
-def test_each_depth_shows_everything_of_the_previous_one():
+def test_each_depth_shows_more_than_the_previous_depth():
     memory, tensors, history = (words("stale", 3, depth=depth) for depth in DEPTHS)
     assert "storage 2" in memory and "written now" in memory
     assert not [word for word in ("shape", "[3]", "version", "multiply", "a@0") if word in memory]
@@ -56,7 +56,7 @@ def test_two_names_of_a_tensor_are_drawn_with_one_tensor():
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_a_reader_chooses_a_depth_and_the_browser_remembers_a_deeper_one(browser, tmp_path, depth):
+def test_every_stage_opens_at_least_at_the_depth_that_the_reader_chose(browser, tmp_path, depth):
     path = tmp_path / "two.html"
     stages = [{**pages.trace(name), "depth": opens} for name, opens in (("three", "memory"), ("stale", "tensors"))]
     path.write_text(pages.page("".join(map(pages.element, stages))), encoding="utf-8")

@@ -90,7 +90,7 @@ def test_a_key_step_at_the_end_does_not_show_the_verdict_before_the_reader_steps
 
 
 @pytest.mark.parametrize("place", [".title", ".sentence", ".pic svg", ".foot", ".code"])
-def test_keys_work_after_a_click_anywhere(show, place):
+def test_the_arrow_keys_change_the_step_after_a_click_anywhere_in_the_stage(show, place):
     page = show("slice", motion="reduce")
     before = page.evaluate(STEP)
     page.locator(place).click(position={"x": 2, "y": 2})

@@ -45,7 +45,7 @@ def status(page):
 
 
 @pytest.mark.parametrize("name", ["three", "stale", "policies", "views"])
-def test_a_short_program_has_no_jumps(show, name):
+def test_the_stage_of_a_short_program_has_no_jump_buttons(show, name):
     page = show(name)
     assert not page.locator(".find").is_visible()
     page.evaluate("host().go(Infinity)")
@@ -297,7 +297,7 @@ def test_the_part_under_the_mouse_is_marked_and_has_the_answer_of_a_click(show):
     assert soon(page.evaluate, "ringed()") == []
 
 
-def test_a_question_with_hostile_names_stays_text(show):
+def test_an_answer_with_hostile_names_does_not_become_markup(show):
     page = show("hostile")
     for step in range(3):
         page.evaluate(f"host().go({step})")

@@ -8,7 +8,7 @@ from benchmarks import stage_page
 from tools import chromium
 
 
-def test_every_figure_is_measured(browser, tmp_path, monkeypatch):
+def test_the_benchmark_measures_every_number_that_it_reports(browser, tmp_path, monkeypatch):
     monkeypatch.setattr(stage_page, "PRESSES", 3)
     short = stage_page._page(stage_page.five_stages()[:2], tmp_path, "short")
     paint = stage_page._first_paint(browser, short)
